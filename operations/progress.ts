@@ -1,6 +1,6 @@
 /** Progress reports of operations, and the rate estimator for their ETA. */
 
-import { systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import { addSample, perMs, type Sample, timeLeftMs } from '../planning/rate.ts';
 
@@ -49,16 +49,21 @@ export class RateEstimator {
   #seen: readonly Sample[] = [];
   #left: number | null = null;
   #done = 0;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
 
-  addDone(done: number, atMs = systemClock.monotonicMs()): void {
-    this.#seen = addSample(this.#seen, { atMs, done });
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  addDone(done: number): void {
+    this.#seen = addSample(this.#seen, { atMs: this.#clock.monotonicMs(), done });
   }
 
   /** Added work does not reduce what is done. */
-  addRemaining(left: number, atMs = systemClock.monotonicMs()): void {
+  addRemaining(left: number): void {
     this.#done += Math.max(0, (this.#left ?? left) - left);
     this.#left = left;
-    this.addDone(this.#done, atMs);
+    this.addDone(this.#done);
   }
 
   /** Null: unknown. */

@@ -2,7 +2,7 @@
 
 import type { Queue } from 'bullmq';
 import type { Logger } from 'pino';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { type Processor, queueNames, type RequestJob, requestsQueueName } from './jobs.ts';
 import { withBackend } from './packages.ts';
 import { type PlanningJob, planningQueue } from './planning.ts';
@@ -13,8 +13,8 @@ import { requestQueue } from './requests.ts';
 import { startQueueWorker, type WorkerSettings } from './worker.ts';
 
 export interface QueueBackendOptions {
-  /** For the log; absent: that of this machine. BullMQ has its own. */
-  readonly clock?: Clock | undefined;
+  /** For the log and the connection. BullMQ has its own. */
+  readonly clock: Clock;
   /** Absent: PostgreSQL, in the database that also holds the data. */
   readonly redisUrl?: string | undefined;
   readonly databaseUrl: string;
@@ -39,18 +39,18 @@ const maxEvents = 1000;
 export async function openQueueBackend(
   options: QueueBackendOptions & { readonly attempts: number; readonly log: Logger },
 ) {
-  const { databaseUrl, namespace, log } = options;
+  const { clock, databaseUrl, namespace, log } = options;
   const store =
     options.redisUrl === undefined
       ? postgresStore({ url: databaseUrl, namespace })
-      : redisStore({ url: options.redisUrl, namespace });
+      : redisStore({ clock, url: options.redisUrl, namespace });
   let warning = await store.check();
 
   const classes = withBackend(store.connect);
   const logError = throttleLog(
     log,
     `the queue on ${store.kind === 'redis' ? 'Redis' : 'PostgreSQL'} reports an error`,
-    options.clock ?? systemClock,
+    clock,
   );
   const explained = <Calls extends QueueCalls>(calls: Calls) =>
     store.kind === 'redis' ? explainErrors(calls) : calls;
@@ -145,7 +145,7 @@ export async function openQueueBackend(
  * @throws TidemarkError DATABASE_UNREACHABLE.
  */
 export async function migrateQueueBackend(
-  options: QueueBackendOptions,
+  options: Omit<QueueBackendOptions, 'clock'>,
   direction: 'up' | 'down',
 ): Promise<void> {
   const target = { url: options.databaseUrl, namespace: options.namespace };

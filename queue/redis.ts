@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import type { RedisOptions } from 'ioredis';
+import type { Clock } from '../clock.ts';
 import { TidemarkError } from '../errors.ts';
 import { failWithCause, useRedisClients } from './bullmq-internals.ts';
 import { Cluster, createRedisBackend, Redis } from './packages.ts';
@@ -51,7 +52,7 @@ const producerRetryMs = (times: number) => Math.min(times * 200, 1000);
 const retryMs = (times: number) => Math.min(times * 200, 5000);
 
 /** @param namespace prefix of every key. */
-export function redisStore(options: { url: string; namespace: string }): QueueStore {
+export function redisStore(options: { clock: Clock; url: string; namespace: string }): QueueStore {
   let isCluster = false;
   const connected = new ConnectionState();
   const connectQueue: BackendFactory<IQueueBackend, 'queue' | 'worker'> = (name, opts, extra) => {
@@ -77,7 +78,7 @@ export function redisStore(options: { url: string; namespace: string }): QueueSt
     connect: connectQueue,
     isLost: () => connected.error !== null,
     async check() {
-      const info = await infoOf(options.url);
+      const info = await infoOf(options.url, options.clock);
       isCluster = clusterMode.test(info);
       const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
       if (policy === undefined || policy === 'noeviction') return null;
@@ -89,7 +90,7 @@ export function redisStore(options: { url: string; namespace: string }): QueueSt
 const clusterMode = /^redis_mode:cluster/m;
 
 /** Reads the server's INFO. @throws TidemarkError QUEUE_UNREACHABLE, also when it is too old. */
-async function infoOf(url: string): Promise<string> {
+async function infoOf(url: string, clock: Clock): Promise<string> {
   const { host } = new URL(url);
   const probe = new Redis(url, {
     lazyConnect: true,
@@ -112,7 +113,7 @@ async function infoOf(url: string): Promise<string> {
     if (trouble !== null) throw new Error(trouble);
   } catch (error) {
     const reason = cause ?? (error instanceof Error ? error : new Error(String(error)));
-    const refusal = isBroken(reason) ? await refusalOf(url) : null;
+    const refusal = isBroken(reason) ? await refusalOf(url, clock) : null;
     throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host}: ${refusal ?? errorText(reason)}`, {
       cause: reason,
     });
@@ -139,16 +140,19 @@ function isBroken(error: Error): boolean {
  * Reads why the server refuses a connection, for example in protected mode. The server sends the reason and closes the
  * connection; a client that writes first gets EPIPE and never reads it.
  */
-async function refusalOf(url: string): Promise<string | null> {
+async function refusalOf(url: string, clock: Clock): Promise<string | null> {
   const { hostname, port, protocol } = new URL(url);
   const at = { host: hostname, port: Number(port || 6379) };
   const socket = protocol === 'rediss:' ? connectTls(at) : connect(at);
+  const late = new AbortController();
+  const timer = clock.after(refusalTimeoutMs, () => late.abort());
   try {
-    const [data] = await once(socket, 'data', { signal: AbortSignal.timeout(refusalTimeoutMs) });
+    const [data] = await once(socket, 'data', { signal: late.signal });
     return /^-(.+)/.exec(String(data))?.[1] ?? null;
   } catch {
     return null;
   } finally {
+    timer.stop();
     socket.destroy();
   }
 }

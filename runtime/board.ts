@@ -8,7 +8,7 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { LoginThrottle } from '../service/dashboard/access.ts';
 
@@ -54,14 +54,14 @@ export async function createBoard(
     password,
     icon,
     dashboardPort,
-    clock = systemClock,
+    clock,
   }: {
     readonly password: string;
     /** The icon of every page, SVG. */
     readonly icon: Buffer;
     /** Where the dashboard is, on the host by whose name the board was opened. */
     readonly dashboardPort: number;
-    readonly clock?: Pick<Clock, 'now'>;
+    readonly clock: Pick<Clock, 'now'>;
   },
 ): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true, bodyLimit: 16_384, requestTimeout: 10_000 });

@@ -31,8 +31,6 @@ export interface Context extends OperationContext {
 }
 
 export interface ContextOptions {
-  /** Absent: that of this machine. */
-  readonly clock?: Clock;
   /** Shown in pg_stat_activity. */
   readonly command: string;
   readonly defaultLogLevel: LogLevel;
@@ -96,11 +94,12 @@ const needDatabase = new Set([
 
 /**
  * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked. No phase is left.
+ * The clock is that of this machine, by which commands also read the times among their arguments.
  *
  * @throws TidemarkError for every cause that a user can fix.
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
-  const { clock = systemClock } = options;
+  const clock = systemClock;
   const config = options.config ?? configFromEnvironment();
   if (
     config.database.url === undefined &&
@@ -114,7 +113,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     options.isMeasured === true ? await openMetrics(options.command, { clock, config, log }) : null;
   const tracing =
     options.isMeasured === true ? await openTracing(options.command, { clock, config, log }) : null;
-  const phases = openPhases(options.defaultLogLevel === 'info' ? (line) => log.info(line) : undefined, clock);
+  const phases = openPhases(clock, options.defaultLogLevel === 'info' ? (line) => log.info(line) : undefined);
   const { phase } = phases;
   const { url, release } = await databaseOf({ clock, config, log, phase }).catch(async (error: unknown) => {
     phases.close();
@@ -208,7 +207,7 @@ export async function withContext<Result>(
   options: ContextOptions,
   work: (context: Context, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  const stop = options.handlesSignals === true ? onStop() : null;
+  const stop = options.handlesSignals === true ? onStop({ clock: systemClock }) : null;
   try {
     const context = await openContext(options);
     context.phase('waiting for the database');

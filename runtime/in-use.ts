@@ -1,6 +1,7 @@
 /** Refuses to drop or move a database that is in use. */
 
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { TidemarkError } from '../errors.ts';
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts';
@@ -16,12 +17,11 @@ import { sourcesInUse } from '../store/series/sources.ts';
  */
 export async function refuseWhileInUse(
   database: Database,
-  config: Config,
-  log: Logger,
+  parts: { readonly clock: Clock; readonly config: Config; readonly log: Logger },
   own?: string,
 ): Promise<void> {
   const connected = (await listWriters(database)).filter((command) => command !== own);
-  const present = connected.length > 0 ? connected : await queueUsers(database, config, log);
+  const present = connected.length > 0 ? connected : await queueUsers(database, parts);
   if (present.length === 0) return;
   throw new TidemarkError('DATABASE_IN_USE', `in use by ${present.join(' and ')}`);
 }
@@ -36,10 +36,14 @@ async function workersOf(database: Database, queues: QueueBackend): Promise<numb
 /** A queue that was never created or is unreachable has no workers. */
 const withoutWorkers = new Set(['DATABASE_NOT_MIGRATED', 'QUEUE_UNREACHABLE']);
 
-async function queueUsers(database: Database, config: Config, log: Logger): Promise<string[]> {
+async function queueUsers(
+  database: Database,
+  { clock, config, log }: Parameters<typeof refuseWhileInUse>[1],
+): Promise<string[]> {
   const { redisUrl, namespace } = config.queue;
   try {
     const queues = await openQueueBackend({
+      clock,
       redisUrl,
       databaseUrl: database.url,
       namespace,

@@ -1,7 +1,7 @@
 /** Start and stop of a process. The first Ctrl-C or SIGTERM requests a graceful stop, the second ends the process. */
 
 import type { Logger } from 'pino';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { exitCodes } from '../errors.ts';
 import type { Disposer } from '../operations/disposer.ts';
 
@@ -19,10 +19,8 @@ export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const sameSignalMs = 500;
 
 /** @param options.whenUnread also stops when the reader of standard output leaves, such as `head`. */
-export function onStop(
-  options: { whenUnread?: boolean; clock?: Pick<Clock, 'monotonicMs'> } = {},
-): StopSignal {
-  const { clock = systemClock } = options;
+export function onStop(options: { clock: Pick<Clock, 'monotonicMs'>; whenUnread?: boolean }): StopSignal {
+  const { clock } = options;
   const controller = new AbortController();
   let firstMs = 0;
   const stop = () => {

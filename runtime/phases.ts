@@ -8,7 +8,7 @@
  */
 
 import cliTruncate from 'cli-truncate';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { formatDuration } from '../format.ts';
 import type { ShowPhase } from '../operations/progress.ts';
 
@@ -23,7 +23,7 @@ export interface Phases {
 }
 
 /** @param log of a process that logs what it does: its phases are lines of it. */
-export function openPhases(log?: (line: string) => void, clock: Clock = systemClock): Phases {
+export function openPhases(clock: Clock, log?: (line: string) => void): Phases {
   const stream = process.stderr;
   const isLive = log === undefined && stream.isTTY === true && process.env.TERM !== 'dumb';
   const say = log ?? ((line: string) => write(`tidemark: ${line}\n`));

@@ -7,7 +7,7 @@
  */
 
 import type { Logger } from 'pino';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { ArchiveFiles, Limit } from '../contract/sources.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../planning/budget.ts';
@@ -65,8 +65,7 @@ export interface SchedulerOptions
   /** Called after each pass. It is not awaited, and must not throw. */
   readonly events?: ((pass: PassEvents) => void) | undefined;
   readonly log: Logger;
-  /** Absent: that of this machine. */
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
 }
 
 /** What planning needs to know of a source. */
@@ -118,7 +117,7 @@ function extraTickIn({ added, queued }: Counts, passesWithoutWindow: number): nu
 }
 
 export async function startScheduler(options: SchedulerOptions) {
-  const { clock = systemClock, database, queues, settings, log } = options;
+  const { clock, database, queues, settings, log } = options;
   const middleware = options.middleware ?? ((pass) => pass());
   const { isBudgetStated = true, isDefaultConfigured = true } = options;
   const own = { requestsPerMinute: options.requestsPerMinute, isBudgetStated };

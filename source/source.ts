@@ -6,7 +6,7 @@
  */
 
 import { Pool } from 'undici';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { AssetsRequest, HistoryRequest, MarketsRequest, PageRequest } from '../contract/requests.ts';
 import { TidemarkError } from '../errors.ts';
 import { attempt, type Reply } from './attempt.ts';
@@ -28,8 +28,7 @@ export interface SourceOptions {
   readonly connections: number;
   /** `tidemark/1.2.3` */
   readonly userAgent?: string;
-  /** Absent: that of this machine. */
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
   /** Called after each request, for metrics and traces. It is not awaited, and must not throw. */
   readonly onRequest?: ((request: RequestEvent) => void) | undefined;
   /** Called with each response, before it is read: what it cost, and what the source says was used of its limit. */
@@ -65,7 +64,7 @@ export function openSource(options: SourceOptions) {
   const { profile = marketDataService } = options;
   const { origin, basePath } = baseOf(options.baseUrl);
   const headers = headersOf(options, profile);
-  const { clock = systemClock } = options;
+  const { clock } = options;
   const pool = new Pool(origin, {
     connections: options.connections,
     // attempt.ts applies the only timeout.

@@ -3,7 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { differingBudgets, limiterFor, lowestBudget } from '../planning/budget.ts';
 import { isProbe } from '../planning/windows.ts';
@@ -41,8 +41,7 @@ export interface WorkerOptions {
   readonly middleware?: AttemptMiddleware | undefined;
   /** Receives events of the work. */
   readonly events?: WorkerEvents | undefined;
-  /** Absent: that of this machine. */
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
   readonly random?: () => number;
   /** First and longest pause after a service message; absent: a minute to an hour. */
   readonly serviceMessagePauses?: { readonly firstMs: number; readonly longestMs: number };
@@ -75,7 +74,7 @@ export function transactionSlots(database: Database): LimitFunction {
 }
 
 export async function startWorker(options: WorkerOptions) {
-  const { clock = systemClock, database, queues, settings, log } = options;
+  const { clock, database, queues, settings, log } = options;
   const { sourceName = null } = options;
   const slot = options.transactions ?? transactionSlots(database);
   const closing = new AbortController();

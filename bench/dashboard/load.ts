@@ -1,6 +1,7 @@
 /** The data of the dashboard benchmark: one series of minutes, long or short, and many or few other series. */
 
 import type pg from 'pg';
+import { systemClock } from '../../clock.ts';
 import { minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
@@ -69,7 +70,7 @@ export async function load(
     );
     await client.query(markAllBehind);
     await runColumnstorePolicy(client, 'candle_points');
-    await refreshRollups(database, { nowMs: endMs });
+    await refreshRollups(database, { clock: systemClock, nowMs: endMs });
     await client.query('vacuum analyze');
     return { seriesId, startMs, endMs };
   } finally {

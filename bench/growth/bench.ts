@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { pino } from 'pino';
+import { systemClock } from '../../clock.ts';
 import { decimalText } from '../../contract/decimal.ts';
 import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
@@ -149,7 +150,8 @@ function questionsOf(parts: BenchParts): Question[] {
     async measure(store, round) {
       const { seriesId, commitMs } = await apply(store, round);
       // As `backfill` does for the series that it was given.
-      const refresh = () => refreshRollups(store.database, { nowMs, seriesIds: [seriesId] });
+      const refresh = () =>
+        refreshRollups(store.database, { clock: systemClock, nowMs, seriesIds: [seriesId] });
       return [commitMs, await timeOf(refresh)];
     },
   });
@@ -250,7 +252,13 @@ async function command(parts: BenchParts, { url }: Store, name: string): Promise
 async function pass(parts: BenchParts, { url, database }: Store): Promise<number> {
   const { QUEUE_NAMESPACE: namespace } = environmentOf(parts, 'postgres', url);
   const log = pino({ level: 'warn' });
-  const queues = await openQueueBackend({ databaseUrl: url, namespace, attempts: 5, log });
+  const queues = await openQueueBackend({
+    clock: systemClock,
+    databaseUrl: url,
+    namespace,
+    attempts: 5,
+    log,
+  });
   try {
     const tick = {
       database,
@@ -299,7 +307,7 @@ async function backfillInTurn(store: Store, count: number): Promise<number[]> {
     taken.push(
       await timeOf(async () => {
         await commit(store, { seriesId, series, range, rows });
-        await refreshRollups(store.database, { nowMs, seriesIds: [seriesId] });
+        await refreshRollups(store.database, { clock: systemClock, nowMs, seriesIds: [seriesId] });
       }),
     );
   }

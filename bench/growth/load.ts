@@ -5,6 +5,7 @@
 
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { systemClock } from '../../clock.ts';
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { CandleSeries } from '../../contract/series.ts';
@@ -102,7 +103,7 @@ export async function load(
     [ids.map(({ id }) => id)],
   );
   await client.query(markAllBehind);
-  const firstRefreshMs = await timeOf(() => refreshRollups(database, { nowMs }));
+  const firstRefreshMs = await timeOf(() => refreshRollups(database, { clock: systemClock, nowMs }));
   for (const name of ['candle_points', 'rollup_hours', 'rollup_days']) await compress(client, name);
   await client.query('vacuum analyze');
   const sizes = await client.query<{ points: number; rollups: number; candles: number }>(

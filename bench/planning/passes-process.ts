@@ -4,6 +4,7 @@
  */
 
 import { pino } from 'pino';
+import { systemClock } from '../../clock.ts';
 import { readConfig } from '../../config.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { freeSlots } from '../../planning/budget.ts';
@@ -25,6 +26,7 @@ const database = openDatabase({
   statementTimeoutMs: config.database.statementTimeoutMs,
 });
 const queues = await openQueueBackend({
+  clock: systemClock,
   redisUrl: config.queue.redisUrl,
   databaseUrl: database.url,
   namespace: config.queue.namespace,

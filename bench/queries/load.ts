@@ -5,6 +5,7 @@
 
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { systemClock } from '../../clock.ts';
 import { dayMs, type EpochMs, periodStart } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
@@ -91,7 +92,7 @@ export async function load(
     say('queries: moving chunks to the columnstore, and refreshing the rollups');
     await client.query(markAllBehind);
     await runColumnstorePolicy(client, 'candle_points');
-    await refreshRollups(database, { nowMs });
+    await refreshRollups(database, { clock: systemClock, nowMs });
     await client.query('vacuum analyze');
     const count = await client.query<{ rows: string }>('select sum(points) as rows from tidemark.series');
     return { toMs, minutes: second, sparse, rows: Number(count.rows[0]?.rows) };

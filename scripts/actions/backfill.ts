@@ -43,7 +43,7 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
         wait: options.wait === true,
         acceptEmpty: options.acceptEmpty === true,
         signal,
-        progress: showProgress(),
+        progress: showProgress(context.clock),
       });
       const acceptRejected = options.acceptRejected === true;
       if (options.json) console.log(JSON.stringify(asJson(outcome)));

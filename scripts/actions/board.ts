@@ -22,6 +22,7 @@ export async function run(): Promise<void> {
         closing.add(() => queues.close());
         const { boardUser, createBoard } = await import('../../runtime/board.ts');
         const app = await createBoard(queues.bullQueues(), {
+          clock: context.clock,
           password,
           icon: readFileSync(new URL('../../service/pages/files/icon.svg', import.meta.url)),
           dashboardPort: context.config.service.port,

@@ -1,6 +1,7 @@
 /** `tidemark demo [--once]`: the whole pipeline on synthetic data, with nothing to install or configure. */
 
 import { join } from 'node:path';
+import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { requestsPerMinute } from '../../contract/limits.ts';
 import type { PolledList } from '../../contract/lists.ts';
@@ -57,7 +58,7 @@ const polledLists: readonly PolledList[] = [
 ];
 
 export async function run(options: { once?: true }): Promise<void> {
-  const stop = onStop({ whenUnread: true });
+  const stop = onStop({ clock: systemClock, whenUnread: true });
   const environment = configFromEnvironment();
   printText('Tidemark demo. All data shown here is synthetic, made by a simulator on this machine.');
   const simulator = await startSimulator({});
@@ -165,7 +166,7 @@ async function fetchAndReport(
     fromMs: 0,
     toMs: null,
     signal,
-    progress: showProgress('[synthetic] '),
+    progress: showProgress(context.clock, '[synthetic] '),
   });
   if (outcome.interrupted) throw interrupted();
   if (outcome.refusal !== null) throw outcome.refusal;

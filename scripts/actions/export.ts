@@ -79,20 +79,20 @@ async function run(
   if (options.sidecar !== undefined && options.sidecar === options.out) {
     throw new TidemarkError('BAD_ARGUMENT', '--sidecar and --out name the same file');
   }
-  const startedMs = systemClock.monotonicMs();
   await withContext(
     { command: 'export', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
+      const startedMs = context.clock.monotonicMs();
       const outcome = await inSnapshot(context.database, async (client) =>
         exportTo(await load(context, client), {
           ...options,
           format,
           signal,
-          showProgress: showPointProgress,
+          showProgress: (what, of) => showPointProgress(context.clock, what, of),
         }),
       );
       if (options.json) console.log(JSON.stringify(asJson(outcome)));
-      else if (options.out !== '-') console.log(asText(outcome, systemClock.monotonicMs() - startedMs));
+      else if (options.out !== '-') console.log(asText(outcome, context.clock.monotonicMs() - startedMs));
     },
   );
 }

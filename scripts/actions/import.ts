@@ -1,6 +1,5 @@
 /** `tidemark import FILE...`: stores files of `tidemark export`, and candle files of others, with their coverage. */
 
-import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type CandleFormatName, candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';
@@ -39,10 +38,10 @@ export async function run(paths: readonly string[], options: Options): Promise<v
   const asked = candleFileKind(options);
   // Before a database is created for them.
   for (const path of paths) await assertIsFile(path);
-  const startedMs = systemClock.monotonicMs();
   await withContext(
     { command: 'import', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
+      const startedMs = context.clock.monotonicMs();
       const kind = asked === null ? null : await storedKind(context, asked);
       const tally = new ImportTally();
       const files = paths.map((path) => fileImport(path, options, { context, tally, signal }));
@@ -60,7 +59,7 @@ export async function run(paths: readonly string[], options: Options): Promise<v
       const rollups = await refreshRollupsAtEnd(context, undefined, signal);
       const document: JsonDocument<'import'> = tally.asJson(paths.length);
       if (options.json) console.log(JSON.stringify(document));
-      else console.log(tally.asText(paths.length, formatDuration(systemClock.monotonicMs() - startedMs)));
+      else console.log(tally.asText(paths.length, formatDuration(context.clock.monotonicMs() - startedMs)));
       tally.assertComplete();
       if (rollups === 'stopped')
         throw new TidemarkError(
@@ -123,7 +122,7 @@ function fileImport(
     ...(known === undefined ? {} : { format: known }),
     path,
     clock: context.clock,
-    showProgress: showPointProgress,
+    showProgress: (what, of) => showPointProgress(context.clock, what, of),
     database: context.database,
     graceMs: context.config.worker.graceMs,
     tally,

@@ -1,6 +1,5 @@
 /** `tidemark lake DIR`: writes what is new or has changed to a lake of Parquet files. */
 
-import { systemClock } from '../../clock.ts';
 import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatBytes, formatDuration } from '../../format.ts';
@@ -20,10 +19,10 @@ export interface LakeCommandOptions {
 /** @throws TidemarkError VALUES_TOO_LONG when months are left out; and as `writeLake`. */
 export async function lake(directory: string, options: LakeCommandOptions): Promise<void> {
   const decimals = options.decimals === undefined ? undefined : parseDecimals(options.decimals);
-  const startedMs = systemClock.monotonicMs();
   await withContext(
     { command: 'lake', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
+      const startedMs = context.clock.monotonicMs();
       const outcome = await writeLake(context.database, {
         directory,
         decimals,
@@ -32,7 +31,7 @@ export async function lake(directory: string, options: LakeCommandOptions): Prom
         chunkDays: context.config.storage.chunkDays,
         clock: context.clock,
         signal,
-        showProgress: (what, of) => showPointProgress(what, of, 'files'),
+        showProgress: (what, of) => showPointProgress(context.clock, what, of, 'files'),
       });
       if (outcome === null) {
         throw new TidemarkError('FILE_NOT_WRITTEN', `another process is writing the lake in ${directory}`, {
@@ -40,7 +39,7 @@ export async function lake(directory: string, options: LakeCommandOptions): Prom
         });
       }
       if (options.json) console.log(JSON.stringify({ directory, ...outcome } satisfies JsonDocument<'lake'>));
-      else console.log(asText(directory, outcome, systemClock.monotonicMs() - startedMs));
+      else console.log(asText(directory, outcome, context.clock.monotonicMs() - startedMs));
       const [first, ...others] = outcome.refused;
       if (first === undefined) return;
       const more =

@@ -24,7 +24,7 @@ export async function run(direction: string, options: { yes?: true }): Promise<v
       remedy: 'add --yes to confirm',
     });
   }
-  const phases = openPhases();
+  const phases = openPhases(systemClock);
   try {
     await runMigration(direction, phases.phase);
   } finally {
@@ -69,6 +69,7 @@ async function rollUp(url: string, phase: ShowPhase): Promise<void> {
   const database = openOwn(url, 600_000);
   try {
     await refreshRollups(database, {
+      clock: systemClock,
       nowMs: systemClock.now(),
       onSeries: (done, of) => phase('rolling up hours and days', `${done} of ${of} series done`),
     });
@@ -81,7 +82,7 @@ async function rollUp(url: string, phase: ShowPhase): Promise<void> {
 async function refuseWhileUsed(url: string, config: Config, log: Logger): Promise<void> {
   const database = openOwn(url);
   try {
-    await refuseWhileInUse(database, config, log);
+    await refuseWhileInUse(database, { clock: systemClock, config, log });
   } finally {
     await database.close();
   }

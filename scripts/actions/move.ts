@@ -1,7 +1,6 @@
 /** `tidemark move --to ADDRESS`: moves all data of a database to another one. */
 
-import { systemClock } from '../../clock.ts';
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { Clock } from '../../clock.ts';
 import { messageOf, TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../format.ts';
 import type { PointProgress } from '../../operations/progress.ts';
@@ -21,10 +20,10 @@ export interface Options {
 
 export async function run(options: Options): Promise<void> {
   const to = targetOf(options.to);
-  const startedMs = systemClock.monotonicMs();
   await withContext(
     { command: 'move', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
+      const startedMs = context.clock.monotonicMs();
       const target = openDatabase({
         url: to.href,
         applicationName: 'tidemark move',
@@ -34,14 +33,14 @@ export async function run(options: Options): Promise<void> {
       let progress: PointProgress | undefined;
       let copied = 0;
       try {
-        await refuseWhileInUse(context.database, context.config, context.log, 'move');
+        await refuseWhileInUse(context.database, context, 'move');
         await refuseTargetInUse(target);
         const moved = await move({
           from: context.database,
           to: target,
           signal,
           onTotal(of) {
-            progress = showPointProgress('moving', of, 'rows');
+            progress = showPointProgress(context.clock, 'moving', of, 'rows');
           },
           onRows(rows) {
             copied += rows;
@@ -53,11 +52,11 @@ export async function run(options: Options): Promise<void> {
           },
         }).finally(() => progress?.stop());
         context.phase('refreshing the rollups');
-        const note = await refreshMoved(target, moved, { nowMs: context.clock.now(), signal });
+        const note = await refreshMoved(target, moved, { clock: context.clock, signal });
         if (note !== null) console.error(note);
         const document: JsonDocument<'move'> = { ...moved, tables: Object.fromEntries(moved.tables) };
         if (options.json) console.log(JSON.stringify(document));
-        else console.log(asText(moved, to, systemClock.monotonicMs() - startedMs));
+        else console.log(asText(moved, to, context.clock.monotonicMs() - startedMs));
       } finally {
         await target.close();
       }
@@ -90,10 +89,10 @@ async function refuseTargetInUse(target: Database): Promise<void> {
 async function refreshMoved(
   target: Database,
   moved: Moved,
-  { nowMs, signal }: { readonly nowMs: EpochMs; readonly signal: AbortSignal },
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<string | null> {
   try {
-    await refreshTarget(target, { tables: [...moved.tables.keys()], nowMs, signal });
+    await refreshTarget(target, { tables: [...moved.tables.keys()], clock, signal });
     return signal.aborted ? 'rollups: stopped before they were current; the scheduler refreshes them' : null;
   } catch (error) {
     return `rollups: not up to date yet (${messageOf(error)}); the scheduler refreshes them`;

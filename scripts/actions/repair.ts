@@ -36,7 +36,7 @@ export async function run(words: string[], options: Options): Promise<void> {
         differences: options.differences === true || sinceMs === null,
         sinceMs,
         signal,
-        progress: () => showWindowProgress('repair'),
+        progress: () => showWindowProgress(context.clock, 'repair'),
       });
       console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
       refuseRemaining(outcome);

@@ -20,7 +20,7 @@ interface Parts {
 
 /** Runs the parts until SIGTERM or Ctrl-C. @param command its name in the log. @throws TidemarkError DATABASE_FULL. */
 export async function run(command: string, parts: Parts): Promise<void> {
-  const stop = onStop();
+  const stop = onStop({ clock: systemClock });
   const config = configFromEnvironment();
   const log = await openLog(config.logLevel ?? 'info');
   const closing = new Disposer(systemClock);

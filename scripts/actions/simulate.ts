@@ -1,5 +1,6 @@
 /** `tidemark simulate`: a synthetic Market Data Service, or a synthetic venue. */
 
+import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatCount } from '../../format.ts';
 import { onStop, stopped } from '../../runtime/lifecycle.ts';
@@ -15,7 +16,7 @@ type Profile = VenueSimulatorOptions['profile'] | null;
  * @param profile a venue; null: the Market Data Service.
  */
 export async function run(profile: Profile, options: Options): Promise<void> {
-  const stop = onStop();
+  const stop = onStop({ clock: systemClock });
   const simulator = await start(profile, options);
   console.log(`serving synthetic data at ${simulator.url} (seed ${options.seed}); Ctrl-C stops`);
   await stopped(stop.signal);

@@ -37,7 +37,7 @@ export async function run(words: string[], { sample, isJson, against }: Options)
         sample,
         against,
         signal,
-        progress: () => showWindowProgress('verify'),
+        progress: () => showWindowProgress(context.clock, 'verify'),
         note: noteOnStderr,
       });
       console.log(

@@ -1,5 +1,6 @@
 /** Shows the progress of a backfill. */
 
+import type { Clock } from '../../clock.ts';
 import { budgetText, counted, formatCount, formatPercent, kindsText } from '../../format.ts';
 import { type BackfillProgress, type BackfillState, RateEstimator } from '../../operations/progress.ts';
 import { etaText, openProgress, type View, waitText } from './progress.ts';
@@ -7,10 +8,10 @@ import { groupBars, grouped } from './series-groups.ts';
 import { asFits, type Space } from './terminal.ts';
 
 /** @param label precedes every line, as required for simulated data. */
-export function showProgress(label = ''): BackfillProgress {
-  const progress = openProgress(label);
-  const windows = new RateEstimator();
-  const points = new RateEstimator();
+export function showProgress(clock: Pick<Clock, 'monotonicMs'>, label = ''): BackfillProgress {
+  const progress = openProgress(clock, label);
+  const windows = new RateEstimator(clock);
+  const points = new RateEstimator(clock);
   return {
     update(state) {
       const left = state.series.reduce((sum, portion) => sum + portion.windowsLeft, 0);

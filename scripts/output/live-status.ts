@@ -8,7 +8,7 @@
  *   ended        The terminal is restored.
  */
 
-import type { Clock } from '../../clock.ts';
+import { type Clock, systemClock } from '../../clock.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { exitCodes, TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../format.ts';
@@ -34,7 +34,7 @@ const restShare = 4;
 
 /** @throws TidemarkError when the first poll fails, or a later one for another reason than an unreachable server. */
 export async function showLiveStatus(options: LiveStatusOptions): Promise<void> {
-  const stop = onStop();
+  const stop = onStop({ clock: systemClock });
   const quit = new AbortController();
   const leave = () => quit.abort();
   process.stdout.on('error', leave);

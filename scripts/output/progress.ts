@@ -1,6 +1,6 @@
 /** Progress: redrawn on a terminal, an occasional line elsewhere. */
 
-import { type Clock, systemClock } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import { formatCount, formatDuration, formatPercent } from '../../format.ts';
 import {
   isPausedBySource,
@@ -10,6 +10,8 @@ import {
   type WindowsLeft,
 } from '../../operations/progress.ts';
 import { asFits, bar, openFrame, type Space, type Terminal, terminalOf } from './terminal.ts';
+
+type MonotonicClock = Pick<Clock, 'monotonicMs'>;
 
 export interface View {
   /** For a terminal. */
@@ -29,17 +31,22 @@ export interface Progress {
 }
 
 /** Shows progress on standard error: standard output holds only results. @param label precedes every line. */
-export function openProgress(label = ''): Progress {
+export function openProgress(clock: MonotonicClock, label = ''): Progress {
   const say = (text: string) => void process.stderr.write(`${label}${text}\n`);
   const terminal = terminalOf(process.stderr);
-  if (terminal !== null) return drawn(terminal, label, say);
-  const print = logProgress(say);
+  if (terminal !== null) return drawn(clock, terminal, label, say);
+  const print = logProgress(clock, say);
   return { show: (view) => print(view.line, view.isLast), say, stop: () => {} };
 }
 
 const drawEveryMs = 100;
 
-function drawn(terminal: Terminal, label: string, print: (text: string) => void): Progress {
+function drawn(
+  clock: MonotonicClock,
+  terminal: Terminal,
+  label: string,
+  print: (text: string) => void,
+): Progress {
   let shown: View | null = null;
   let nextMs = 0;
   const frame = openFrame(terminal, { whole: false, redraw: draw });
@@ -48,7 +55,7 @@ function drawn(terminal: Terminal, label: string, print: (text: string) => void)
     if (shown === null) return;
     const space = terminal.space();
     const lines = shown.lines({ ...space, columns: space.columns - label.length });
-    nextMs = systemClock.monotonicMs() + drawEveryMs;
+    nextMs = clock.monotonicMs() + drawEveryMs;
     frame.draw(lines.map((line) => label + line));
   }
 
@@ -61,7 +68,7 @@ function drawn(terminal: Terminal, label: string, print: (text: string) => void)
   return {
     show(view) {
       shown = view;
-      if (systemClock.monotonicMs() >= nextMs) draw();
+      if (clock.monotonicMs() >= nextMs) draw();
     },
     say(text) {
       stop();
@@ -77,8 +84,8 @@ const lineEveryMs = 10_000;
 
 /** @returns a function that prints a line if it is new and due. The last line is due if any was printed. */
 export function logProgress(
+  clock: MonotonicClock,
   print: (line: string) => void,
-  clock: Pick<Clock, 'monotonicMs'> = systemClock,
 ): (line: string, isLast: boolean) => void {
   let nextMs = clock.monotonicMs() + firstLineMs;
   let shown = '';
@@ -117,9 +124,14 @@ function barLine(
 }
 
 /** @param of the total; null: unknown. @param things the unit, if it is not points. */
-export function showPointProgress(what: string, of: number | null, things = 'points'): PointProgress {
-  const progress = openProgress();
-  const pace = new RateEstimator();
+export function showPointProgress(
+  clock: MonotonicClock,
+  what: string,
+  of: number | null,
+  things = 'points',
+): PointProgress {
+  const progress = openProgress(clock);
+  const pace = new RateEstimator(clock);
   return {
     update(done) {
       pace.addDone(done);
@@ -140,9 +152,9 @@ export function showPointProgress(what: string, of: number | null, things = 'poi
 }
 
 /** Shows the progress of `verify` and `repair`. */
-export function showWindowProgress(what: string): WindowProgress {
-  const progress = openProgress();
-  const pace = new RateEstimator();
+export function showWindowProgress(clock: MonotonicClock, what: string): WindowProgress {
+  const progress = openProgress(clock);
+  const pace = new RateEstimator(clock);
   return {
     update(left) {
       pace.addDone(left.done);

@@ -19,7 +19,7 @@
  *   a killed first start: an unfinished cluster beside the final path, which the next command removes.
  */
 
-import { type Clock, systemClock } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import { messageOf, TidemarkError } from '../../errors.ts';
 import { type Binaries, locateBinaries } from './binaries.ts';
 import { explainFileError } from './failure.ts';
@@ -41,8 +41,7 @@ export interface EmbeddedDatabase {
 }
 
 export interface EmbeddedDatabaseOptions {
-  /** Absent: that of this machine. */
-  readonly clock?: Clock;
+  readonly clock: Clock;
   /** Directory of the database, created when absent. */
   readonly directory: string;
   /** Called with one line for each message to the user. */
@@ -54,7 +53,7 @@ export interface EmbeddedDatabaseOptions {
  * @throws TidemarkError EMBEDDED_DATABASE or DATABASE_FULL, with the cause and the remedy.
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
-  const { clock = systemClock, directory, log = () => {} } = options;
+  const { clock, directory, log = () => {} } = options;
   try {
     const binaries = await locateBinaries();
     const home = openHome(directory);

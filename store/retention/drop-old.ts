@@ -6,7 +6,7 @@
  */
 
 import type pg from 'pg';
-import { type Clock, systemClock } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import { type EpochMs, gridOriginMs } from '../../contract/intervals.ts';
 import type { StoredDataset } from '../../contract/series.ts';
 import { allowLong, type Database, inTransaction, isLockWait, timestamp } from '../db/database.ts';
@@ -21,8 +21,7 @@ export interface Dropped {
 }
 
 export interface RetentionOptions {
-  /** Absent: that of this machine. */
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
   readonly nowMs: EpochMs;
   readonly chunkDays: ChunkDays;
   /** Stops it, also within a statement. The next run deletes the rest. */
@@ -41,7 +40,7 @@ const retryPauseMs = 5000;
  * @throws the signal's reason when it stopped this.
  */
 export async function applyRetention(database: Database, options: RetentionOptions): Promise<Dropped[]> {
-  const { clock = systemClock, signal } = options;
+  const { clock, signal } = options;
   const done: Dropped[] = [];
   for (const { dataset, cutMs } of await listRetentions(database, options)) {
     let dropped: Dropped | null = null;

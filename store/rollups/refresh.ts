@@ -6,7 +6,7 @@
  */
 
 import type pg from 'pg';
-import { type Clock, systemClock } from '../../clock.ts';
+import type { Clock } from '../../clock.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import { type Database, inTransaction, isLockWait, timestamp, timestampOrNull } from '../db/database.ts';
 import { isHypertable } from '../timescale/extension.ts';
@@ -14,8 +14,7 @@ import { bucketColumns } from './definitions.ts';
 import { days, hours } from './levels.ts';
 
 export interface RefreshOptions {
-  /** Absent: that of this machine. */
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
   readonly nowMs: EpochMs;
   /** Absent: of every series. */
   readonly seriesIds?: readonly number[] | undefined;
@@ -69,7 +68,7 @@ export async function rangesBehind(
  * @returns false when the signal stopped it.
  */
 export async function refreshRollups(database: Database, options: RefreshOptions): Promise<boolean> {
-  const { clock = systemClock, signal, onSeries } = options;
+  const { clock, signal, onSeries } = options;
   let left = await rangesBehind(database, options);
   if (left.length === 0) return true;
   const timescale = await isHypertable(database.pool, 'candle_points');

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import { hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
@@ -33,12 +34,8 @@ beforeAll(async () => {
   store = await openTestStore();
   database = store.database;
   server = await startRawServer();
-  source = openSource({
-    baseUrl: server.baseUrl,
-    timeoutMs: 30_000,
-    maxBodyBytes: 1_000_000,
-    connections: 1,
-  });
+  const limits = { timeoutMs: 30_000, maxBodyBytes: 1_000_000, connections: 1 };
+  source = openSource({ ...limits, baseUrl: server.baseUrl, clock: systemClock });
   bodies = await seriesBodies();
   rates = await ratesBodies();
 });

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import { candlesOf } from '../../contract/candle-lines.ts';
 import { openSource, type Source } from '../../source/source.ts';
 import { SourceError } from '../../source/source-error.ts';
@@ -29,7 +30,7 @@ beforeAll(async () => {
     apiKey: 'a-secret-key',
     timeoutMs: 30_000,
     maxBodyBytes: 20_000,
-    connections: 1,
+    ...{ connections: 1, clock: systemClock },
   });
 });
 afterAll(async () => {

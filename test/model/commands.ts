@@ -1,6 +1,7 @@
 /** Everything that can happen to the store, as commands of a model run. Each is possible at any time. */
 
 import fc from 'fast-check';
+import { systemClock } from '../../clock.ts';
 import { readConfig } from '../../config.ts';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
@@ -153,7 +154,7 @@ const retain = commandOf(
     const { nowMs } = world;
     await writeRetention(database.pool, dataset, age);
     const [retention] = await listRetentions(database, { nowMs, chunkDays });
-    await applyRetention(database, { nowMs, chunkDays });
+    await applyRetention(database, { clock: systemClock, nowMs, chunkDays });
     await writeRetention(database.pool, dataset, null);
     for (const model of world.models) {
       if (model.truth.series.dataset === dataset) model.droppedBefore(retention?.cutMs ?? Number.NaN);
@@ -239,7 +240,7 @@ const refuted = commandOf(
 
 /** Rolls up the ended days. */
 const rollUp = commandOf('roll up', fc.constant({}), async (_, world, real) => {
-  await refreshRollups(real.database, { nowMs: world.nowMs });
+  await refreshRollups(real.database, { clock: systemClock, nowMs: world.nowMs });
 });
 
 export const allCommands = fc.commands(

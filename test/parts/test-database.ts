@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import { readConfig } from '../../config.ts';
 import { migrateQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
 import { migrate } from '../../store/db/migrate.ts';
@@ -97,11 +98,12 @@ const queuesBeside = new Map<string, QueueBackendOptions>();
  */
 export function queueBeside(databaseUrl: string): QueueBackendOptions {
   const redisUrl = inject('redisUrl') ?? undefined;
-  if (redisUrl === undefined) return { redisUrl, databaseUrl, namespace: readConfig({}).queue.namespace };
+  const options = { clock: systemClock, redisUrl, databaseUrl };
+  if (redisUrl === undefined) return { ...options, namespace: readConfig({}).queue.namespace };
   const { port, pathname } = new URL(databaseUrl);
   const name = pathname.slice(1);
   // A test's own server has no database of a random name; a proxy has another port.
-  const queue = { redisUrl, databaseUrl, namespace: name.startsWith('test_') ? name : `${name}_${port}` };
+  const queue = { ...options, namespace: name.startsWith('test_') ? name : `${name}_${port}` };
   queuesBeside.set(name, queue);
   return queue;
 }

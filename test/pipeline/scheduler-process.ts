@@ -19,6 +19,7 @@ export interface SchedulerProcessSettings
 const [json = ''] = process.argv.slice(2);
 const settings: SchedulerProcessSettings = JSON.parse(json);
 const log = pino({ level: 'silent' });
+const clock = clockAt(clockOf(settings.clock));
 await startScheduler({
   ...settings,
   database: openDatabase({
@@ -27,8 +28,8 @@ await startScheduler({
     maxConnections: 5,
     statementTimeoutMs: 30_000,
   }),
-  queues: await openQueueBackend({ ...settings.queueOptions, attempts: settings.attempts, log }),
+  queues: await openQueueBackend({ ...settings.queueOptions, clock, attempts: settings.attempts, log }),
   log,
-  clock: clockAt(clockOf(settings.clock)),
+  clock,
 });
 console.log('works');

@@ -28,7 +28,7 @@ export interface WorkerProcessSettings {
 
 const [json = ''] = process.argv.slice(2);
 const settings: WorkerProcessSettings = JSON.parse(json);
-const now = clockOf(settings.clock);
+const clock = clockAt(clockOf(settings.clock));
 const log = pino({ level: 'silent' });
 await startWorker({
   database: openDatabase({
@@ -42,13 +42,13 @@ await startWorker({
     timeoutMs: settings.timeoutMs ?? 30_000,
     maxBodyBytes: 10_000_000,
     connections: settings.worker.concurrency,
-    clock: clockAt(now),
+    clock,
   }),
-  queues: await openQueueBackend({ ...settings.queueOptions, attempts: settings.attempts, log }),
+  queues: await openQueueBackend({ ...settings.queueOptions, clock, attempts: settings.attempts, log }),
   requestsPerMinute: settings.requestsPerMinute ?? 0,
   settings: settings.worker,
   log,
-  clock: clockAt(now),
+  clock,
   lockMs: settings.lockMs,
 });
 process.stdin.on('data', () => {

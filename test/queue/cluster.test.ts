@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import { done } from '../../queue/jobs.ts';
 import { openCluster } from '../../queue/redis.ts';
 import { redisCounter } from '../../service/admission/request-counter.ts';
@@ -12,6 +13,7 @@ import { market, tidemark } from '../scripts/command.ts';
 import { openQueue, windowAt } from './queue-parts.ts';
 
 const sizes = [1, 3];
+const parts = { clock: systemClock, databaseUrl: 'postgres://127.0.0.1:1/none' };
 
 /** Queues on a cluster. Several share it like processes on several machines. */
 async function queuesOn(
@@ -22,7 +24,7 @@ async function queuesOn(
   const redisUrl = await ownRedisCluster(context, { size });
   return {
     redisUrl,
-    open: () => openQueue({ redisUrl, databaseUrl: 'postgres://127.0.0.1:1/none', namespace }),
+    open: () => openQueue({ ...parts, redisUrl, namespace }),
   };
 }
 
@@ -68,11 +70,7 @@ describe('the queue on a Redis cluster', () => {
 
   test('is rejected at once when a node does not give its address', async (context) => {
     const redisUrl = await ownRedisCluster(context, { size: 1, announced: false });
-    const opening = openQueue({
-      redisUrl,
-      databaseUrl: 'postgres://127.0.0.1:1/none',
-      namespace: 'tidemark',
-    });
+    const opening = openQueue({ ...parts, redisUrl, namespace: 'tidemark' });
     await expect(opening).rejects.toMatchObject({
       code: 'QUEUE_UNREACHABLE',
       message: expect.stringMatching(

@@ -18,12 +18,8 @@ describeNeeding('redis', 'a Redis that may evict the queue', () => {
     const printed = vi.spyOn(console, 'warn').mockImplementation(() => {});
     onTestFinished(() => printed.mockRestore());
     const lines: string[] = [];
-    const queues = await openQueueBackend({
-      ...options,
-      redisUrl: proxy.url,
-      attempts: 1,
-      log: collectingLog(lines),
-    });
+    const log = collectingLog(lines);
+    const queues = await openQueueBackend({ ...options, redisUrl: proxy.url, attempts: 1, log });
     expect(await queues.requests.depth()).toMatchObject({ waiting: 0 });
     expect(lines).toEqual([]);
 

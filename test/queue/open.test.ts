@@ -1,17 +1,19 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import { migrateQueueBackend, openQueueBackend } from '../../queue/backend.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { freePort } from '../parts/free-port.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
 import { silent } from './queue-parts.ts';
 
-const options = { namespace: 'tidemark', attempts: 3, log: silent };
+const databaseUrl = 'postgres://127.0.0.1:1/none';
+const options = { clock: systemClock, databaseUrl, namespace: 'tidemark', attempts: 3, log: silent };
 
 test('an unreachable Redis is reported without its password', async () => {
   const redisUrl = `redis://:secret@127.0.0.1:${await freePort()}`;
-  const opening = openQueueBackend({ ...options, redisUrl, databaseUrl: 'postgres://127.0.0.1:1/none' });
+  const opening = openQueueBackend({ ...options, redisUrl });
   await expect(opening).rejects.toMatchObject({ code: 'QUEUE_UNREACHABLE' });
   await expect(opening).rejects.toThrow(/Redis at 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
   await expect(opening).rejects.not.toThrow(/secret/);
@@ -20,7 +22,7 @@ test('an unreachable Redis is reported without its password', async () => {
 describeNeeding('redis', 'a database that Redis does not have', () => {
   test('is reported, and not replaced by another', async () => {
     const redisUrl = `${inject('redisUrl')}/999`;
-    const opening = openQueueBackend({ ...options, redisUrl, databaseUrl: 'postgres://127.0.0.1:1/none' });
+    const opening = openQueueBackend({ ...options, redisUrl });
     await expect(opening).rejects.toMatchObject({
       code: 'QUEUE_UNREACHABLE',
       message: expect.stringMatching(/^Redis at \S+:\d+: ERR DB index is out of range$/),
@@ -38,11 +40,7 @@ test('the error contains the reply of a Redis that refuses the connection, for e
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  const opening = openQueueBackend({
-    ...options,
-    redisUrl: `redis://127.0.0.1:${port}`,
-    databaseUrl: 'postgres://127.0.0.1:1/none',
-  });
+  const opening = openQueueBackend({ ...options, redisUrl: `redis://127.0.0.1:${port}` });
   await expect(opening).rejects.toThrow(`Redis at 127.0.0.1:${port}: ${words}`);
 });
 

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { type Logger, pino } from 'pino';
 import { afterAll, beforeAll, describe, inject, onTestFinished } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Window } from '../../planning/windows.ts';
 import {
@@ -68,7 +69,8 @@ export async function prepareQueue(
   const redisUrl = kind === 'redis' ? (ownRedisUrl ?? inject('redisUrl') ?? undefined) : undefined;
   if (databaseUrl === undefined && kind === 'postgres') databaseUrl = shared?.url ?? (await ownDatabase());
   // Redis needs no database.
-  const options = { redisUrl, databaseUrl: databaseUrl ?? 'postgres://127.0.0.1:1/none', namespace };
+  databaseUrl ??= 'postgres://127.0.0.1:1/none';
+  const options = { clock: systemClock, redisUrl, databaseUrl, namespace };
   await migrateQueueBackend(options, 'up');
   if (kind === 'redis') onTestFinished(() => emptyQueue(options));
   return options;

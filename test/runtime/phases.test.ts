@@ -1,4 +1,5 @@
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import { TerminalScreen } from '../parts/terminal-screen.ts';
 
 // A module of its own: the other one may have wrapped the streams, for a command of an earlier file that has not closed yet, and
@@ -39,7 +40,7 @@ function onTerminal(isTTY: boolean): void {
 
 it('says a phase within two seconds of silence, and again every ten', () => {
   onTerminal(false);
-  const { phase, close } = openPhases();
+  const { phase, close } = openPhases(systemClock);
   phase('waiting for the database');
   vi.advanceTimersByTime(2000);
   expect(written).toEqual(['tidemark: waiting for the database, 1 s so far\n']);
@@ -61,7 +62,7 @@ it('says a phase within two seconds of silence, and again every ten', () => {
 
 it('stays silent while a command prints, and after it has closed', () => {
   onTerminal(false);
-  const { phase, close } = openPhases();
+  const { phase, close } = openPhases(systemClock);
   phase('backfilling');
   for (let line = 0; line < 20; line++) {
     process.stdout.write(`line ${line}\n`);
@@ -75,7 +76,7 @@ it('stays silent while a command prints, and after it has closed', () => {
 
 it('replaces its line on a terminal, and gives way to other output', () => {
   onTerminal(true);
-  const { phase, close } = openPhases();
+  const { phase, close } = openPhases(systemClock);
   phase('creating the embedded database in /somewhere/on/this/machine/that/is/long');
   vi.advanceTimersByTime(3000);
   expect(screen.lines()).toEqual([expect.stringMatching(/^creating the embedded database in .*…$/)]);

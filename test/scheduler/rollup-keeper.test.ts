@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { keepRollups } from '../../scheduler/upkeep.ts';
 import { rangesBehind, refreshRollups } from '../../store/rollups/refresh.ts';
@@ -45,7 +46,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     const { database } = store;
     const { seriesId } = await trackSeries(database, market('a', 'h1'), nowMs - 30 * dayMs, null);
     await put(database, seriesId, candles(nowMs - 10 * dayMs, hourMs, 240));
-    await refreshRollups(database, { nowMs });
+    await refreshRollups(database, { clock: systemClock, nowMs });
     await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 100));
     await database.pool.query('alter table tidemark.rollup_days rename to elsewhere');
     const said = new Arrivals<string>();

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { systemClock } from '../../clock.ts';
 import { openSource, type Source, type SourceOptions } from '../../source/source.ts';
 import { Arrivals } from '../parts/arrivals.ts';
 
@@ -45,8 +46,7 @@ export function sourceAt(baseUrl: string, options: Partial<SourceOptions> = {}):
     baseUrl,
     timeoutMs: 30_000,
     maxBodyBytes: 1_000_000,
-    connections: 4,
-    ...options,
+    ...{ connections: 4, clock: systemClock, ...options },
   });
   onTestFinished(() => source.close());
   return source;

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { openSource } from '../../source/source.ts';
 import { serve, serveBody, sourceAt } from './local-server.ts';
 
 describe('a request', () => {
@@ -30,7 +29,7 @@ describe('a request', () => {
   test.each(['', 'not an address', 'ftp://127.0.0.1/v2', '127.0.0.1/v2'])(
     'rejects the base URL %j',
     (baseUrl) => {
-      expect(() => openSource({ baseUrl, timeoutMs: 1, maxBodyBytes: 1, connections: 1 })).toThrow(
+      expect(() => sourceAt(baseUrl)).toThrow(
         expect.objectContaining({
           code: 'BAD_CONFIGURATION',
           message: expect.stringContaining(JSON.stringify(baseUrl)),
@@ -40,8 +39,7 @@ describe('a request', () => {
   );
 
   test('a key that no header can carry is rejected, and not shown', () => {
-    const options = { baseUrl: 'http://127.0.0.1/v2', timeoutMs: 1, maxBodyBytes: 1, connections: 1 };
-    expect(() => openSource({ ...options, apiKey: 'secret\n' })).toThrow(
+    expect(() => sourceAt('http://127.0.0.1/v2', { apiKey: 'secret\n' })).toThrow(
       expect.objectContaining({ code: 'BAD_CONFIGURATION', message: expect.not.stringContaining('secret') }),
     );
   });

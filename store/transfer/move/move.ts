@@ -12,6 +12,7 @@
  * source. The same command again starts over.
  */
 
+import type { Clock } from '../../../clock.ts';
 import { TidemarkError } from '../../../errors.ts';
 import { type Database, disableTimeouts, inTransaction } from '../../db/database.ts';
 import { assertMigrated } from '../../db/migrate.ts';
@@ -183,7 +184,7 @@ async function lockTarget(target: Side, tables: readonly MovedColumns[]): Promis
 /** Analyzes the tables and refreshes the rollups. If it fails, autovacuum and the scheduler do it later. */
 export async function refreshTarget(
   target: Database,
-  options: { tables: readonly string[]; nowMs: number; signal: AbortSignal },
+  options: { clock: Clock; tables: readonly string[]; signal: AbortSignal },
 ): Promise<void> {
   await inTransaction(target, async (client) => {
     await disableTimeouts(client);
@@ -191,5 +192,6 @@ export async function refreshTarget(
       if (!options.signal.aborted) await client.query(`analyze tidemark.${table}`);
     }
   });
-  await refreshRollups(target, { nowMs: options.nowMs, signal: options.signal });
+  const { clock, signal } = options;
+  await refreshRollups(target, { clock, nowMs: clock.now(), signal });
 }

@@ -239,7 +239,7 @@ describeNeedingDuckdb('a lake', () => {
   });
 
   describe('in a month of which retention has dropped the beginning', () => {
-    const options = { now: () => march, chunkDays: { candles: 7, asset_history: 360, rates: 7 } as never };
+    const options = { clock: systemClock, chunkDays: { candles: 7, asset_history: 360, rates: 7 } as never };
     async function open() {
       const store = await openStore();
       const directory = emptyDirectory();
@@ -247,7 +247,7 @@ describeNeedingDuckdb('a lake', () => {
       await write(store, directory, options);
       const whole = await inLake(directory);
       await writeRetention(store.database.pool as never, 'candles', '7d');
-      await applyRetention(store.database, { nowMs: march, chunkDays: options.chunkDays });
+      await applyRetention(store.database, { ...options, nowMs: march });
       await writeRetention(store.database.pool as never, 'candles', null);
       const more = (window: Range, changed: ReadonlyMap<EpochMs, string> = new Map()) =>
         commitPoints(store.database, { ...hour, window, changed });

@@ -1,5 +1,6 @@
 /** A store with rows in every table that is moved, and every row of a store, to compare two. */
 
+import { systemClock } from '../../../clock.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { refreshRollups } from '../../../store/rollups/refresh.ts';
 import { skippedTables } from '../../../store/transfer/move/tables.ts';
@@ -49,7 +50,7 @@ const theRest = `
 export async function fillEverything(database: Database): Promise<void> {
   await fillAll(database);
   await database.pool.query(theRest);
-  await refreshRollups(database, { nowMs: Date.now() });
+  await refreshRollups(database, { clock: systemClock, nowMs: Date.now() });
 }
 
 /** Every row of every table in the schema, as text, sorted; without what belongs to a database itself. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { startSimulator } from '../../../simulator/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
 import { migrate } from '../../../store/db/migrate.ts';
@@ -87,7 +88,7 @@ describe('tidemark move from the embedded database', () => {
   it('moves the data of a first trial, with the password in the environment', async () => {
     const target = await openStore('main');
     const directory = join(emptyDirectory(), 'data');
-    const embedded = await acquireEmbeddedDatabase({ directory });
+    const embedded = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     await migrate({ url: embedded.url, direction: 'up', ifBusy: 'wait' });
     const database = openDatabase({
       url: embedded.url,

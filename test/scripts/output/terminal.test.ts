@@ -34,7 +34,7 @@ it('fills a bar only when nothing is left', () => {
 it('prints a new line after a second and then every ten, and the last line at once', () => {
   const printed: string[] = [];
   let nowMs = 0;
-  const print = logProgress((line) => printed.push(line), { monotonicMs: () => nowMs });
+  const print = logProgress({ monotonicMs: () => nowMs }, (line) => printed.push(line));
   print('the last of short work', true);
   for (nowMs = 0; nowMs < 60_000; nowMs += 500) print(`at ${nowMs / 1000}`, false);
   expect(printed.map((line) => Number(line.slice(3)))).toEqual([1, 11, 21, 31, 41, 51]);

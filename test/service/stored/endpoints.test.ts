@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import { pathOf } from '../../../contract/paths.ts';
 import { createService } from '../../../service/server.ts';
@@ -118,7 +119,7 @@ describe('intervals that follow from finer ones', () => {
     expect(rows).toEqual(await viewed(interval));
   });
   it('serves candles while a rollup refresh is pending', async () => {
-    await refreshRollups(store.database, { nowMs: Date.now() });
+    await refreshRollups(store.database, { clock: systemClock, nowMs: Date.now() });
     await store.database.pool.query(
       `update tidemark.candle_points set close = close + 0.00100
        where time = '2024-04-20T23:00Z' and series_id = (select id from tidemark.series where exchange_id = 'kraken')`,

@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { dayMs, type EpochMs, type Interval, intervalMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import { maxAggregated, readChartPoints } from '../../../store/dashboard/points.ts';
@@ -70,7 +71,7 @@ it('returns candles, stored or derived up to the limit on points, every digit as
   expect(sampled.rows.map(([, value]) => value)).toEqual(
     Array.from({ length: days }, (_, place) => lastOf('d1', place)),
   );
-  await refreshRollups(database, { nowMs: Date.now() });
+  await refreshRollups(database, { clock: systemClock, nowMs: Date.now() });
   const whole = await read('d1', endMs);
   expect(whole).toMatchObject({ kind: 'candles', sampled: false });
   expect(whole.rows).toHaveLength(days);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { killServer, leave, query, scratchDirectory, serverPid, startHolder, urlHeldBy } from './scratch.ts';
@@ -23,7 +24,7 @@ describe('after a crash', () => {
     await killed.end('SIGKILL');
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
 
-    const next = await acquireEmbeddedDatabase({ directory });
+    const next = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     expect(serverPid(directory)).toBe(pid);
     await next.release();
     expect(serverPid(directory)).toBeNull();
@@ -40,7 +41,7 @@ describe('after a crash', () => {
     await killed.end('SIGKILL');
     expect(entries(directory)).not.toContain('postgres');
 
-    const { url, release } = await acquireEmbeddedDatabase({ directory });
+    const { url, release } = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await release();
     expect(entries(directory).sort()).toEqual(['password', 'postgres', 'postgres.log']);
@@ -54,7 +55,7 @@ describe('after a crash', () => {
     await killServer(directory);
     expect(serverPid(directory)).not.toBeNull();
 
-    const { url, release } = await acquireEmbeddedDatabase({ directory });
+    const { url, release } = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     expect(await query(url, 'select * from kept')).toEqual([{ one: 1 }]);
     await release();
     expect(serverPid(directory)).toBeNull();
@@ -69,7 +70,7 @@ describe('after a crash', () => {
     const lockFile = join(directory, 'postgres', 'postmaster.pid');
     writeFileSync(lockFile, readFileSync(lockFile, 'utf8').replace(/^\d+/, String(process.pid)));
 
-    const { url, release } = await acquireEmbeddedDatabase({ directory });
+    const { url, release } = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await release();
   });
@@ -77,7 +78,8 @@ describe('after a crash', () => {
   it('of the server, the commands that use it get it back at the same address', async () => {
     const directory = scratchDirectory();
     const lines: string[] = [];
-    const here = await acquireEmbeddedDatabase({ directory, log: (line) => lines.push(line) });
+    const log = (line: string) => lines.push(line);
+    const here = await acquireEmbeddedDatabase({ clock: systemClock, directory, log });
     const there = startHolder(directory);
     expect(await urlHeldBy(there)).toBe(here.url);
     const pool = new pg.Pool({ connectionString: here.url });

@@ -4,13 +4,12 @@
  */
 
 import { once } from 'node:events';
+import { systemClock } from '../../../clock.ts';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
 
 const [, , directory = ''] = process.argv;
-const { url, release } = await acquireEmbeddedDatabase({
-  directory,
-  log: (line) => console.log(`log: ${line}`),
-});
+const log = (line: string) => console.log(`log: ${line}`);
+const { url, release } = await acquireEmbeddedDatabase({ clock: systemClock, directory, log });
 console.log(`holds ${url}.`);
 process.stdin.resume();
 await once(process.stdin, 'end');

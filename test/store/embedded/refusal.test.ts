@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { TidemarkError } from '../../../errors.ts';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
 import { describeMissing } from '../../parts/describe-needing.ts';
@@ -12,7 +13,7 @@ const isRoot = process.getuid?.() === 0;
 /** The error of the acquisition. */
 async function refusalOf(directory: string): Promise<TidemarkError> {
   try {
-    const { release } = await acquireEmbeddedDatabase({ directory });
+    const { release } = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     await release();
   } catch (error) {
     if (error instanceof TidemarkError) return error;
@@ -24,7 +25,7 @@ async function refusalOf(directory: string): Promise<TidemarkError> {
 /** A directory with a stopped database. */
 async function stoppedDatabase(): Promise<string> {
   const directory = scratchDirectory();
-  await (await acquireEmbeddedDatabase({ directory })).release();
+  await (await acquireEmbeddedDatabase({ clock: systemClock, directory })).release();
   return directory;
 }
 
@@ -81,7 +82,7 @@ function describeAsRoot(title: string, body: () => void): void {
 describeAsRoot('as root, the server runs as another user', () => {
   it('in a directory whose parent only root may enter, with one capability', async () => {
     const directory = scratchDirectory(); // below a directory of mode 0700
-    const { url, release } = await acquireEmbeddedDatabase({ directory });
+    const { url, release } = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     const status = readFileSync(`/proc/${serverPid(directory)}/status`, 'utf8');
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await release();
@@ -105,7 +106,7 @@ describeWithSmallDisk('a full disk', () => {
   it('keeps stored data, and starts again when there is room', async () => {
     const disk = mountSmallDisk(160);
     const directory = join(disk, '.tidemark');
-    const first = await acquireEmbeddedDatabase({ directory });
+    const first = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     await query(first.url, 'create table kept as select 1 as one');
     const filling = query(
       first.url,

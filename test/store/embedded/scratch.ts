@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
 import { isAlive } from '../../../store/embedded/postmaster.ts';
 import { type ChildModule, startChildModule } from '../../parts/child-module.ts';
@@ -81,7 +82,7 @@ export async function query(url: string, sql: string): Promise<Record<string, un
 
 /** Whether a database can be acquired in the directory, answers, and is released. */
 export async function expectToWork(directory: string, ...more: string[]): Promise<void> {
-  const { url, release } = await acquireEmbeddedDatabase({ directory });
+  const { url, release } = await acquireEmbeddedDatabase({ clock: systemClock, directory });
   for (const sql of ['select 1 as one', ...more]) expect(await query(url, sql)).toEqual([{ one: 1 }]);
   await release();
   expect(serverPid(directory)).toBeNull();

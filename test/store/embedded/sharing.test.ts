@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
 import { leave, query, scratchDirectory, serverPid, startHolder, urlHeldBy } from './scratch.ts';
 
@@ -9,7 +10,7 @@ const modeOf = (...path: string[]) => statSync(join(...path)).mode & 0o777;
 describe('the first command', () => {
   it('creates the database with a password, on loopback only, and finds it again the next time', async () => {
     const directory = `${scratchDirectory()} "$HOME" 'a' \`b\``;
-    const first = await acquireEmbeddedDatabase({ directory });
+    const first = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     await query(first.url, `create table kept as select '0.1000000000000000'::numeric as price`);
     const password = readFileSync(join(directory, 'password'), 'utf8');
     const wrong = first.url.replace(password, 'guess');
@@ -27,7 +28,7 @@ describe('the first command', () => {
     expect([modeOf(directory, 'password'), modeOf(directory, 'postgres')]).toEqual([0o600, 0o700]);
     expect(modeOf(directory) & 0o067).toBe(0);
 
-    const second = await acquireEmbeddedDatabase({ directory });
+    const second = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     const rows = await query(second.url, 'select price::text from kept');
     await second.release();
     expect(rows).toEqual([{ price: '0.1000000000000000' }]);
@@ -48,9 +49,10 @@ describe('commands that share a database', () => {
 
   it('may start while the last one stops the server', async () => {
     const directory = scratchDirectory();
-    let held = await acquireEmbeddedDatabase({ directory });
+    const open = () => acquireEmbeddedDatabase({ clock: systemClock, directory });
+    let held = await open();
     for (let round = 0; round < 5; round += 1) {
-      const [next] = await Promise.all([acquireEmbeddedDatabase({ directory }), held.release()]);
+      const [next] = await Promise.all([open(), held.release()]);
       expect(await query(next.url, 'select 1 as one')).toEqual([{ one: 1 }]);
       held = next;
     }

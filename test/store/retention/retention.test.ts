@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { readConfig } from '../../../config.ts';
 import { dayMs, type EpochMs, periodStart, weekMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
@@ -36,7 +37,7 @@ async function opened(kind: 'main' | 'plain') {
   return {
     database,
     track,
-    apply: (atMs = nowMs) => applyRetention(database, { nowMs: atMs, chunkDays }),
+    apply: (atMs = nowMs) => applyRetention(database, { clock: systemClock, nowMs: atMs, chunkDays }),
     commit: (
       of: Tracked,
       startMs: EpochMs,

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
@@ -15,7 +16,7 @@ describeNeeding('timescale', 'ohlcv of days that await a refresh', () => {
     const { seriesId } = await trackSeries(database, market('a', 'h1'), startMs, startMs + 40 * dayMs);
     await put(database, seriesId, candles(startMs, hourMs, 24 * 10));
     await put(database, seriesId, candles(startMs + 20 * dayMs, hourMs, 24 * 20));
-    await refreshRollups(database, { nowMs: startMs + 365 * dayMs });
+    await refreshRollups(database, { clock: systemClock, nowMs: startMs + 365 * dayMs });
     // A backfill of the range between, as committed windows make it.
     await put(database, seriesId, candles(startMs + 10 * dayMs, hourMs, 24 * 10, 3));
     await database.pool.query('update tidemark.series set covered = tstzmultirange(tracked)');
@@ -26,7 +27,7 @@ describeNeeding('timescale', 'ohlcv of days that await a refresh', () => {
     const behind = [await days(false), await days(true)];
     expect(behind[0]?.rows).toHaveLength(40);
     expect(behind[1]).toEqual(behind[0]);
-    await refreshRollups(database, { nowMs: startMs + 365 * dayMs });
+    await refreshRollups(database, { clock: systemClock, nowMs: startMs + 365 * dayMs });
     expect(await rangesBehind(database)).toEqual([]);
     expect([await days(false), await days(true)]).toEqual(behind);
   });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts';
@@ -16,7 +17,7 @@ onEachDatabase('refreshing rollups', (kind) => {
   let store: TestStore;
   let database: Database;
   let seriesId: number;
-  const refresh = () => refreshRollups(database, { nowMs });
+  const refresh = () => refreshRollups(database, { clock: systemClock, nowMs });
   const behind = () => rangesBehind(database, { nowMs });
   /** Every third hour of three months, and the last two days by the minute. */
   beforeEach(async () => {
@@ -124,14 +125,14 @@ onEachDatabase('refreshing rollups', (kind) => {
           return asked > 1;
         },
       } as AbortSignal;
-      await refreshRollups(database, { nowMs, signal });
+      await refreshRollups(database, { clock: systemClock, nowMs, signal });
       await expectRollupsToAgree(database);
       looks += 1;
     }
     expect(looks).toBeGreaterThan(3);
     stop.abort();
     await put(database, seriesId, candles(startMs, hourMs, 3));
-    expect(await refreshRollups(database, { nowMs, signal: stop.signal })).toBe(false);
+    expect(await refreshRollups(database, { clock: systemClock, nowMs, signal: stop.signal })).toBe(false);
   });
 });
 
@@ -144,7 +145,7 @@ describeNeeding('timescale', 'refreshing rollups of compressed points', () => {
       const { database } = store;
       const { seriesId } = await trackSeries(database, market('a', 'm1'), longAgoMs, null);
       await put(database, seriesId, candles(longAgoMs, hourMs, 80 * 24));
-      await refreshRollups(database, { nowMs });
+      await refreshRollups(database, { clock: systemClock, nowMs });
       for (const table of ['candle_points', 'rollup_hours', 'rollup_days']) {
         const compressed = await database.pool.query(
           `select compress_chunk(c, true) from show_chunks('tidemark.${table}', older_than => $1::timestamptz) c`,
@@ -155,7 +156,7 @@ describeNeeding('timescale', 'refreshing rollups of compressed points', () => {
       await expectRollupsToAgree(database);
       await put(database, seriesId, candles(longAgoMs + 30 * dayMs, hourMs, 50, 4));
       await expectRollupsToAgree(database);
-      await refreshRollups(database, { nowMs });
+      await refreshRollups(database, { clock: systemClock, nowMs });
       expect(await rangesBehind(database, { nowMs })).toEqual([]);
       await expectRollupsToAgree(database);
       await expectCandlesToAgree(database);

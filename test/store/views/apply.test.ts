@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { minuteMs } from '../../../contract/intervals.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
@@ -118,7 +119,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       role,
     ]);
     expect(rights.rows).toEqual([{ may: true }]);
-    await refreshRollups(database, { nowMs: Date.UTC(2024, 6, 1) });
+    await refreshRollups(database, { clock: systemClock, nowMs: Date.UTC(2024, 6, 1) });
     await expectRollupsToAgree(database);
     expect((await pool.query(derived)).rows).toEqual(before.rows);
   });

@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -23,7 +24,7 @@ describeNeeding('timescale', 'a query of candles by names', () => {
       );
       await markBehind(database, seriesId);
     }
-    await refreshRollups(database, { nowMs: Date.UTC(2024, 6, 1) });
+    await refreshRollups(database, { clock: systemClock, nowMs: Date.UTC(2024, 6, 1) });
     await database.pool.query('analyze');
   });
 
