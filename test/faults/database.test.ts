@@ -27,7 +27,7 @@ onEachBackend('a backfill', (kind) => {
       await backfill.requestsMore(chance.whole(3, 20));
       await fault();
     }
-    await untilWhole(backfill, 90_000);
+    await untilWhole(backfill);
     await watching.stop();
     await expectWhole(backfill);
     backfill.expectFewRequests({ extra: 2 * times * concurrency, underWay: 2 * concurrency });

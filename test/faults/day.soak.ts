@@ -185,7 +185,7 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
       await waitFor('all sessions of the workers to end', async () => (await workerSessions(pipeline)) === 0);
       expect(truthOf(simulator, pastSeries, past).length).toBeGreaterThan(7000);
     },
-    3 * takesMs + 300_000,
+    { timeout: 3 * takesMs + 300_000 },
   );
 });
 

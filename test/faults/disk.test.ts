@@ -53,7 +53,7 @@ describeWithSmallDisk('a database whose disk is full', () => {
         if (kind === 'redis') await pausesMs.until(6);
         await expectTrueSoFar(backfill);
         makeRoom();
-        await untilWhole(backfill, 90_000);
+        await untilWhole(backfill);
         await expectWhole(backfill);
         // A commit that still fits into a page ends the outage for a moment, and the next one begins it again. On PostgreSQL
         // the queue itself also fails, and may lose the lock of a job.

@@ -16,7 +16,7 @@ onEachBackend('bodies of 200 MB', (kind) => {
     await worker.waitForPrinted(/works/);
     const before = await memoryOf(worker);
     await backfill.pipeline.startScheduler(backfill.scheduler);
-    await untilWhole(backfill, 90_000);
+    await untilWhole(backfill);
     await expectWhole(backfill);
     const { huge = 0 } = backfill.simulator.requests().byFault;
     backfill.expectFewRequests({ extra: huge });

@@ -33,7 +33,7 @@ onEachBackend('a backfill', (kind) => {
       await workers[place]?.end('SIGKILL');
       workers[place] = startWorkerProcess(backfill);
     }
-    await untilWhole(backfill, 120_000);
+    await untilWhole(backfill);
     await watching.stop();
     await expectWhole(backfill);
     // The requests in flight of a killed worker are repeated.
@@ -57,7 +57,7 @@ onEachBackend('a backfill', (kind) => {
       await scheduler.end('SIGKILL');
       scheduler = startSchedulerProcess(backfill, few);
     }
-    await untilWhole(backfill, 120_000);
+    await untilWhole(backfill);
     await watching.stop();
     await expectWhole(backfill);
     backfill.expectFewRequests({ extra: times });

@@ -56,7 +56,7 @@ async function waitForLockWaits(beside: pg.Pool, count: number): Promise<void> {
 
 onEachBackend('a table that another session has locked', (kind) => {
   describe.each([
-    { what: 'short', statementTimeoutMs: 1000, waits: 12 },
+    { what: 'short', statementTimeoutMs: 2000, waits: 12 },
     { what: 'long', statementTimeoutMs: 60_000, waits: 4 },
   ])('while statements have a $what timeout', ({ statementTimeoutMs, waits }) => {
     test('costs no window an attempt, and repeats no request', async () => {

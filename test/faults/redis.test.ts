@@ -26,7 +26,7 @@ describeNeeding('redis', 'a backfill', () => {
       await redis.stop();
       await redis.start();
     }
-    await untilWhole(backfill, 90_000);
+    await untilWhole(backfill);
     await watching.stop();
     await expectWhole(backfill);
     // The jobs completed since the snapshot are queued again, and their windows are requested again.
@@ -48,7 +48,7 @@ describeNeeding('redis', 'a backfill', () => {
       await backfill.requestsMore(chance.whole(3, 20));
       await redis.flush();
     }
-    await untilWhole(backfill, 90_000);
+    await untilWhole(backfill);
     await watching.stop();
     await expectWhole(backfill);
     // The queue loses the spacing of requests and the list of those in flight.

@@ -16,16 +16,13 @@ export interface Chance {
   oneOf<Choice>(choices: readonly Choice[]): Choice;
 }
 
-/** The timeout of a test that hangs. */
-const longestMs = 240_000;
-
 /** A test that draws from the seed of its title, in the long set from a new one, or from TEST_SEED. */
 export function seededTest(
   title: string,
   body: (chance: Chance, context: TestContext) => Promise<void>,
-  timeoutMs = longestMs,
+  options: { timeout?: number } = {},
 ): void {
-  test(title, { timeout: timeoutMs }, async (context) => {
+  test(title, options, async (context) => {
     const seed = seedText(context.task.fullTestName);
     console.log(`seed ${seed}: ${context.task.fullTestName}`);
     try {

@@ -30,14 +30,14 @@ onEachBackend('a backfill from a faulty source', (kind) => {
       },
       // Enough that no window is deferred.
       attempts: 20,
-      source: { timeoutMs: 2000 },
+      source: { timeoutMs: 6000 },
       requestsPerMinute: 3000,
     });
     const watching = watch(backfill);
     const { pipeline } = backfill;
     await pipeline.startScheduler(backfill.scheduler);
     await pipeline.startWorker({ ...backfill.worker, queues: quickRetries(pipeline.queues) });
-    await untilWhole(backfill, 90_000);
+    await untilWhole(backfill);
     await watching.stop();
     await expectWhole(backfill);
     // Every fault cost its own request and no other window's. The ledger has them all.
@@ -85,7 +85,7 @@ onEachBackend('a backfill from a faulty source', (kind) => {
       // Deferred windows are due again.
       await waitFor('a request after the outage', () => simulator.requests().total > before + during);
       clock.nowMs += failedRetryMs;
-      await untilWhole(backfill, 90_000);
+      await untilWhole(backfill);
       await watching.stop();
       await expectWhole(backfill);
       expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['the source is unreachable; retrying']);

@@ -39,7 +39,7 @@ onEachBackend('workers on two hosts', (kind) => {
       isCut?.host.mend();
       await waitFor('the host to be back', () => (isCut?.host.connections() ?? 0) > connections);
 
-      await untilWhole(backfill, 180_000);
+      await untilWhole(backfill);
       await watching.stop();
       await expectWhole(backfill);
       backfill.expectFewRequests({ extra: 2 * concurrency, underWay: 2 * concurrency });

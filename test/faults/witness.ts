@@ -109,7 +109,7 @@ export async function expectWhole(witnessed: Witnessed): Promise<void> {
 }
 
 /** Waits until every window of the tracked series is covered, whatever remains in the queue. */
-export async function untilWhole(witnessed: Witnessed, withinMs = 60_000): Promise<void> {
+export async function untilWhole(witnessed: Witnessed): Promise<void> {
   const { database } = witnessed;
   const isWhole = async () => {
     const gaps = await listGaps(database, {
@@ -119,7 +119,7 @@ export async function untilWhole(witnessed: Witnessed, withinMs = 60_000): Promi
     });
     return gaps.length === 0;
   };
-  await waitFor('every gap to be filled', () => isWhole().catch(() => false), { everyMs: 100, withinMs });
+  await waitFor('every gap to be filled', () => isWhole().catch(() => false), { everyMs: 100 });
 }
 
 function timeOf(row: object): EpochMs {

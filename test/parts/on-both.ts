@@ -1,6 +1,7 @@
 /**
  * What runs on both backends of the queue, and on both kinds of database. A behaviour is tested on one of them, but for the
- * files that are named here with the reason. The long set runs on both as well.
+ * files that are named here with the reason. The long set runs on both as well. Limits of the service are counted in either
+ * server (service/stored/limits.test.ts), and both kinds of database are moved, exported and backed up.
  */
 
 import { relative } from 'node:path';
@@ -20,7 +21,6 @@ const onBothQueues: Readonly<Record<string, string>> = {
 const onBothDatabases: Readonly<Record<string, string>> = {
   'test/docs/examples.test.ts': 'every view and function answers on both',
   'test/model/store-and-planner.test.ts': 'commits, retention and plans, against a model',
-  'test/pipeline/backfill.test.ts': 'the way of a window from its gap to its commit',
   'test/store/commit/commit-windows.test.ts':
     'chunks are made and locked before a commit on TimescaleDB alone',
   'test/store/measures/sizes.test.ts': 'a hypertable is measured by other functions',

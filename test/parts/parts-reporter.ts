@@ -56,9 +56,9 @@ function reportOf(modules: readonly TestModule[], unhandled: number) {
 
 const listed = 20;
 
-/** The tests that took longest, of a run with many. */
+/** The tests that took longest, of a run of several files. */
 function slowest(tests: readonly TestCase[]): string[] {
-  if (tests.length < 10 * listed) return [];
+  if (tests.length < 2 * listed) return [];
   const timed = tests.map((test) => ({ test, ms: test.diagnostic()?.duration ?? 0 }));
   const lines = timed
     .sort((a, b) => b.ms - a.ms)

@@ -12,7 +12,7 @@ type Queryable = Pick<pg.Pool | pg.Client, 'query'>;
 export async function waitFor(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  { everyMs = 25, withinMs = 150_000 }: { everyMs?: number; withinMs?: number } = {},
+  { everyMs = 25, withinMs = 300_000 }: { everyMs?: number; withinMs?: number } = {},
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await condition())) {

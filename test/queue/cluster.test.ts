@@ -58,10 +58,10 @@ describe('the queue on a Redis cluster', () => {
       await waitFor('both workers to be counted', async () => (await one.requests.countWorkers()) === 2);
 
       starts.length = 0;
+      const begun = performance.now();
       await one.requests.addWindows(Array.from({ length: 24 }, (_, place) => windowAt(place + 10)));
       await starts.until(24);
-      const spanMs = (starts.at(-1) ?? 0) - (starts[0] ?? 0);
-      expect(spanMs).toBeGreaterThanOrEqual(22 * limiter.durationMs);
+      expect((starts.at(-1) ?? 0) - begun).toBeGreaterThanOrEqual(22 * limiter.durationMs);
 
       await one.requests.pauseForMs(600_000);
       expect(await other.requests.pausedForMs()).toBeGreaterThan(1);

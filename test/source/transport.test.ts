@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../parts/free-port.ts';
+import { createTestClock } from '../parts/test-clock.ts';
 import { failureAt, failureOf } from './failure-at.ts';
 import { portOf, serve, sourceAt } from './local-server.ts';
 
@@ -82,11 +83,13 @@ describe('deadline', () => {
 
   test('the next call after a timeout gets its own answer', async () => {
     let calls = 0;
+    const clock = createTestClock();
     const server = await serve((_, response) => {
       calls += 1;
       if (calls > 1) response.end('{"data":[]}');
+      else void clock.advance(500);
     });
-    const source = sourceAt(server.baseUrl, { connections: 1, timeoutMs: 500 });
+    const source = sourceAt(server.baseUrl, { connections: 1, timeoutMs: 500, clock });
     expect((await failureOf(source)).kind).toBe('timeout');
     expect((await source.rates()).rows).toEqual([]);
   });

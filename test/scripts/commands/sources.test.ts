@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { minuteMs } from '../../../contract/intervals.ts';
 import { documents } from '../../../scripts/output/documents.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
 import { clockAt } from '../../parts/test-clock.ts';
@@ -113,12 +114,15 @@ it(
         used = Number(response.headers.get('x-mbx-used-weight-1m'));
       }
     const before = candleTimes(venues.binance).length;
+    const minute = () => Math.floor(Date.now() / minuteMs);
+    const begun = minute();
     const running = begin('run --no-serve', few);
     await waitFor('a paused source', async () => ((await sources()).get('binance')?.pausedSeconds ?? 0) > 0);
     running.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ exitCode: 0 });
     expect(candleTimes(venues.binance).length).toBeGreaterThan(before);
-    expect(venues.binance.requests().refused).toBe(0);
+    // The process has a minute of its own, which may have ended.
+    if (minute() === begun) expect(venues.binance.requests().refused).toBe(0);
   },
   processesMs,
 );

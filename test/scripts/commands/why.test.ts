@@ -18,7 +18,7 @@ it('explains what is tracked, covered, missing and why, past requests and change
 
   await say('backfill history --asset bitcoin --interval h1 --from 2d');
   expect(await say('why bitcoin h1')).toMatch(
-    /^Next: refresh of .+ to .+, from .+:01Z on, when the open h1 period has closed\.$/m,
+    /^Next: refresh of .+ to .+, (?:from .+:01Z on, when the open h1 period has closed|as soon as .+)\.$/m,
   );
 
   await say(`track candles ${series} --from 2024-03-01 --to 2024-04-10`);

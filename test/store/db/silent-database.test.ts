@@ -5,7 +5,7 @@ import { Arrivals } from '../../parts/arrivals.ts';
 import { createTestDatabase, execute } from '../../parts/test-database.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 
-const statementTimeoutMs = 200;
+const statementTimeoutMs = 1000;
 
 async function behindProxy() {
   const { url, drop } = await createTestDatabase();
@@ -17,7 +17,7 @@ async function behindProxy() {
     applicationName: 'tidemark test',
     maxConnections: 3,
     statementTimeoutMs,
-    timeoutMarginMs: 200,
+    timeoutMarginMs: 500,
     onIdleError: (cause) => lost.push(cause),
   });
   onTestFinished(async () => void (database.pool.ending || (await database.close())));

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const untilMs = Math.floor(Date.now() / 1000) * 1000 + dayMs;
   await blockSeries(database, { seriesId: blocked, kind: 'x', message: 'no', untilMs });
   // Open-ended, by weeks, so that the present place within its period does not matter.
-  const weeks = { key: market('weeks', 'w1'), startMs: periodStart(Date.now(), 'w1') - 3 * weekMs };
+  const weeks = { key: market('weeks', 'w1'), startMs: periodStart(Date.now() - graceMs, 'w1') - 3 * weekMs };
   await storeLine(database, { ...weeks, endMs: null, prices: ['1', '2'] });
   const { seriesId: gone } = await trackSeries(database, market('gone', 'h1'), startMs, endMs);
   await untrackSeries(database, gone, endMs);

@@ -4,12 +4,15 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, beforeAll, expect, inject, onTestFinished } from 'vitest';
 
 let browser: Browser;
+/** A limit for what hangs. */
+const longestMs = 150_000;
 
 export function withBrowser(): void {
   beforeAll(async () => {
     browser = await chromium.launch({
       executablePath: inject('chromiumPath') ?? '',
       args: ['--disable-gpu', '--disable-dev-shm-usage'],
+      timeout: longestMs,
     });
   });
   afterAll(() => browser.close());
@@ -53,6 +56,7 @@ export async function holdBack(page: Page, url: string): Promise<() => void> {
  */
 export async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+  context.setDefaultTimeout(longestMs);
   const page = await context.newPage();
   const { origin } = new URL(url);
   const wrong: string[] = [];
