@@ -49,8 +49,8 @@ onEachBackend('a source that answers with a service message in place of a list',
       const { pipeline, server, seriesId } = await trackRetired(kind, status);
       await pipeline.startScheduler({ rangeLimits: hourly });
       // The default pause of a minute is too long for this test.
-      await pipeline.startWorker({ serviceMessagePauses: { firstMs: 1000, longestMs: 2000 } });
-      await waitFor('a paused queue', async () => (await pipeline.queues.requests.pausedForMs()) > 500);
+      await pipeline.startWorker({ serviceMessagePauses: { firstMs: 400, longestMs: 800 } });
+      await waitFor('a paused queue', async () => (await pipeline.queues.requests.pausedForMs()) > 0);
       await server.requests.until(9);
       expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
       server.answers();
