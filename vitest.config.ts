@@ -46,8 +46,8 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: 4,
     // Limits for what hangs; no test measures time.
     testTimeout: 600_000,
-    hookTimeout: 120_000,
-    teardownTimeout: 120_000,
+    hookTimeout: 600_000,
+    teardownTimeout: 600_000,
     expect: { poll: { timeout: 150_000 } },
   },
 }));

@@ -345,12 +345,12 @@ describeNeedingDuckdb('a lake', () => {
     const store = await openStore();
     const directory = emptyDirectory();
     await fill(store, days, { startMs: january, endMs: march });
-    // Waits for locks for a second.
+    // Waits for a lock a quarter of its timeout.
     const database = openDatabase({
       url: store.url,
       applicationName: 'tidemark test',
       maxConnections: 2,
-      statementTimeoutMs: 4000,
+      statementTimeoutMs: 12_000,
     });
     onTestFinished(() => database.close());
     const client = await store.database.pool.connect();
