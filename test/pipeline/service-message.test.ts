@@ -48,7 +48,6 @@ onEachBackend('a source that answers with a service message in place of a list',
     async (status) => {
       const { pipeline, server, seriesId } = await trackRetired(kind, status);
       await pipeline.startScheduler({ rangeLimits: hourly });
-      // The default pause of a minute is too long for this test.
       await pipeline.startWorker({ serviceMessagePauses: { firstMs: 400, longestMs: 800 } });
       await waitFor('a paused queue', async () => (await pipeline.queues.requests.pausedForMs()) > 0);
       await server.requests.until(9);

@@ -121,7 +121,7 @@ it(
     running.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ exitCode: 0 });
     expect(candleTimes(venues.binance).length).toBeGreaterThan(before);
-    // The process has a minute of its own, which may have ended.
+    // Its minute is the real one, and may end.
     if (minute() === begun) expect(venues.binance.requests().refused).toBe(0);
   },
   processesMs,
