@@ -86,10 +86,10 @@ async function expectToStop(compose: Compose): Promise<void> {
   expect(ended.length).toBeGreaterThanOrEqual(10);
 }
 
-/** What was covered before each interruption. A window that is active then may be requested twice. */
+/** What was covered before each interruption, and a time after it was read: `now()` is before. Active windows may be requested twice. */
 const coveredBefore = `
   create table if not exists covered_before (at timestamptz, series_id integer, covered tstzmultirange);
-  insert into covered_before select now(), id, covered from tidemark.series`;
+  insert into covered_before select clock_timestamp(), id, covered from tidemark.series`;
 
 /** Windows that were requested although they were covered before an interruption. */
 const askedTwice = `
