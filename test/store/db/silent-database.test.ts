@@ -64,7 +64,7 @@ it('times out a transaction, and a COPY within it', async () => {
 
 it('waits for statements without a timeout, and only for those', async () => {
   const { database } = await behindProxy();
-  const tooLong = 'select pg_sleep(1)';
+  const tooLong = 'select pg_sleep(1.5)';
   await inTransaction(database, async (client) => {
     await disableTimeouts(client);
     await client.query(tooLong);
