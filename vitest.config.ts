@@ -8,6 +8,7 @@ const slow = [
   'test/{faults,fuzz,hostile,model}/**/*.test.ts',
   'test/deploy/package.test.ts',
   'test/docs/backup.test.ts',
+  'test/pipeline/caps.test.ts',
   'test/queue/{cluster,outage}.test.ts',
   'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,phases,sources,verify-against}.test.ts',
   'test/service/dashboard/{actions,browser/{actions,every-view}}.test.ts',
