@@ -1,7 +1,6 @@
 /** The frame of the page, and the routing of its views. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { systemClock } from '../../../clock.ts';
 import { EventsView } from './contents/events.tsx';
 import { ListPage } from './contents/list-page.tsx';
 import { Overview } from './overview/overview.tsx';
@@ -161,25 +160,25 @@ function showPart(): () => void {
 
 /** Scrolls to where the page was left, as soon as it is long enough. @returns ends the wait for it. */
 function showPlace(placeY: number): () => void {
-  const end = untilShown(() => {
+  return untilShown(() => {
     scrollTo(0, placeY);
     return scrollY >= placeY - 1;
   });
-  for (const type of ['wheel', 'pointerdown', 'keydown'])
-    addEventListener(type, end, { once: true, passive: true });
-  return end;
 }
 
-/** @param scroll returns false while it has to be tried again. @returns ends that. */
+/**
+ * However long the page takes to load, until its reader moves it.
+ *
+ * @param scroll returns false while it has to be tried again. @returns ends that.
+ */
 function untilShown(scroll: () => boolean): () => void {
   if (scroll()) return () => {};
   const waiting = new MutationObserver(() => {
     if (scroll()) waiting.disconnect();
   });
   waiting.observe(document.body, { childList: true, subtree: true });
-  const ended = systemClock.after(5000, () => waiting.disconnect());
-  return () => {
-    ended.stop();
-    waiting.disconnect();
-  };
+  const end = () => waiting.disconnect();
+  for (const type of ['wheel', 'pointerdown', 'keydown'])
+    addEventListener(type, end, { once: true, passive: true });
+  return end;
 }

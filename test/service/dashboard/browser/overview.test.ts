@@ -9,7 +9,7 @@ import { commitPoints } from '../../../store/committing.ts';
 import { openTestStore, type TestStore } from '../../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld, quietQueue } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
-import { holds, open, setVisibility, withBrowser } from './browser.ts';
+import { holdBack, holds, open, setVisibility, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'the overview in a browser', () => {
   withBrowser();
@@ -164,6 +164,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     const { seriesId, name } = await halfCovered('placed');
     await fail(seriesId);
     const { page } = await open(`${world.url}?find=placed`, { viewport: { width: 1200, height: 250 } });
+    await page.clock.install();
     const scrolled = (where: string) => holds(page, `scrollY ${where}`);
     // At the click, because what loads until then moves the page.
     const keepLeft = () =>
@@ -176,7 +177,12 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       await page.getByRole('heading', { name }).waitFor();
       expect(await page.evaluate('left'), view).toBeGreaterThan(0);
       await scrolled('=== 0');
+      const letGo = await holdBack(page, '**/dashboard/problems');
       await page.goBack();
+      // However long the page takes to load.
+      await page.getByRole('heading', { level: 1, name: view }).waitFor();
+      await page.clock.fastForward(10_000);
+      letGo();
       await link.waitFor();
       await scrolled('=== left');
     }
