@@ -122,13 +122,18 @@ export async function fillMany(database: Database, count: number): Promise<void>
   );
 }
 
-/** Makes each piece of an import take a fifth of a second, so that it is caught between two of them. @returns the end of it. */
-export async function slowPieces({ pool }: Database): Promise<() => Promise<unknown>> {
+/** Lets an import store so many pieces of 5,000 candles, and holds the next one before its commit. @returns lets it go. */
+export async function holdAfter({ pool }: Database, pieces: number): Promise<() => Promise<unknown>> {
   await pool.query(`
-    create function public.rest() returns trigger language plpgsql as
-      $$ begin perform pg_sleep(0.2); return null; end $$;
-    create trigger rest after update on tidemark.series execute function public.rest()`);
-  return () => pool.query('drop function public.rest cascade');
+    create table if not exists public.held ();
+    insert into public.held default values;
+    create or replace function public.hold() returns trigger language plpgsql as $$ begin
+      while (select count(*) from tidemark.candle_points) > ${pieces * 5000} and exists (select from public.held)
+      loop perform pg_sleep(0.01); end loop;
+      return null;
+    end $$;
+    create or replace trigger hold after update on tidemark.series execute function public.hold()`);
+  return () => pool.query('delete from public.held');
 }
 
 /**

@@ -6,7 +6,7 @@ import { minuteMs } from '../../../contract/intervals.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { describeRecordings, recordingFile } from '../../recordings.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
-import { contentOf, sharedStore, slowPieces, startMs } from './export-store.ts';
+import { contentOf, holdAfter, sharedStore, startMs } from './export-store.ts';
 
 const minute = (index: number) => startMs + index * minuteMs;
 const range = (from: number, to: number) => ({ startMs: minute(from), endMs: minute(to) });
@@ -121,7 +121,7 @@ it('leaves no coverage when killed, and the same file again goes on', async () =
   const { database, env, words, file, run, content } = emptyStore();
   // Pieces are of 5,000 rows.
   const path = file('x.csv', lines([site, header, ...upTo(15_001).toReversed().map(shown)]));
-  const fast = await slowPieces(database);
+  const letGo = await holdAfter(database, 1);
   const running = start([...words('cryptodatadownload'), path], env);
   await waitFor('a piece', async () => ((await content())?.pointCount ?? 0) >= 5000);
   running.kill('SIGKILL');
@@ -129,7 +129,7 @@ it('leaves no coverage when killed, and the same file again goes on', async () =
   const known = await content();
   expect(known?.pointCount).toBeLessThan(15_000);
   expect(known).toMatchObject({ covered: [], uncoveredPoints: [range(0, known?.pointCount ?? 0)] });
-  await fast();
+  await letGo();
   expect(await run('cryptodatadownload', path)).toMatchObject({ exitCode: 0 });
   expect(await content()).toMatchObject({ pointCount: 15_000, covered: [range(0, 15_000)] });
 });

@@ -10,10 +10,10 @@ import {
   closeAt,
   contentOf,
   fill,
+  holdAfter,
   minutes,
   openStore,
   sharedStore,
-  slowPieces,
   startMs,
 } from './export-store.ts';
 
@@ -52,9 +52,7 @@ async function exported() {
   return { to, path, content, query, run };
 }
 
-/**
- * Changes lines of a CSV, and makes the sidecar say that this is its file: what only the rows themselves can betray.
- */
+/** Changes lines of a CSV, and makes the sidecar say that this is its file: what only the rows themselves can betray. */
 function forge(path: string, change: (lines: string[]) => string[], stated?: number): void {
   const text = change(readFileSync(path, 'utf8').split('\n')).join('\n');
   writeFileSync(path, text);
@@ -196,8 +194,8 @@ it('leaves whole pieces when killed at any instant, and the same file again goes
   const tracking = () =>
     query('select tracked::text, untracked_at is null as "isTracked" from tidemark.series');
   const tracked = '["2024-01-01 00:00:00+00","2024-01-22 20:00:00+00")';
-  const fast = await slowPieces(to.database);
   for (const pieces of [1, 2]) {
+    const letGo = await holdAfter(to.database, pieces);
     const running = start(['import', path], to.env);
     await waitFor(`${pieces} pieces`, async () => {
       const [stored] = await query('select count(*)::int as points from tidemark.candle_points');
@@ -205,6 +203,7 @@ it('leaves whole pieces when killed at any instant, and the same file again goes
     });
     // The first is killed, the second stops at Ctrl-C.
     running.kill(pieces === 1 ? 'SIGKILL' : 'SIGINT');
+    await letGo();
     const ended = await running.ended;
     if (pieces > 1) {
       expect(ended.exitCode).toBe(130);
@@ -220,7 +219,6 @@ it('leaves whole pieces when killed at any instant, and the same file again goes
     // What came of it must not pass for all of it, nor may a scheduler ask for the rest.
     expect(await tracking()).toEqual([{ tracked, isTracked: false }]);
   }
-  await fast();
   expect(await run()).toMatchObject({ exitCode: 0 });
   expect(await tracking()).toEqual([{ tracked, isTracked: true }]);
   expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
