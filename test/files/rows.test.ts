@@ -10,9 +10,7 @@ import { decimalOf, fractionDigitsOf, unscaled } from '../../files/parquet-write
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-files-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/**
- * Plain decimals as NUMERIC gives them: any sign, any zeros at the end, and more digits than a double or DECIMAL has.
- */
+/** Plain decimals as NUMERIC gives them: any sign, any zeros at the end, and more digits than a double or DECIMAL has. */
 const decimal = fc
   .tuple(
     fc.boolean(),

@@ -1,6 +1,4 @@
-/**
- * Runs `tidemark backfill` against a hostile source, in a database of its own, and compares the results.
- */
+/** Runs `tidemark backfill` against a hostile source, in a database of its own, and compares the results. */
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';

@@ -46,9 +46,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
   const policies = `select job_id from timescaledb_information.jobs
     where hypertable_schema = 'tidemark' and hypertable_name in ('candle_points', 'rollup_days')`;
 
-  /**
-   * Lets the server's background workers run the policies of the candles and of the days, and waits for their end.
-   */
+  /** Lets the server's background workers run the policies of the candles and of the days, and waits for their end. */
   async function runByWorkers(): Promise<void> {
     const { pool } = store.database;
     await pool.query('select _timescaledb_functions.start_background_workers()');

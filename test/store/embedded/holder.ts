@@ -1,7 +1,4 @@
-/**
- * A command that uses the embedded database: it acquires it, reports that, and releases it when its input
- * ends.
- */
+/** A command that uses the embedded database: it acquires it, reports that, and releases it when its input ends. */
 
 import { once } from 'node:events';
 import { systemClock } from '../../../clock.ts';

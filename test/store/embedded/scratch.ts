@@ -11,10 +11,7 @@ import { isAlive } from '../../../store/embedded/postmaster.ts';
 import { type ChildModule, startChildModule } from '../../parts/child-module.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 
-/**
- * A path that does not exist yet, below a directory that only its owner may enter. No process of it is left
- * after the test.
- */
+/** A path that does not exist yet, below a directory that only its owner may enter. No process of it is left after the test. */
 export function scratchDirectory(): string {
   const parent = mkdtempSync(join(tmpdir(), 'tidemark-embedded-'));
   const directory = join(parent, '.tidemark');

@@ -34,9 +34,7 @@ export function answerPage(
   });
 }
 
-/**
- * A whole poll of the one tracked list: the given pages, and empty ones for as long as more are requested.
- */
+/** A whole poll of the one tracked list: the given pages, and empty ones for as long as more are requested. */
 export async function poll(
   database: Database,
   timeMs: EpochMs,

@@ -90,9 +90,7 @@ export async function expectRollupsToAgree(database: Database): Promise<void> {
   expect(compared).toBeGreaterThan(0);
 }
 
-/**
- * Compares the candles that the view `candles` derives, refreshed or not. Each market has one stored series.
- */
+/** Compares the candles that the view `candles` derives, refreshed or not. Each market has one stored series. */
 export async function expectCandlesToAgree(database: Database): Promise<void> {
   for (const level of rollupLevels) {
     const view = await database.pool.query(
