@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { keptLockMs } from '../pipeline/run-pipeline.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { beginBackfill } from './backfill.ts';
 import { memoryOf } from './memory.ts';
@@ -12,7 +13,7 @@ onEachBackend('bodies of 200 MB', (kind) => {
   seededTest('are rejected without memory growth', async (chance) => {
     const faults = { hugeRate: 0.3, hugeBytes: 200 * megabyte };
     const backfill = await beginBackfill(kind, chance, { windows: 12, attempts: 20, faults });
-    const worker = startWorkerProcess(backfill);
+    const worker = startWorkerProcess(backfill, { lockMs: keptLockMs });
     await worker.waitForPrinted(/works/);
     const before = await memoryOf(worker);
     await backfill.pipeline.startScheduler(backfill.scheduler);

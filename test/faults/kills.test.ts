@@ -1,5 +1,5 @@
 import { onEachBackend } from '../queue/queue-parts.ts';
-import { beginBackfill, concurrency, type FaultyBackfill, lockMs } from './backfill.ts';
+import { beginBackfill, concurrency, type FaultyBackfill } from './backfill.ts';
 import { lostLock, startSchedulerProcess, startWorkerProcess } from './processes.ts';
 import { type Chance, seededTest } from './seeded.ts';
 import { expectWhole, untilWhole, watch } from './witness.ts';
@@ -43,7 +43,7 @@ onEachBackend('a backfill', (kind) => {
   seededTest('loses nothing when its scheduler is killed at random times', async (chance) => {
     const times = 2;
     const backfill = await beginBackfill(kind, chance, { windows: 40, complaints: lostLock });
-    await backfill.pipeline.startWorker({ ...backfill.worker, lockMs });
+    await backfill.pipeline.startWorker(backfill.worker);
     // The queue holds few windows, so that work soon stops without a scheduler.
     // After some seconds the worker keeps to this budget as well.
     const few = 240;

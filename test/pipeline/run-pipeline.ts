@@ -59,6 +59,8 @@ export interface PipelineOptions {
 export const graceMs = 60_000;
 export const failedRetryMs = 600_000;
 export const emptyConfirmMs = 3_600_000;
+/** A busy event loop, which the simulator shares, renews a lock too late: none expires unless the test kills its holder. */
+export const keptLockMs = 600_000;
 const refreshMs = 10_000;
 const concurrency = 8;
 
@@ -93,6 +95,7 @@ export async function openPipeline(
       settings: { concurrency, attempts, failedRetryMs, emptyConfirmMs, graceMs },
       log: silent,
       clock: clockAt(() => clock.nowMs),
+      lockMs: keptLockMs,
       // Retries without added jitter.
       random: () => 0,
       ...options,
@@ -114,6 +117,7 @@ export async function openPipeline(
       requestsPerMinute: 0,
       settings: { tickMs: 100, refreshMs, ratesMs: 0, backfillShare: 0.2 },
       graceMs,
+      lockMs: keptLockMs,
       refresh,
       log: silent,
       clock: clockAt(() => clock.nowMs),
