@@ -70,13 +70,14 @@ export const errorTable = Object.freeze({
   }),
   ...entries(exitCodes.file, {
     FILE_NOT_WRITTEN: 'free disk space or choose another path; no partial file is left',
-    FILE_NOT_USABLE: 'export it again; an incomplete series receives no coverage',
+    FILE_NOT_USABLE: 'check that it is the file that you mean, and that it is whole',
   }),
   ...entries(exitCodes.interrupted, {
     INTERRUPTED: 'run the same command again: it resumes from the stored data',
   }),
   ...entries(exitCodes.source, {
     SOURCE_UNREACHABLE: 'check SOURCE_URL and the network',
+    SOURCE_UNUSABLE: 'run the same command again later; if it stays so, check the address of the source',
     SOURCE_NOT_A_MARKET_DATA_SERVICE:
       'SOURCE_URL must be the base address of a Market Data Service, ending in /v2; if it is, the source is failing: try again later',
     SOURCE_REFUSED: 'check the series, the API key, and whether the source serves this country',

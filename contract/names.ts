@@ -25,3 +25,8 @@ export function printable(text: string): string {
     .replace(/[\p{C}\p{Z}]+/gu, ' ')
     .trim();
 }
+
+/** Whether a file within a zip is one of CSV: others, such as a directory or a readme, do no harm. */
+export function isCsvFile(name: string): boolean {
+  return /\.csv$/i.test(name) && !name.startsWith('__MACOSX/');
+}

@@ -22,11 +22,22 @@ const decimal = z.union([z.string(), z.int()], notADecimal).transform((value, co
   return z.NEVER;
 });
 
-/** An integer, as text or as a JSON number. */
-const integer = z.union([z.int(), z.string().regex(/^-?\d{1,15}$/)], 'not an integer').transform(Number);
+/** Such long ones alone: text and JSON numbers look alike here, and `"1e3"` is no time. */
+const writtenAsFraction = /^\d{10,15}\.0+$|^\d\.\d{1,15}[eE]\+?\d\d$/;
 
-/** UNIX milliseconds. Always a JSON integer. */
-export const epochMs = z.int().min(0).max(latestMs);
+/** A number for the text of a JSON number such as `1704067200000.0` or `1.7e12` where it is a whole one; else the value itself. */
+export function wholeNumber(value: unknown): unknown {
+  return typeof value === 'string' && writtenAsFraction.test(value) ? Number(value) : value;
+}
+
+/** An integer, as text or as a JSON number. */
+const integer = z.preprocess(
+  wholeNumber,
+  z.union([z.int(), z.string().regex(/^-?\d{1,15}$/)], 'not an integer').transform(Number),
+);
+
+/** UNIX milliseconds. */
+export const epochMs = z.preprocess(wholeNumber, z.int().min(0).max(latestMs));
 
 /**
  * Text that PostgreSQL can store: no NUL and no lone surrogate, which has no UTF-8. Such a row is rejected alone; otherwise

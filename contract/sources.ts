@@ -17,7 +17,7 @@ export interface Limit {
 export interface ArchiveFiles {
   /** The calendar unit that one file holds, UTC. */
   readonly unit: 'month' | 'day';
-  /** How long after its end a file is there. */
+  /** How long after its end a file is there; of a month, after the first Monday that follows it. */
   readonly lagMs: number;
 }
 

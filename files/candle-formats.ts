@@ -8,16 +8,25 @@ import { dayMs, type EpochMs, hourMs, minuteMs, type Range, weekMs } from '../co
 export const candleFormatNames = ['binance', 'kraken', 'cryptodatadownload', 'ccxt-json'] as const;
 export type CandleFormatName = (typeof candleFormatNames)[number];
 
-export type TimeUnit = 'seconds' | 'milliseconds' | 'microseconds';
+export type TimeUnit = 'seconds' | 'milliseconds' | 'microseconds' | 'nanoseconds' | 'dates in UTC';
+
+export interface ReadTime {
+  readonly unit: TimeUnit;
+  readonly ms: EpochMs;
+}
 
 /** Fields as text; null: empty. */
 export type Cells = readonly (string | null)[];
 
-/** The columns of a file. The time is the first one. */
+/** The columns of a file, by their places from 0 on. */
 export interface Columns {
-  readonly count: number;
-  /** Place of the open; high, low, close and volume follow it. */
-  readonly values: number;
+  /** Null: as many as the first row has. */
+  readonly count: number | null;
+  readonly time: number;
+  /** Open, high, low, close and volume. */
+  readonly values: readonly number[];
+  /** Place of the volume in the quote asset; absent: there is none. */
+  readonly turnover?: number;
   /** The asset in which the volume is counted, as the header names it. */
   readonly volumeOf?: string;
 }
@@ -33,11 +42,14 @@ export interface NameFacts {
 }
 
 export interface CandleFormat {
+  /** For messages. */
+  readonly name: string;
   readonly syntax: 'csv' | 'json';
-  /** Whether a file may be a ZIP file of one CSV file. */
-  readonly mayBeZip: boolean;
+  /** Whether fields may be separated by something else than commas. */
+  readonly hasAnySeparator: boolean;
   readonly units: readonly TimeUnit[];
-  readonly isDescending: boolean;
+  /** Null: the first two rows of a file tell. */
+  readonly isDescending: boolean | null;
   /** A period without a row between two rows had no trade. Otherwise it is unknown. */
   readonly isAbsenceNoTrade: boolean;
   /** Whether a row may begin at no full minute, as Binance's do after an outage. Such a row is quarantined. */
@@ -48,6 +60,8 @@ export interface CandleFormat {
   isComment(cells: Cells): boolean;
   /** @returns null for unknown columns. */
   header(cells: Cells): Columns | null;
+  /** @returns null when it is no time. */
+  readTime(text: string | null): ReadTime | null;
   nameFacts(name: string): NameFacts;
   /**
    * Whether the newest row is final, by the way in which its publisher makes such files. Otherwise the period may have been
@@ -64,14 +78,16 @@ export interface CandleFormat {
 
 const nothing: NameFacts = { market: null, intervalMs: null, range: null };
 
-const plain = {
+/** What most formats have. */
+export const plain = {
   syntax: 'csv',
-  mayBeZip: false,
+  hasAnySeparator: false,
   isDescending: false,
   isAbsenceNoTrade: false,
   mayBeginLate: false,
   isComment: () => false,
   header: () => null,
+  readTime,
   nameFacts: () => nothing,
   isNewestFinal: () => false,
   dateText: () => null,
@@ -79,19 +95,21 @@ const plain = {
   closeTime: () => null,
 } satisfies Partial<CandleFormat>;
 
+const fromSecond = [1, 2, 3, 4, 5];
+const klines: Columns = { count: 12, time: 0, values: fromSecond, turnover: 7 };
+const ohlcvt: Columns = { count: 7, time: 0, values: fromSecond };
+
 export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = Object.freeze({
   binance: {
     ...plain,
-    mayBeZip: true,
+    name: 'binance',
     units: ['milliseconds', 'microseconds'],
     mayBeginLate: true,
-    columns: { count: 12, values: 1 },
+    columns: klines,
     header: (cells) => {
       const names = wordsOf(cells);
       const used = ['opentime', 'open', 'high', 'low', 'close', 'volume', 'closetime'];
-      return names.length === 12 && used.every((name, place) => names[place] === name)
-        ? { count: 12, values: 1 }
-        : null;
+      return names.length === 12 && used.every((name, place) => names[place] === name) ? klines : null;
     },
     nameFacts: archiveFacts,
     // The archive publishes a day or a month after its end. Any other file may come from the REST interface.
@@ -100,13 +118,14 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
   },
   kraken: {
     ...plain,
+    name: 'kraken',
     units: ['seconds'],
     isAbsenceNoTrade: true,
-    columns: { count: 7, values: 1 },
+    columns: ohlcvt,
     header: (cells) =>
-      wordsOf(cells).join() === 'time,open,high,low,close,volume,trades' ? { count: 7, values: 1 } : null,
+      wordsOf(cells).join() === 'time,open,high,low,close,volume,trades' ? { ...ohlcvt } : null,
     nameFacts(name) {
-      const [, market, minutes] = /([\p{L}\p{N}]*)_(1|5|15|30|60|240|720|1440)\.csv$/iu.exec(name) ?? [];
+      const [, market, minutes] = /([\p{L}\p{N}]*)_(1|5|15|30|60|240|720|1440)$/iu.exec(stemOf(name)) ?? [];
       return minutes === undefined
         ? nothing
         : { market: marketOf(market), intervalMs: Number(minutes) * minuteMs, range: null };
@@ -116,10 +135,13 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
   },
   cryptodatadownload: {
     ...plain,
+    name: 'cryptodatadownload',
     units: ['seconds', 'milliseconds'],
     isDescending: true,
     columns: null,
-    isComment: (cells) => cells.length === 1 && /cryptodatadownload/i.test(cells[0] ?? ''),
+    // A spreadsheet pads the line.
+    isComment: ([first, ...others]) =>
+      /cryptodatadownload/i.test(first ?? '') && others.every((cell) => cell === null),
     header(cells) {
       const names = cells.map((cell) => cell?.trim().toLowerCase() ?? '');
       const [volume, quoteVolume, trades, ...others] = names.slice(7);
@@ -130,7 +152,13 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
         (trades === undefined || /^trade ?count$/.test(trades)) &&
         others.length === 0;
       return isKnown
-        ? { count: names.length, values: 3, volumeOf: symbolText(volume?.slice('volume '.length) ?? '') }
+        ? {
+            count: names.length,
+            time: 0,
+            values: [3, 4, 5, 6, 7],
+            turnover: 8,
+            volumeOf: symbolText(volume?.slice('volume '.length) ?? ''),
+          }
         : null;
     },
     dateText: (cells) =>
@@ -139,9 +167,10 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
   },
   'ccxt-json': {
     ...plain,
+    name: 'ccxt-json',
     syntax: 'json',
     units: ['milliseconds'],
-    columns: { count: 6, values: 1 },
+    columns: { count: 6, time: 0, values: fromSecond },
   },
 });
 
@@ -161,10 +190,15 @@ function marketOf(text = ''): string | null {
   return text === '' ? null : symbolText(text);
 }
 
+/** The name without its ending: `XBTUSD_60` for `XBTUSD_60.csv.gz`. Empty: it has another one. */
+function stemOf(name: string): string {
+  return /^(.*?)\.(?:csv|(?:csv\.)?(?:zip|gz|zst))$/iu.exec(name)?.[1] ?? '';
+}
+
 /** `BTCUSDT-1m-2024-05.zip` is a month, `BTCUSDT-1m-2024-05-01.csv` a day. */
 function archiveFacts(name: string): NameFacts {
-  const pattern = /([\p{L}\p{N}]*)-(\d+)([a-z]+)-(\d{4})-(\d\d)(?:-(\d\d))?\.(?:csv|zip)$/iu;
-  const [, market, count, unit = '', year, month, day] = pattern.exec(name) ?? [];
+  const pattern = /([\p{L}\p{N}]*)-(\d+)([a-z]+)-(\d{4})-(\d\d)(?:-(\d\d))?$/iu;
+  const [, market, count, unit = '', year, month, day] = pattern.exec(stemOf(name)) ?? [];
   if (count === undefined) return nothing;
   const [y, m, d] = [Number(year), Number(month) - 1, Number(day ?? 1)];
   return {
@@ -182,6 +216,7 @@ const digitsOfUnits: Readonly<Record<number, TimeUnit>> = {
   10: 'seconds',
   13: 'milliseconds',
   16: 'microseconds',
+  19: 'nanoseconds',
 };
 
 /**
@@ -189,9 +224,9 @@ const digitsOfUnits: Readonly<Record<number, TimeUnit>> = {
  *
  * @returns null when it is no such number. The milliseconds may have a fraction.
  */
-export function readTime(text: string | null): { readonly unit: TimeUnit; readonly ms: EpochMs } | null {
+export function readTime(text: string | null): ReadTime | null {
   const unit = text !== null && /^[1-9]\d+$/.test(text) ? digitsOfUnits[text.length] : undefined;
-  if (unit === undefined) return null;
-  const value = Number(text);
-  return { unit, ms: unit === 'seconds' ? value * 1000 : unit === 'microseconds' ? value / 1000 : value };
+  if (unit === undefined || text === null) return null;
+  // The milliseconds have 13 digits. More digits in one number would be rounded.
+  return { unit, ms: Number(`${text.slice(0, 13).padEnd(13, '0')}.${text.slice(13) || '0'}`) };
 }

@@ -1,8 +1,9 @@
 /** Records of candle files: lines of CSV, from either end, or arrays within a JSON array. Memory is bounded. */
 
-import { open } from 'node:fs/promises';
 import type { Cells } from './candle-formats.ts';
-import { fieldsOf, linesOf, textOf } from './text-formats.ts';
+import { openContent } from './content.ts';
+import { downloadAgain, FileProblem } from './file-problem.ts';
+import { fieldsOf, linesOf, type Separator, separators, textOf } from './text-formats.ts';
 
 export interface CandleRecord {
   /** Such as `line 12`. */
@@ -12,51 +13,75 @@ export interface CandleRecord {
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** @throws Error as {@link linesOf} does. */
-export async function* csvRecords(bytes: Bytes): AsyncGenerator<CandleRecord[]> {
-  let number = 0;
+/** That of the first line with several of one; a comma if there is none. @throws Error as {@link linesOf} does. */
+export async function separatorIn(bytes: Bytes): Promise<Separator> {
+  for await (const lines of linesOf(bytes)) {
+    for (const { text } of lines) {
+      const counts = separators.map((separator) => ({ separator, count: text.split(separator).length }));
+      const [most] = counts.sort((one, other) => other.count - one.count);
+      if (most !== undefined && most.count > 3) return most.separator;
+    }
+    break;
+  }
+  return ',';
+}
+
+/** @param read counts the lines. @throws Error as {@link linesOf} does. */
+export async function* csvRecords(
+  bytes: Bytes,
+  read = { lines: 0 },
+  separator: Separator = ',',
+): AsyncGenerator<CandleRecord[]> {
   for await (const lines of linesOf(bytes)) {
     const records: CandleRecord[] = [];
     for (const { text } of lines) {
-      number += 1;
+      read.lines += 1;
       // The last column is unused, so a last line with all columns is whole without its line feed.
-      const cells = cellsOf(text);
-      if (cells !== null) records.push({ place: `line ${number}`, cells });
+      const cells = cellsOf(text, separator);
+      if (cells !== null) records.push({ place: placeOf(read.lines), cells });
     }
     yield records;
   }
 }
 
-function cellsOf(text: string): Cells | null {
+const placeOf = (line: number) => `line ${line}`;
+
+function cellsOf(text: string, separator: Separator): Cells | null {
   const line = text.endsWith('\r') ? text.slice(0, -1) : text;
-  return line === '' ? null : (fieldsOf(line) ?? [line]);
+  return line === '' ? null : (fieldsOf(line, separator) ?? [line]);
 }
 
 const pieceBytes = 1 << 18;
 const lineFeed = 10;
 
-/** The lines of a CSV file that {@link csvRecords} has read, from the last to the first. */
-export async function* csvRecordsBackward(path: string): AsyncGenerator<Cells[]> {
-  const file = await open(path);
+/** The lines of a CSV file that {@link csvRecords} has read, from the last to the first. @param count of its lines. */
+export async function* csvRecordsBackward(
+  path: string,
+  count: number,
+  separator: Separator,
+): AsyncGenerator<CandleRecord[]> {
+  let number: number | null = null;
+  const file = await openContent(path, 'csv');
   try {
-    let { size: endAt } = await file.stat();
+    let endAt = file.size;
     let rest = Buffer.alloc(0);
     while (endAt > 0) {
       const startAt = Math.max(0, endAt - pieceBytes);
-      const { buffer, bytesRead } = await file.read(
-        Buffer.alloc(endAt - startAt),
-        0,
-        endAt - startAt,
-        startAt,
-      );
-      const bytes = Buffer.concat([buffer.subarray(0, bytesRead), rest]);
+      const bytes = Buffer.concat([await file.read(startAt, endAt), rest]);
       // The first line is complete only at the beginning of the file.
       const completeAt = startAt === 0 ? 0 : bytes.indexOf(lineFeed) + 1;
       rest = bytes.subarray(0, completeAt === 0 && startAt > 0 ? bytes.length : completeAt);
       endAt = startAt;
       if (rest.length === bytes.length) continue;
       const lines = bytes.subarray(completeAt).toString('utf8').split('\n').reverse();
-      yield lines.map(cellsOf).filter((cells) => cells !== null);
+      // Nothing follows the last line feed.
+      number ??= lines[0] === '' ? count + 1 : count;
+      const last: number = number;
+      yield lines.flatMap((text, place) => {
+        const cells = cellsOf(text, separator);
+        return cells === null ? [] : [{ place: placeOf(last - place), cells }];
+      });
+      number -= lines.length;
     }
   } finally {
     await file.close();
@@ -69,7 +94,7 @@ const element = /\s*\[([^[\]]*)\]\s*([,\]])/y;
 /** An element is shorter, white space included. */
 const longestElement = 10_000;
 
-/** Arrays of numbers within one array. Numbers keep their digits. @throws Error when it is something else. */
+/** Arrays of numbers within one array. Numbers keep their digits. @throws FileProblem when it is something else. */
 export async function* jsonRecords(bytes: Bytes): AsyncGenerator<CandleRecord[]> {
   let rest = '';
   let line = 1;
@@ -110,7 +135,7 @@ export async function* jsonRecords(bytes: Bytes): AsyncGenerator<CandleRecord[]>
   line += newLines(rest, 0, rest.length - rest.trimStart().length);
   const what =
     expects === 'end' ? 'text follows the array' : 'not an array of numbers, or the file ends within it';
-  throw new Error(`${place()}: ${what}`);
+  throw new FileProblem(`${place()}: ${what}`, `check --format, or ${downloadAgain}`);
 }
 
 function newLines(text: string, from: number, to: number): number {

@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises';
 import type { StoredDataset } from '../contract/series.ts';
 import { codeOf, messageOf, TidemarkError } from '../errors.ts';
+import { FileProblem } from './file-problem.ts';
 import {
   type FileFormat,
   type Layout,
@@ -44,11 +45,11 @@ export async function* usablePages<Page>(path: string, pages: AsyncGenerator<Pag
   }
 }
 
-/** @param remedy of any error but a missing file. @throws TidemarkError FILE_NOT_USABLE for any error. */
+/** @param outcome begins the advice, such as `nothing was imported; `. @throws TidemarkError FILE_NOT_USABLE for any error. */
 export async function usable<Result>(
   path: string,
   work: () => Promise<Result>,
-  remedy?: string,
+  outcome = '',
 ): Promise<Result> {
   try {
     return await work();
@@ -59,11 +60,17 @@ export async function usable<Result>(
         cause: error,
         remedy: 'check the path',
       });
+    const advice = error instanceof FileProblem ? error.remedy : adviceFor(codeOf(error));
     throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${messageOf(error)}`, {
       cause: error,
-      ...(remedy === undefined ? {} : { remedy }),
+      remedy: `${outcome}${advice}`,
     });
   }
+}
+
+function adviceFor(code: unknown): string {
+  if (code === 'EACCES' || code === 'EPERM') return 'give this user the right to read it';
+  return 'check that the file is whole, and that it has the format that its name or --format says';
 }
 
 /** @param digits of each value column, for the decimals of Parquet. */

@@ -2,6 +2,7 @@
 
 import type { EpochMs } from '../contract/intervals.ts';
 import type { StoredDataset } from '../contract/series.ts';
+import { FileProblem } from './file-problem.ts';
 
 export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;
 export type FileFormat = (typeof fileFormats)[number];
@@ -51,6 +52,12 @@ export interface FileRow {
   /** A number, or the original text if it is not a time. */
   readonly time: EpochMs | string | null;
   readonly values: readonly (string | null)[];
+  /** Where it stands, such as `line 12`; absent: unknown. */
+  readonly place?: string;
+  /** Its period may have been open when the file was made; absent: it had closed. */
+  readonly mayBeOpen?: true;
+  /** What contradicts it in columns that are not stored; absent: nothing. */
+  readonly problem?: string;
 }
 
 /** Builds a row from cells in the order of {@link columnsOf}. */
@@ -80,7 +87,7 @@ export function timeOf(text: string | null): EpochMs | string | null {
 
 /**
  * @returns the layout with exactly these columns, in any order.
- * @throws Error when they are those of no export.
+ * @throws FileProblem when they are those of no export.
  */
 export function layoutOf(columns: readonly string[]): Layout {
   const sorted = (list: readonly string[]) => [...list].sort().join('\n');
@@ -88,7 +95,10 @@ export function layoutOf(columns: readonly string[]): Layout {
   const found = Object.values(layouts).find((layout) => sorted(columnsOf(layout)) === wanted);
   if (found !== undefined) return found;
   const shown = columns.slice(0, 12).join(', ').slice(0, 200);
-  throw new Error(`its columns are not those of an export of candles, history or rates: ${shown}`);
+  throw new FileProblem(
+    `its columns are not those of an export of candles, history or rates: ${shown}`,
+    'for candles of another program, --format or --columns says how they are read',
+  );
 }
 
 /** A row, or an unreadable one. */

@@ -4,6 +4,7 @@
  */
 
 import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
+import { FileProblem } from './file-problem.ts';
 import { columnsOf, type FileRow, layoutOf, type ReadRow, type RowFile } from './layout.ts';
 import { decimalOf, doubleEnding, fractionDigits } from './parquet-writer.ts';
 
@@ -18,6 +19,8 @@ type Reading = (cell: unknown, digits: number | null) => string | null;
 export async function readParquet(path: string): Promise<RowFile> {
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file);
+  // Other programs compress by other codecs than Snappy. The package compiles WebAssembly when it is loaded.
+  const { compressors } = await import('hyparquet-compressors');
   const columns = metadata.schema
     .slice(1)
     .filter(({ type, name }) => !(type === 'DOUBLE' && name.endsWith(doubleEnding)))
@@ -63,6 +66,9 @@ export async function readParquet(path: string): Promise<RowFile> {
     await parquetRead({
       file,
       metadata: bare,
+      compressors,
+      // Otherwise the bytes of a decimal become text.
+      utf8: false,
       ...rows,
       columns: names.filter((name) => known.has(name)),
       onChunk: ({ columnName, columnData }) => {
@@ -75,7 +81,7 @@ export async function readParquet(path: string): Promise<RowFile> {
   }
 }
 
-/** @throws Error when the column holds neither text nor exact decimals. */
+/** @throws FileProblem when the column holds neither text nor exact decimals. */
 function readingOf({ name, type, converted_type, logical_type, scale }: SchemaElement): Reading {
   if (converted_type === 'DECIMAL' || logical_type?.type === 'DECIMAL') {
     return (cell, digits) => {
@@ -83,23 +89,42 @@ function readingOf({ name, type, converted_type, logical_type, scale }: SchemaEl
       return value === null ? null : decimalOf(value, scale ?? 0, digits);
     };
   }
-  if (type === 'BYTE_ARRAY') return (cell) => (typeof cell === 'string' ? cell : null);
+  if (type === 'BYTE_ARRAY') return textOf;
   if (name === 'time') return () => null;
-  throw new Error(`its column ${name} is of the type ${type ?? 'group'}, which holds no exact decimals`);
+  const isUnsigned =
+    converted_type?.startsWith('UINT') || (logical_type?.type === 'INTEGER' && !logical_type.isSigned);
+  if ((type === 'INT32' || type === 'INT64') && !isUnsigned)
+    return (cell) => wholeOf(cell)?.toString() ?? null;
+  throw new FileProblem(
+    `its column ${name} is of the type ${type ?? 'group'}, which holds no exact decimals`,
+    'write it again with this column as a decimal or as text',
+  );
 }
 
-/** @throws Error when the column is not a timestamp. */
+/** @throws FileProblem when the column is not a timestamp. */
 function timeReading(column: SchemaElement | undefined): (cell: unknown) => FileRow['time'] {
   const { type, converted_type, logical_type } = column ?? { name: 'time' };
   const unit =
     logical_type?.type === 'TIMESTAMP' ? logical_type.unit : converted_type?.replace('TIMESTAMP_', '');
   const perMs = { MILLIS: 1n, MICROS: 1000n, NANOS: 1_000_000n }[unit ?? ''];
-  if (type !== 'INT64' || perMs === undefined) throw new Error('its column time is not a timestamp');
+  if (type !== 'INT64' || perMs === undefined)
+    throw new FileProblem(
+      'its column time is not a timestamp',
+      'write it again with this column as a timestamp',
+    );
   return (cell) => {
     const value = wholeOf(cell);
     if (value === null) return null;
     return value % perMs === 0n ? Number(value / perMs) : `${value} ${unit}`;
   };
+}
+
+const utf8 = new TextDecoder();
+
+/** Text without a logical type comes as bytes. */
+function textOf(cell: unknown): string | null {
+  if (cell instanceof Uint8Array) return utf8.decode(cell);
+  return typeof cell === 'string' ? cell : null;
 }
 
 function wholeOf(cell: unknown): bigint | null {

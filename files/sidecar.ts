@@ -9,6 +9,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
 import { codeOf, TidemarkError } from '../errors.ts';
+import { contentOf } from './content.ts';
+import { FileProblem } from './file-problem.ts';
 import { usable } from './formats.ts';
 import { fileFormats } from './layout.ts';
 
@@ -91,7 +93,9 @@ export type SidecarText = z.input<typeof sidecar>;
  */
 export async function assertIsFile(path: string): Promise<void> {
   await usable(path, async () => {
-    if (!(await stat(path)).isFile()) throw new Error('not a regular file');
+    const found = await stat(path);
+    if (found.isDirectory()) throw new FileProblem('a directory, not a file', 'name the files in it');
+    if (!found.isFile()) throw new FileProblem('not a regular file', 'write it to a file, and name that');
   });
 }
 
@@ -103,6 +107,18 @@ export async function stampOf(path: string): Promise<string> {
   });
 }
 
+const sidecarAdvice =
+  'name the sidecar that `export` wrote with --sidecar, or import with --points-only: no coverage is claimed then';
+
+/** Null: not JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** @returns null when there is no such file. @throws TidemarkError FILE_NOT_USABLE */
 export async function readSidecar(path: string): Promise<Sidecar | null> {
   try {
@@ -112,16 +128,18 @@ export async function readSidecar(path: string): Promise<Sidecar | null> {
     throw error;
   }
   return usable(path, async () => {
-    const result = sidecar.safeParse(JSON.parse(await readFile(path, 'utf8')));
+    const result = sidecar.safeParse(jsonOf(await readFile(path, 'utf8')));
     if (result.success) return result.data;
     const [issue] = result.error.issues;
     const place = issue?.path.join('.') ?? '';
     const what = place === '' ? 'not a JSON object' : `${place}: ${issue?.message}`;
-    throw new Error(`not a sidecar of an export: ${what}`);
+    throw new FileProblem(`not a sidecar of an export: ${what}`, sidecarAdvice);
   });
 }
 
 /**
+ * Compares a file, or what is compressed in it, with its sidecar.
+ *
  * @param beforePiece called before each piece is read; throws to stop.
  * @throws TidemarkError FILE_NOT_USABLE when the file was changed, truncated or replaced.
  */
@@ -130,7 +148,9 @@ export async function assertDescribed(
   described: Sidecar['file'],
   beforePiece: () => void,
 ): Promise<void> {
-  const { sha256, bytes } = await digestOf(path, beforePiece);
+  const { format } = described;
+  const pieces = format === 'parquet' ? createReadStream(path) : contentOf(path, format);
+  const { sha256, bytes } = await digestOf(path, pieces, beforePiece);
   if (sha256 === described.sha256) return;
   const what =
     bytes === described.bytes ? 'its SHA-256 differs' : `it has ${bytes} bytes, not ${described.bytes}`;
@@ -157,7 +177,7 @@ export async function assertChecksum(path: string, beforePiece: () => void): Pro
   });
   if (text === null) return;
   const [stated] = /^[0-9a-f]{64}\b/i.exec(text) ?? [];
-  if (stated?.toLowerCase() === (await digestOf(path, beforePiece)).sha256) return;
+  if (stated?.toLowerCase() === (await digestOf(path, createReadStream(path), beforePiece)).sha256) return;
   throw new TidemarkError(
     'FILE_NOT_USABLE',
     stated === undefined
@@ -167,14 +187,18 @@ export async function assertChecksum(path: string, beforePiece: () => void): Pro
   );
 }
 
-async function digestOf(path: string, beforePiece: () => void): Promise<{ sha256: string; bytes: number }> {
+async function digestOf(
+  path: string,
+  pieces: AsyncIterable<Uint8Array>,
+  beforePiece: () => void,
+): Promise<{ sha256: string; bytes: number }> {
   const hash = createHash('sha256');
   let bytes = 0;
   await usable(path, async () => {
-    for await (const piece of createReadStream(path)) {
+    for await (const piece of pieces) {
       beforePiece();
-      hash.update(piece as Buffer);
-      bytes += (piece as Buffer).length;
+      hash.update(piece);
+      bytes += piece.length;
     }
   });
   return { sha256: hash.digest('hex'), bytes };

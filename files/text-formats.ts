@@ -7,7 +7,8 @@
  *               same reason the reader rejects decimals that are numbers.
  */
 
-import { createReadStream } from 'node:fs';
+import { contentOf } from './content.ts';
+import { FileProblem } from './file-problem.ts';
 import {
   columnsOf,
   type Layout,
@@ -29,34 +30,37 @@ interface Line {
   readonly isWhole: boolean;
 }
 
-/** @throws Error when the file cannot be read, is not UTF-8, or has a line of a million characters. */
+/** @throws FileProblem when it is not UTF-8, or has a line of a million characters; what the reading of `bytes` throws. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
   let rest = '';
   for await (const text of textOf(bytes)) {
     const pieces = (rest + text).split('\n');
     rest = pieces.pop() ?? '';
-    if (rest.length > longestLine) throw new Error('it has a line of more than a million characters');
+    if (rest.length > longestLine)
+      throw new FileProblem(
+        'it has a line of more than a million characters',
+        'check that it is a text file of the named format',
+      );
     yield pieces.map((line) => ({ text: line, isWhole: true }));
   }
   if (rest !== '') yield [{ text: rest, isWhole: false }];
 }
 
-/** @throws Error when the bytes are not UTF-8. */
+/** @throws FileProblem when the bytes are not UTF-8. */
 export async function* textOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const decoded = (piece?: Uint8Array) => {
     try {
       return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
     } catch {
-      throw new Error('it is not UTF-8 text');
+      throw new FileProblem(
+        'it is not UTF-8 text',
+        'unpack it if it is compressed otherwise, or convert it to UTF-8',
+      );
     }
   };
   for await (const piece of bytes) yield decoded(piece);
   yield decoded();
-}
-
-export function bytesOf(path: string): AsyncIterable<Buffer> {
-  return createReadStream(path, { highWaterMark: 1 << 18 });
 }
 
 const cutOff = 'the file ends within this row';
@@ -69,7 +73,7 @@ interface CsvRecord {
   readonly isWhole: boolean;
 }
 
-/** @throws Error when it is not a CSV file of an export. */
+/** @throws FileProblem when it is not a CSV file of an export. */
 export async function readCsv(path: string): Promise<RowFile> {
   const header = await headerOf(path);
   const layout = layoutOf(header);
@@ -101,13 +105,13 @@ async function headerOf(path: string): Promise<string[]> {
     if (first?.fields) return first.fields.map((field) => field?.trim().replace(/^\uFEFF/, '') ?? '');
     if (first !== undefined) break;
   }
-  throw new Error('it has no header');
+  throw new FileProblem('it has no header', 'add the line with the names of its columns');
 }
 
 /** A record may span lines: a quoted field may contain line feeds. */
 async function* recordsOf(path: string): AsyncGenerator<CsvRecord[]> {
   let open = '';
-  for await (const lines of linesOf(bytesOf(path))) {
+  for await (const lines of linesOf(contentOf(path, 'csv'))) {
     const records: CsvRecord[] = [];
     for (const { text, isWhole } of lines) {
       const raw = open === '' ? text : `${open}\n${text}`;
@@ -134,12 +138,21 @@ function hasOpenQuote(text: string): boolean {
   return quotes % 2 === 1;
 }
 
-const quotedField = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
+export const separators = [',', ';', '\t', '|'] as const;
+export type Separator = (typeof separators)[number];
+
+const quotedFields: Readonly<Record<Separator, RegExp>> = {
+  ',': /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y,
+  ';': /(?:"((?:[^"]|"")*)"|([^";]*))(;|$)/y,
+  '\t': /(?:"((?:[^"]|"")*)"|([^"\t]*))(\t|$)/y,
+  '|': /(?:"((?:[^"]|"")*)"|([^"|]*))(\||$)/y,
+};
 
 /** The fields of a line of CSV; null: unbalanced quotes. */
-export function fieldsOf(line: string): Fields | null {
-  if (!line.includes('"')) return line.split(',').map((field) => (field === '' ? null : field));
+export function fieldsOf(line: string, separator: Separator = ','): Fields | null {
+  if (!line.includes('"')) return line.split(separator).map((field) => (field === '' ? null : field));
   const fields: Fields = [];
+  const quotedField = quotedFields[separator];
   quotedField.lastIndex = 0;
   for (;;) {
     const match = quotedField.exec(line);
@@ -168,25 +181,25 @@ function field(text: string | null): string {
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** @throws Error when it is not a JSON Lines file of an export. */
+/** @throws FileProblem when it is not a JSON Lines file of an export. */
 export async function readJsonl(path: string): Promise<RowFile> {
   const layout = layoutOf(Object.keys(await firstObject(path)));
   return {
     layout,
     async *pages() {
-      for await (const lines of linesOf(bytesOf(path)))
+      for await (const lines of linesOf(contentOf(path, 'jsonl')))
         yield lines.filter(({ text }) => text.trim() !== '').map((line) => readObject(line, layout));
     },
   };
 }
 
 async function firstObject(path: string): Promise<object> {
-  for await (const [line] of linesOf(bytesOf(path))) {
+  for await (const [line] of linesOf(contentOf(path, 'jsonl'))) {
     const value = line === undefined ? null : objectOf(line.text);
     if (value !== null) return value;
     break;
   }
-  throw new Error('its first line is not a JSON object');
+  throw new FileProblem('its first line is not a JSON object', 'check its format: --format names it');
 }
 
 function readObject({ text, isWhole }: Line, layout: Layout): ReadRow {

@@ -2,8 +2,8 @@
 
 import type { Range } from '../planning/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { readServiceMessage } from '../store/ledger/ledger.ts';
 import type { SourceName } from '../store/series/sources.ts';
+import { createSourceGate } from '../workers/source-gate.ts';
 import type { OperationContext } from './context.ts';
 import { Disposer } from './disposer.ts';
 import { joinQueues } from './sources/queues.ts';
@@ -29,13 +29,13 @@ export function inProcessWorkers(
     closing.add(() => opened.close());
     // Runs after worker and scheduler have stopped, so windows that they return are removed too.
     closing.add(() => dropOwn(opened));
-    const { requests } = opened;
-    // A new command checks whether the source still answers with its message.
-    if (
-      (await readServiceMessage(context.database, context.clock.now())) !== null &&
-      (await requests.countWorkers()) === 0
-    )
-      await requests.endPause();
+    // A new command checks whether a source still answers with its message, or still refuses its key.
+    for (const source of sources) {
+      const requests = opened.requestsOf(source);
+      const { database, log, clock } = context;
+      if ((await requests.countWorkers()) === 0)
+        await createSourceGate({ database, source, requests, log, clock }).retry();
+    }
     return opened;
   }
 

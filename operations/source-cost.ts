@@ -7,6 +7,7 @@ import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from 
 import { lengthMs } from '../planning/ranges.ts';
 import { divideMissing } from '../planning/source-share.ts';
 import { longestRange } from '../planning/windows.ts';
+import { requestsOfWindow } from '../source/profiles/profile.ts';
 import { costSince } from '../store/ledger/ledger.ts';
 import { readNamedSources, type SeriesSource } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
@@ -116,7 +117,8 @@ export async function rulesOf(
   // The ranges of an archive are files already: of a month at most.
   const longestRangeMs = (series: SeriesKey) =>
     source.files === null ? longestRange(series, rangeLimits, accepted) : 31 * dayMs;
-  return { ...rules, longestRangeMs, requestsPerMinute, pollsEveryMs: [] };
+  const requestsEach = requestsOfWindow(source.profile);
+  return { ...rules, longestRangeMs, requestsEach, requestsPerMinute, pollsEveryMs: [] };
 }
 
 /** What the part of a source costs. */

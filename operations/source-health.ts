@@ -1,6 +1,7 @@
 /** What a command says of a source that cannot answer: stops with an error, or explains the outage. */
 
 import type { EpochMs } from '../contract/intervals.ts';
+import { printable } from '../contract/names.ts';
 import type { Limit } from '../contract/sources.ts';
 import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../format.ts';
@@ -12,6 +13,7 @@ import { readRateRefusals } from '../store/ledger/recent-answers.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
 import type { SourceName } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
+import { readRefusal } from '../store/settings/source-refusal.ts';
 import type { OperationContext } from './context.ts';
 import { isPausedBySource } from './progress.ts';
 import type { ConfiguredSource } from './sources/configured.ts';
@@ -41,26 +43,57 @@ export async function assertNotPaused({ database }: Pick<OperationContext, 'data
   throw new TidemarkError('PAUSED', `requests are paused since ${formatTime(pause.sinceMs)}`);
 }
 
+/**
+ * @param source null: the default one. @param sinceMs a refusal before is that of another command.
+ * @throws TidemarkError SOURCE_REFUSED when it refuses every request until the user changes something.
+ */
+export async function assertNotRefused(
+  { database }: Pick<OperationContext, 'database'>,
+  source: ConfiguredSource | null,
+  sinceMs: EpochMs,
+): Promise<void> {
+  const refusal = await readRefusal(database, source?.name ?? null);
+  if (refusal === null || refusal.acceptedAtMs !== null || refusal.atMs < sinceMs) return;
+  const remedy = remedyOf(refusal.kind, source);
+  if (remedy !== null) throw new TidemarkError('SOURCE_REFUSED', refusal.message, { remedy });
+}
+
+/** What a user can do about a refusal of all requests; null: it ends by itself. @param source null: the default one. */
+export function remedyOf(kind: string, source: ConfiguredSource | null): string | null {
+  if (kind === 'unauthorized')
+    return source === null
+      ? 'check SOURCE_API_KEY, and what its plan includes'
+      : `check the key of ${source.name} in \`sources\` of the watch list, and what its plan includes`;
+  if (kind !== 'country_refused') return null;
+  const { url = null } = source?.profile ?? {};
+  return source === null || url === null || source.url === url
+    ? 'the source does not serve the country of this address: use another source, or a network elsewhere'
+    : `the profile's own address, ${url}, may serve it: leave out \`url\` of ${source.name} in \`sources\` of the watch list`;
+}
+
+/** Such as `binance refuses requests: status 403: …; one is sent alone at 12:01`. Null: it does not, or ends the command. */
+export async function refusalSaid(
+  { database }: Pick<OperationContext, 'database'>,
+  source: SourceName,
+): Promise<string | null> {
+  const refusal = await readRefusal(database, source);
+  if (refusal === null || refusal.acceptedAtMs !== null || refusal.kind === 'notice') return null;
+  return `${source ?? 'the source'} refuses requests: ${printable(refusal.message)}; one is sent alone at ${formatTime(refusal.untilMs)}`;
+}
+
 /** @param name of the source; absent: the default one. @throws TidemarkError when every request failed so far. */
 export function assertSourceUsable(tally: FetchTally, name?: string): void {
   const last = tally.lastFailure;
   if (last === null) return;
-  // An expired key: every later request is refused too.
-  if (last.kind === 'unauthorized' && tally.endsInFailure)
-    throw new TidemarkError('SOURCE_REFUSED', last.message);
   if (tally.succeeded > 0 || tally.failed < hopelessAfter) return;
   const failedMostlyBy = (...kinds: string[]) =>
     2 * kinds.reduce((sum, kind) => sum + (tally.failures[kind] ?? 0), 0) > tally.failed;
   // A 404 without the interface's JSON: the server does not know its paths.
   if (failedMostlyBy('unexpected', 'not_found')) {
     if (name !== undefined)
-      throw new TidemarkError(
-        'SOURCE_REFUSED',
-        `${name} does not answer as its profile describes: ${last.message}`,
-        {
-          remedy: 'check its url in `sources` of the watch list; docs/sources.md describes the profile',
-        },
-      );
+      throw new TidemarkError('SOURCE_UNUSABLE', `${name} is answering unusably: ${last.message}`, {
+        remedy: 'check its url in `sources` of the watch list; docs/sources.md describes the profile',
+      });
     throw new TidemarkError('SOURCE_NOT_A_MARKET_DATA_SERVICE', last.message);
   }
   if (failedMostlyBy('unreachable', 'timeout'))

@@ -15,6 +15,8 @@ export interface CalendarRanges {
   /** Parts of what is missing. */
   readonly failed: readonly CountedRange[];
   readonly awaiting: readonly CountedRange[];
+  /** Covered, and without a point for far longer than usual. */
+  readonly silent: readonly CountedRange[];
 }
 
 export interface CalendarMonth {
@@ -25,20 +27,31 @@ export interface CalendarMonth {
   /** Whether a part of it failed, or awaits a second answer. */
   readonly failed: boolean;
   readonly awaiting: boolean;
+  /** Whether a part of it is covered and without a point for far longer than usual. */
+  readonly silent: boolean;
 }
 
 /** @returns each month from the first wanted one to the last, ascending. The work grows with the ranges, not with their months. */
-export function coverageByMonth({ wanted, missing, failed, awaiting }: CalendarRanges): CalendarMonth[] {
+export function coverageByMonth({
+  wanted,
+  missing,
+  failed,
+  awaiting,
+  silent,
+}: CalendarRanges): CalendarMonth[] {
   const starts = monthStarts(wanted);
-  const lengths = [wanted, missing, failed, awaiting].map((ranges) => lengthsIn(starts, ranges));
+  const lengths = [wanted, missing, failed, awaiting, silent].map((ranges) => lengthsIn(starts, ranges));
   return starts.slice(0, -1).map((startMs, place) => {
-    const [wantedMs = 0, missingMs = 0, failedMs = 0, awaitingMs = 0] = lengths.map((of) => of[place] ?? 0);
+    const [wantedMs = 0, missingMs = 0, failedMs = 0, awaitingMs = 0, silentMs = 0] = lengths.map(
+      (of) => of[place] ?? 0,
+    );
     return {
       startMs,
       wantedMs,
       coveredMs: wantedMs - missingMs,
       failed: failedMs > 0,
       awaiting: awaitingMs > 0,
+      silent: silentMs > 0,
     };
   });
 }

@@ -21,6 +21,8 @@ export interface PlannedSeries {
 }
 
 export interface EstimateRules {
+  /** Of a window; absent: one. */
+  readonly requestsEach?: number;
   readonly longestRangeMs: (series: SeriesKey) => number;
   /** 0: the source has no limit. */
   readonly requestsPerMinute: number;
@@ -37,7 +39,7 @@ export interface Cost {
   readonly dataset: SeriesKey['dataset'];
   readonly series: number;
   readonly missingMs: number;
-  /** One per window. Second requests for empty windows are not included. */
+  /** One per window, or two with a checksum. Second requests for empty windows are not included. */
   readonly requests: number;
   /** Upper bound: a period without trades has no point. */
   readonly points: number;
@@ -100,7 +102,7 @@ function costOf(dataset: Cost['dataset'], planned: readonly PlannedSeries[], rul
     requests: sum(
       planned.flatMap(({ series, missing }) => {
         const longestMs = rules.longestRangeMs(series);
-        return missing.map((range) => requestsFor(range, longestMs));
+        return missing.map((range) => requestsFor(range, longestMs) * (rules.requestsEach ?? 1));
       }),
     ),
     points: sum(

@@ -16,7 +16,17 @@ export const sourceTrouble = [
   'not_found',
   'notice',
   'unauthorized',
+  'address_refused',
+  'country_refused',
 ] as const;
+
+/** Those of which one is enough: the source refuses every request. */
+export const refusalKinds: readonly string[] = [
+  'notice',
+  'unauthorized',
+  'address_refused',
+  'country_refused',
+] satisfies (typeof sourceTrouble)[number][];
 
 export interface SourceOutage {
   /** Null: the default source. */
@@ -48,8 +58,9 @@ const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze(
   unexpected: 'does not answer as expected',
   not_found: 'does not know the addresses of its profile',
   notice: 'answers with a service message',
-  // Exchanges answer 451 in countries that they do not serve.
-  unauthorized: 'refuses this address or its API key',
+  unauthorized: 'refuses its API key',
+  address_refused: 'refuses this address',
+  country_refused: 'does not serve the country of this address',
 });
 
 /** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; retry in 12 s`. */

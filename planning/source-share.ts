@@ -7,7 +7,7 @@
  * (beginning.ts), since an archive cannot be asked for days.
  */
 
-import { dayMs, type EpochMs, minuteMs, periodStart } from '../contract/intervals.ts';
+import { dayMs, type EpochMs, minuteMs, periodStart, weekMs } from '../contract/intervals.ts';
 import type { ArchiveFiles } from '../contract/sources.ts';
 import type { PlannedSeries } from './estimate.ts';
 import { monthAt } from './months.ts';
@@ -33,7 +33,11 @@ export interface SourceShare {
 
 /** Until when an archive has files at `nowMs`: the start of the month or day whose file is not there yet. */
 export function archivedUpTo(nowMs: EpochMs, { unit, lagMs }: ArchiveFiles): EpochMs {
-  return fileAt(nowMs - lagMs, unit).startMs;
+  const atMs = nowMs - lagMs;
+  const { startMs } = fileAt(atMs, unit);
+  // The file of a month comes with the first Monday of the next one.
+  const isLate = unit === 'month' && atMs < periodStart(startMs + weekMs - 1, 'w1');
+  return isLate ? fileAt(startMs - 1, unit).startMs : startMs;
 }
 
 function fileAt(timeMs: EpochMs, unit: ArchiveFiles['unit']): Range {

@@ -13,7 +13,7 @@ import { parseExactJson } from './json.ts';
 import { messagesOf, replyError, statesUnknownId } from './refusal.ts';
 import { candleReader, type RowReader } from './rows.ts';
 import { scanCandles } from './scan-candles.ts';
-import type { SourceError, SourceErrorKind } from './source-error.ts';
+import type { ReplyFacts, SourceError, SourceErrorKind } from './source-error.ts';
 
 /** A row that failed validation, kept for quarantine. */
 export interface Rejected {
@@ -22,20 +22,20 @@ export interface Rejected {
   readonly reason: string;
   /** Its time; absent: the one in the field that rows of the interface have. */
   readonly timeMs?: EpochMs | null;
+  /** Whether another row of the same period differs; absent: none does. */
+  readonly isDisputed?: boolean;
 }
 
 /** Rows in the order of the answer. An invalid row does not affect the others. */
-export interface Answer<Row, Rows = Row[]> {
+export interface Answer<Row, Rows = Row[]> extends ReplyFacts {
   readonly rows: Rows;
   readonly rejected: Rejected[];
+  /** Of the checksum that was requested before the file; absent: none was. */
+  readonly checksum?: ReplyFacts;
   /** Whether a checksum proves that no row was cut off. */
   readonly isWhole?: boolean;
   /** The answer's `timestamp`, which reveals a stale copy; null: it has none. */
   readonly sourceTimeMs: EpochMs | null;
-  readonly status: number;
-  /** Decoded size of the body. */
-  readonly bytes: number;
-  readonly durationMs: number;
 }
 
 /** Characters of a rejected row that are kept. A row of the interface has a few hundred. */
@@ -78,11 +78,7 @@ function unwrapped(value: unknown): unknown {
   return isObject(value) && Object.hasOwn(value, 'data') ? value.data : value;
 }
 
-export function replyFacts({
-  status,
-  body,
-  durationMs,
-}: Reply): Pick<Answer<never>, 'status' | 'bytes' | 'durationMs'> {
+export function replyFacts({ status, body, durationMs }: Reply): ReplyFacts {
   return { status, bytes: body.length, durationMs };
 }
 
@@ -166,4 +162,24 @@ export function statedCoverage(
   const isAllMissing = stated.untilMs >= range.endMs && subtract([range], missing).length === 0;
   if (isAllMissing) throw errorOf(reply, 'incomplete', 'the source says that it does not have this itself');
   return { untilMs: stated.untilMs, missing };
+}
+
+/**
+ * An answer states at most what was so when it was made: earlier than it came, if a cache says so by `Age`, and by the source's
+ * clock in `Date` where neither the answer nor its rows state a time (RFC 9110, RFC 9111).
+ */
+export function madeEarlier<Of>(answer: Of, { header, durationMs }: Reply, nowMs: EpochMs): Of {
+  const { sourceTimeMs, known = null } = answer as {
+    sourceTimeMs: EpochMs | null;
+    known?: UpstreamCoverage | null;
+  };
+  const age = /^\d{1,9}$/.exec(header('age')?.trim() ?? '');
+  const dateMs = sourceTimeMs === null && known === null ? Date.parse(header('date') ?? '') : Number.NaN;
+  const askedMs = nowMs - durationMs;
+  const times = [
+    ...(age === null ? [] : [askedMs - Number(age[0]) * 1000]),
+    ...(Number.isNaN(dateMs) ? [] : [Math.min(dateMs, askedMs)]),
+    ...(sourceTimeMs === null ? [] : [sourceTimeMs]),
+  ];
+  return times.length === 0 ? answer : { ...answer, sourceTimeMs: Math.min(...times) };
 }

@@ -13,6 +13,8 @@ export type HeaderLookup = (name: string) => string | undefined;
 export interface AttemptOptions {
   readonly clock: Clock;
   readonly dispatcher: Dispatcher;
+  /** `https://host:port` of the source. */
+  readonly origin: string;
   /** Name of the request in messages: `GET /assets/bitcoin`. */
   readonly name: string;
   /** Path and query, percent-encoded. */
@@ -51,13 +53,19 @@ const largestErrorBody = 64 * 1024;
  * body cannot be decoded.
  */
 export async function attempt(options: AttemptOptions): Promise<Reply> {
-  const { clock, dispatcher, name, path, headers, timeoutMs, maxBodyBytes, secret } = options;
+  const { clock, dispatcher, origin, name, path, headers, timeoutMs, maxBodyBytes, secret } = options;
   const started = clock.monotonicMs();
   const deadline = new AbortController();
   const timer = clock.after(timeoutMs, () => deadline.abort());
   let status: number | null = null;
   try {
-    const response = await dispatcher.request({ method: 'GET', path, headers, signal: deadline.signal });
+    const response = await dispatcher.request({
+      method: 'GET',
+      origin,
+      path,
+      headers,
+      signal: deadline.signal,
+    });
     status = response.statusCode;
     const header = headerLookup(response.headers);
     const encoding = header('content-encoding');
@@ -86,14 +94,23 @@ export function bodyToShow(reply: Reply): string {
 const shortestQuoted = 8;
 const plainWord = /^[a-z]+$/i;
 
-/** Words of the answer, in one line without credentials, also where it quotes the key: a plain word where it stands alone. */
+/** Words of the answer, in one line without tags and credentials, also where it quotes the key: a plain word where it stands alone. */
 export function wordsToShow({ secret }: Reply, words: string): string {
-  const clean = withoutCredentials(words);
+  const clean = withoutCredentials(withoutTags(words));
   if (secret === null || secret.length < shortestQuoted) return excerpt(clean);
   const hidden = '(the API key)';
   if (plainWord.test(secret))
     return excerpt(clean.replace(new RegExp(`(?<=^|\\W|%[\\da-f]{2})${secret}(?!\\w)`, 'gi'), hidden));
   return excerpt(clean.replaceAll(secret, hidden).replaceAll(encodeURIComponent(secret), hidden));
+}
+
+/** The text of a page in HTML, or of an error in XML. Others are returned as they are. */
+function withoutTags(text: string): string {
+  if (!/^\s*<[!?a-z]/i.test(text)) return text;
+  return text
+    .replaceAll(/<(script|style)\b.*?<\/\1\s*>|<!--.*?-->|<[^>]*>?/gis, ' ')
+    .replaceAll(/&(?:nbsp|#160);/g, ' ')
+    .replaceAll('&amp;', '&');
 }
 
 /** A broken or endless body must not hide the status. */
@@ -171,7 +188,34 @@ async function decompress(raw: Buffer, maxBytes: number): Promise<Buffer> {
 function failure(error: unknown): { kind: SourceErrorKind; words: string; bytes: number } {
   if (error instanceof SourceError) return { kind: error.kind, words: error.message, bytes: error.bytes };
   const isHttp = !(error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError);
-  return { kind: isHttp ? 'unreachable' : 'unexpected', words: causeOf(error), bytes: 0 };
+  const words = causeOf(error);
+  const tls = tlsTrouble[codeOf(error)];
+  return tls === undefined
+    ? { kind: isHttp ? 'unreachable' : 'unexpected', words, bytes: 0 }
+    : { kind: 'unexpected', words: `${tls} (${words})`, bytes: 0 };
+}
+
+const unknownAuthority =
+  'its certificate comes from an authority that is not known here; NODE_EXTRA_CA_CERTS can name a file with it';
+
+/** Codes of OpenSSL and Node: https://nodejs.org/docs/latest-v20.x/api/tls.html#x509-certificate-error-codes. */
+const tlsTrouble: Readonly<Record<string, string>> = Object.freeze({
+  CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or the clock of this machine is wrong',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is that of another host',
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS at this port; its address may begin with http://',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS at this port; its address may begin with http://',
+});
+
+/** Code of the innermost error; empty: it has none. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /** Message of the innermost error. The wrapping error often has none (AggregateError of several addresses). */

@@ -4,14 +4,18 @@
  */
 
 import type { CandleLines } from '../contract/candle-lines.ts';
+import type { DecimalText } from '../contract/decimal.ts';
 import { type CandleInterval, type EpochMs, isOnGrid } from '../contract/intervals.ts';
 import type { Candle } from '../contract/resources.ts';
+import { turnoverProblem } from '../contract/turnover.ts';
 import type { Range } from '../planning/ranges.ts';
-import { columns as decimals, isPossible, newPlaces, scanDecimal } from './plain-decimals.ts';
+import { columns as decimals, endOf, isPossible, newPlaces, scanDecimal, startOf } from './plain-decimals.ts';
 
-/** Lines of time, open, high, low, close, volume, and columns that are not read. */
+/** Lines of time, open, high, low, close, volume, and other columns. */
 export interface CsvForm {
   readonly columns: number;
+  /** Place of the volume in the quote asset; absent: there is none. */
+  readonly turnoverColumn?: number;
   /** Digits of a UNIX time: 13 in milliseconds, 16 in microseconds. */
   readonly timeDigits: 13 | 16;
   readonly interval: CandleInterval;
@@ -24,7 +28,8 @@ const [newline, comma, zero] = [10, 44, 48] as const;
 const pieceBytes = 1 << 18;
 
 /** Reads a file, and takes single candles; ends with all of them. */
-export function candleCsv(file: Buffer, { columns, timeDigits, interval, range }: CsvForm) {
+export function candleCsv(file: Buffer, form: CsvForm) {
+  const { columns, turnoverColumn, timeDigits, interval, range } = form;
   const timesMs: EpochMs[] = [];
   const starts: number[] = [];
   const added: string[] = [];
@@ -40,13 +45,27 @@ export function candleCsv(file: Buffer, { columns, timeDigits, interval, range }
       at += 1;
     }
     let commas = decimals + 1;
+    let turnoverAt = at;
+    let turnoverEnd = at;
     for (; at < file.length; at += 1) {
       const byte = file[at];
-      if (byte === comma) commas += 1;
-      else if (byte === newline) break;
+      if (byte === newline) break;
+      if (byte !== comma) continue;
+      if (commas === turnoverColumn) turnoverEnd = at;
+      commas += 1;
+      if (commas === turnoverColumn) turnoverAt = at + 1;
     }
-    return commas === columns - 1 && isPossible(file, row) ? at : -1;
+    if (commas !== columns - 1 || !isPossible(file, row)) return -1;
+    if (turnoverColumn === undefined) return at;
+    const turnover = file.toString('latin1', turnoverAt, turnoverEnd) as DecimalText;
+    return turnoverProblem({ low: textOf(2), high: textOf(1), volume: textOf(4), turnover }) === null
+      ? at
+      : -1;
   }
+
+  /** Of the columns open, high, low, close, volume. */
+  const textOf = (column: number) =>
+    file.toString('latin1', startOf(row, column), endOf(row, column)) as DecimalText;
 
   /** Reads the line that starts here. @returns its end. */
   function readLine(from: number, others: string[]): number {

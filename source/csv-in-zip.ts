@@ -3,6 +3,7 @@
 import { promisify } from 'node:util';
 import { inflateRaw } from 'node:zlib';
 import { Unzip, type UnzipDecoder, UnzipPassThrough } from 'fflate';
+import { isCsvFile } from '../contract/names.ts';
 
 /** Decoded size of a file. A month of minutes has 9 MB. */
 const maxFileBytes = 256 * 1024 * 1024;
@@ -32,13 +33,13 @@ interface Content {
   readonly statedSize: number;
 }
 
-/** The content of the only file, of CSV, within the zip: deflated, or stored as it is. */
+/** The content of the only file of CSV within the zip: deflated, or stored as it is. */
 function contentOf(zip: Uint8Array): Content {
   const found: Content[] = [];
   let count = 0;
   const unzip = new Unzip((file) => {
+    if (!isCsvFile(file.name)) return;
     count += 1;
-    if (!file.name.endsWith('.csv')) return;
     file.ondata = (error, bytes) => {
       if (error !== null) throw error;
       const isDeflated = file.compression === Compressed.compression;
@@ -50,8 +51,7 @@ function contentOf(zip: Uint8Array): Content {
   unzip.register(UnzipPassThrough);
   unzip.push(zip, true);
   const [content] = found;
-  if (count === 0) throw new Error('it holds no file');
-  if (content === undefined || count > 1) throw new Error('it does not hold one CSV file');
+  if (content === undefined || count > 1) throw new Error(`it holds ${count} CSV files, not one`);
   return content;
 }
 

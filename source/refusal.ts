@@ -1,17 +1,22 @@
 /** Classifies responses with a status other than 200, and service messages; reads when to retry. */
 
-import { type EpochMs, hourMs, minuteMs } from '../contract/intervals.ts';
-import { bodyToShow, type HeaderLookup, type Reply, wordsToShow } from './attempt.ts';
+import { type EpochMs, hourMs } from '../contract/intervals.ts';
+import { bodyToShow, type Reply, wordsToShow } from './attempt.ts';
 import { parseExactJson } from './json.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
-export function refusal(reply: Reply, nowMs: EpochMs): SourceError {
+/** @param forbidden what a 403 in the words of the interface refuses. */
+export function refusal(
+  reply: Reply,
+  nowMs: EpochMs,
+  forbidden: 'series_refused' | 'unauthorized' = 'series_refused',
+): SourceError {
   const words = messagesOfBody(reply.body.toString('utf8'));
-  const kind = kindOf(reply.status, words);
+  const kind = kindOf(reply, words, forbidden);
   return replyError(reply, {
     kind,
     said: words.error ?? words.serviceMessage,
-    retryAtMs: kind === 'rate_limited' ? retryAt(reply.header, nowMs) : null,
+    retryAtMs: retryAt(reply, nowMs),
     unknownId: kind === 'not_found' && statesUnknownId(words),
   });
 }
@@ -41,18 +46,31 @@ export function replyError(
   return new SourceError({ kind, message, status, retryAtMs, unknownId, durationMs, bytes, body, cause });
 }
 
-function kindOf(status: number, words: StatedMessages): SourceErrorKind {
+function kindOf(reply: Reply, words: StatedMessages, forbidden: SourceErrorKind): SourceErrorKind {
+  const { status } = reply;
   // A retired service may answer everything so, with 429 too. Waiting for the budget would wait forever.
   if (status < 500 && words.serviceMessage !== null) return 'notice';
-  const kind = kindOfStatus(status);
+  const kind = kindOfReply(reply);
+  // A firewall does not speak the interface's JSON.
+  if (kind === 'address_refused' && words.error !== null) return forbidden;
   return kind === 'refused' && statesUnknownId(words) ? 'not_found' : kind;
 }
 
-/** What a status other than 200 means everywhere. */
-export function kindOfStatus(status: number): SourceErrorKind {
+/** Such as CloudFront's "configured to block access from your country". */
+const namesCountry = /\b(?:country|countries|region|restricted location|jurisdiction)\b/i;
+const namesKey = /\b(?:api[ -]?key|subscription|credits?|quota|plan)\b/i;
+
+/** What a status other than 200 means everywhere; of 403 also its words. */
+export function kindOfReply({ status, body }: Pick<Reply, 'status' | 'body'>): SourceErrorKind {
   if (status >= 500) return 'server_error';
   if (status === 429) return 'rate_limited';
-  if (status === 401 || status === 403) return 'unauthorized';
+  if (status === 401 || status === 402) return 'unauthorized';
+  if (status === 403) {
+    const text = body.toString('utf8');
+    if (namesCountry.test(text)) return 'country_refused';
+    return namesKey.test(text) ? 'unauthorized' : 'address_refused';
+  }
+  if (status === 451) return 'country_refused';
   if (status === 404) return 'not_found';
   // The gateway timed out. The request itself is valid.
   if (status === 408) return 'timeout';
@@ -111,25 +129,25 @@ export function fieldOf(value: unknown, key: string): unknown {
     : undefined;
 }
 
-/** The interface counts per minute, so the budget is free again after a minute. */
-const defaultPauseMs = minuteMs;
-
 /** A pause stops every worker. A Market Data Service that asks for days is wrong, and one request an hour costs nothing. */
 export const longestServicePauseMs = hourMs;
 
 /**
- * Reads the time from a 429 response: `Retry-After` (seconds or an HTTP date), else `X-RateLimit-Reset` (epoch seconds),
- * else one minute from now. At most `longestPauseMs` ahead, by default an hour. A time in the past is ignored: clocks differ, and the client would
- * retry at once.
+ * When the source accepts requests again: by `Retry-After` (seconds or an HTTP date), of a 429 else by `X-RateLimit-Reset`
+ * (epoch seconds). At most `longestPauseMs` ahead, by default an hour. A time in the past is ignored: clocks differ, and the
+ * client would retry at once.
+ *
+ * @returns null when it does not say.
  */
 export function retryAt(
-  header: HeaderLookup,
+  { header, status }: Pick<Reply, 'header' | 'status'>,
   nowMs: EpochMs,
   longestPauseMs = longestServicePauseMs,
-): EpochMs {
-  const moments = [retryAfter(header('retry-after'), nowMs), rateLimitReset(header('x-ratelimit-reset'))];
+): EpochMs | null {
+  const moments = [retryAfter(header('retry-after'), nowMs)];
+  if (status === 429) moments.push(rateLimitReset(header('x-ratelimit-reset')));
   const named = moments.find((momentMs) => momentMs !== null && momentMs > nowMs);
-  return Math.min(named ?? nowMs + defaultPauseMs, nowMs + longestPauseMs);
+  return named == null ? null : Math.min(named, nowMs + longestPauseMs);
 }
 
 function retryAfter(value: string | undefined, nowMs: EpochMs): EpochMs | null {

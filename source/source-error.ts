@@ -9,12 +9,18 @@ export const sourceErrorKinds = [
   'timeout',
   /** Status 5xx. */
   'server_error',
-  /** Status 429: retry at `retryAtMs`. */
+  /** Status 429, or a ban that names its end: too many requests of this address or key. */
   'rate_limited',
   /** Status 400 or another 4xx: the same request would be refused again. */
   'refused',
-  /** Status 401 or 403. */
+  /** Status 403 that names the resource: other series may be allowed. */
+  'series_refused',
+  /** Status 401 or 402: the API key, or what its plan includes. */
   'unauthorized',
+  /** Status 403 of a firewall: this address, for a while. */
+  'address_refused',
+  /** Status 451, or words of that kind: the country of this address. */
+  'country_refused',
   /** Status 404. See `unknownId`: during outages valid URLs answer 404 too. */
   'not_found',
   /** The body is larger than allowed. */
@@ -29,11 +35,24 @@ export const sourceErrorKinds = [
 
 export type SourceErrorKind = (typeof sourceErrorKinds)[number];
 
+/** Kinds that concern the key, the address or the country: every other request would be refused too. */
+export function refusesAll(kind: SourceErrorKind): boolean {
+  return ['rate_limited', 'unauthorized', 'address_refused', 'country_refused', 'notice'].includes(kind);
+}
+
+/** What the ledger keeps of a response. */
+export interface ReplyFacts {
+  readonly status: number;
+  /** Decoded size of the body. */
+  readonly bytes: number;
+  readonly durationMs: number;
+}
+
 export class SourceError extends Error {
   readonly kind: SourceErrorKind;
   /** HTTP status; null when no answer came. */
   readonly status: number | null;
-  /** When the source accepts requests again. Only with `rate_limited`, and always then. */
+  /** When the source accepts requests again, as it states itself; null: it does not. */
   readonly retryAtMs: EpochMs | null;
   /** Whether the source's message states that the id is unknown. */
   readonly unknownId: boolean;
@@ -42,6 +61,8 @@ export class SourceError extends Error {
   readonly bytes: number;
   /** The beginning of the body, on one line. Empty when there was none. */
   readonly body: string;
+  /** Of the checksum that was answered before the request failed; null: none was. */
+  readonly checksum: ReplyFacts | null;
 
   /** @param details.message one line: the request, the failure, and the service's message if any. */
   constructor(details: Pick<SourceError, 'kind' | 'message'> & Partial<Omit<SourceError, 'name' | 'stack'>>) {
@@ -54,5 +75,6 @@ export class SourceError extends Error {
     this.durationMs = details.durationMs ?? 0;
     this.bytes = details.bytes ?? 0;
     this.body = details.body ?? '';
+    this.checksum = details.checksum ?? null;
   }
 }

@@ -5,11 +5,13 @@
  * source's limit.
  */
 
-import { Pool } from 'undici';
 import type { Clock } from '../clock.ts';
 import type { AssetsRequest, HistoryRequest, MarketsRequest, PageRequest } from '../contract/requests.ts';
 import { TidemarkError } from '../errors.ts';
+import { madeEarlier, replyFacts } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
+import { openConnections } from './connections.ts';
+import { withoutContradicting } from './contradictions.ts';
 import { marketDataService } from './profiles/market-data-service.ts';
 import type { CandlesQuery, Profile, Resource, ResourceName, Resources } from './profiles/profile.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
@@ -65,18 +67,14 @@ export function openSource(options: SourceOptions) {
   const { origin, basePath } = baseOf(options.baseUrl);
   const headers = headersOf(options, profile);
   const { clock } = options;
-  const pool = new Pool(origin, {
-    connections: options.connections,
-    // attempt.ts applies the only timeout.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: options.timeoutMs },
-  });
+  const connections = openConnections(origin, options);
+  let isClosed = false;
 
   const send = (path: string) =>
     attempt({
       clock,
-      dispatcher: pool,
+      dispatcher: connections,
+      origin,
       name: `GET ${path.replace(/\?.*$/, '')}`,
       path: `${basePath}${path}`,
       headers,
@@ -85,10 +83,12 @@ export function openSource(options: SourceOptions) {
       secret: options.apiKey ?? null,
     });
 
+  /** It comes first: it is small, and without it the file is of no use. */
   async function requestChecksum(path: string | undefined): Promise<Reply | null> {
     if (path === undefined) return null;
     const reply = await send(path);
     options.onReply?.({ cost: 1, used: null });
+    if (reply.status !== 200) throw profile.refusal(reply, clock.now());
     return reply;
   }
 
@@ -109,17 +109,27 @@ export function openSource(options: SourceOptions) {
       const readingMs = Math.max(0, clock.monotonicMs() - begun - durationMs);
       options.onRequest?.({ endpoint: name, outcome, durationMs, readingMs, status, bytes, rows, rejected });
     };
+    let checksum: Reply | null = null;
     try {
+      checksum = await requestChecksum(resource.checksumPath?.(query));
       const reply = await send(path);
       options.onReply?.({ cost: resource.cost ?? 1, used: profile.used?.(reply.header) ?? null });
       if (reply.status !== 200) throw profile.refusal(reply, clock.now());
-      const checksum = reply.status === 200 ? await requestChecksum(resource.checksumPath?.(query)) : null;
-      const answer = await resource.read(reply, query, clock.now(), checksum);
+      const read = await resource.read(reply, query, clock.now(), checksum);
+      const isOfPoints = (name === 'candles' || name === 'assetHistory') && profile.files === null;
+      const answer = isOfPoints ? madeEarlier(withoutContradicting(read), reply, clock.now()) : read;
       report('ok', answer, { rows: answer.rows.length, rejected: answer.rejected.length });
-      return answer;
+      return checksum === null ? answer : { ...answer, checksum: replyFacts(checksum) };
     } catch (error) {
       if (error instanceof SourceError) report(error.kind, error);
-      else report('defect', { status: null, durationMs: 0, bytes: 0 });
+      if (error instanceof SourceError && checksum !== null)
+        throw new SourceError({
+          ...error,
+          message: error.message,
+          cause: error.cause,
+          checksum: replyFacts(checksum),
+        });
+      if (!(error instanceof SourceError)) report('defect', { status: null, durationMs: 0, bytes: 0 });
       throw error;
     }
   }
@@ -136,10 +146,14 @@ export function openSource(options: SourceOptions) {
     symbols: () => ask('symbols', {}),
     /** Waits for active calls, then closes the connections. */
     close: async () => {
-      if (!pool.destroyed) await pool.close();
+      if (!isClosed) await connections.close();
+      isClosed = true;
     },
     /** Aborts active calls, which fail as `unreachable`, and closes the connections. */
-    abandon: () => pool.destroy(),
+    abandon: () => {
+      isClosed = true;
+      return connections.destroy();
+    },
   });
 }
 

@@ -58,24 +58,3 @@ describe.each<[string, () => { clock: Clock; pass: () => Promise<unknown> }]>([
     expect({ runs, ended }).toEqual({ runs: 3, ended: true });
   });
 });
-
-describe('the clock of the tests', () => {
-  it('wakes sleepers in the order of their times, each at its own', async () => {
-    const clock = createTestClock(1000);
-    const woken: [string, number][] = [];
-    void clock.sleep(20).then(async () => {
-      woken.push(['second', clock.now()]);
-      await clock.sleep(5);
-      woken.push(['third', clock.now()]);
-    });
-    void clock.sleep(10).then(() => woken.push(['first', clock.now()]));
-    void clock.sleep(100).then(() => woken.push(['late', clock.now()]));
-    await clock.advance(30);
-    expect(woken).toEqual([
-      ['first', 1010],
-      ['second', 1020],
-      ['third', 1025],
-    ]);
-    expect(clock.now()).toBe(1030);
-  });
-});

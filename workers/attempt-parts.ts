@@ -13,6 +13,7 @@ import { publishResult } from '../store/recheck/command-results.ts';
 import type { SourceName } from '../store/series/sources.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { RangeLimitLearner } from './range-limit-learner.ts';
+import type { SourceGate } from './source-gate.ts';
 import type { Work } from './work.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
@@ -22,13 +23,10 @@ export interface AttemptParts {
   readonly sourceName?: SourceName | undefined;
   readonly requests: RequestQueue;
   readonly sourceBreaker: CircuitBreaker;
-  /** For a source that answers with a service message. */
-  readonly serviceMessageBreaker: CircuitBreaker;
+  readonly gate: SourceGate;
   readonly storeBreaker: CircuitBreaker;
   /** Series that the last answer stated to be unknown. */
   readonly unknownSeries: Set<number>;
-  /** End of the current pause, so that attempts that fail together log it once. */
-  readonly sourcePause: { untilMs: EpochMs };
   readonly rangeLimits: RangeLimitLearner;
   readonly failedRetryMs: number;
   readonly log: Logger;

@@ -17,40 +17,27 @@ import type { EpochMs } from '../contract/intervals.ts';
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
-const defaultPauses = Object.freeze({ firstMs: 1000, longestMs: 60_000 });
-/** A source that answers with a service message does so for a while. */
-export const serviceMessagePauses = Object.freeze({ firstMs: 60_000, longestMs: 3_600_000 });
+const firstMs = 1000;
+const longestMs = 60_000;
 /** Half-open for so long without an outage, it closes. */
 const recoveryMs = 10_000;
 
 /**
  * @param options.what names the part for the log: `the source`.
- * @param options.pauses the first and the longest.
- * @param options.messages replaces the log messages of its begin and end.
  */
-export function createCircuitBreaker(options: {
-  what: string;
-  threshold: number;
-  log: Logger;
-  pauses?: { readonly firstMs: number; readonly longestMs: number };
-  messages?: { readonly begins: string; readonly ends: string };
-}) {
-  const { firstMs, longestMs } = options.pauses ?? defaultPauses;
-  const messages = options.messages ?? {
-    begins: `${options.what} is unreachable; retrying`,
-    ends: `${options.what} is reachable again`,
-  };
+export function createCircuitBreaker(options: { what: string; threshold: number; log: Logger }) {
   let failuresInARow = 0;
   let sinceMs: EpochMs | null = null;
   let recoveringSinceMs: EpochMs | null = null;
   let lastRecoveryMs: EpochMs = Number.NEGATIVE_INFINITY;
   let pauseMs = 0;
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
+  let isSilent = true;
 
   function closeIfRecovered(nowMs: EpochMs): void {
     if (sinceMs === null || recoveringSinceMs === null || nowMs - recoveringSinceMs < recoveryMs) return;
     const outageSeconds = Math.round((recoveringSinceMs - sinceMs) / 1000);
-    options.log.info({ outageSeconds }, messages.ends);
+    options.log.info({ outageSeconds }, `${options.what} ${isSilent ? 'is reachable' : 'answers'} again`);
     lastRecoveryMs = recoveringSinceMs;
     sinceMs = null;
     recoveringSinceMs = null;
@@ -68,14 +55,23 @@ export function createCircuitBreaker(options: {
     },
 
     /** @returns milliseconds during which no attempt should start; 0 when closed. */
-    failed({ startedMs, nowMs, message }: { startedMs: EpochMs; nowMs: EpochMs; message: string }): number {
+    failed(failure: {
+      readonly startedMs: EpochMs;
+      readonly nowMs: EpochMs;
+      readonly message: string;
+      /** Whether an answer came, which cannot be used. */
+      readonly isAnswered?: boolean;
+    }): number {
+      const { startedMs, nowMs, message, isAnswered = false } = failure;
       failuresInARow += 1;
       if (failuresInARow < options.threshold) return 0;
       closeIfRecovered(nowMs);
       recoveringSinceMs = null;
       if (sinceMs === null) {
         sinceMs = nowMs;
-        options.log.warn({ cause: message }, messages.begins);
+        isSilent = !isAnswered;
+        const state = isSilent ? 'is unreachable' : 'answers unusably';
+        options.log.warn({ cause: message }, `${options.what} ${state}; retrying`);
       }
       if (startedMs >= pausedUntilMs) {
         pauseMs = pauseMs === 0 ? firstMs : Math.min(longestMs, pauseMs * 2);

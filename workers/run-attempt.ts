@@ -2,6 +2,7 @@
  * One attempt at a job: fetch, then commit.
  *
  *   committed           The job is done, whatever the verdict. The planner finds the gaps that remain.
+ *   source refuses      While it refuses all requests, nothing is sent, and after each pause one request (source-gate.ts).
  *   source failed       The ledger gets a row, and source-failure.ts decides.
  *   lock wait           The answer is kept, and committed when the lock is free (store-failure.ts).
  *   commit failed       Nothing of the window is stored. The job is retried: uncounted during an outage of the database,
@@ -34,7 +35,10 @@ export async function runAttempt<Answer>(
   const startedMs = parts.clock.now();
   try {
     if (parts.storeBreaker.isOpen()) await parts.database.pool.query('select');
-    const summary = await fetchAndCommit(work, startedMs, attempt, parts);
+    const entry = await parts.gate.enter();
+    if (entry.kind === 'wait') return putBack;
+    const fetch = entry.kind === 'alone' ? () => parts.gate.alone(() => work.fetch()) : () => work.fetch();
+    const summary = await fetchAndCommit({ ...work, fetch }, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
     parts.storeBreaker.succeeded(parts.clock.now(), startedMs);
     logRevisions(work, summary, parts.log);
@@ -62,7 +66,6 @@ function fetchAndCommit<Answer>(
     // Closed periods are determined at the time of the answer, however long the commit waits.
     const answeredMs = parts.clock.now();
     parts.sourceBreaker.succeeded(answeredMs, startedMs);
-    parts.serviceMessageBreaker.succeeded(answeredMs, startedMs);
     if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
     const begun = parts.clock.monotonicMs();
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {

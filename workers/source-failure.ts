@@ -1,10 +1,14 @@
 /**
  * What follows from an attempt that failed at the source.
  *
- *   rate_limited             The whole queue pauses until the source accepts requests again.
- *   notice                   The source answers with a service message, such as its retirement. The whole queue
- *                            pauses, for a minute first and up to an hour.
- *   unauthorized (401)       The whole queue pauses for a minute: no window can succeed until the key is fixed.
+ *   rate_limited             The whole queue pauses until the source accepts requests again, and then one request goes
+ *                            alone (source-gate.ts).
+ *   notice                   The same: the source answers with a service message, such as its retirement.
+ *   unauthorized (401, 402), address_refused (403), country_refused (451)
+ *                            The same: no window can succeed until the key, the address or the source has changed.
+ *   series_refused (403)     The series is blocked for an hour.
+ *   server_error with a time of return
+ *                            The queue pauses until then.
  *   outage                   unreachable, timeout, server_error, unexpected, or a 404 with a text body, which sources in
  *                            trouble send on valid paths. Retry with backoff. After the last attempt the window is
  *                            deferred, for a minute first and then for as long as it has failed so far.
@@ -14,15 +18,15 @@
  *   incomplete               The source states that it lacks the window itself. The window is deferred at once, with a
  *                            growing delay (`deferUpstreamGaps`).
  *   400, 413, 414, 416, 422  The range may be too long: request a part of it (range-limit-learner.ts).
- *   other 4xx, 403           The same request would be refused again: the window is deferred at once.
+ *   other 4xx                The same request would be refused again: the window is deferred at once.
  */
 
 import type { EpochMs } from '../contract/intervals.ts';
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { askedInterval } from '../planning/windows.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
-import type { SourceError } from '../source/source-error.ts';
-import { recordFetch } from '../store/ledger/ledger.ts';
+import { refusesAll, type SourceError } from '../source/source-error.ts';
+import { recordChecksum, recordFetch } from '../store/ledger/ledger.ts';
 import { blockSeries } from '../store/series/series.ts';
 import {
   type AttemptFacts,
@@ -36,7 +40,7 @@ import type { Work } from './work.ts';
 
 export type Reaction =
   /** Pause the queue and put the job back. */
-  | { readonly kind: 'pause'; readonly forMs: number }
+  | { readonly kind: 'pause' }
   | { readonly kind: 'retry'; readonly inMs: number }
   /** Request a part of the window at once. The attempt does not count. */
   | { readonly kind: 'less' }
@@ -45,12 +49,9 @@ export type Reaction =
   /** Request no window of the series. */
   | { readonly kind: 'block'; readonly forMs: number };
 
-const unauthorizedPauseMs = 60_000;
-const unknownIdMs = 3_600_000;
+const blockedMs = 3_600_000;
 const backoffBaseMs = 1000;
 const longestRetryMs = 60_000;
-/** Shortest pause after a 429, even if the source states that it accepts requests now. */
-const shortestPauseMs = 1000;
 
 export function reactionTo(
   error: Pick<SourceError, 'kind' | 'status' | 'unknownId' | 'retryAtMs'>,
@@ -64,39 +65,34 @@ export function reactionTo(
     readonly firstRetryMs: number;
     /** Delay of a window that the source lacks. */
     readonly missingPauseMs: number;
-    /** Pause after a service message. */
-    readonly serviceMessagePauseMs: number;
     /** Whether to request a part of a refused range. */
     readonly asksForLess: boolean;
-    readonly nowMs: EpochMs;
     /** From 0 to 1: spreads the retries of windows that failed together. */
     readonly random: number;
   },
 ): Reaction {
   const deferred: Reaction = { kind: 'defer', forMs: context.failedRetryMs };
+  if (pausesSource(error)) return { kind: 'pause' };
   switch (error.kind) {
-    case 'rate_limited': {
-      const untilMs = error.retryAtMs ?? context.nowMs + 60_000;
-      return { kind: 'pause', forMs: Math.max(shortestPauseMs, untilMs - context.nowMs) };
-    }
-    case 'notice':
-      return { kind: 'pause', forMs: Math.max(shortestPauseMs, context.serviceMessagePauseMs) };
-    case 'unauthorized':
-      // 401 concerns the key, 403 the requested series: others may be allowed.
-      if (error.status === 403) return deferred;
-      return { kind: 'pause', forMs: unauthorizedPauseMs };
+    case 'series_refused':
+      return { kind: 'block', forMs: blockedMs };
     case 'incomplete':
       return { kind: 'defer', forMs: context.missingPauseMs };
     case 'refused':
       return context.asksForLess ? { kind: 'less' } : deferred;
     case 'not_found':
-      if (error.unknownId && context.unknownBefore) return { kind: 'block', forMs: unknownIdMs };
+      if (error.unknownId && context.unknownBefore) return { kind: 'block', forMs: blockedMs };
       break;
     default:
       break;
   }
   if (context.last) return isOutage(error) ? { kind: 'defer', forMs: context.firstRetryMs } : deferred;
   return { kind: 'retry', inMs: backoffMs(context.attempt, context.random) };
+}
+
+/** Whether no request is to be sent for a while. */
+export function pausesSource({ kind, retryAtMs }: Pick<SourceError, 'kind' | 'retryAtMs'>): boolean {
+  return refusesAll(kind) || (kind === 'server_error' && retryAtMs !== null);
 }
 
 /** Statuses of a malformed request, which a range that is too long may be. */
@@ -138,8 +134,6 @@ export async function afterSourceError<Answer>(
   const seriesId = work.window?.seriesId ?? null;
   const unknownBefore = seriesId !== null && parts.unknownSeries.has(seriesId);
   if (seriesId !== null && error.unknownId) parts.unknownSeries.add(seriesId);
-  const serviceMessagePauseMs =
-    kind === 'notice' ? parts.serviceMessageBreaker.failed({ startedMs, nowMs, message }) : 0;
   const reaction = reactionTo(error, {
     attempt: attempt.number,
     last: attempt.last,
@@ -150,42 +144,36 @@ export async function afterSourceError<Answer>(
       work.window === null
         ? parts.failedRetryMs
         : missingPauseMs(work.window, askedInterval(work.window), nowMs, parts.failedRetryMs),
-    serviceMessagePauseMs,
     asksForLess:
       work.window !== null &&
       mayBeAboutLength(error) &&
       parts.rangeLimits.refused(work.window, { message, nowMs }) === 'again',
-    nowMs,
     random: parts.random(),
   });
   // Pause before writing the ledger: other workers go on sending requests until then.
   if (reaction.kind === 'pause') {
-    await pause(reaction.forMs, parts);
-    // The circuit breaker has logged a service message.
-    if (nowMs >= parts.sourcePause.untilMs && kind !== 'notice') {
-      const line = { cause: message, pauseSeconds: Math.ceil(reaction.forMs / 1000) };
-      parts.log[kind === 'unauthorized' ? 'error' : 'warn'](
-        line,
-        'the source refuses requests; the queue pauses',
-      );
-    }
-    parts.sourcePause.untilMs = Math.max(parts.sourcePause.untilMs, nowMs + reaction.forMs);
+    await parts.gate.refused(error, startedMs);
   } else if (isOutage(error)) {
-    await pause(parts.sourceBreaker.failed({ startedMs, nowMs, message }), parts);
+    const isAnswered = error.status !== null;
+    await pause(parts.sourceBreaker.failed({ startedMs, nowMs, message, isAnswered }), parts);
   }
-  await recordFetch(parts.database.pool, {
+  const asked = {
     timeMs: nowMs,
     dataset: work.dataset,
     seriesId,
     range: work.window,
     lane: work.lane,
     attempt: attempt.number,
+    source: work.window?.source ?? null,
+  };
+  await recordChecksum(parts.database.pool, error.checksum, asked);
+  await recordFetch(parts.database.pool, {
+    ...asked,
     verdict: error.unknownId ? 'unknown_id' : kind,
     status: error.status,
     error: message,
     bytes: error.bytes,
     durationMs: error.durationMs,
-    source: work.window?.source ?? null,
   });
   return carryOut(reaction, { kind, message, startedMs, nowMs }, work, attempt, parts);
 }

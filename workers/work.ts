@@ -13,7 +13,7 @@ import { commitProbe } from '../store/commit/commit-probe.ts';
 import { timesOf } from '../store/commit/points.ts';
 import type { PointAnswer, WindowAnswer, WindowCommit } from '../store/commit/prepare-window.ts';
 import type { Database } from '../store/db/database.ts';
-import type { LedgerEntry } from '../store/ledger/ledger.ts';
+import { type LedgerEntry, recordChecksum } from '../store/ledger/ledger.ts';
 import { commitPage } from '../store/lists/commit-page.ts';
 import { failPoll } from '../store/lists/polls.ts';
 import { commitRates } from '../store/lists/rates.ts';
@@ -74,8 +74,11 @@ export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
       if (answer.isWhole === true) return window.run === undefined ? answer : { ...answer, known: null };
       return window.run === undefined ? answer : assertWhole(answer, window);
     },
-    commit: (answer, { number, nowMs }) =>
-      parts.commitWindow({
+    async commit(answer, { number, nowMs }) {
+      const source = window.source ?? null;
+      const asked = { timeMs: nowMs, dataset: series.dataset, seriesId, range: window, lane, source };
+      await recordChecksum(parts.database.pool, answer.checksum, { ...asked, attempt: number });
+      return parts.commitWindow({
         seriesId,
         series,
         window,
@@ -86,7 +89,9 @@ export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
         graceMs: parts.graceMs,
         emptyConfirmMs: parts.emptyConfirmMs,
         failedRetryMs: parts.failedRetryMs,
-      }),
+        isAbsenceUnknown: parts.source.profile.absence === 'unknown',
+      });
+    },
   };
 }
 

@@ -10,6 +10,7 @@ import { isProbe } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type Attempt, done, type Outcome, type RequestJob } from '../queue/jobs.ts';
 import type { QueueWorker } from '../queue/worker.ts';
+import { requestsOfWindow } from '../source/profiles/profile.ts';
 import type { Source } from '../source/source.ts';
 import { prepareWindow } from '../store/commit/prepare-window.ts';
 import type { Database } from '../store/db/database.ts';
@@ -17,10 +18,11 @@ import { verifyWindow } from '../store/recheck/verification.ts';
 import { readSymbol, type SourceName } from '../store/series/sources.ts';
 import { readLongestRanges, readPause } from '../store/settings/settings.ts';
 import type { AttemptParts } from './attempt-parts.ts';
-import { createCircuitBreaker, serviceMessagePauses } from './circuit-breaker.ts';
+import { createCircuitBreaker } from './circuit-breaker.ts';
 import { groupCommits } from './commit-groups.ts';
 import { createRangeLimitLearner } from './range-limit-learner.ts';
 import { runAttempt } from './run-attempt.ts';
+import { createSourceGate } from './source-gate.ts';
 import { retryWhileLocked } from './store-failure.ts';
 import { isKnownDataset, pageWork, probeWork, ratesWork, type WorkParts, windowWork } from './work.ts';
 import { type AttemptMiddleware, laneOf, type WorkerEvents } from './worker-events.ts';
@@ -43,8 +45,6 @@ export interface WorkerOptions {
   readonly events?: WorkerEvents | undefined;
   readonly clock: Clock;
   readonly random?: () => number;
-  /** First and longest pause after a service message; absent: a minute to an hour. */
-  readonly serviceMessagePauses?: { readonly firstMs: number; readonly longestMs: number };
   /** How long the jobs of a killed worker stay locked, and the interval of the search for such jobs. */
   readonly lockMs?: number;
 }
@@ -86,6 +86,9 @@ export async function startWorker(options: WorkerOptions) {
     closing: closing.signal,
     onWait: () => options.events?.notStored({ isTransient: true }),
   });
+  const requests = queues.requestsOf(sourceName);
+  const gate = createSourceGate({ database, source: sourceName, requests, log, clock });
+  await gate.retry();
   const parts: AttemptParts & WorkParts = {
     database,
     source: options.source,
@@ -99,19 +102,9 @@ export async function startWorker(options: WorkerOptions) {
       threshold: outageThreshold,
       log,
     }),
-    serviceMessageBreaker: createCircuitBreaker({
-      what: sourceName ?? 'the source',
-      threshold: 1,
-      log,
-      pauses: options.serviceMessagePauses ?? serviceMessagePauses,
-      messages: {
-        begins: 'the source answers with a service message; the queue pauses',
-        ends: 'the source answers with data again',
-      },
-    }),
+    gate,
     storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log }),
     unknownSeries: new Set(),
-    sourcePause: { untilMs: 0 },
     rangeLimits: createRangeLimitLearner({ restMs: settings.failedRetryMs }),
     failedRetryMs: settings.failedRetryMs,
     graceMs: settings.graceMs,
@@ -130,7 +123,7 @@ export async function startWorker(options: WorkerOptions) {
       (await isPaused()) ? whilePaused(attempt) : middleware(attempt, () => run(attempt, parts)),
     {
       concurrency: settings.concurrency,
-      limiter: limiterFor(options.requestsPerMinute),
+      limiter: limiterOf(options.source, options.requestsPerMinute),
       requestsPerMinute: options.requestsPerMinute,
       ...(options.lockMs === undefined ? {} : { lockMs: options.lockMs }),
     },
@@ -155,6 +148,10 @@ export async function startWorker(options: WorkerOptions) {
   });
 }
 
+/** The queue counts windows. */
+const limiterOf = ({ profile }: Source, requestsPerMinute: number) =>
+  limiterFor(requestsPerMinute / requestsOfWindow(profile));
+
 /**
  * Workers may be configured with different budgets. BullMQ's limiter applies the spacing of the worker that sends the
  * request, so neither budget would hold. All workers apply the lowest one, and log it.
@@ -162,14 +159,14 @@ export async function startWorker(options: WorkerOptions) {
 function keepLowestBudget(
   worker: QueueWorker,
   clock: Clock,
-  { queues, requestsPerMinute, log, sourceName = null }: WorkerOptions,
+  { queues, requestsPerMinute, log, source, sourceName = null }: WorkerOptions,
 ) {
   let said: string | null = null;
   async function check(): Promise<void> {
     // An unreachable queue logs that itself, and starts no job.
     const present = await queues.connectedBudgets(sourceName).catch(() => null);
     if (present === null) return;
-    worker.setLimiter(limiterFor(lowestBudget([requestsPerMinute, ...present])));
+    worker.setLimiter(limiterOf(source, lowestBudget([requestsPerMinute, ...present])));
     // A worker always states a budget.
     const differing = differingBudgets({ requestsPerMinute, isBudgetStated: true }, present);
     if (differing !== null && differing !== said) log.warn(differing);

@@ -35,13 +35,15 @@ import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
-import type { BackfillProgress } from '../progress.ts';
+import { type BackfillProgress, isPausedBySource } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
 import {
   assertCreditsLeft,
   assertNoServiceMessage,
   assertNotPaused,
+  assertNotRefused,
   assertSourceUsable,
+  refusalSaid,
 } from '../source-health.ts';
 import { distinctSources, joinQueues } from '../sources/queues.ts';
 import {
@@ -92,6 +94,8 @@ export async function runBackfill(
   const parts = inProcessWorkers(context, bounds.ranges, { sources });
   let wanted: ReadonlyMap<number, number> | undefined;
   let reportedWait: string | null = null;
+  /** What was said of each source that refuses requests. */
+  const refusals = new Map<SourceName, string>();
   let accepted = 0;
   let perMinute = config.source.requestsPerMinute;
   const [only, ...others] = distinctSources(request.seriesIds, sourcesOf);
@@ -166,8 +170,15 @@ export async function runBackfill(
     if (request.signal.aborted) return { ...(await outcome()), interrupted: true };
     await assertNoServiceMessage(context, { startedMs, pausedMs });
     // Where a series has a next source, that one takes over first.
-    if (sources.length === 1 || nowMs - startedMs > 2 * passedOverAfterMs)
+    if (sources.length === 1 || nowMs - startedMs > 2 * passedOverAfterMs) {
       assertSourceUsable(tally, named?.name);
+      await assertNotRefused(context, named ?? null, startedMs);
+    }
+    for (const source of isPausedBySource(pausedMs) ? sources : []) {
+      const said = await refusalSaid(context, source);
+      if (said !== null && said !== refusals.get(source)) request.progress.say(said);
+      if (said !== null) refusals.set(source, said);
+    }
     const newlyAccepted = request.acceptEmpty === true ? await acceptGaps(database, gaps) : 0;
     accepted += newlyAccepted;
     if (newlyAccepted > 0) return null;

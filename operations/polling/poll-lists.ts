@@ -19,7 +19,7 @@ import { readListFetches, readPollStates, requestListPoll } from '../../store/se
 import type { OperationContext } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
-import { assertNoServiceMessage, assertNotPaused } from '../source-health.ts';
+import { assertNoServiceMessage, assertNotPaused, assertNotRefused } from '../source-health.ts';
 
 /** Consecutive failed requests after which the source is considered unusable. */
 const hopelessAfter = 4;
@@ -57,6 +57,7 @@ export async function pollLists(
     if (failed !== undefined) throw notPolled(polls.get(failed.pollId), failed.reason ?? 'it was given up');
     const fetches = await readListFetches(database, startedMs, lists);
     if (fetches.failedInARow >= hopelessAfter) throw notPolled(fetches.list ?? undefined, fetches.message);
+    await assertNotRefused(context, null, startedMs);
     await assertNoServiceMessage(context, { startedMs, pausedMs: await queues.requests.pausedForMs() });
     return standings.every(({ state }) => state === 'complete') ? {} : null;
   }

@@ -74,6 +74,11 @@ function archiveProblem(name: string, archive: string, sources: ConfiguredSource
     : `has an archive, ${archive}, without its files: use one of ${known.map((one) => one.name).join(', ')}`;
 }
 
+/** Whether it is an address of the exchange itself, which its archive belongs to. */
+function isOwnAddress({ url: first, otherUrls = [] }: Profile, url: string): boolean {
+  return url === first || otherUrls.includes(url);
+}
+
 function configured(
   name: string,
   profile: Profile,
@@ -81,7 +86,7 @@ function configured(
   {
     apiKey,
     budget = null,
-    archive = url === profile.url ? (profile.archive ?? null) : null,
+    archive = isOwnAddress(profile, url) ? (profile.archive ?? null) : null,
     credits,
     problem = null,
   }: {

@@ -8,7 +8,7 @@ import { otherMarketOf, otherMarketText, trackedAs } from '../../planning/one-ma
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import { pauseForUse } from '../../source/profiles/use.ts';
 import { openSource } from '../../source/source.ts';
-import { SourceError } from '../../source/source-error.ts';
+import { refusesAll, SourceError } from '../../source/source-error.ts';
 import { readMarketNames, storedKeys } from '../../store/series/aliases.ts';
 import {
   readMarkets,
@@ -20,8 +20,9 @@ import {
 } from '../../store/series/sources.ts';
 import { version } from '../../version.ts';
 import { didYouMean } from '../../watch-list/names.ts';
+import { createSourceGate } from '../../workers/source-gate.ts';
 import type { OperationContext } from '../context.ts';
-import { assertNotPaused } from '../source-health.ts';
+import { assertNotPaused, remedyOf } from '../source-health.ts';
 import { assertUsable, type ConfiguredSource } from './configured.ts';
 import { storeAliases } from './names.ts';
 
@@ -48,7 +49,7 @@ export async function sourceNamed(context: OperationContext, name: string): Prom
  * The markets of a source, from its own list: one request if the stored list is older than a day. If that fails, the older
  * list counts.
  *
- * @throws TidemarkError SOURCE_UNREACHABLE, SOURCE_REFUSED or PAUSED when it does not give the list, and none is stored.
+ * @throws TidemarkError SOURCE_UNREACHABLE, SOURCE_UNUSABLE, SOURCE_REFUSED or PAUSED when it does not give the list, and none is stored.
  */
 export async function marketsOf(
   context: OperationContext,
@@ -103,18 +104,30 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
       pauseMs = pauseForUse(profile, reply, { concurrency: 0, nowMs: context.clock.now() });
     },
   });
+  const { clock, database, log } = context;
+  const gate = createSourceGate({ database, source: name, requests, log, clock });
+  const startedMs = clock.now();
   try {
+    await gate.retry();
     await untilResumed(context, name, await requests.pausedForMs());
     context.phase(`reading the markets of ${name}`);
-    return await client.symbols();
+    for (;;) {
+      const entry = await gate.enter();
+      if (entry.kind === 'open') return await client.symbols();
+      if (entry.kind === 'alone') return await gate.alone(() => client.symbols());
+      await untilResumed(context, name, entry.forMs);
+    }
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
-    if (error.retryAtMs !== null) pauseMs = Math.max(pauseMs, error.retryAtMs - context.clock.now());
-    const isRefusal = error.kind === 'rate_limited' || error.kind === 'unauthorized';
+    if (refusesAll(error.kind)) await gate.refused(error, startedMs);
     throw new TidemarkError(
-      isRefusal ? 'SOURCE_REFUSED' : 'SOURCE_UNREACHABLE',
+      refusesAll(error.kind)
+        ? 'SOURCE_REFUSED'
+        : error.status === null
+          ? 'SOURCE_UNREACHABLE'
+          : 'SOURCE_UNUSABLE',
       `the markets of ${name} cannot be read: ${error.message}`,
-      { cause: error, remedy: 'run the same command again later' },
+      { cause: error, remedy: remedyOf(error.kind, source) ?? 'run the same command again later' },
     );
   } finally {
     context.phase(null);
@@ -241,7 +254,14 @@ async function findMarket(
   nowMs: EpochMs,
 ): Promise<StoredMarket> {
   const wanted = symbol.toUpperCase();
-  const markets = await marketsOf(context, source, nowMs);
+  const unlisted = unlistedMarket(source, wanted, nowMs);
+  if (unlisted !== null && source.profile.files !== null) return unlisted;
+  const markets = await marketsOf(context, source, nowMs).catch((error: unknown) => {
+    // Its archive answers at another address.
+    if (!(error instanceof TidemarkError) || unlisted === null || source.archive === null) throw error;
+    context.log.warn(`${symbol} is taken for ${unlisted.symbol} of ${source.name}: ${error.message}`);
+    return [unlisted];
+  });
   const pairs = new Map<string, StoredMarket>();
   for (const market of markets) {
     const pair = pairOf(market).toUpperCase();
@@ -256,6 +276,24 @@ async function findMarket(
       remedy: `\`tidemark markets --source ${source.name} --search ${wanted.split('/')[0]}\` lists its markets`,
     },
   );
+}
+
+/** The market of a pair such as `BTC/USDT` whose symbol follows from its codes; null: it does not, or this is no pair. */
+function unlistedMarket(
+  { profile }: ConfiguredSource,
+  wanted: string,
+  seenAtMs: EpochMs,
+): StoredMarket | null {
+  const [, base, quote] = /^([^/]+)\/([^/]+)$/.exec(wanted) ?? [];
+  if (base === undefined || quote === undefined || profile.symbolOf === undefined) return null;
+  return {
+    symbol: profile.symbolOf(base, quote),
+    base,
+    quote,
+    listedMs: null,
+    isTrading: true,
+    seenAtMs,
+  };
 }
 
 /** The source whose list of markets names those of a source: itself, or of an archive the one that it belongs to; null: none. */

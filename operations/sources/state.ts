@@ -1,12 +1,19 @@
 /** The state of every source: its limits, its use, and whether it answers. */
 
 import type { EpochMs } from '../../contract/intervals.ts';
+import { withoutCredentials } from '../../redaction.ts';
+import { proxyFor } from '../../source/connections.ts';
 import { marketDataService } from '../../source/profiles/market-data-service.ts';
 import { costSince } from '../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { readSourceUse } from '../../store/series/sources.ts';
 import type { OperationContext } from '../context.ts';
 import { withRetry } from '../source-health.ts';
+
+function proxyShown(url: string | null): string | null {
+  const proxy = url === null ? null : proxyFor(url);
+  return proxy === null ? null : withoutCredentials(proxy);
+}
 
 export type SourceState = Awaited<ReturnType<typeof readSources>>[number];
 
@@ -48,6 +55,8 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
           source,
           profile: profile.name,
           url,
+          /** The proxy on the way, without its password; null: none. */
+          proxy: proxyShown(url),
           problem,
           limits,
           /** What is used of the limit of a long period; null: there is none. */

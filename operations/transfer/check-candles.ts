@@ -4,30 +4,30 @@ import { intervalMs } from '../../contract/intervals.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { openCandleFile } from '../../files/candle-file.ts';
-import type { CandleFormatName } from '../../files/candle-formats.ts';
+import type { CandleFormat, CandleFormatName } from '../../files/candle-formats.ts';
 import { usable } from '../../files/formats.ts';
 import { assertChecksum, assertIsFile, stampOf } from '../../files/sidecar.ts';
 import { formatTime } from '../../format.ts';
-import type { CheckedFile, FileImport } from './import-file.ts';
+import type { CheckedFile, FileCheck } from './import-file.ts';
 
 /** What the user says about the files: they name no series themselves. */
 export interface CandleFileKind {
-  readonly format: CandleFormatName;
+  readonly format: CandleFormatName | CandleFormat;
   readonly series: CandleSeries;
 }
 
 /** @throws TidemarkError FILE_NOT_USABLE with the line, when the file breaks a rule of its format. */
 export async function checkCandleFile(
-  { path, pointsOnly = false, beforePiece, tally, clock }: FileImport,
+  { path, pointsOnly = false, beforePiece, tally, clock }: FileCheck,
   { format, series }: CandleFileKind,
 ): Promise<CheckedFile> {
   await assertIsFile(path);
   const stamp = await stampOf(path);
   await assertChecksum(path, beforePiece);
-  const { rows, covered, market, notes, ...file } = await usable(
+  const { rows, covered, market, notes, unit, isNewestOpen, ...file } = await usable(
     path,
     () => openCandleFile(path, { format, series, beforePage: beforePiece }),
-    'nothing was imported; correct the options or the file',
+    'nothing was imported; ',
   );
   for (const note of notes) tally.note(path, note);
   const [first, last] = [covered[0], covered.at(-1)];
@@ -48,11 +48,11 @@ export async function checkCandleFile(
         remedy: 'nothing was imported; check the unit of its times, and the clock of this machine',
       },
     );
-  if (pointsOnly) return { file, stated: null, stamp, market };
+  if (pointsOnly) return { file, stated: null, stamp, market, unit };
   const range = { startMs: first.startMs, endMs: last.endMs };
   const stated = {
     range,
-    points: rows,
+    points: isNewestOpen ? rows - 1 : rows,
     covered,
     confirmedEmpty: [],
     beforeBeginning: [],
@@ -64,6 +64,7 @@ export async function checkCandleFile(
     stated: { series: [{ series, names: [exchange, baseId, quoteId, interval], stated }], rows },
     stamp,
     market,
+    unit,
   };
 }
 

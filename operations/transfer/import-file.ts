@@ -4,6 +4,8 @@
  */
 
 import { TidemarkError } from '../../errors.ts';
+import type { TimeUnit } from '../../files/candle-formats.ts';
+import { unpackedName } from '../../files/content.ts';
 import { openRows } from '../../files/formats.ts';
 import {
   type FileFormat,
@@ -16,6 +18,7 @@ import {
 } from '../../files/layout.ts';
 import { assertDescribed, assertIsFile, readSidecar, sidecarPath, stampOf } from '../../files/sidecar.ts';
 import { counted, formatCount } from '../../format.ts';
+import { explainDatabaseError } from '../../store/db/failure.ts';
 import type { RejectedRow } from '../../store/ledger/quarantine.ts';
 import { importRates, quarantineOutsideRows } from '../../store/transfer/import-rates.ts';
 import type { ShowPoints } from '../progress.ts';
@@ -32,11 +35,15 @@ export interface ImportOptions {
   readonly follow?: boolean;
 }
 
-export interface FileImport extends ImportOptions, ImportContext {
-  readonly showProgress: ShowPoints;
+/** What the check of a file needs: no database. */
+export interface FileCheck extends ImportOptions, Pick<ImportContext, 'clock' | 'path'> {
   readonly tally: ImportTally;
   /** Called between pieces. @throws to stop the import. */
   readonly beforePiece: () => void;
+}
+
+export interface FileImport extends FileCheck, ImportContext {
+  readonly showProgress: ShowPoints;
 }
 
 /** A file whose digest is the sidecar's. Nothing of it is stored yet. */
@@ -48,14 +55,17 @@ export interface CheckedFile {
   readonly stamp: string;
   /** The market that a candle file of another program states; null: none. */
   readonly market: string | null;
+  /** Of the times of such a file. */
+  readonly unit?: TimeUnit;
 }
 
 /** @throws TidemarkError FILE_NOT_USABLE, BAD_ARGUMENT */
-export async function checkFile(options: FileImport): Promise<CheckedFile> {
+export async function checkFile(options: FileCheck): Promise<CheckedFile> {
   const { path, pointsOnly = false, follow = false } = options;
   await assertIsFile(path);
   const stamp = await stampOf(path);
-  const sidecarFile = options.sidecar ?? sidecarPath(path);
+  // That of a file that was compressed later describes the file within.
+  const sidecarFile = options.sidecar ?? sidecarPath(unpackedName(path));
   const sidecar = pointsOnly ? null : await readSidecar(sidecarFile);
   if (sidecar === null && !pointsOnly) {
     throw new TidemarkError(
@@ -72,6 +82,7 @@ export async function checkFile(options: FileImport): Promise<CheckedFile> {
     throw new TidemarkError(
       'FILE_NOT_USABLE',
       `${path} has ${file.layout.dataset}, and its sidecar ${sidecar.dataset}`,
+      { remedy: 'name the sidecar that `export` wrote for it with --sidecar' },
     );
   }
   return {
@@ -86,7 +97,8 @@ export async function checkFile(options: FileImport): Promise<CheckedFile> {
  * Stores the file piece by piece. Hours may pass between the check and the import of many files, so each page checks that
  * the file was not replaced.
  *
- * @throws TidemarkError INTERRUPTED between two pieces; FILE_NOT_USABLE when it is not the file that was checked, or has
+ * @throws TidemarkError INTERRUPTED between two pieces, and errors of the database, both with the rows that are stored;
+ * FILE_NOT_USABLE when it is not the file that was checked, or has
  * other rows than its sidecar states.
  */
 export async function importFile(options: FileImport, { file, stated, stamp }: CheckedFile): Promise<void> {
@@ -114,6 +126,8 @@ export async function importFile(options: FileImport, { file, stated, stamp }: C
     }
     await assertUnchanged();
     await sink.end();
+  } catch (error) {
+    throw cutOff(error, options);
   } finally {
     progress.stop();
   }
@@ -121,13 +135,28 @@ export async function importFile(options: FileImport, { file, stated, stamp }: C
   throw new TidemarkError(
     'FILE_NOT_USABLE',
     `${path} has ${counted(rows, 'row')}, and its sidecar states ${formatCount(stated.rows)}`,
-    { remedy: 'export it again' },
+    { remedy: 'export it again, or import it with --points-only: no coverage is claimed then' },
   );
+}
+
+/** Says what is stored of an import that could not go on. */
+function cutOff(thrown: unknown, { path, tally }: FileImport): unknown {
+  const error = explainDatabaseError(thrown);
+  if (!(error instanceof TidemarkError) || !/^(?:INTERRUPTED|DATABASE_)/.test(error.code)) return error;
+  const isStopped = error.code === 'INTERRUPTED';
+  const where = isStopped ? error.message : `${error.message}, within ${path}`;
+  const stored = `${counted(tally.stored, 'row')} of this call ${tally.stored === 1 ? 'is' : 'are'} stored`;
+  const again = 'run the same command again: it completes them';
+  return new TidemarkError(error.code, `${where}; ${stored}`, {
+    cause: error,
+    remedy: isStopped ? again : `${error.remedy}, then ${again}`,
+  });
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
 function formatOf(path: string): FileFormat {
-  const format = fileFormats.find((known) => path.toLowerCase().endsWith(`.${known}`));
+  const name = unpackedName(path).toLowerCase();
+  const format = fileFormats.find((known) => name.endsWith(`.${known}`));
   if (format !== undefined) return format;
   throw new TidemarkError(
     'BAD_ARGUMENT',
@@ -148,7 +177,7 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
   let current: { names: Names; series: SeriesImport } | null = null;
 
   async function endCurrent(): Promise<void> {
-    if (current !== null) tally.add(await current.series.end());
+    for (const piece of (await current?.series.end()) ?? []) tally.add(piece);
     current = null;
   }
   async function seriesOf(row: FileRow): Promise<SeriesImport | string> {
@@ -186,7 +215,7 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
       await endCurrent();
       // A series without points has only coverage.
       for (const one of expected.values()) {
-        tally.add(await new SeriesImport(options, one.series, one.stated).end());
+        for (const piece of await new SeriesImport(options, one.series, one.stated).end()) tally.add(piece);
       }
     },
   };

@@ -112,6 +112,7 @@ export function timeRejection(
 export function statedSeries(sidecar: Sidecar, path: string, follow: boolean): StatedSeries[] {
   if (sidecar.dataset === 'rates') return [];
   const known = new Set<string>();
+  const remedy = 'restore the sidecar as `export` wrote it, or import with --points-only';
   return sidecar.series.map((entry) => {
     const names =
       'asset' in entry
@@ -119,11 +120,11 @@ export function statedSeries(sidecar: Sidecar, path: string, follow: boolean): S
         : [entry.exchange, entry.base, entry.quote, entry.interval];
     const series = seriesOfRow(layouts[sidecar.dataset], names);
     if (typeof series === 'string') {
-      throw new TidemarkError('FILE_NOT_USABLE', `${path} states an invalid series: ${series}`);
+      throw new TidemarkError('FILE_NOT_USABLE', `${path} states an invalid series: ${series}`, { remedy });
     }
     const key = JSON.stringify(names);
     if (known.has(key)) {
-      throw new TidemarkError('FILE_NOT_USABLE', `${path} states ${seriesName(series)} twice`);
+      throw new TidemarkError('FILE_NOT_USABLE', `${path} states ${seriesName(series)} twice`, { remedy });
     }
     known.add(key);
     const covered = normalize(entry.coverage);
@@ -138,6 +139,7 @@ export function statedSeries(sidecar: Sidecar, path: string, follow: boolean): S
       throw new TidemarkError(
         'FILE_NOT_USABLE',
         `${path}: its ranges of ${seriesName(series)} are not whole periods, or not nested`,
+        { remedy },
       );
     }
     const trackToMs = follow && entry.tracked.to === null ? null : entry.range.endMs;

@@ -7,7 +7,8 @@
  *   claiming  at the end of the series, when it has as many rows as its sidecar states, the stated coverage is added and
  *             the series is tracked.
  *
- * The period of a rejected row stays a gap. A row that is rejected for its time may have replaced any other row: then no
+ * A row whose period may have been open when its file was made is stored last, without coverage, like the open candle of an
+ * answer. It never replaces a covered value. The period of a rejected row stays a gap. A row that is rejected for its time may have replaced any other row: then no
  * coverage is claimed. Without a sidecar none is.
  */
 
@@ -54,6 +55,7 @@ export class SeriesImport {
   readonly #stated: Stated | null;
   #rows: Array<Candle | HistoryPoint> = [];
   #refused: RejectedRow[] = [];
+  #open: FileRow | null = null;
   /** Periods of rejected rows. */
   #holes: Range[] = [];
   /** Whether a row was rejected for its time. */
@@ -76,6 +78,10 @@ export class SeriesImport {
 
   /** @returns the stored piece, when this row completed one. */
   async add(row: FileRow): Promise<StoredPiece | null> {
+    if (row.mayBeOpen) {
+      this.#open = row;
+      return null;
+    }
     const series = this.#series;
     const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
     const timeMs = read.row === null ? row.time : timeOfPoint(read.row);
@@ -84,7 +90,7 @@ export class SeriesImport {
       { lastMs: this.#lastMs, nowMs: this.#context.clock.now() },
       this.#stated,
     );
-    const reason = read.refusal?.reason ?? wrongTime;
+    const reason = read.refusal?.reason ?? wrongTime ?? row.problem ?? null;
     this.#rowsRead += 1;
     if (wrongTime !== null) this.#hasWrongTime = true;
     else this.#lastMs = Number(timeMs);
@@ -92,7 +98,8 @@ export class SeriesImport {
       this.#firstMs ??= timeOfPoint(read.row);
       this.#rows.push(read.row);
     } else {
-      this.#refused.push({ raw: read.raw, reason: reason ?? 'not a point' });
+      const where = row.place === undefined ? '' : `${row.place}: `;
+      this.#refused.push({ raw: read.raw, reason: `${where}${reason ?? 'not a point'}` });
       if (wrongTime === null) this.#holes.push(periodOf(Number(timeMs), series.interval));
     }
     return this.#rows.length + this.#refused.length < rowsOfPiece ? null : this.#store(null);
@@ -102,13 +109,24 @@ export class SeriesImport {
    * Stores the rest, claims coverage and tracks the series. It is not tracked earlier: the scheduler would request the
    * ranges that are being imported.
    *
+   * @returns what was stored.
    * @throws TidemarkError FILE_NOT_USABLE when the sidecar states another number of rows.
    */
-  async end(): Promise<StoredPiece> {
+  async end(): Promise<StoredPiece[]> {
     const stored = await this.#store(this.#stated?.range.endMs ?? null);
     this.#assertRowCount();
     if (this.#seriesId !== null) await this.#claim(this.#seriesId);
-    return stored;
+    return this.#open === null ? [stored] : [stored, await this.#storeOpen(this.#open)];
+  }
+
+  async #storeOpen(open: FileRow): Promise<StoredPiece> {
+    const { mayBeOpen: _, ...row } = open;
+    const last = new SeriesImport({ ...this.#context, overwrite: false }, this.#series, null);
+    last.#seriesId = this.#seriesId;
+    await last.add(row);
+    const stored = await last.#store(null);
+    // A covered value is final, and no row that may have been open contradicts it.
+    return { ...stored, differences: [] };
   }
 
   #assertRowCount(): void {

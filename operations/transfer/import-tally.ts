@@ -49,6 +49,12 @@ export class ImportTally {
     this.#notes.push({ file, text });
   }
 
+  /** Rows that are in the database now, or were before. */
+  get stored(): number {
+    const { fresh, unchanged, provisional, revised } = this.#counts;
+    return fresh + unchanged + provisional + revised;
+  }
+
   asText(files: number, took: string): string {
     const parts = [
       this.#counts.revised > 0
@@ -61,6 +67,17 @@ export class ImportTally {
     ].filter((part) => part !== '');
     const more = parts.length === 0 ? '' : `, ${parts.join(', ')}`;
     return [
+      ...this.#lines(),
+      `imported ${counted(files, 'file')}: ${counted(this.#counts.fresh, 'new point')}, ${formatCount(this.#counts.unchanged)} unchanged${more}; ${took}`,
+    ].join('\n');
+  }
+
+  asDryText(files: number): string {
+    return [...this.#lines(), `read ${counted(files, 'file')}; nothing is stored`].join('\n');
+  }
+
+  #lines(): string[] {
+    return [
       ...this.#notes.map(({ file, text }) => `${file}: ${text}`),
       ...this.#differences.slice(0, maxShown).map(differenceText),
       ...this.#refusals
@@ -69,8 +86,7 @@ export class ImportTally {
           ({ series, raw, reason }) =>
             `rejected row${series === null ? '' : ` in ${series}`}: ${reason}: ${raw.slice(0, 200)}`,
         ),
-      `imported ${counted(files, 'file')}: ${counted(this.#counts.fresh, 'new point')}, ${formatCount(this.#counts.unchanged)} unchanged${more}; ${took}`,
-    ].join('\n');
+    ];
   }
 
   asJson(files: number) {
@@ -87,12 +103,13 @@ export class ImportTally {
   }
 
   /** @throws TidemarkError ROWS_REFUSED, IMPORT_DIFFERS unless all rows are stored with the values of the files. */
-  assertComplete(): void {
+  assertComplete({ isDry = false } = {}): void {
     const [refusal] = this.#refusals;
     if (refusal !== undefined) {
       throw new TidemarkError(
         'ROWS_REFUSED',
         `${counted(this.#counts.refused, 'row')} rejected, first: ${refusal.reason}`,
+        isDry ? { remedy: 'an import stores the others, and the periods of these are gaps' } : {},
       );
     }
     if (this.#counts.differing === 0) return;

@@ -133,6 +133,10 @@ async function show(
     console.log(
       `  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${context.config.directory} ${source} npx tidemark status`,
     );
+    console.log('Your own data come from an exchange, without a key:');
+    console.log(
+      '  npx tidemark backfill candles --source binance --symbol BTC/USDT --interval h1 --from 2017-08-17',
+    );
     await stopped(signal);
   } finally {
     await closing.run(context.log);

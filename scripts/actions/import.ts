@@ -1,8 +1,10 @@
 /** `tidemark import FILE...`: stores files of `tidemark export`, and candle files of others, with their coverage. */
 
+import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type CandleFormatName, candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';
+import { type ColumnNames, formatOfColumns, neededColumns } from '../../files/named-columns.ts';
 import { assertIsFile } from '../../files/sidecar.ts';
 import { formatDuration } from '../../format.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
@@ -12,8 +14,11 @@ import {
   type CandleFileKind,
   checkCandleFile,
 } from '../../operations/transfer/check-candles.ts';
+import { readChecked } from '../../operations/transfer/dry-run.ts';
 import {
+  type CheckedFile,
   checkFile,
+  type FileCheck,
   type FileImport,
   type ImportOptions,
   importFile,
@@ -26,6 +31,8 @@ import { showPointProgress } from '../output/progress.ts';
 
 export interface Options extends Omit<ImportOptions, 'format'>, Partial<CandleNames> {
   readonly format?: ImportOptions['format'] | CandleFormatName;
+  readonly columns?: string;
+  readonly dryRun?: true;
   readonly json?: true;
 }
 
@@ -38,6 +45,7 @@ export async function run(paths: readonly string[], options: Options): Promise<v
   const asked = candleFileKind(options);
   // Before a database is created for them.
   for (const path of paths) await assertIsFile(path);
+  if (options.dryRun) return dryRun(paths, options, asked);
   await withContext(
     { command: 'import', defaultLogLevel: 'error', handlesSignals: true },
     async (context, signal) => {
@@ -46,14 +54,8 @@ export async function run(paths: readonly string[], options: Options): Promise<v
       const tally = new ImportTally();
       const files = paths.map((path) => fileImport(path, options, { context, tally, signal }));
       // Check all files before anything is stored.
-      const checked = [];
       const before = context.phase('checking the files');
-      for (const file of files)
-        checked.push({
-          file,
-          content: kind === null ? await checkFile(file) : await checkCandleFile(file, kind),
-        });
-      assertOneMarket(checked.map(({ file: { path }, content: { market } }) => ({ path, market })));
+      const checked = await checkAll(files, kind);
       context.phase(before);
       for (const { file, content } of checked) await importFile(file, content);
       const rollups = await refreshRollupsAtEnd(context, undefined, signal);
@@ -73,9 +75,61 @@ export async function run(paths: readonly string[], options: Options): Promise<v
   );
 }
 
+async function checkAll<File extends FileCheck>(
+  files: readonly File[],
+  kind: CandleFileKind | null,
+): Promise<{ file: File; content: CheckedFile }[]> {
+  const checked = [];
+  for (const file of files) {
+    const content = kind === null ? await checkFile(file) : await checkCandleFile(file, kind);
+    checked.push({ file, content });
+  }
+  assertOneMarket(checked.map(({ file: { path }, content: { market } }) => ({ path, market })));
+  return checked;
+}
+
+/** Opens no database. */
+async function dryRun(
+  paths: readonly string[],
+  options: Options,
+  kind: CandleFileKind | null,
+): Promise<void> {
+  const tally = new ImportTally();
+  const files = paths.map((path) => ({
+    ...ofExport(options),
+    ...{ path, tally, clock: systemClock, beforePiece: () => {} },
+  }));
+  for (const { file, content } of await checkAll(files, kind)) await readChecked(file, content);
+  const document: JsonDocument<'import'> = tally.asJson(paths.length);
+  console.log(options.json ? JSON.stringify(document) : tally.asDryText(paths.length));
+  tally.assertComplete({ isDry: true });
+}
+
+/** The columns that `time=timestamp,open=1st,...` names. @throws TidemarkError BAD_ARGUMENT */
+function columnsNamed(text: string): ColumnNames {
+  const pairs = text.split(',').map((pair) => pair.split('=').map((part) => part.trim()));
+  const names = Object.fromEntries(pairs.map(([column = '', ...name]) => [column, name.join('=')]));
+  const wrong = Object.keys(names).find((column) => !neededColumns.some((needed) => needed === column));
+  const missing = neededColumns.filter((column) => (names[column] ?? '') === '');
+  const remedy = `name ${neededColumns.map((column) => `${column}=...`).join(',')}`;
+  if (wrong !== undefined || pairs.length > neededColumns.length)
+    throw new TidemarkError('BAD_ARGUMENT', `--columns has no ${wrong ?? 'column twice'}`, { remedy });
+  if (missing.length > 0)
+    throw new TidemarkError('BAD_ARGUMENT', `--columns lacks ${missing.join(', ')}`, { remedy });
+  return names as ColumnNames;
+}
+
 /** The series that the options name, for a format of others; null for files of `export`. @throws TidemarkError BAD_ARGUMENT */
 function candleFileKind(options: Options): CandleFileKind | null {
-  const format = candleFormatNames.find((name) => name === options.format);
+  const { columns } = options;
+  if (columns !== undefined && options.format !== undefined && options.format !== 'csv')
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--columns is for files of CSV, not for --format ${options.format}`,
+    );
+  const known = candleFormatNames.find((name) => name === options.format);
+  const format = columns === undefined ? known : formatOfColumns(columnsNamed(columns));
+  const option = columns === undefined ? `--format ${known}` : '--columns';
   const given = (['exchange', 'base', 'quote', 'interval'] as const).map((name) => ({
     name,
     text: options[name],
@@ -83,19 +137,19 @@ function candleFileKind(options: Options): CandleFileKind | null {
   if (format === undefined) {
     const [first] = given.filter(({ text }) => text !== undefined);
     if (first === undefined) return null;
-    throw new TidemarkError('BAD_ARGUMENT', `--${first.name} needs --format ${candleFormatNames.join(', ')}`);
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--${first.name} needs --format ${candleFormatNames.join(', ')}, or --columns`,
+    );
   }
   const missing = given.filter(({ text }) => text === undefined).map(({ name }) => `--${name}`);
   if (missing.length > 0)
-    throw new TidemarkError('BAD_ARGUMENT', `--format ${format} needs ${missing.join(', ')}`, {
+    throw new TidemarkError('BAD_ARGUMENT', `${option} needs ${missing.join(', ')}`, {
       remedy: 'such files do not name their series',
     });
   for (const name of ['sidecar', 'follow'] as const)
     if (options[name] !== undefined)
-      throw new TidemarkError(
-        'BAD_ARGUMENT',
-        `--${name} is for files of \`export\`, not for --format ${format}`,
-      );
+      throw new TidemarkError('BAD_ARGUMENT', `--${name} is for files of \`export\`, not for ${option}`);
   const { exchange = '', base = '', quote = '', interval = '' } = options;
   const [series, ...others] = candlesNamed({ exchange, base, quote, interval });
   if (series?.dataset !== 'candles' || others.length > 0)
@@ -111,15 +165,19 @@ async function storedKind(context: Context, kind: CandleFileKind): Promise<Candl
   return stored?.dataset === 'candles' ? { ...kind, series: stored } : kind;
 }
 
+/** The options, without a format that no export has. */
+function ofExport({ format, ...options }: Options): ImportOptions {
+  const known = fileFormats.find((name) => name === format);
+  return { ...options, ...(known === undefined ? {} : { format: known }) };
+}
+
 function fileImport(
   path: string,
-  { format, ...options }: Options,
+  options: Options,
   { context, tally, signal }: { context: Context; tally: ImportTally; signal: AbortSignal },
 ): FileImport {
-  const known = fileFormats.find((name) => name === format);
   return {
-    ...options,
-    ...(known === undefined ? {} : { format: known }),
+    ...ofExport(options),
     path,
     clock: context.clock,
     showProgress: (what, of) => showPointProgress(context.clock, what, of),
@@ -129,9 +187,7 @@ function fileImport(
     beforePiece: () => {
       context.assertFreeSpace();
       if (!signal.aborted) return;
-      throw new TidemarkError('INTERRUPTED', `stopped within ${path}; the imported points are stored`, {
-        remedy: 'run the same command again: it skips them',
-      });
+      throw new TidemarkError('INTERRUPTED', `stopped within ${path}`);
     },
   };
 }

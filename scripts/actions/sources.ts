@@ -24,6 +24,9 @@ export async function run(options: { json?: true }): Promise<void> {
   });
 }
 
+const addressOf = ({ url, proxy }: SourceState): string =>
+  proxy === null ? (url ?? 'not set') : `${url} through ${proxy}`;
+
 /** Shorter ones are the spacing of requests. */
 const shownPauseMs = 5000;
 
@@ -46,7 +49,7 @@ const columns = (nowMs: EpochMs): readonly Column<SourceState>[] => [
     omit: 2,
   },
   { title: 'state', value: (line) => stateOf(line, nowMs) },
-  { title: 'address', value: ({ url }) => url ?? 'not set', omit: 3, shorten: 'end' },
+  { title: 'address', value: addressOf, omit: 3, shorten: 'end' },
 ];
 
 const periodNames: ReadonlyMap<number, string> = new Map([
@@ -74,6 +77,7 @@ function asJson(lines: readonly SourceState[]): JsonDocument<'sources'> {
       name: line.source ?? 'default',
       profile: line.profile,
       url: line.url,
+      proxy: line.proxy,
       isDefault: line.source === null,
       series: line.series,
       requestsPerMinute: line.requestsPerMinute,

@@ -2,6 +2,7 @@
 
 import { systemClock } from '../../clock.ts';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { readRetentions } from '../../operations/context.ts';
@@ -21,6 +22,7 @@ import { readQuarantined } from '../../store/ledger/quarantine.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
 import type { Retention } from '../../store/retention/retention.ts';
+import { readSilences } from '../../store/series/silences.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/series/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/timescale/upkeep.ts';
@@ -118,6 +120,7 @@ async function gather(context: Context, nowMs: number) {
     const [
       series,
       rejected,
+      silences,
       lists,
       rates,
       ratesMs,
@@ -136,6 +139,7 @@ async function gather(context: Context, nowMs: number) {
     ] = await Promise.all([
       seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
       readQuarantined(database),
+      readSilences(database),
       listStatus(database, nowMs),
       ratesStatus(database),
       ratesEveryMs(database, config.scheduler.ratesMs),
@@ -162,6 +166,7 @@ async function gather(context: Context, nowMs: number) {
         series: rejected.length,
         reason: rejected[0]?.reason ?? null,
       },
+      silences,
       lists,
       rates: { ...rates, everyMs: ratesMs },
       retentions,
@@ -219,6 +224,7 @@ function asText(status: Status, showsAll: boolean): string {
       : []),
     ...(status.differing === null ? [] : [status.differing]),
     ...(status.rejected.rows === 0 ? [] : [rejectedLine(status.rejected)]),
+    ...silenceLines(status),
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
     ...(status.usesDefault
       ? [
@@ -247,6 +253,16 @@ function namedLine({ source, series, lastMinute, requestsPerMinute, pausedMs, ou
 
 /** A shorter pause is the spacing of requests. */
 const shownPauseMs = 1000;
+
+/** Such as of a name that was used again for another coin. */
+function silenceLines({ silences, series }: Pick<Status, 'silences' | 'series'>): string[] {
+  const [longest] = silences;
+  const of = series.find(({ seriesId }) => seriesId === longest?.seriesId);
+  if (longest === undefined || of === undefined) return [];
+  return [
+    `silences: ${formatCount(silences.length)} of far longer than usual, the longest of ${seriesName(of.series)}: ${formatTime(longest.startMs)} to ${formatTime(longest.endMs)} (select * from silences)`,
+  ];
+}
 
 function rejectedLine({ rows, series, reason }: Status['rejected']): string {
   return `rejected: ${counted(rows, 'row')} of ${formatCount(series)} series, such as: ${reason} (tidemark.quarantine)`;
@@ -302,6 +318,7 @@ function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly erro
         ? null
         : { time: isoTime(status.serviceMessage.timeMs), message: status.serviceMessage.message },
     rejected: status.rejected,
+    silences: status.silences.length,
     budget: status.usesDefault ? status.budget : null,
     queue: status.queue,
     rates: {

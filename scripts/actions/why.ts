@@ -9,6 +9,7 @@ import { banText, readBans, readOutage } from '../../operations/source-health.ts
 import { planWindows } from '../../planning/plan.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
+import { checksumVerdict } from '../../store/ledger/ledger.ts';
 import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
 import {
   findSeriesByName,
@@ -16,6 +17,7 @@ import {
   readSeriesHistory,
   type SeriesHistory,
 } from '../../store/series/series-history.ts';
+import { readSilences } from '../../store/series/silences.ts';
 import {
   readAllSources,
   readSeriesOnlyOf,
@@ -45,6 +47,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const seriesIds = [history.seriesId];
   const [status] = await seriesStatus(database, { nowMs, graceMs, seriesIds });
   const gaps = await listGaps(database, { nowMs, graceMs, seriesIds, ledger: true });
+  const silences = await readSilences(database, seriesIds);
   const sources = await readAllSources(database, seriesIds);
   const anyOutage = await readOutage(context, nowMs);
   const outage = anyOutage !== null && sources.includes(anyOutage.source) ? anyOutage : null;
@@ -57,6 +60,16 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
     `${seriesName(history.series)}, id ${history.seriesId}`,
     ...trackedLines(history),
     ...(status === undefined ? [] : coveredLines(status, history, nowMs)),
+    ...listed(
+      'Silent for far longer than usual, and covered:',
+      silences
+        .slice(0, few)
+        .map(
+          ({ startMs, endMs, proof }) =>
+            `${formatTime(startMs)} to ${formatTime(endMs)}, ${formatDuration(endMs - startMs)}: ${proof}`,
+        ),
+      silences.length,
+    ),
     ...(await sourceLines(context, history)),
     ...(history.blocked === null
       ? []
@@ -199,9 +212,11 @@ function fetchLine(fetch: PastFetch): string {
   const attempt = fetch.attempt > 1 ? `, attempt ${fetch.attempt}` : '';
   const rejected = fetch.rejected > 0 ? `, ${fetch.rejected} rejected` : '';
   const came =
-    fetch.error === null
-      ? `${fetch.verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ${formatCount(fetch.unchanged)} unchanged${rejected}`
-      : `${fetch.verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
+    fetch.verdict === checksumVerdict
+      ? 'the checksum of the file'
+      : fetch.error === null
+        ? `${fetch.verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ${formatCount(fetch.unchanged)} unchanged${rejected}`
+        : `${fetch.verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
   const by = fetch.source === null ? '' : `, ${fetch.source}`;
   return `${formatTime(fetch.timeMs)} ${fetch.lane}${range}${attempt}${by}: ${came} (${formatDuration(fetch.durationMs)})`;
 }

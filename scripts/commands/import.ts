@@ -19,6 +19,10 @@ export function importCommand(program: Command): void {
         'default: the format in the sidecar; binance, kraken, cryptodatadownload and ccxt-json are candle files of others, which have no sidecar',
       ).choices([...fileFormats, ...candleFormatNames]),
     )
+    .option(
+      '--columns <list>',
+      'candles of a CSV file of any program: time=timestamp,open=open,high=high,low=low,close=close,volume=volume, each with the name of its column, or all with its number from 1 on',
+    )
     .option('--exchange <id>', 'exchange of such candle files, such as binance')
     .option('--base <id>', 'asset that is bought, such as bitcoin')
     .option('--quote <id>', 'asset it is paid with, such as tether')
@@ -30,6 +34,7 @@ export function importCommand(program: Command): void {
       'replace stored values by those of the files, and keep the old values as revisions',
     )
     .option('--follow', 'track open-ended what was tracked open-ended at the export')
+    .option('--dry-run', 'read the files, say what is in them, and store nothing')
     .option('--json', 'print the outcome as JSON')
     .action(async (paths: string[], options: Options) =>
       (await import('../actions/import.ts')).run(paths, options),

@@ -2,7 +2,15 @@
 
 import { type Command, Option } from 'commander';
 import { TidemarkError } from '../../errors.ts';
-import { type Faults, type RateLimitHeader, rateLimitHeaders } from '../../simulator/faults/faults.ts';
+import {
+  type AnswerForm,
+  answerForms,
+  type BanForm,
+  banForms,
+  type Faults,
+  type RateLimitHeader,
+  rateLimitHeaders,
+} from '../../simulator/faults/faults.ts';
 import { defaultSeed } from '../../simulator/hash.ts';
 import { type VenueName, venueNames } from '../../simulator/venues/venue.ts';
 import { parseWhole } from '../input/parse-options.ts';
@@ -35,13 +43,15 @@ const faultOptions = [
   ['bad-file-rate', 'binance-archive: share of files with a defect', 'badFileRate'],
   ['rows-before-start', 'coinbase: candles before the start of a range', 'rowsBeforeStart'],
 ] as const satisfies ReadonlyArray<
-  readonly [string, string, Exclude<keyof Faults, 'rateLimitHeader' | 'capKeeps'>]
+  readonly [string, string, Exclude<keyof Faults, 'rateLimitHeader' | 'banForm' | 'answerForm' | 'capKeeps'>]
 >;
 
 /** Options that only some profiles have. */
 const ownOptions: ReadonlyArray<readonly [string, string, readonly string[]]> = [
   ['rateLimitHeader', '--rate-limit-header', [service]],
   ['banMs', '--ban-ms', venueNames],
+  ['banForm', '--ban-form', venueNames],
+  ['answerForm', '--answer-form', venueNames],
   ['rowsBeforeStart', '--rows-before-start', ['coinbase']],
   ['badFileRate', '--bad-file-rate', ['binance-archive']],
   ['apiKey', '--api-key', ['coincap-v3']],
@@ -68,6 +78,12 @@ export function simulateCommand(program: Command): void {
     new Option('--rate-limit-header <form>', 'service: header with the retry time of a 429').choices(
       rateLimitHeaders,
     ),
+  );
+  command.addOption(
+    new Option('--ban-form <form>', 'a venue: how it refuses during a ban').choices(banForms),
+  );
+  command.addOption(
+    new Option('--answer-form <form>', 'a venue: what is wrong with its candles').choices(answerForms),
   );
   command
     .option('--api-key <key>', 'coincap-v3: the key without which it refuses requests')
@@ -112,7 +128,12 @@ function faultsOf(options: Readonly<Record<string, string>>): Partial<Faults> {
     else faults[fault] = parseWhole(text, `--${name}`, 0, 1e9);
   }
   const form = options.rateLimitHeader;
-  return { ...faults, ...(form === undefined ? {} : { rateLimitHeader: form as RateLimitHeader }) };
+  return {
+    ...faults,
+    ...(form === undefined ? {} : { rateLimitHeader: form as RateLimitHeader }),
+    ...(options.banForm === undefined ? {} : { banForm: options.banForm as BanForm }),
+    ...(options.answerForm === undefined ? {} : { answerForm: options.answerForm as AnswerForm }),
+  };
 }
 
 function share(option: string, text: string): number {

@@ -189,6 +189,7 @@ const month = message({
   coveredMs: z.number(),
   failed: z.boolean(),
   awaiting: z.boolean(),
+  silent: z.boolean(),
 }) satisfies z.ZodType<CalendarMonth>;
 
 /** Coverage by month, of one series or of all together. */

@@ -50,6 +50,10 @@ export interface Faults {
   readonly capKeeps: 'oldest' | 'newest';
   /** A venue bans every address for this long from the setting on, milliseconds; 0: no ban. */
   readonly banMs: number;
+  /** How it refuses during a ban. */
+  readonly banForm: BanForm;
+  /** What is wrong with a venue's answers of candles. */
+  readonly answerForm: AnswerForm;
   /** Share of an archive's files that are absent, corrupt, cut, without a checksum, or beside a wrong one. */
   readonly badFileRate: number;
   /** Periods before the start of a range whose candles Coinbase adds. */
@@ -60,6 +64,31 @@ export const rateLimitHeaders = ['reset', 'seconds', 'date', 'none'] as const;
 
 /** `X-Ratelimit-Reset` in epoch seconds, `Retry-After` in seconds or as a date, or no header. */
 export type RateLimitHeader = (typeof rateLimitHeaders)[number];
+
+export const banForms = ['own', 'no-time', 'firewall', 'country', 'payment', 'unavailable'] as const;
+
+/**
+ * The venue's own ban; the same without a header; 403 with a page of a firewall; 451 for the country; 402 for the plan; 503
+ * with `Retry-After`.
+ */
+export type BanForm = (typeof banForms)[number];
+
+export const answerForms = [
+  'own',
+  'another-market',
+  'open-rows',
+  'contradiction',
+  'exchanged-volumes',
+  'cached',
+] as const;
+
+/**
+ * Nothing; they name another market (Bybit, Kraken); their newest row is open, whatever the clock says (OKX, Kraken); two rows of
+ * a period differ; the volumes in the two assets are exchanged; a cache has kept them for {@link cachedForMs}.
+ */
+export type AnswerForm = (typeof answerForms)[number];
+
+export const cachedForMs = 5_400_000;
 
 export const noFaults: Faults = Object.freeze({
   errorRate: 0,
@@ -85,6 +114,8 @@ export const noFaults: Faults = Object.freeze({
   maxRows: null,
   capKeeps: 'oldest',
   banMs: 0,
+  banForm: 'own',
+  answerForm: 'own',
   badFileRate: 0,
   rowsBeforeStart: 0,
 });

@@ -62,7 +62,7 @@ function answer(request: VenueRequest, span: 'month' | 'day'): VenueAnswer {
   const defect = defectOf(request, zip);
   const isThere = range.endMs + (span === 'month' ? monthLagMs : dayLagMs) <= request.nowMs;
   if (!isThere || defect === 'absent') return absent;
-  const rows = request.data.candles(market, interval, range);
+  const rows = request.data.contradicting(request.data.candles(market, interval, range));
   if (rows.length === 0) return absent;
   const bytes = zipOf(zip, defect === 'incomplete' ? withoutSome(rows) : rows, range, intervalMs[interval]);
   if (!file.endsWith('.CHECKSUM')) {

@@ -23,7 +23,6 @@ export const intervals: Readonly<Record<string, CandleInterval>> = {
   '1w': 'w1',
 };
 
-const perMinute = 6000;
 const defaultRows = 500;
 const maxRows = 1000;
 
@@ -34,7 +33,8 @@ const illegal = (name: string, legal: string) =>
   refused(-1100, `Illegal characters found in parameter '${name}'; legal range is '${legal}'.`);
 const insteadOfPolling = 'Please use WebSocket Streams for live updates to avoid';
 
-export const binance: Venue = {
+/** @param costs of one request for candles, and for the list. */
+const binanceAt = (perMinute: number, costs: { readonly candles: number; readonly list: number }): Venue => ({
   exchange: 'binance',
   limit: {
     amount: perMinute,
@@ -59,10 +59,14 @@ export const binance: Venue = {
   failure: json({ code: -1000, msg: 'An unknown error occurred while processing the request.' }, 500),
   unknownPath: { status: 404, body: '' },
   routes: [
-    { path: '/api/v3/klines', cost: 2, answer: klines },
-    { path: '/api/v3/exchangeInfo', cost: 20, answer: exchangeInfo },
+    { path: '/api/v3/klines', cost: costs.candles, answer: klines },
+    { path: '/api/v3/exchangeInfo', cost: costs.list, answer: (request) => exchangeInfo(request, perMinute) },
   ],
-};
+});
+
+export const binance = binanceAt(6000, { candles: 2, list: 20 });
+/** github.com/binance-us/binance-us-api-docs, rest-api.md. It has the markets of the synthetic exchange `binance`. */
+export const binanceUs = binanceAt(1200, { candles: 1, list: 10 });
 
 function klines({ query, data, nowMs }: VenueRequest): VenueAnswer {
   const { symbol, interval: name } = query;
@@ -105,7 +109,7 @@ function kline(row: Candle, interval: CandleInterval): (EpochMs | string)[] {
   ];
 }
 
-function exchangeInfo({ query, data, nowMs }: VenueRequest): VenueAnswer {
+function exchangeInfo({ query, data, nowMs }: VenueRequest, perMinute: number): VenueAnswer {
   const symbols = data.markets.map(({ base, quote }) => ({
     symbol: base + quote,
     status: 'TRADING',

@@ -61,7 +61,8 @@ function kline({ query, data, nowMs }: VenueRequest): VenueAnswer {
   // A start alone begins there; a whole range gives its newest rows.
   const keep = query.start !== undefined && query.end === undefined ? 'oldest' : 'newest';
   const list = data.page(market, interval, range, { limit, keep }).toReversed().map(row);
-  return answered(0, 'OK', { category, symbol, list }, nowMs);
+  const named = data.answerForm === 'another-market' ? `${symbol}X` : symbol;
+  return answered(0, 'OK', { category, symbol: named, list }, nowMs);
 }
 
 function row(candle: Candle): string[] {

@@ -1,7 +1,7 @@
 /**
  * Kraken's REST interface for spot markets: OHLC and the list of pairs.
  *
- * Source: docs.kraken.com, "Get OHLC Data" and "Get Tradable Asset Pairs". It keeps the newest 720 periods. A period without
+ * Source: docs.kraken.com, "Get OHLC Data" and "Get Tradable Asset Pairs". It keeps the newest 721 periods. A period without
  * a trade has a row without volume. Kraken begins its weeks on Thursday, so weeks are left out here. Errors, also of too
  * many requests, come with status 200.
  */
@@ -29,7 +29,7 @@ const intervals: Readonly<Record<string, CandleInterval>> = {
   1440: 'd1',
 };
 
-const maxRows = 720;
+const maxRows = 721;
 /** Kraken's own codes, and the first assets' codes, which have a prefix in the keys of pairs. */
 const codes: Readonly<Record<string, string>> = { BTC: 'XBT', DOGE: 'XDG' };
 const prefixes: Readonly<Record<string, string>> = {
@@ -94,8 +94,11 @@ function ohlc({ query, data, nowMs }: VenueRequest): VenueAnswer {
       ({ period }) => period > Number(since) * 1000 || period === openMs,
     ),
   );
-  const last = (openMs - intervalMs[interval]) / 1000;
-  return json({ error: [], result: { [pair.key]: rows.map(row), last } });
+  // Of the newest closed period.
+  const closed = data.answerForm === 'open-rows' ? 2 : 1;
+  const last = (openMs - closed * intervalMs[interval]) / 1000;
+  const key = data.answerForm === 'another-market' ? `${pair.key}X` : pair.key;
+  return json({ error: [], result: { [key]: rows.map(row), last } });
 }
 
 /** The newest periods with the open one. A period without a trade has the previous close and no volume. */

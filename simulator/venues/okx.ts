@@ -44,7 +44,7 @@ export const okx: Venue = {
     {
       path: '/api/v5/market/history-candles',
       limit: limitOf(20),
-      answer: (request) => candles(request, { maxRows: 100, isHistory: true }),
+      answer: (request) => candles(request, { maxRows: 300, isHistory: true }),
     },
     {
       path: '/api/v5/market/candles',
@@ -76,9 +76,10 @@ function candles(
   const limit = Math.min(Number(query.limit ?? defaultRows), maxRows);
   const rows = data.page(market, interval, { startMs, endMs }, { limit, keep: 'newest' });
   return given(
-    rows.toReversed().map((row) => {
+    rows.toReversed().map((row, place) => {
       const turnover = turnoverOf(row);
-      const confirm = row.period < openMs ? '1' : '0';
+      const isOpen = row.period >= openMs || (place === 0 && data.answerForm === 'open-rows');
+      const confirm = isOpen ? '0' : '1';
       const { period, open, high, low, close, volume } = row;
       // Of a spot market, the volume in the quote asset stands there twice.
       return [String(period), open, high, low, close, volume, turnover, turnover, confirm];

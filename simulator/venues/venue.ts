@@ -14,12 +14,13 @@ import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import type { MarketData } from '../../service/market-data.ts';
 import { assetPlans, currencyPlans, type MarketPlan, marketPlans } from '../catalogue.ts';
 import { fixedText, fractionDigits } from '../digits.ts';
-import type { Faults } from '../faults/faults.ts';
+import type { AnswerForm, Faults } from '../faults/faults.ts';
 import type { Simulator } from '../simulator.ts';
 import type { LimitRefusal, VenueLimit } from './limits.ts';
 
 export const venueNames = [
   'binance',
+  'binance-us',
   'kraken',
   'coinbase',
   'bybit',
@@ -143,11 +144,27 @@ export class VenueData {
     return this.#faults.rowsBeforeStart;
   }
 
+  get answerForm(): AnswerForm {
+    return this.#faults.answerForm;
+  }
+
   /** All candles that begin in `range`, ascending. */
   candles(market: VenueMarket, interval: CandleInterval, range: Range): Candle[] {
     const { exchangeId: exchange, baseId, quoteId } = market;
     const series = { dataset: 'candles', exchange, baseId, quoteId, interval } as const;
-    return this.#simulator.candles(series, range, this.#nowMs) ?? [];
+    const candles: VenueCandle[] = this.#simulator.candles(series, range, this.#nowMs) ?? [];
+    return this.answerForm === 'exchanged-volumes'
+      ? candles.map((candle) => ({ ...candle, volume: turnoverOf(candle), turnover: candle.volume }))
+      : candles;
+  }
+
+  /** The rows, and one more of the period of the middle one if they are to contradict one another. */
+  contradicting<Row extends object>(rows: Row[]): Row[] {
+    const middle = rows.length >> 1;
+    const row = rows[middle];
+    if (this.answerForm !== 'contradiction' || row === undefined) return rows;
+    // Candles have a volume, points of a history a price.
+    return rows.toSpliced(middle, 0, { ...row, volume: '1', priceUsd: '1' });
   }
 
   /** The points of an asset's history, ascending; null: an unknown asset. */
@@ -192,11 +209,11 @@ export class VenueData {
   }
 
   /** Ascending rows as the faults leave them. */
-  cut<Row>(rows: Row[]): Row[] {
+  cut<Row extends object>(rows: Row[]): Row[] {
     const { maxRows, capKeeps } = this.#faults;
     if (this.isEmpty) return [];
-    if (maxRows === null) return rows;
-    return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
+    if (maxRows === null) return this.contradicting(rows);
+    return this.contradicting(capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows));
   }
 }
 
@@ -211,12 +228,16 @@ function marketsOf(exchange: string | null): VenueMarket[] {
     }));
 }
 
+/** A candle with a volume in the quote asset of its own; absent: that of {@link turnoverOf}. */
+type VenueCandle = Candle & { readonly turnover?: DecimalText };
+
 /** Traded amount in the quote asset: volume times close, rounded down to 16 fraction digits. */
-export function turnoverOf({ volume, close }: Candle): DecimalText {
+export function turnoverOf({ volume, close, turnover }: VenueCandle): DecimalText {
+  if (turnover !== undefined) return turnover;
   return fixedText((units(volume) * units(close)) / units('1.0000000000000000'));
 }
 
 function units(text: string): bigint {
   const [whole = '0', fraction = ''] = text.split('.');
-  return BigInt(whole + fraction.padEnd(fractionDigits, '0'));
+  return BigInt(whole + fraction.slice(0, fractionDigits).padEnd(fractionDigits, '0'));
 }

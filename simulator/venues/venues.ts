@@ -1,6 +1,6 @@
 /** Every simulated venue, by the name of its profile. */
 
-import { binance } from './binance.ts';
+import { binance, binanceUs } from './binance.ts';
 import { binanceArchive } from './binance-archive.ts';
 import { bybit } from './bybit.ts';
 import { coinbase } from './coinbase.ts';
@@ -11,6 +11,7 @@ import type { Venue, VenueName, VenueOptions } from './venue.ts';
 
 export const venues: Readonly<Record<VenueName, (options: VenueOptions) => Venue>> = {
   binance: () => binance,
+  'binance-us': () => binanceUs,
   kraken: () => kraken,
   coinbase: () => coinbase,
   bybit: () => bybit,

@@ -7,16 +7,19 @@
 
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
+import { isDecimalText } from '../../contract/decimal.ts';
 import type { CandleInterval } from '../../contract/intervals.ts';
 import { dayMs, hourMs, intervalMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { ArchiveFiles } from '../../contract/sources.ts';
+import { turnoverProblem } from '../../contract/turnover.ts';
 import { periodsWithout } from '../../planning/ranges.ts';
 import { longestRaw, type Rejected, replyFacts } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { candleCsv } from '../candle-csv.ts';
+import { withoutContradictions } from '../contradictions.ts';
 import { csvInZip } from '../csv-in-zip.ts';
-import { kindOfStatus, replyError } from '../refusal.ts';
+import { kindOfReply, replyError, retryAt } from '../refusal.ts';
 import { candleReader } from '../rows.ts';
 import { type Profile, type Resources, rangesOf } from './profile.ts';
 import { intervalName, rangeOf, symbolOf } from './venue.ts';
@@ -60,13 +63,14 @@ export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number)
   absence: 'unknown',
   longestPauseMs: hourMs,
   keyHeaders: () => ({}),
-  refusal: (reply) =>
+  refusal: (reply, nowMs) =>
     replyError(
       reply,
       reply.status === 404
         ? { kind: 'incomplete', said: 'the archive has no such file' }
-        : { kind: kindOfStatus(reply.status), said: null },
+        : { kind: kindOfReply(reply), said: null, retryAtMs: retryAt(reply, nowMs) },
     ),
+  symbolOf: (base, quote) => base + quote,
   resources: {
     candles: {
       path: (query) => pathOf(query, of.unit),
@@ -79,12 +83,8 @@ export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number)
   },
 });
 
-// A file comes in the first days of the next month, some later.
-export const binanceArchive = binanceFiles(
-  'binance-archive',
-  { unit: 'month', lagMs: 3 * dayMs },
-  28 * dayMs,
-);
+// Its documentation: new files of months come on the first Monday of the next one.
+export const binanceArchive = binanceFiles('binance-archive', { unit: 'month', lagMs: dayMs }, 28 * dayMs);
 
 type Query = Resources['candles']['query'];
 
@@ -102,9 +102,8 @@ function pathOf(query: Query, unit: ArchiveFiles['unit']): string {
 
 /** @throws SourceError `incomplete`: the file cannot be trusted, and the next source has its time. */
 function assertChecksum(reply: Reply, checksum: Reply | null): void {
-  const stated = checksum?.status === 200 ? /^[\da-f]{64}\b/i.exec(checksum.body.toString('latin1')) : null;
-  if (stated === null)
-    throw unusable(reply, `the file has no checksum (status ${checksum?.status ?? 'unknown'})`);
+  const stated = /^[\da-f]{64}\b/i.exec(checksum?.body.toString('latin1') ?? '');
+  if (stated === null) throw unusable(reply, 'what is stated beside the file is no checksum');
   const own = createHash('sha256').update(reply.body).digest('hex');
   const [expected] = stated;
   if (own !== expected.toLowerCase())
@@ -128,8 +127,9 @@ async function unzipped(reply: Reply): Promise<Buffer> {
   }
 }
 
-/** Time, open, high, low, close, volume; close time and five more. */
+/** Time, open, high, low, close, volume; close time, the volume in the quote asset, and four more. */
 const columns = 12;
+const turnoverColumn = 7;
 
 /**
  * The rows of the requested range. Binance gives a row for a period without trades, and files lack rows that the files of
@@ -144,7 +144,13 @@ async function readFile(reply: Reply, query: Query): Promise<Resources['candles'
   const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
   const rejected: Rejected[] = [];
   const reader = candleReader(interval);
-  const csv = candleCsv(await unzipped(reply), { columns, timeDigits, interval, range: asked });
+  const csv = candleCsv(await unzipped(reply), {
+    columns,
+    turnoverColumn,
+    timeDigits,
+    interval,
+    range: asked,
+  });
   const isAsked = (timeMs: number) => timeMs >= asked.startMs && timeMs < asked.endMs;
   let isFirst = true;
   for (const others of csv.read()) {
@@ -161,7 +167,8 @@ async function readFile(reply: Reply, query: Query): Promise<Resources['candles'
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const rows = csv.end();
+  const { rows, rejected: contradicting } = withoutContradictions(csv.end());
+  rejected.push(...contradicting);
   if (rows.length === 0 && rejected.every(({ timeMs }) => timeMs === undefined))
     throw unusable(reply, 'the file has no row of the requested time');
   // Without a candle the whole answer is unreadable: the next source gives all of it.
@@ -190,5 +197,8 @@ function readLine(
     return { reason: `${values.length} columns instead of ${columns}`, ...placed };
   if (time.length !== digits || placed.timeMs === undefined) return { reason: wrongUnit(digits), ...placed };
   const row = read({ open, high, low, close, volume, period });
-  return typeof row === 'string' ? { reason: row, ...placed } : row;
+  if (typeof row === 'string') return { reason: row, ...placed };
+  const turnover = values[turnoverColumn] ?? '';
+  const problem = isDecimalText(turnover) ? turnoverProblem({ ...row, turnover }) : null;
+  return problem === null ? row : { reason: problem, ...placed };
 }

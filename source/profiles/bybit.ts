@@ -7,10 +7,11 @@
 import { hourMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
 import { isObject } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
-import { fieldOf, jsonOrNull, textAt } from '../refusal.ts';
+import { fieldOf, jsonOrNull, kindOfReply, textAt } from '../refusal.ts';
 import type { SourceError, SourceErrorKind } from '../source-error.ts';
 import { type Profile, rangesOf, withQuery } from './profile.ts';
 import {
+  assertMarket,
   candlesAnswer,
   intervalName,
   objectBody,
@@ -48,7 +49,9 @@ const kinds = new Map<unknown, SourceErrorKind>([
   [10009, 'rate_limited'],
   [10016, 'server_error'],
   [10018, 'rate_limited'],
-  [10024, 'unauthorized'],
+  [10024, 'country_refused'],
+  [10029, 'not_found'],
+  [429, 'rate_limited'],
   [10429, 'rate_limited'],
   [170121, 'not_found'],
 ]);
@@ -81,18 +84,19 @@ export const bybit: Profile = {
           limit: maxRows,
         });
       },
-      read: (reply, { interval }, nowMs) =>
-        candlesAnswer(
-          reply,
-          listIn(reply, nowMs),
-          placedCandle(interval, { time: 0, open: 1, high: 2, low: 3, close: 4, volume: 5 }, 1),
-        ),
+      read(reply, query, nowMs) {
+        const { category, symbol, list } = resultOf(reply, nowMs);
+        const asked = symbolOf(query);
+        assertMarket(reply, asked, category === 'spot' && symbol === asked, `${category} ${symbol}`);
+        const places = { time: 0, open: 1, high: 2, low: 3, close: 4, volume: 5, turnover: 6 };
+        return candlesAnswer(reply, list, placedCandle(query.interval, places, 1));
+      },
     },
     symbols: {
       // Of spot markets it lists all at once.
       path: () => withQuery('/v5/market/instruments-info', { category: 'spot' }),
       read: (reply, _, nowMs) =>
-        symbolsAnswer(reply, listIn(reply, nowMs), (row) => ({
+        symbolsAnswer(reply, resultOf(reply, nowMs).list, (row) => ({
           symbol: row.symbol,
           base: row.baseCoin,
           quote: row.quoteCoin,
@@ -104,20 +108,18 @@ export const bybit: Profile = {
 };
 
 /** @throws SourceError for an answer with an error, or without a result. */
-function listIn(reply: Reply, nowMs: number): unknown {
+function resultOf(reply: Reply, nowMs: number): Record<string, unknown> {
   const { retCode, result } = objectBody(reply);
-  if (retCode === 0 && isObject(result)) return result.list;
+  if (retCode === 0 && isObject(result)) return result;
   throw refusal(reply, nowMs);
 }
 
 function refusal(reply: Reply, nowMs: number): SourceError {
-  const text = reply.body.toString('utf8');
-  const body = jsonOrNull(text);
+  const body = jsonOrNull(reply.body.toString('utf8'));
   const code = fieldOf(body, 'retCode');
   const said = textAt(body, 'retMsg');
   // It answers 403 to a banned address, and to one in a country that it does not serve.
-  const isBan =
-    banned.includes(code) || (reply.status === 403 && !kinds.has(code) && !/countr|region/i.test(text));
+  const isBan = banned.includes(code) || (!kinds.has(code) && kindOfReply(reply) === 'address_refused');
   const isUnknownSymbol = code === 10001 && /symbol/i.test(said ?? '');
   const kind = isBan ? 'rate_limited' : isUnknownSymbol ? 'not_found' : kinds.get(code);
   const retryAtMs = isBan ? nowMs + banMs : limitReset(reply, nowMs);

@@ -27,6 +27,7 @@ export const coincapV3: Profile = {
   absence: 'unknown',
   longestPauseMs: longestServicePauseMs,
   keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),
-  refusal,
+  // A key may read all of it or nothing.
+  refusal: (reply, nowMs) => refusal(reply, nowMs, 'unauthorized'),
   resources: { assetHistory, ...lists },
 };

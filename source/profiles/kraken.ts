@@ -11,6 +11,7 @@ import { fieldOf, jsonOrNull } from '../refusal.ts';
 import type { SourceError, SourceErrorKind } from '../source-error.ts';
 import { type Profile, rangesOf, withQuery } from './profile.ts';
 import {
+  assertMarket,
   candlesAnswer,
   intervalName,
   objectBody,
@@ -25,7 +26,7 @@ import {
 const intervals = { m1: 1, m5: 5, m15: 15, m30: 30, h1: 60, h4: 240, d1: 1440 } as const;
 
 /** The newest periods, the open one among them, whatever a request asks for. */
-const depthPeriods = 720;
+const depthPeriods = 721;
 const longestPauseMs = hourMs;
 /** A temporary lockout lasts a quarter of an hour. */
 const lockoutMs = 15 * minuteMs;
@@ -49,7 +50,8 @@ export const kraken: Profile = {
   name: 'kraken',
   url: 'https://api.kraken.com',
   exchange: 'kraken',
-  limits: () => [{ unit: 'request', amount: 1, periodMs: 1000 }],
+  // One a second is refused now and then.
+  limits: () => [{ unit: 'request', amount: 1, periodMs: 1200 }],
   longestRangeMs: { candles: rangesOf(depthPeriods, intervals, intervalMs), asset_history: {} },
   depthPeriods,
   files: null,
@@ -68,14 +70,16 @@ export const kraken: Profile = {
           since: since - 1,
         });
       },
-      read(reply, { interval }, nowMs) {
-        // The candles have the name of the market, which may differ from the requested one: XXBTZUSD for XBTUSD.
-        const [rows, ...others] = Object.entries(resultOf(reply, nowMs)).filter(([name]) => name !== 'last');
-        return candlesAnswer(
-          reply,
-          others.length === 0 ? rows?.[1] : null,
-          placedCandle(interval, { time: 0, open: 1, high: 2, low: 3, close: 4, volume: 6 }, 1000),
-        );
+      read(reply, query, nowMs) {
+        const { last, ...lists } = resultOf(reply, nowMs);
+        const [[name, rows] = ['', null], ...others] = Object.entries(lists);
+        const asked = symbolOf(query);
+        if (name !== '')
+          assertMarket(reply, asked, others.length === 0 && isNameOf(name, asked), Object.keys(lists));
+        const places = { time: 0, open: 1, high: 2, low: 3, close: 4, volume: 6 };
+        // `last` is the time of the newest candle that is closed.
+        const isClosed = ({ 0: time }: Readonly<Record<number, unknown>>) => !(Number(time) > Number(last));
+        return candlesAnswer(reply, rows, placedCandle(query.interval, { ...places, isClosed }, 1000));
       },
     },
     symbols: {
@@ -95,6 +99,16 @@ export const kraken: Profile = {
     },
   },
 };
+
+/** Whether an answer's name is that of the requested market: `XXBTZUSD` of `XBTUSD`, with X before coins and Z before currencies. */
+function isNameOf(name: string, asked: string): boolean {
+  const marks = ['', 'X', 'Z'];
+  const cuts = Array.from(asked, (_, at) => [asked.slice(0, at), asked.slice(at)] as const);
+  const names = cuts.flatMap(([base, quote]) =>
+    marks.flatMap((first) => marks.map((second) => first + base + second + quote)),
+  );
+  return names.includes(name);
+}
 
 function codeOf(code: string): string {
   return codes.get(code) ?? code;

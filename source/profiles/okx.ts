@@ -34,7 +34,7 @@ const intervals = {
   w1: '1Wutc',
 } as const;
 
-const maxRows = 100;
+const maxRows = 300;
 const longestPauseMs = hourMs;
 
 /** Codes of errors. A code that is not here is `unexpected` in a 200. */
@@ -45,6 +45,8 @@ const kinds = new Map<unknown, SourceErrorKind>([
   ['50013', 'server_error'],
   ['50014', 'refused'],
   ['50026', 'server_error'],
+  ['50040', 'rate_limited'],
+  ['50051', 'country_refused'],
   ['51000', 'refused'],
   ['51001', 'not_found'],
 ]);
@@ -79,7 +81,15 @@ export const okx: Profile = {
           reply,
           dataOf(reply, nowMs),
           // Of spot markets, 5 is the volume in the base asset. 6 and 7 are that in the quote asset.
-          placedCandle(interval, { time: 0, open: 1, high: 2, low: 3, close: 4, volume: 5 }, 1),
+          placedCandle(
+            interval,
+            {
+              ...{ time: 0, open: 1, high: 2, low: 3, close: 4, volume: 5, turnover: 7 },
+              // `confirm`
+              isClosed: (row) => row[8] !== '0',
+            },
+            1,
+          ),
         ),
     },
     symbols: {

@@ -58,7 +58,7 @@ export type ResourceName = keyof Resources;
 export interface Resource<Name extends ResourceName> {
   /** Cost of one request in the unit of the profile's limits; default 1. */
   readonly cost?: number;
-  /** Path of a checksum that is requested too. */
+  /** Path of a checksum that is requested before. */
   checksumPath?(query: Resources[Name]['query']): string;
   /** Path and query after the base address, percent-encoded. */
   path(query: Resources[Name]['query']): string;
@@ -75,10 +75,17 @@ export interface Resource<Name extends ResourceName> {
   ): Resources[Name]['answer'] | Promise<Resources[Name]['answer']>;
 }
 
+/** Requests of a window: a file has its checksum beside it. */
+export function requestsOfWindow({ resources }: Pick<Profile, 'resources'>): number {
+  return resources.candles?.checksumPath === undefined ? 1 : 2;
+}
+
 export interface Profile {
   readonly name: string;
   /** Base address; null: it has to be configured. */
   readonly url: string | null;
+  /** Further addresses of the same source. */
+  readonly otherUrls?: readonly string[];
   /** The exchange whose candles it gives; null: a request names the exchange. */
   readonly exchange: string | null;
   /** Of an address without and with a key. */
@@ -102,6 +109,8 @@ export interface Profile {
   readonly longestPauseMs: number;
   /** Headers that carry the key. */
   readonly keyHeaders: (key: string) => Readonly<Record<string, string>>;
+  /** The symbol of a pair, where it follows from the codes: of a source that is used without its list of markets. */
+  readonly symbolOf?: (base: string, quote: string) => string;
   readonly resources: { readonly [Name in ResourceName]?: Resource<Name> };
   /** The error of a response with another status than 200. */
   readonly refusal: (reply: Reply, nowMs: EpochMs) => SourceError;

@@ -1,6 +1,6 @@
 /** Every profile, by its name. */
 
-import { binance } from './binance.ts';
+import { binance, binanceUs } from './binance.ts';
 import { binanceArchive } from './binance-archive.ts';
 import { binanceArchiveDaily } from './binance-archive-daily.ts';
 import { bybit } from './bybit.ts';
@@ -17,6 +17,7 @@ export const profiles: Readonly<Record<string, Profile>> = Object.freeze({
   binance,
   'binance-archive': binanceArchive,
   'binance-archive-daily': binanceArchiveDaily,
+  'binance-us': binanceUs,
   bybit,
   coinbase,
   kraken,

@@ -3,11 +3,12 @@
 import { isDecimalText } from '../../contract/decimal.ts';
 import type { CandleInterval, EpochMs } from '../../contract/intervals.ts';
 import { mayBeName } from '../../contract/names.ts';
-import type { Candle } from '../../contract/resources.ts';
+import { type Candle, wholeNumber } from '../../contract/resources.ts';
 import type { SourceMarket } from '../../contract/sources.ts';
+import { isTurnover, type Traded, turnoverProblem } from '../../contract/turnover.ts';
 import { isObject, parsedBody, rowsAnswer } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
-import { kindOfStatus, replyError, retryAt } from '../refusal.ts';
+import { kindOfReply, replyError, retryAt } from '../refusal.ts';
 import { candleReader, type RowReader } from '../rows.ts';
 import { SourceError, type SourceErrorKind } from '../source-error.ts';
 import type { CandlesQuery, Resources } from './profile.ts';
@@ -46,13 +47,23 @@ export interface Places {
   readonly low: number | string;
   readonly close: number | string;
   readonly volume: number | string;
+  /** The volume in the quote asset; absent: it is not given. */
+  readonly turnover?: number | string;
+  /** Whether the candle is closed, as the source says; absent: it does not. */
+  readonly isClosed?: (row: Readonly<Record<number | string, unknown>>) => boolean;
 }
 
 /** Reads candles whose values stand at fixed places. */
 export interface PlacedCandles {
   readonly read: RowReader<Candle>;
+  /** The same, whatever the volume in the quote asset. */
+  readonly readAnyTurnover: RowReader<Candle>;
+  /** Whether the volume in the quote asset is one, as it stands or exchanged with the other. */
+  readonly hasTurnover: (row: unknown) => boolean;
   /** The time of a row, which may be invalid otherwise. */
   readonly timeOf: (row: unknown) => EpochMs | null;
+  /** Whether the source says that the candle is open. */
+  readonly isOpen: (row: unknown) => boolean;
 }
 
 /** Reads candles whose values stand at `places`: as text, or as JSON numbers, whose digits are kept. */
@@ -61,41 +72,76 @@ export function placedCandle(interval: CandleInterval, places: Places, timeUnitM
   const at = (row: unknown, place: number | string): unknown =>
     typeof row === 'object' && row !== null ? (row as Record<number | string, unknown>)[place] : undefined;
   const timeAt = (row: unknown) => wholeMs(at(row, places.time), timeUnitMs);
-  const read: RowReader<Candle> = (row) => {
+  const decimal = (row: unknown, place: number | string) => {
+    const value = at(row, place);
+    return typeof value === 'number' && isDecimalText(String(value)) ? String(value) : value;
+  };
+  const readAnyTurnover: RowReader<Candle> = (row) => {
     if (typeof row !== 'object' || row === null) return 'not a candle';
-    const decimal = (place: number | string) => {
-      const value = at(row, place);
-      return typeof value === 'number' && isDecimalText(String(value)) ? String(value) : value;
-    };
     return readCandle({
-      open: decimal(places.open),
-      high: decimal(places.high),
-      low: decimal(places.low),
-      close: decimal(places.close),
-      volume: decimal(places.volume),
+      open: decimal(row, places.open),
+      high: decimal(row, places.high),
+      low: decimal(row, places.low),
+      close: decimal(row, places.close),
+      volume: decimal(row, places.volume),
       period: timeAt(row),
     });
+  };
+  const tradedIn = (row: unknown, candle: Candle): Traded | null => {
+    const turnover = places.turnover === undefined ? undefined : decimal(row, places.turnover);
+    return typeof turnover === 'string' && isDecimalText(turnover) ? { ...candle, turnover } : null;
+  };
+  const read: RowReader<Candle> = (row) => {
+    const candle = readAnyTurnover(row);
+    const traded = typeof candle === 'string' ? null : tradedIn(row, candle);
+    return traded === null ? candle : (turnoverProblem(traded) ?? candle);
+  };
+  const hasTurnover = (row: unknown) => {
+    const candle = readAnyTurnover(row);
+    const traded = typeof candle === 'string' ? null : tradedIn(row, candle);
+    return traded !== null && isTurnover(traded);
   };
   const timeOf = (row: unknown) => {
     const time = timeAt(row);
     return typeof time === 'number' ? time : null;
   };
-  return { read, timeOf };
+  const isOpen = (row: unknown) =>
+    isObject(row) || Array.isArray(row)
+      ? places.isClosed?.(row as Readonly<Record<number | string, unknown>>) === false
+      : false;
+  return { read, readAnyTurnover, hasTurnover, timeOf, isOpen };
 }
 
 /** A time as a JSON integer or as digits, in milliseconds; any other value as it is, to be rejected. */
-function wholeMs(time: unknown, unitMs: number): unknown {
+function wholeMs(written: unknown, unitMs: number): unknown {
+  const time = wholeNumber(written);
   if (typeof time === 'number') return time * unitMs;
   return typeof time === 'string' && /^\d{1,15}$/.test(time) ? Number(time) * unitMs : time;
 }
 
-/** The answer of a list of candles. */
+/**
+ * The answer of a list of candles. From a candle on that the source says is open, it states nothing. Where no row's volume in
+ * the quote asset is one, in either order, the column is of another unit, such as contracts, and contradicts nothing.
+ */
 export function candlesAnswer(
   reply: Reply,
   rows: unknown,
-  { read, timeOf }: PlacedCandles,
+  { read: readStrictly, readAnyTurnover, hasTurnover, timeOf, isOpen }: PlacedCandles,
 ): Resources['candles']['answer'] {
-  return { ...rowsAnswer(reply, listOf(reply, rows), read, null, timeOf), known: null };
+  const list = listOf(reply, rows);
+  const read = list.some(hasTurnover) ? readStrictly : readAnyTurnover;
+  const openMs = list.filter(isOpen).flatMap((row) => timeOf(row) ?? []);
+  return {
+    ...rowsAnswer(reply, list, read, null, timeOf),
+    known: openMs.length === 0 ? null : { untilMs: Math.min(...openMs), missing: [] },
+  };
+}
+
+/** @throws SourceError `unexpected` when an answer names another market than the one that was asked for. */
+export function assertMarket(reply: Reply, asked: string, isAsked: boolean, named: unknown): void {
+  if (isAsked) return;
+  const said = `candles of another market: ${JSON.stringify(named)?.slice(0, 100)} instead of ${asked}`;
+  throw replyError(reply, { kind: 'unexpected', said });
 }
 
 /** @throws SourceError `unexpected` if it is no list. */
@@ -137,7 +183,7 @@ export interface Stated {
   readonly said: string | null;
   /** Absent: by the status. */
   readonly kind?: SourceErrorKind | undefined;
-  /** When it accepts requests again; absent: by the headers, else in a minute. */
+  /** When it accepts requests again; absent: by the headers. */
   readonly retryAtMs?: EpochMs | undefined;
 }
 
@@ -146,11 +192,9 @@ export interface Stated {
  * outage valid paths answer 404 too.
  */
 export function refusalOf(reply: Reply, stated: Stated, nowMs: EpochMs, longestPauseMs: number): SourceError {
-  const kind = stated.kind ?? kindOfStatus(reply.status);
-  const retryAtMs =
-    kind === 'rate_limited'
-      ? Math.min(stated.retryAtMs ?? retryAt(reply.header, nowMs, longestPauseMs), nowMs + longestPauseMs)
-      : null;
+  const kind = stated.kind ?? kindOfReply(reply);
+  const statedMs = stated.retryAtMs ?? retryAt(reply, nowMs, longestPauseMs);
+  const retryAtMs = statedMs === null ? null : Math.min(statedMs, nowMs + longestPauseMs);
   const unknownId = stated.kind === 'not_found';
   return replyError(reply, { kind, said: stated.said, retryAtMs, unknownId });
 }

@@ -101,6 +101,7 @@ export async function deleteDueRereads(database: Database, nowMs: EpochMs): Prom
 
 export const incompleteKind = 'incomplete';
 const incompleteMessage = 'the source says that it does not have this itself';
+const disputedMessage = 'the answer has rows of this period that differ';
 
 /** A gap that was filled at the source is found this much later at most. */
 const maxMissingPauseMs = dayMs;
@@ -109,11 +110,15 @@ const maxMissingPauseMs = dayMs;
  * Defers the uncovered part of a range. A deferred range within it is replaced: at the newest end each
  * refresh would add another one.
  *
- * @param deferred `retryAtMs` is the earliest time of the next request.
+ * @param deferred `retryAtMs` is the earliest time of the next request; `isFirstAtOnce`: except after the first one, which is
+ *   repeated at once.
  */
 export async function deferUpstreamGaps(
   client: pg.Pool | pg.PoolClient,
-  deferred: Omit<DeferredWindow, 'window' | 'kind'> & { readonly range: Range },
+  deferred: Omit<DeferredWindow, 'window' | 'kind'> & {
+    readonly range: Range;
+    readonly isFirstAtOnce?: boolean;
+  },
 ): Promise<void> {
   await client.query({
     name: 'defer-missing',
@@ -135,8 +140,9 @@ export async function deferUpstreamGaps(
       insert into tidemark.pending_windows as p
         (series_id, range, verdict, kind, message, attempts, first_at, retry_at, of_covered, source)
       select $1, range, 'failed', '${incompleteKind}', $3, attempts + $4, first_at,
-             $5::timestamptz + greatest($6::timestamptz - $5, least($5 - greatest(first_at, lower(range)),
-                                                                   make_interval(secs => ${maxMissingPauseMs / 1000}))), false, $7
+             $5::timestamptz + case when $8 and attempts = 0 then interval '0' else
+               greatest($6::timestamptz - $5, least($5 - greatest(first_at, lower(range)),
+                                                    make_interval(secs => ${maxMissingPauseMs / 1000}))) end, false, $7
       from known
       on conflict (series_id, range) do update
         set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message, attempts = excluded.attempts,
@@ -149,6 +155,7 @@ export async function deferUpstreamGaps(
       timestamp(deferred.nowMs),
       timestamp(deferred.retryAtMs),
       deferred.source ?? null,
+      deferred.isFirstAtOnce === true,
     ],
   });
 }
@@ -169,7 +176,12 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
   // The source knows nothing of this range yet: it lags, and the answer is not stale.
   const lags = stale !== null && evaluated.knownUntilMs <= stale.startMs;
   for (const range of lags ? normalize([...evaluated.missing, stale]) : evaluated.missing)
-    await deferMissingRange(client, evaluated, range);
+    await deferMissingRange(client, evaluated, range, incompleteMessage);
+  const isDisputed = evaluated.disputed.length > 0;
+  const isUnreadable = evaluation.verdict === 'unreadable';
+  if (!isUnreadable)
+    for (const range of evaluated.disputed)
+      await deferMissingRange(client, evaluated, range, disputedMessage);
   if (stale !== null && !lags) {
     await deferWindow(client, {
       ...deferred,
@@ -180,15 +192,21 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
       retryAtMs: retryAfter(staleRetryMs),
     });
   }
-  if (evaluation.verdict === 'unreadable') {
+  if (isUnreadable) {
     const unreadable = {
       ...deferred,
-      message: 'no row of the answer was readable, or none belonged to the window',
+      message: isDisputed
+        ? disputedMessage
+        : 'no row of the answer was readable, or none belonged to the window',
       retryAtMs: retryAfter(unreadableRetryMs),
     };
     // A file stays as it is: its time is left to the next source, as that of an absent file.
-    if (evaluated.answer.isWhole === true)
-      await deferUpstreamGaps(client, { ...unreadable, range: evaluated.window });
+    if (evaluated.answer.isWhole === true || isDisputed)
+      await deferUpstreamGaps(client, {
+        ...unreadable,
+        range: evaluated.window,
+        isFirstAtOnce: evaluated.answer.isWhole !== true,
+      });
     else await deferWindow(client, { ...unreadable, window: evaluated.window, kind: 'unreadable' });
   }
 }
@@ -209,19 +227,24 @@ async function deferMissingRange(
   client: pg.PoolClient,
   evaluated: EvaluatedWindow,
   range: Range,
+  message: string,
 ): Promise<void> {
   const { seriesId, attempt, nowMs, series, lane } = evaluated;
   const maxMs = Math.min(maxFirstMissingPauseMs, evaluated.failedRetryMs ?? maxFirstMissingPauseMs);
   const pauseMs = missingPauseMs(range, series.interval, nowMs, maxMs);
   const deferred = {
     seriesId,
-    message: incompleteMessage,
+    message,
     attempts: attempt,
     nowMs,
     retryAtMs: nowMs + pauseMs,
     source: evaluated.window.source,
   };
-  await deferUpstreamGaps(client, { ...deferred, range });
+  await deferUpstreamGaps(client, {
+    ...deferred,
+    range,
+    isFirstAtOnce: message === disputedMessage && evaluated.answer.isWhole !== true,
+  });
   // The range is covered, and the re-read of it is deferred as well.
   if (lane === 'reread')
     await deferWindow(client, {

@@ -15,6 +15,8 @@ export const emptyMessage = 'the source answered without points';
 
 /** Kind of a range whose answer had only points beside it. It is requested alone next. */
 const silentKind = 'silent';
+/** Kind of a range of which an answer had rows on both sides and none within, for far longer than usual. */
+const unusualKind = 'unusual';
 /** Kind of a range whose answer lacked stored points beside it. The answer proves nothing. */
 export const truncatedKind = 'truncated';
 /** Whether a pending range is silent for longer than a pause: no empty answer counts for it yet. */
@@ -27,15 +29,29 @@ const truncatedTailRetryMs = 60_000;
  * truncated to those, so it does not prove a silence. The window is requested alone next, at once: a cap
  * leaves a row in any answer that has one. An answer that lacks stored points counts for nothing.
  */
-export async function recordSilence(
-  client: pg.PoolClient,
-  { seriesId, nowMs, attempt, evaluation, lane }: EvaluatedWindow,
-): Promise<void> {
+export async function recordSilence(client: pg.PoolClient, window: EvaluatedWindow): Promise<void> {
+  const { nowMs, evaluation, lane } = window;
   const retryAtMs = nowMs + (lane === 'refresh' ? truncatedTailRetryMs : 0);
-  for (const { startMs, endMs } of evaluation.rest) {
-    const said = evaluation.isContradicted
-      ? ['failed', truncatedKind, 'the answer lacks points that are stored beside the window']
-      : ['empty', silentKind, 'the source answered with points beside the window only'];
+  const said = evaluation.isContradicted
+    ? ['failed', truncatedKind, 'the answer lacks points that are stored beside the window']
+    : ['empty', silentKind, 'the source answered with points beside the window only'];
+  await awaitAnswerAlone(client, window, evaluation.rest, said, retryAtMs);
+}
+
+/** Records silences that are far longer than usual. They are requested alone next: an empty answer confirms them. */
+export async function recordUnusualSilences(client: pg.PoolClient, window: EvaluatedWindow): Promise<void> {
+  const said = ['empty', unusualKind, 'no point for far longer than usual'];
+  await awaitAnswerAlone(client, window, window.silences, said, window.nowMs);
+}
+
+async function awaitAnswerAlone(
+  client: pg.PoolClient,
+  { seriesId, nowMs, attempt }: EvaluatedWindow,
+  ranges: readonly Range[],
+  said: readonly string[],
+  retryAtMs: EpochMs,
+): Promise<void> {
+  for (const { startMs, endMs } of ranges) {
     await client.query({
       name: 'record-silence',
       text: `insert into tidemark.pending_windows as p
@@ -103,7 +119,7 @@ export async function recordEmptyAnswer(
     `with agreed as (
        select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
        where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and $9
-         and ${isLongSilence} is not true and (first_at <= $3 or $8 and kind = '${silentKind}')
+         and ${isLongSilence} is not true and (first_at <= $3 or $8 and kind in ('${silentKind}', '${unusualKind}'))
      ), asked as (
        select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
      ), confirmed as (

@@ -6,8 +6,9 @@
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import { closedUpTo } from '../../planning/periods.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { closedUpTo, periodOf } from '../../planning/periods.ts';
+import { clip, normalize, type Range } from '../../planning/ranges.ts';
+import { longSilences } from '../../planning/silences.ts';
 import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-coverage.ts';
 import type { Verdict } from '../../planning/verdict.ts';
 import type { Lane, Window } from '../../planning/windows.ts';
@@ -25,6 +26,8 @@ export interface WindowAnswer<Row, Rows = readonly Row[]> {
   readonly known?: UpstreamCoverage | null;
   /** Whether a checksum proves that no row was cut off: it says nothing about caps of other answers. */
   readonly isWhole?: boolean;
+  /** The response to the request for the checksum before it; absent: none was made. */
+  readonly checksum?: { readonly status: number; readonly bytes: number; readonly durationMs: number };
   readonly status: number;
   readonly bytes: number;
   readonly durationMs: number;
@@ -46,6 +49,8 @@ export interface WindowCommit {
   readonly graceMs: number;
   /** Time between two empty answers that confirm an empty window. */
   readonly emptyConfirmMs: number;
+  /** Whether the source may lack a row although there was a trade; absent: it may not. */
+  readonly isAbsenceUnknown?: boolean | undefined;
   /** Longest pause of a deferred window. Absent: no limit. */
   readonly failedRetryMs?: number;
 }
@@ -64,7 +69,11 @@ export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
    * counts for.
    */
   readonly missing: readonly Range[];
-  /** Those within `window`, which it does not count for either. */
+  /** Periods of the requested window whose rows differ. */
+  readonly disputed: readonly Range[];
+  /** Stretches between two rows that are to be requested once more, alone, before they are covered. */
+  readonly silences: readonly Range[];
+  /** Those of all three within `window`, which the answer does not count for. */
   readonly holes: readonly Range[];
   /** The source says nothing about its coverage from here on. */
   readonly knownUntilMs: EpochMs;
@@ -97,12 +106,13 @@ export interface WitnessPoints {
 }
 
 export function prepareWindow(request: WindowCommit): PreparedWindow {
-  const { window, untilMs, missing, holes } = upstreamPart(
+  const { window, untilMs, ...lacking } = upstreamPart(
     request.window,
     request.series.interval,
     request.answer.known ?? null,
     request.answer.isWhole,
   );
+  const disputed = disputedPeriods(request);
   const commit = { ...request, window };
   const { answer, ...facts } = commit;
   const { rows, ...answered } = answer;
@@ -123,10 +133,20 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
     .filter((side) => side.points.timesMs.length > 0);
   const kept = beside.reduce((sum, side) => sum + side.points.timesMs.length, points.timesMs.length);
   const rejectedMs = answer.rejected.map((row) => readRejectedTime(row, commit.series.dataset));
+  // Only what lies between two rows: a silence at an edge of the answer is a question of caps.
+  const silences =
+    request.isAbsenceUnknown === true && answer.isWhole !== true
+      ? clip(
+          longSilences(shownPeriods(commit, timesMs, rejectedMs), intervalMs[commit.series.interval]),
+          window,
+        )
+      : [];
   return {
     ...facts,
-    missing,
-    holes,
+    missing: lacking.missing,
+    disputed,
+    silences,
+    holes: normalize([...lacking.holes, ...clip(disputed, window), ...silences]),
     knownUntilMs: untilMs,
     answer: answered,
     rows: rows.length + answer.rejected.length,
@@ -143,6 +163,14 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
   };
 }
 
+function disputedPeriods({ answer, series, window }: WindowCommit): Range[] {
+  const periods = answer.rejected.flatMap((row) => {
+    const timeMs = row.isDisputed === true ? readRejectedTime(row, series.dataset) : null;
+    return timeMs === null ? [] : [periodOf(timeMs, series.interval)];
+  });
+  return clip(normalize(periods), window);
+}
+
 /** The periods of the window that hold some of the first times, and none of the others. */
 function listRejectedPeriods(
   rejectedMs: ReadonlyArray<EpochMs | null>,
@@ -155,6 +183,16 @@ function listRejectedPeriods(
     if (timeMs !== null && isWithin(timeMs, window)) periods.add(periodStart(timeMs, interval));
   if (periods.size > 0) for (const timeMs of timesMs) periods.delete(periodStart(timeMs, interval));
   return [...periods];
+}
+
+/** Starts of the periods that have a row, readable or not, ascending. */
+function shownPeriods(
+  { series }: WindowCommit,
+  timesMs: readonly EpochMs[],
+  rejectedMs: ReadonlyArray<EpochMs | null>,
+): EpochMs[] {
+  const all = [...timesMs, ...rejectedMs.filter((timeMs) => timeMs !== null)];
+  return [...new Set(all.map((timeMs) => periodStart(timeMs, series.interval)))].sort((a, b) => a - b);
 }
 
 function isWithin(timeMs: EpochMs, { startMs, endMs }: Range): boolean {

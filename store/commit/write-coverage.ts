@@ -8,7 +8,7 @@ import { ledgerInsert, ledgerValues, type NewEntry, recordFetch } from '../ledge
 import { daysBehind } from '../rollups/behind.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
-import { recordEmptyAnswer, recordSilence } from './empty-answers.ts';
+import { recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';
 import type { WindowResult } from './prepare-window.ts';
 import type { ReopenedWindow } from './witnesses.ts';
@@ -38,7 +38,10 @@ export async function recordCoverage(
     await deleteRefutedRanges(client, answered);
   }
   // The series are locked from here on, so another commit cannot cover a range that is deferred here.
-  for (const window of windows) await deferUnusableRanges(client, window);
+  for (const window of windows) {
+    await deferUnusableRanges(client, window);
+    if (window.evaluation.covered !== null) await recordUnusualSilences(client, window);
+  }
   await markChangedMonths(client, windows.flatMap(changedSpan));
   const recorded: Array<ReopenedWindow & Outcome> = [];
   for (const window of windows) recorded.push({ ...window, ...(await recordOutcome(client, window)) });
@@ -95,7 +98,7 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
   await client.query({
     name: 'move-coverage',
     text: `with moved as (
-             select * from unnest($1::int[], $2::timestamptz[], $3::tstzmultirange[], $4::tstzrange[], $5::int[],
+             select * from unnest($1::int[], $2::timestamptz[], $3::tstzmultirange[], $4::tstzmultirange[], $5::int[],
                                   $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[], $11::tstzmultirange[],
                                   $12::tstzrange[])
                as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows, reopened, rollups_behind)
@@ -130,7 +133,7 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
       windows.map(({ seriesId }) => seriesId),
       windows.map(({ nowMs }) => timestamp(nowMs)),
       windows.map(({ evaluation: { covered }, holes }) => covered && timeRanges(subtract([covered], holes))),
-      windows.map((window) => toSpan(storedTimes(window))),
+      windows.map((window) => heldRanges(window)),
       windows.map(({ changes }) => changes.fresh),
       windows.map((window) => timestampOrNull(storedTimes(window)[0])),
       windows.map((window) => timestampOrNull(storedTimes(window).at(-1))),
@@ -221,8 +224,11 @@ function changedSpan(window: EvaluatedWindow): ChangedSpan[] {
   return firstMs === undefined ? [] : [{ seriesId, firstMs, lastMs: timesMs.at(-1) ?? firstMs }];
 }
 
-/** From the first point to just after the last one. */
-function toSpan(timesMs: readonly EpochMs[]): string | null {
+/** From the first point to just after the last one, without the silences that are to be confirmed. */
+function heldRanges(window: EvaluatedWindow): string | null {
+  const timesMs = storedTimes(window);
   const [firstMs] = timesMs;
-  return firstMs === undefined ? null : timeRange(firstMs, (timesMs.at(-1) ?? firstMs) + 1);
+  if (firstMs === undefined) return null;
+  const span = { startMs: firstMs, endMs: (timesMs.at(-1) ?? firstMs) + 1 };
+  return timeRanges(subtract([span], window.silences));
 }

@@ -2,8 +2,9 @@
 
 import type { EpochMs } from '../../contract/intervals.ts';
 import { seriesName } from '../../contract/series.ts';
-import { sourceTrouble } from '../../planning/source-outage.ts';
+import { refusalKinds, sourceTrouble } from '../../planning/source-outage.ts';
 import { type Database, timestamp } from '../db/database.ts';
+import { checksumVerdict } from '../ledger/ledger.ts';
 import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
 import type { StoredEvent } from './shapes.ts';
 
@@ -40,11 +41,11 @@ async function outages(
         select time, source, verdict, error, verdict = 'rate_limited' as is_ban,
                lag(time) over (partition by source, verdict = 'rate_limited' order by time) as before
         from (select time, source, verdict, error from tidemark.fetches
-              where time >= $1 and error is not null and verdict = any ($2) and status is distinct from 403
+              where time >= $1 and error is not null and verdict = any ($2)
               order by time desc limit $5) newest
       ), begun as (
         select *, before is null or time - before > interval '${apart}' or not is_ban and exists (
-          select from tidemark.fetches s where s.time > f.before and s.time < f.time and s.error is null
+          select from tidemark.fetches s where s.time > f.before and s.time < f.time and s.error is null and s.verdict <> '${checksumVerdict}'
           and s.source is not distinct from f.source) as begins
         from failures f
       ), numbered as (
@@ -55,9 +56,16 @@ async function outages(
                     case count(*) when 1 then ' request)' else ' requests)' end) as text,
              null::int as "seriesId", null as name
       from numbered group by source, is_ban, number
-      having is_ban or count(*) >= $3 or bool_or(verdict in ('notice', 'unauthorized'))
+      having is_ban or count(*) >= $3 or bool_or(verdict = any ($6))
       order by 1 desc limit $4`,
-    values: [timestamp(sinceMs), [...sourceTrouble, 'rate_limited'], fewestFailures, most, mostFailures],
+    values: [
+      timestamp(sinceMs),
+      [...sourceTrouble, 'rate_limited'],
+      fewestFailures,
+      most,
+      mostFailures,
+      refusalKinds,
+    ],
   });
   return result.rows;
 }

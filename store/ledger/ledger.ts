@@ -126,6 +126,18 @@ export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: NewEnt
   await client.query({ name: 'record-fetch', text: ledgerInsert(1), values: ledgerValues([entry]) });
 }
 
+/** Verdict of a checksum that came: its row says nothing of the file. */
+export const checksumVerdict = 'checksum';
+
+/** Adds the row of a checksum that was requested before a file, if one was. */
+export async function recordChecksum(
+  client: pg.Pool,
+  checksum: (Pick<LedgerEntry, 'bytes' | 'durationMs'> & { readonly status: number }) | null | undefined,
+  of: Pick<LedgerEntry, 'timeMs' | 'dataset' | 'seriesId' | 'range' | 'lane' | 'attempt' | 'source'>,
+): Promise<void> {
+  if (checksum != null) await recordFetch(client, { ...of, ...checksum, verdict: checksumVerdict });
+}
+
 /** Counts requests since `sinceMs` by lane. @param source null: the default one; absent: all. */
 export async function countFetchesSince(
   database: Database,
@@ -203,6 +215,7 @@ export async function readServiceMessage(database: Database, nowMs: EpochMs): Pr
 /** Counts of the requests for some series. */
 export interface FetchTally {
   readonly requests: number;
+  /** Without checksums. */
   readonly succeeded: number;
   readonly failed: number;
   /** Failed requests by kind of error. */
@@ -220,10 +233,15 @@ export function tallyFetches(minutes: readonly LedgerMinute[]): FetchTally {
   let requests = 0;
   let failed = 0;
   let fresh = 0;
+  let checksums = 0;
   let newestSuccessMs = Number.NEGATIVE_INFINITY;
   let last: LedgerMinute | null = null;
   for (const minute of minutes) {
     requests += minute.requests;
+    if (minute.verdict === checksumVerdict) {
+      checksums += minute.requests;
+      continue;
+    }
     fresh += minute.fresh;
     if (!minute.failed) {
       newestSuccessMs = Math.max(newestSuccessMs, minute.newestMs);
@@ -236,7 +254,7 @@ export function tallyFetches(minutes: readonly LedgerMinute[]): FetchTally {
   return {
     requests,
     failed,
-    succeeded: requests - failed,
+    succeeded: requests - failed - checksums,
     failures,
     fresh,
     endsInFailure: last !== null && last.newestMs > newestSuccessMs,

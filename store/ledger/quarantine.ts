@@ -11,6 +11,8 @@ export interface RejectedRow {
   /** Its time, where the row's text does not have it in the field of the dataset. */
   readonly timeMs?: EpochMs | null;
   readonly reason: string;
+  /** Whether another row of the same period differs, so that its period is not covered; absent: none does. */
+  readonly isDisputed?: boolean;
 }
 
 export async function quarantineRows(

@@ -1,14 +1,12 @@
 /** Reads from the ledger whether the source answers. */
 
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
-import { type SourceOutage, sourceTrouble } from '../../planning/source-outage.ts';
+import { refusalKinds, type SourceOutage, sourceTrouble } from '../../planning/source-outage.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { type SourceName, sourcesInUse } from '../series/sources.ts';
+import { checksumVerdict } from './ledger.ts';
 
-/**
- * A source with fewer failures in a row fails now and then, as every source does. One service message or one refused key is
- * enough: the whole queue pauses.
- */
+/** A source with fewer failures in a row fails now and then, as every source does. One refusal of all requests is enough. */
 const fewestFailures = 3;
 
 /** How far back the newest success is looked for at first. Planning a statement costs time for each chunk that it may read. */
@@ -45,14 +43,14 @@ async function readFailuresSince(
     text: `
       with newest as materialized (
         select time from tidemark.fetches
-        where error is null and time > $3::timestamptz and ${ofSource} order by time desc limit 1
+        where error is null and verdict <> '${checksumVerdict}' and time > $3::timestamptz and ${ofSource} order by time desc limit 1
       )
       select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "sinceMs",
              max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
              (array_agg(error order by time desc))[1] as message
       from tidemark.fetches
       where time > $3::timestamptz and time > coalesce((select time from newest), '-infinity')
-        and ${ofSource} and verdict = any ($1) and status is distinct from 403`,
+        and ${ofSource} and verdict = any ($1)`,
     values: [sourceTrouble, source, sinceMs === null ? '-infinity' : timestamp(sinceMs)],
   });
   const [row] = result.rows;
@@ -76,6 +74,6 @@ export async function readOutageOf(
   nowMs: EpochMs,
 ): Promise<SourceOutage | null> {
   const { failures, successAtMs: _, ...outage } = await readFailures(database, source, nowMs);
-  const fewest = outage.kind === 'notice' || outage.kind === 'unauthorized' ? 1 : fewestFailures;
+  const fewest = refusalKinds.includes(outage.kind ?? '') ? 1 : fewestFailures;
   return failures < fewest ? null : ({ source, ...outage } as SourceOutage);
 }

@@ -7,6 +7,7 @@ import type { SeriesGaps } from '../../planning/plan.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { truncatedKind } from '../commit/empty-answers.ts';
 import { type Database, timestamp } from '../db/database.ts';
+import { checksumVerdict } from '../ledger/ledger.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from './series.ts';
 import { isLackOfBetterSource, isLeftToNext, isOfSource, type SourceName } from './sources.ts';
 
@@ -197,7 +198,7 @@ export function gapPieces(at: { now: string; graceMs: string; which: string; led
                case when f.error is null then 'not_asked' else 'failed' end, f.error, null::timestamptz, null::timestamptz, f.time,
                f.source
         from missing m join tidemark.fetches f
-          on f.series_id = m.id and f.range && m.gaps and f.time > ${at.now} - ${recentFailureAge}
+          on f.series_id = m.id and f.range && m.gaps and f.verdict <> '${checksumVerdict}' and f.time > ${at.now} - ${recentFailureAge}
         order by m.id, f.range, f.time desc)`;
   const unboundedToPrevious = 'rows between unbounded preceding and 1 preceding';
   return `

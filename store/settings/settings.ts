@@ -39,7 +39,8 @@ const names = {
   store: 'store.id',
 } as const;
 
-async function read(client: pg.Pool | pg.PoolClient, name: string): Promise<unknown> {
+/** @returns its value; null: it is not set. */
+export async function readSetting(client: pg.Pool | pg.PoolClient, name: string): Promise<unknown> {
   const result = await client.query<{ value: string }>({
     name: 'one-setting',
     text: 'select value from tidemark.settings where name = $1',
@@ -67,7 +68,7 @@ export async function writeSetting(
 
 /** Identifies the store wherever it is moved or restored to. */
 export async function storeId(database: Database): Promise<string> {
-  const known = await read(database.pool, names.store);
+  const known = await readSetting(database.pool, names.store);
   if (typeof known === 'string') return known;
   await database.pool.query(
     'insert into tidemark.settings (name, value) values ($1, $2) on conflict (name) do nothing',
@@ -78,7 +79,7 @@ export async function storeId(database: Database): Promise<string> {
 
 /** Null: requests are not paused. */
 export async function readPause(client: pg.Pool | pg.PoolClient): Promise<Pause | null> {
-  return (await read(client, names.paused)) as Pause | null;
+  return (await readSetting(client, names.paused)) as Pause | null;
 }
 
 /** @param pause null: resumes. A pause in force keeps its time. @returns whether anything changed. */
@@ -89,7 +90,7 @@ export async function writePause(database: Database, pause: Pause | null): Promi
 
 /** Null: no watch list was applied yet. */
 export async function readApplied(client: pg.Pool | pg.PoolClient): Promise<Applied | null> {
-  return (await read(client, names.applied)) as Applied | null;
+  return (await readSetting(client, names.applied)) as Applied | null;
 }
 
 export async function writeApplied(client: pg.PoolClient, value: Applied): Promise<void> {
@@ -97,7 +98,7 @@ export async function writeApplied(client: pg.PoolClient, value: Applied): Promi
 }
 
 export async function readRereadOverride(client: pg.Pool | pg.PoolClient): Promise<RereadOverride> {
-  return ((await read(client, names.reread)) ?? {}) as RereadOverride;
+  return ((await readSetting(client, names.reread)) ?? {}) as RereadOverride;
 }
 
 export async function writeRereadOverride(client: pg.PoolClient, override: RereadOverride): Promise<void> {

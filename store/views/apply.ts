@@ -24,6 +24,7 @@ import { ohlcv } from './ohlcv.ts';
 import { completeness, ranges } from './ranges.ts';
 import { correlation, returns, seasonality } from './returns.ts';
 import { revisions } from './revisions.ts';
+import { silences } from './silences.ts';
 import { snapshots } from './snapshots.ts';
 import { sourceViews } from './sources.ts';
 import { statements } from './statements.ts';
@@ -205,6 +206,7 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
       buckets,
       seasonality,
       completeness,
+      silences,
       revisions,
       snapshots,
       sourceViews,

@@ -17,17 +17,15 @@ const decimals = fc
   .tuple(plain, fc.option(fc.tuple(fc.constantFrom('e', 'E', 'e+', 'e-'), fc.nat(20))))
   .map(([text, exponent]) => (exponent === null ? text : `${text}${exponent.join('')}`));
 
-describe('compareDecimals', () => {
-  test('agrees with integer arithmetic', () => {
-    fc.assert(
-      fc.property(decimals, decimals, (a, b) => {
-        const difference = scaled(a) - scaled(b);
-        const sign = difference < 0n ? -1 : difference > 0n ? 1 : 0;
-        expect(Math.sign(compareDecimals(decimalText(a), decimalText(b)))).toBe(sign);
-      }),
-      { numRuns: 500 },
-    );
-  });
+test('compareDecimals agrees with integer arithmetic', () => {
+  fc.assert(
+    fc.property(decimals, decimals, (a, b) => {
+      const difference = scaled(a) - scaled(b);
+      const sign = difference < 0n ? -1 : difference > 0n ? 1 : 0;
+      expect(Math.sign(compareDecimals(decimalText(a), decimalText(b)))).toBe(sign);
+    }),
+    { numRuns: 500 },
+  );
 });
 
 describe('isDecimalText', () => {

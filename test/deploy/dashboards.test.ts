@@ -1,23 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { grantViewer } from '../../store/auth/roles.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { maxChartRows } from '../../store/views/charts.ts';
+import { bitcoinHours as hours } from '../queue/queue-parts.ts';
 import { commitPoints } from '../store/committing.ts';
 import { onEachDatabase, openTestStore, type TestStore } from '../store/open-store.ts';
 import { dashboards, queries, writtenOut } from './grafana.ts';
 
 const startMs = Date.UTC(2024, 1, 1);
-const hours: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
 const days: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
 const fives: SeriesKey = { ...hours, exchange: 'kraken', interval: 'm5' };
 const minutes: SeriesKey = { ...days, assetId: 'ethereum', interval: 'm5' };
@@ -40,19 +34,17 @@ const dense = {
   asset_interval: 'm5',
 };
 
-describe('the dashboards', () => {
-  it('have unique panels and positions, and use only the provisioned data sources', () => {
-    for (const { panels } of dashboards) {
-      expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-      expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
-      const sources = new Set(
-        panels.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid)),
-      );
-      for (const uid of sources) expect(['tidemark-prometheus', 'tidemark-postgres']).toContain(uid);
-    }
-    expect(queries('expr').length).toBeGreaterThan(30);
-    expect(queries('rawSql').length).toBeGreaterThan(10);
-  });
+it('the dashboards have unique panels, and use only the provisioned data sources', () => {
+  for (const { panels } of dashboards) {
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+    const sources = new Set(
+      panels.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid)),
+    );
+    for (const uid of sources) expect(['tidemark-prometheus', 'tidemark-postgres']).toContain(uid);
+  }
+  expect(queries('expr').length).toBeGreaterThan(30);
+  expect(queries('rawSql').length).toBeGreaterThan(10);
 });
 
 onEachDatabase('SQL of the dashboards', (on) => {

@@ -21,7 +21,6 @@ export const noEngine: string | null = !answers('docker', 'version')
     ? 'docker compose is not installed'
     : null;
 
-/** @throws Error with the program's output when it fails. */
 export async function docker(...words: string[]): Promise<string> {
   const { stdout } = await run('docker', words, { maxBuffer: 2 ** 28 });
   return stdout.trim();
@@ -37,7 +36,6 @@ export async function hasImage(image: string): Promise<boolean> {
     );
 }
 
-/** Whether the image contains a file of this name. */
 export async function hasFile(image: string, name: string): Promise<boolean> {
   const words = ['run', '--rm', '--user', 'root', '--entrypoint', 'find', image];
   return (await docker(...words, '/', '-xdev', '-name', name)) !== '';

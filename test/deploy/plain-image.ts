@@ -7,7 +7,6 @@ import { hasImage } from './engine.ts';
 const official = 'postgres:18-bookworm';
 const derived = 'tidemark-test/postgres';
 
-/** The image in docker-compose.yml. */
 export const databaseImage = composeImage('timescale/timescaledb');
 
 /** The official image. If it is not available, the database's image with its extension removed. */

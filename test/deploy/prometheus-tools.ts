@@ -15,7 +15,6 @@ export function describeWithPromtool(title: string, body: () => void): void {
   else describeMissing(title, `needs promtool: ${why}`, body);
 }
 
-/** Runs promtool. @returns its exit status and its whole output. */
 export function promtool(words: readonly string[], input?: string): { status: number | null; said: string } {
   const { status, stdout, stderr } = spawnSync('promtool', words, { input, encoding: 'utf8' });
   return { status, said: `${stdout}${stderr}` };

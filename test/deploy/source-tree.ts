@@ -14,7 +14,6 @@ function files(): string[] {
   return list.split('\0').filter((name) => name !== '' && existsSync(name));
 }
 
-/** The files that `docker build` sends to the engine. */
 export function imageContext(): string[] {
   return dockerignore.default().add(readFileSync('.dockerignore', 'utf8')).filter(files());
 }

@@ -12,6 +12,7 @@ import { createSimulator } from '../../simulator/simulator.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { bitcoinHours } from '../queue/queue-parts.ts';
 import { open, withBrowser } from '../service/dashboard/browser/browser.ts';
 import { type DashboardWorld, openDashboardWorld, quietQueue } from '../service/dashboard/dashboard-world.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
@@ -21,13 +22,7 @@ const nowMs = Date.UTC(2025, 0, 1, 0, 40, 20);
 const endMs = Date.UTC(2025, 0, 1);
 const maxBytes = 200_000;
 
-const minutes: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'ethereum',
-  quoteId: 'tether',
-  interval: 'm1',
-};
+const minutes: CandleSeries = { ...bitcoinHours, baseId: 'ethereum', interval: 'm1' };
 
 it('every picture in the documents exists and is small', () => {
   const texts = ['README.md', 'docs/dashboard.md'].map((name) => readFileSync(name, 'utf8'));

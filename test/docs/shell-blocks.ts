@@ -4,11 +4,6 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-export interface BlockEnded {
-  readonly exitCode: number;
-  readonly printed: string;
-}
-
 /** The block whose first line is the comment `# <title>`. */
 export function blockOf(page: string, title: string): string {
   const blocks = [...readFileSync(page, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)].map(
@@ -19,14 +14,11 @@ export function blockOf(page: string, title: string): string {
   return block;
 }
 
-/**
- * @param where.folder a directory whose programs come first, such as those of a PostgreSQL.
- * @param where.cwd the working directory.
- */
+/** @param where.folder a directory whose programs come first, such as those of a PostgreSQL. */
 export async function runBlock(
   block: string,
   where: { folder: string; cwd: string; env: Readonly<Record<string, string>> },
-): Promise<BlockEnded> {
+): Promise<{ exitCode: number; printed: string }> {
   // `npx tidemark` would query the registry, so it runs the build of this repository instead.
   const npx = `npx() { shift; '${process.execPath}' '${resolve('dist/scripts/tidemark.js')}' "$@"; }`;
   const child = spawn('bash', ['-euo', 'pipefail', '-c', `${npx}\n${block}`], {

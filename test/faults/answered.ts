@@ -6,7 +6,6 @@ import { noFaults } from '../../simulator/faults/faults.ts';
 import type { RequestCounts } from '../../simulator/requests.ts';
 
 interface Asked extends Range {
-  /** As `seriesName` returns it. */
   readonly name: string;
 }
 
@@ -37,10 +36,7 @@ function askedFor(address: string): Asked | null {
   return id === undefined ? null : { name: `${decodeURIComponent(id)} ${query('interval')}`, ...range };
 }
 
-/**
- * The number of requests beyond the budget: the largest excess over any span of time. However slow the machine is, at
- * most the requests in flight at once may arrive in a burst.
- */
+/** Requests beyond the budget over any span of time: on any machine at most those in flight arrive in a burst. */
 export function maxBeyondBudget({ recent }: RequestCounts, requestsPerMinute: number): number {
   const spacingMs = 60_000 / requestsPerMinute;
   let least = Number.POSITIVE_INFINITY;

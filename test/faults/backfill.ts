@@ -30,7 +30,6 @@ const startOfNowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const endMs = Date.UTC(2024, 1, 16);
 export const windowMs = 6 * hourMs;
 export const rangeLimits = { candles: { h1: windowMs }, asset_history: { h1: windowMs } };
-/** Concurrent jobs of one worker. */
 export const concurrency = 8;
 /** For tests that kill processes: locks expire soon, but late enough for a busy machine to renew them. */
 export const lockMs = 2000;
@@ -41,7 +40,6 @@ const series: readonly SeriesKey[] = [
 ];
 
 export interface BackfillOptions extends PipelineOptions {
-  /** Windows of each series. */
   readonly windows: number;
   readonly faults?: Partial<Faults>;
   /** Default: 0, the source has no limit. */
@@ -63,21 +61,13 @@ export interface FaultyBackfill extends Witnessed {
   widen(windows: number): Promise<void>;
   /** Requests for windows as planned. An empty range at the edge of an answer may be requested separately. */
   requestsForWindows(): number;
-  /** Waits until this many more requests have arrived. */
   requestsMore(count: number): Promise<void>;
-  /** Waits until this many requests have arrived in total. */
   requestsInAll(count: number): Promise<void>;
-  /**
-   * Expects a request for every window and at most `extra` others, and never more at a time than the budget and a burst
-   * of `underWay` requests allow.
-   */
+  /** A request for every window and at most `extra` others, never faster than the budget and a burst of `underWay`. */
   expectFewRequests(limits: { extra: number; underWay?: number }): void;
 }
 
-/**
- * Tracks the series, without a worker yet. The default is one attempt, so that anything that counts as an attempt loses
- * a window.
- */
+/** Without a worker yet. The default is one attempt, so that anything that counts as an attempt loses a window. */
 export async function beginBackfill(
   kind: Kind,
   chance: Chance,

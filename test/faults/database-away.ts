@@ -19,7 +19,6 @@ export function databaseAt(url: string, statementTimeoutMs = 30_000): Database {
   return database;
 }
 
-/** A migrated store in a cluster of its own. */
 export async function storeToCrash(
   context: TestContext,
 ): Promise<{ cluster: OwnCluster; database: Database }> {
@@ -53,7 +52,6 @@ export async function terminateSome(database: Database, share: number): Promise<
   return rows[0]?.ended ?? 0;
 }
 
-/** Waits until the database answers. */
 export async function untilItAnswers(database: Database): Promise<void> {
   const answers = () =>
     database.pool.query('select').then(

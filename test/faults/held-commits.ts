@@ -14,10 +14,8 @@ export interface HeldCommits {
   /** Lets transactions of one window continue. Those of several windows reach their second window. */
   releaseSingles(): Promise<void>;
   releaseGroups(): Promise<void>;
-  /** Waits until transactions are stopped: any, or one of several windows. */
   waitForAny(): Promise<void>;
   waitForGroup(): Promise<void>;
-  /** Terminates the sessions of transactions that are stopped within a group. */
   terminateGroups(): Promise<void>;
 }
 

@@ -12,7 +12,6 @@ export const lostLock = /lock|job/i;
 
 export const workerName = 'a worker to be killed';
 
-/** The settings that a worker process needs. */
 type Surroundings = Pick<FaultyBackfill, 'pipeline' | 'simulator' | 'attempts' | 'nowMs' | 'worker'>;
 
 export function startWorkerProcess(

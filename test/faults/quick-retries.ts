@@ -1,7 +1,4 @@
-/**
- * Queues whose retries have no growing delay. Among many windows that fail at random, one occasionally fails eight
- * times in a row, and its last delay alone would take longer than a test.
- */
+/** Queues whose retries have no growing delay: a window that fails eight times in a row would wait longer than a test. */
 
 import type { QueueBackend } from '../../queue/backend.ts';
 

@@ -10,13 +10,11 @@ import { seedText } from '../parts/seed.ts';
 export interface Chance {
   /** For components that draw by themselves, such as the simulator. */
   readonly seed: string;
-  /** An integer, both ends included. */
   whole(least: number, most: number): number;
   happens(share: number): boolean;
   oneOf<Choice>(choices: readonly Choice[]): Choice;
 }
 
-/** A test that draws from the seed of its title, in the long set from a new one, or from TEST_SEED. */
 export function seededTest(
   title: string,
   body: (chance: Chance, context: TestContext) => Promise<void>,

@@ -36,7 +36,8 @@ onEachBackend('a backfill from a faulty source', (kind) => {
     const watching = watch(backfill);
     const { pipeline } = backfill;
     await pipeline.startScheduler(backfill.scheduler);
-    await pipeline.startWorker({ ...backfill.worker, queues: quickRetries(pipeline.queues) });
+    const { queues } = quickPauses(pipeline.queues, backfill.clock);
+    await pipeline.startWorker({ ...backfill.worker, queues: quickRetries(queues) });
     await untilWhole(backfill);
     await watching.stop();
     await expectWhole(backfill);
@@ -88,7 +89,7 @@ onEachBackend('a backfill from a faulty source', (kind) => {
       await untilWhole(backfill);
       await watching.stop();
       await expectWhole(backfill);
-      expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['the source is unreachable; retrying']);
+      expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['the source answers unusably; retrying']);
     },
   );
 });

@@ -1,20 +1,12 @@
 import { expect } from 'vitest';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { graceMs, openPipeline, simulate } from '../pipeline/run-pipeline.ts';
 import { coverageOf, revisionsOf, storedPoints, truthOf } from '../pipeline/stored.ts';
-import { onEachBackend } from '../queue/queue-parts.ts';
+import { onEachBackend, bitcoinHours as series } from '../queue/queue-parts.ts';
 import { seededTest } from './seeded.ts';
 
 const noonMs = Date.UTC(2024, 2, 1, 12);
 const startMs = noonMs - 6 * hourMs;
-const series: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
 
 onEachBackend('a stale copy of an older answer', (kind) => {
   seededTest(

@@ -24,17 +24,7 @@ export interface Witnessed {
   nowMs(): EpochMs;
 }
 
-/** Checks repeatedly until stopped. A check that the database rejects is skipped. */
-export interface Watch {
-  /** @throws the failure of a check; Error when no check succeeded. */
-  stop(): Promise<void>;
-}
-
-/**
- * Checks that every claim at this time was answered, is stored, and equals its answer.
- *
- * @throws AssertionError for a false claim, and any error of the database.
- */
+/** Checks that every claim at this time was answered, is stored, and equals its answer. */
 export async function expectTrueSoFar(witnessed: Witnessed): Promise<void> {
   const { database, simulator } = witnessed;
   for (const [seriesId, series] of witnessed.tracked) {
@@ -54,7 +44,8 @@ export async function expectTrueSoFar(witnessed: Witnessed): Promise<void> {
   }
 }
 
-export function watch(witnessed: Witnessed): Watch {
+/** Checks repeatedly until stopped. A check that the database rejects is skipped. */
+export function watch(witnessed: Witnessed): { stop(): Promise<void> } {
   let stopped = false;
   let looks = 0;
   let wrong: unknown;

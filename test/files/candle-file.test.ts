@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type CandleInterval, type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import { openCandleFile } from '../../files/candle-file.ts';
-import type { CandleFormatName } from '../../files/candle-formats.ts';
+import type { CandleFormat, CandleFormatName } from '../../files/candle-formats.ts';
+import type { FileRow } from '../../files/layout.ts';
+import { formatOfColumns } from '../../files/named-columns.ts';
 import { zipOf } from './zip-of.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-candles-'));
@@ -17,7 +20,7 @@ const range = (from: number, to: number) => ({ startMs: minute(from), endMs: min
 /** A row of the archive, with a number of zeros that no double keeps. */
 function kline(index: number, { unit = 1, close = '1.50000000' } = {}): string {
   const closesAt = unit === 1 ? minute(index + 1) - 1 : minute(index + 1) * unit - 1;
-  return `${minute(index) * unit},1.10000000,2.00000000,1.00000000,${close},36304.20000000,${closesAt},9.9,79,1.0,0.5,0`;
+  return `${minute(index) * unit},1.10000000,2.00000000,1.00000000,${close},36304.20000000,${closesAt},54456.3,79,1.0,0.5,0`;
 }
 const trades = (index: number) => `${minute(index) / 1000},1.1,2.0,1.0,1.5,0.12345678901234567890,3`;
 const shown = (index: number, unit = 1000) =>
@@ -27,7 +30,7 @@ const header = 'unix,date,symbol,open,high,low,close,Volume BTC,Volume USDT,trad
 const fetched = (index: number) => `[${minute(index)}, 1.10, 2e0, 1.0, 1.500, 7.0]`;
 
 async function read(
-  format: CandleFormatName,
+  format: CandleFormatName | CandleFormat,
   content: string | Buffer,
   { name = 'file.csv', interval = 'm1' as CandleInterval } = {},
 ) {
@@ -35,16 +38,18 @@ async function read(
   writeFileSync(path, content);
   const series = { dataset: 'candles', exchange: 'x', baseId: 'btc', quoteId: 'usdt', interval } as const;
   const file = await openCandleFile(path, { format, series, beforePage: () => {} });
-  const rows = [];
-  for await (const page of file.pages()) rows.push(...page);
-  expect(rows).toHaveLength(file.rows);
-  return { rows, covered: file.covered, notes: file.notes };
+  const placed: FileRow[] = [];
+  for await (const page of file.pages()) placed.push(...(page as FileRow[]));
+  expect(placed).toHaveLength(file.rows);
+  const rows = placed.map(({ names, time, values }) => ({ names, time, values }));
+  return { rows, placed, covered: file.covered, notes: file.notes, unit: file.unit };
 }
 const lines = (...all: string[]) => `${all.join('\n')}\n`;
 const list = (...all: string[]) => `[\n${all.join(',\n')}\n]`;
 const names = ['x', 'btc', 'usdt', 'm1'];
 
 const month = 'BTCUSDT-1m-2024-05.csv';
+const ofPart = expect.stringMatching(/^its name states the time up to 2024-06-01, and its rows end at/);
 
 describe('binance', () => {
   it.each([
@@ -63,22 +68,43 @@ describe('binance', () => {
       { names, time: minute(0), values },
       { names, time: minute(1), values },
     ]);
-    expect({ covered, notes }).toEqual({ covered: [range(0, 2)], notes: [] });
+    expect({ covered, notes }).toEqual({ covered: [range(0, 2)], notes: [ofPart] });
   });
 
   it('reads a ZIP file and says what is wrong with one', async () => {
     const name = 'BTCUSDT-1m-2024-05-01.zip';
     const text = lines(kline(0), kline(1));
     const whole = zipOf({ 'BTCUSDT-1m-2024-05-01.csv': text });
-    expect((await read('binance', whole, { name })).covered).toEqual([range(0, 2)]);
+    const beside = zipOf({
+      'a/': '',
+      'a/BTCUSDT-1m-2024-05-01.CSV': text,
+      'readme.txt': 'x',
+      '__MACOSX/._a.csv': 'x',
+    });
+    for (const good of [whole, beside])
+      expect((await read('binance', good, { name })).covered).toEqual([range(0, 2)]);
     const damaged = Buffer.from(whole);
     // The first byte of the checksum in the directory.
     damaged[damaged.indexOf('PK\x01\x02') + 16] = (damaged[damaged.indexOf('PK\x01\x02') + 16] ?? 0) ^ 1;
     await expect(read('binance', damaged, { name })).rejects.toThrow('does not have the checksum');
     for (const wrong of [zipOf({ 'a.txt': text }), zipOf({ 'a.csv': text, 'b.csv': text })])
-      await expect(read('binance', wrong, { name })).rejects.toThrow('not exactly one CSV file');
+      await expect(read('binance', wrong, { name })).rejects.toThrow(/it has [02] CSV files, not one/);
     await expect(read('binance', whole.subarray(0, -30), { name })).rejects.toThrow();
     await expect(read('binance', text, { name })).rejects.toThrow();
+  });
+
+  it('rejects rows whose two volumes contradict one another, and says where the columns seem exchanged', async () => {
+    const exchange = (index: number) =>
+      kline(index).replace('36304.20000000', '7.5').replace('54456.3', '5.0');
+    const rows = [kline(0), exchange(1), exchange(2), exchange(3), '', kline(4), exchange(5)];
+    const { placed, notes } = await read('binance', lines(...rows), { name: month });
+    expect(placed.flatMap(({ place, problem }) => (problem === undefined ? [] : [place]))).toEqual([
+      'line 2',
+      'line 3',
+      'line 4',
+      'line 7',
+    ]);
+    expect(notes).toEqual(['its two columns of volume seem exchanged from line 2 to line 4', ofPart]);
   });
 
   it('covers no period without a row: the archive has files that lack rows', async () => {
@@ -86,12 +112,12 @@ describe('binance', () => {
     expect((await read('binance', text, { name: month })).covered).toEqual([range(0, 2), range(5, 7)]);
   });
 
-  it('leaves out the newest row when the name does not say that the archive made the file', async () => {
-    const { rows, covered, notes } = await read('binance', lines(kline(0), kline(1), kline(2)));
-    expect(rows).toHaveLength(2);
+  it('does not cover the newest row when the name does not say that the archive made the file', async () => {
+    const { placed, covered, notes } = await read('binance', lines(kline(0), kline(1), kline(2)));
+    expect(placed.map(({ mayBeOpen = false }) => mayBeOpen)).toEqual([false, false, true]);
     expect(covered).toEqual([range(0, 2)]);
     expect(notes).toEqual([
-      'its newest row, 2024-05-01 00:02Z, is not imported: it may have been open when the file was made',
+      'its newest row, 2024-05-01 00:02Z, is stored and not covered: it may have been open when the file was made',
     ]);
   });
 
@@ -126,7 +152,7 @@ describe('binance', () => {
     [
       'an interval that the name contradicts',
       lines(kline(0)),
-      { name: 'A-1h-2024-05.csv' },
+      { name: 'A-1h-2024-05.csv.gz' },
       'its name states',
     ],
     [
@@ -135,6 +161,7 @@ describe('binance', () => {
       { name: 'A-1m-2024-04.csv' },
       'line 1: 2024-05-01 lies outside',
     ],
+    ['days as weeks', lines(kline(0)), { interval: 'w1' }, 'begin on Monday, and it is a Wednesday'],
     ['a row twice', lines(kline(0), kline(0)), {}, 'line 2: 2024-05-01 is not after the row above it'],
     ['no rows', '', {}, 'it has no rows'],
   ])('refuses %s, with the line', async (_, text, options, message) => {
@@ -163,7 +190,7 @@ describe('kraken', () => {
 
   it('refuses hours as minutes, unless the name of the file states its interval', async () => {
     const text = lines(trades(0), trades(60), trades(120));
-    await expect(read('kraken', text)).rejects.toThrow('no two rows are one m1 apart: check --interval');
+    await expect(read('kraken', text)).rejects.toThrow('no two rows are one m1 apart');
     await expect(read('kraken', text, { name: 'XBTUSD_60.csv' })).rejects.toThrow('its name states another');
     // A thin market.
     expect((await read('kraken', text, { name: 'XBTUSD_1.csv' })).covered).toEqual([range(0, 121)]);
@@ -184,20 +211,20 @@ describe('cryptodatadownload', () => {
   it.each([
     ['seconds', 1000],
     ['milliseconds', 1],
-  ])('reads descending rows, %s, and leaves out the newest', async (_, unit) => {
+  ])('reads descending rows, %s, and does not cover the newest', async (_, unit) => {
     const text = lines(site, header, ...[5, 4, 2, 1, 0].map((index) => shown(index, unit)));
     const { rows, covered } = await read('cryptodatadownload', text);
-    expect(rows.map((row) => 'time' in row && row.time)).toEqual([0, 1, 2, 4].map(minute));
+    expect(rows.map((row) => 'time' in row && row.time)).toEqual([0, 1, 2, 4, 5].map(minute));
     expect(rows[0]).toMatchObject({ values: ['1.10', '2.0', '1.0', '1.5', '7.0000'] });
     expect(covered).toEqual([range(0, 3), range(4, 5)]);
   });
 
-  it('reads a file of several megabytes from its end, with and without a last line feed', async () => {
+  it('reads a file of several megabytes from its end, with and without a last line feed, and compressed', async () => {
     const all = Array.from({ length: 50_000 }, (_, index) => index);
     const text = [site, header, ...all.toReversed().map((index) => shown(index))].join('\r\n');
-    for (const content of [text, `${text}\r\n`]) {
+    for (const content of [text, `${text}\r\n`, gzipSync(text)]) {
       const { rows, covered } = await read('cryptodatadownload', content);
-      expect(rows.map((row) => 'time' in row && row.time)).toEqual(all.slice(0, -1).map(minute));
+      expect(rows.map((row) => 'time' in row && row.time)).toEqual(all.map(minute));
       expect(covered).toEqual([range(0, 49_999)]);
     }
   });
@@ -236,12 +263,13 @@ describe('cryptodatadownload', () => {
 });
 
 describe('ccxt-json', () => {
-  it('reads numbers and text with their digits, and leaves out the newest row', async () => {
+  it('reads numbers and text with their digits, and does not cover the newest row', async () => {
     const text = `[[${minute(0)},1.10,"2.000",1e0,0.1234567890123456789,null] ,\n ${fetched(1)},${fetched(2)} ]\n`;
     const { rows, covered } = await read('ccxt-json', text, { name: 'file.json' });
     expect(rows).toEqual([
       { names, time: minute(0), values: ['1.10', '2.000', '1e0', '0.1234567890123456789', null] },
       { names, time: minute(1), values: ['1.10', '2e0', '1.0', '1.500', '7.0'] },
+      { names, time: minute(2), values: ['1.10', '2e0', '1.0', '1.500', '7.0'] },
     ]);
     expect(covered).toEqual([range(0, 2)]);
   });
@@ -249,7 +277,7 @@ describe('ccxt-json', () => {
   it('reads a single line of several megabytes', async () => {
     const all = Array.from({ length: 50_000 }, (_, index) => fetched(index));
     const { rows, covered } = await read('ccxt-json', `[${all.join(', ')}]`);
-    expect(rows).toHaveLength(49_999);
+    expect(rows).toHaveLength(50_000);
     expect(covered).toEqual([range(0, 49_999)]);
   });
 
@@ -270,4 +298,68 @@ describe('ccxt-json', () => {
   ])('refuses %s, with the line', async (_, text, message) => {
     await expect(read('ccxt-json', text)).rejects.toThrow(message);
   });
+});
+
+describe('a compressed file', () => {
+  const text = list(fetched(0), fetched(1), fetched(2));
+  // The same text, by the program zstd.
+  const zstd = 'KLUv/SSJjQEAUsIHDNA9W0W3SyWzboRiBAqEJ+rBENuWQvx5iO9kdXxCBgYAYESAYVDBRpHgcsgCSdRYPJo=';
+
+  it.each([
+    ['otherwise.json', gzipSync(text)],
+    ['file.json.zst', Buffer.from(zstd, 'base64')],
+    ['file.zip', zipOf({ 'file.json': text, 'readme.txt': 'x' })],
+  ])('is read as what is in it, and refused when it is cut off anywhere: %s', async (name, packed) => {
+    const { rows } = await read('ccxt-json', packed, { name });
+    expect(rows.map(({ time }) => time)).toEqual([0, 1, 2].map(minute));
+    for (let cut = 4; cut < packed.length; cut += 1)
+      await expect(read('ccxt-json', packed.subarray(0, cut), { name })).rejects.toMatchObject({
+        ...{ name: 'FileProblem', remedy: expect.stringContaining('download it again') },
+      });
+  });
+});
+
+const changes = 'its layout changes at this line';
+it.each([
+  ['binance', [kline(0), '1,2', kline(2)], `line 2: it has 2 columns, not 12: ${changes}`, 'divide'],
+  ['binance', [kline(0), '1,2'], 'line 2: it has 2 columns, not 12: the file ends within', 'download'],
+  ['kraken', [trades(0), 'time,open'], `line 2: it is another header, time,open: ${changes}`, 'divide'],
+  ['kraken', ['time;open'], 'line 1: its fields are separated by semicolons', '--columns'],
+  ['kraken', ['1.71452E+12,1,1,1,1,1,1'], 'line 1: a spreadsheet rounded its times', 'without saving it'],
+] as const)(
+  'says where %s changes or was rounded, with fitting advice',
+  async (format, all, message, advice) => {
+    const refusal = { message: expect.stringContaining(message), remedy: expect.stringContaining(advice) };
+    await expect(read(format, lines(...all))).rejects.toMatchObject(refusal);
+  },
+);
+
+describe('--columns', () => {
+  const columns = { time: 'Stamp', open: 'o', high: 'h', low: 'l', close: 'c', volume: 'vol' };
+  const named = (times: unknown[]) => [
+    'c,x,o,h,l,vol,stamp',
+    ...times.map((time) => `1.5,-,1.1,2.0,1,7,${time}`),
+  ];
+  const iso = (index: number) => new Date(minute(index)).toISOString().slice(0, 19);
+
+  it.each<[string, string, (index: number) => string]>([
+    ['seconds', ',', (index) => `"${minute(index) / 1000}"`],
+    ['nanoseconds', ';', (index) => `${minute(index)}000000`],
+    ['dates in UTC', '\t', (index) => iso(index).replace('T', ' ')],
+    ['dates in UTC', '|', (index) => `"${iso(index + 120)}.000000+02:00"`],
+  ])(
+    'finds the unit of times, the separator and the order of rows: %s, %s',
+    async (unit, separator, time) => {
+      const numbers = { time: '7', open: '3', high: '4', low: '5', close: '1', volume: '6' };
+      for (const isDescending of [false, true]) {
+        const text = named([0, 1, 2].map((index) => time(isDescending ? 2 - index : index)));
+        const byName = await read(formatOfColumns(columns), lines(...text).replaceAll(',', separator));
+        expect(byName).toMatchObject({ unit, covered: [range(0, 2)] });
+        expect(byName.rows[1]).toMatchObject({ time: minute(1), values: ['1.1', '2.0', '1', '1.5', '7'] });
+        const plain = lines(...text.slice(1)).replaceAll(',', separator);
+        const { rows } = await read(formatOfColumns(numbers), plain);
+        expect(rows).toEqual(byName.rows);
+      }
+    },
+  );
 });

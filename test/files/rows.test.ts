@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import type { SchemaElement } from 'hyparquet';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { afterAll, expect, it } from 'vitest';
 import { openRows, openRowWriter } from '../../files/formats.ts';
 import { type FileFormat, fileFormats, type Layout, layouts, type Rows } from '../../files/layout.ts';
 import { decimalOf, fractionDigitsOf, unscaled } from '../../files/parquet-writer.ts';
+import { askDuckdb, describeNeedingDuckdb } from '../parts/duckdb.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-files-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -144,4 +147,44 @@ it('rejects a JSON number as a decimal', async () => {
   const path = join(directory, 'numbers.jsonl');
   writeFileSync(path, '{"asset":"bitcoin","interval":"m1","time":"2024-01-31T06:00:00Z","price_usd":1.1}\n');
   expect((await readBack(path, 'jsonl')).rows).toMatchObject([{ values: [null] }]);
+});
+
+const atMs = Date.UTC(2024, 0, 31, 6);
+
+describeNeedingDuckdb('a Parquet file that another program wrote', () => {
+  it.each(['zstd', 'gzip', 'lz4_raw', 'brotli', 'snappy', 'uncompressed'])(
+    'is read to the digit, with decimals as integers and as bytes: %s',
+    async (codec) => {
+      const path = join(directory, 'others.parquet');
+      await askDuckdb(`copy (
+        select 'binance' as exchange, 'bitcoin' as base, 'tether' as quote, 'm1' as interval,
+               make_timestamp(${atMs}000 + i * 60000000) as time, 1.05::decimal(9, 2) + i as open,
+               12345678901234.5678::decimal(18, 4) as high, 0.12345678901234567891::decimal(38, 20) as low,
+               '1.10' as close, 9007199254740993::bigint + i as volume
+        from range(0, 3000) as t(i) order by i) to '${path}' (format parquet, codec '${codec}')`);
+      const { rows } = await readBack(path, 'parquet');
+      expect(rows[2999]).toMatchObject({
+        time: atMs + 2999 * 60_000,
+        values: ['3000.05', '12345678901234.5678', '0.12345678901234567891', '1.10', '9007199254743992'],
+      });
+    },
+  );
+});
+
+it('reads a decimal of bytes without a fixed length', async () => {
+  const writer = new ByteWriter();
+  const text = { type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const;
+  const price: SchemaElement = { name: 'price_usd', type: 'BYTE_ARRAY' };
+  const time: SchemaElement = { name: 'time', type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' };
+  const columns = [{ name: 'asset', ...text }, { name: 'interval', ...text }, time, price];
+  const schema = [{ name: 'root', num_children: 4 }, ...columns];
+  const parquet = new ParquetWriter({ writer, schema, statistics: false });
+  const cells = ['bitcoin', 'm1', BigInt(atMs), Uint8Array.of(0xff, 0xff, 0x01)];
+  await parquet.write({ columnData: columns.map(({ name }, at) => ({ name, data: [cells[at]] })) });
+  // The writer has no such decimals: the column becomes one afterwards.
+  Object.assign(price, { converted_type: 'DECIMAL', precision: 9, scale: 2 });
+  await parquet.finish();
+  const path = join(directory, 'bytes.parquet');
+  writeFileSync(path, Buffer.from(writer.getBuffer()));
+  expect((await readBack(path, 'parquet')).rows).toMatchObject([{ time: atMs, values: ['-2.55'] }]);
 });

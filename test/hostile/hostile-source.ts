@@ -11,19 +11,13 @@ import type { Candle } from '../../contract/resources.ts';
 import type { CandleSeries } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
+import { bitcoinHours } from '../queue/queue-parts.ts';
 import { portOf } from '../source/local-server.ts';
 import { type Answer, misbehaviours } from './misbehaviours.ts';
 
-export const market: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'm1',
-};
+export const market: CandleSeries = { ...bitcoinHours, interval: 'm1' };
 
 export interface HostileSource {
-  /** The base URL of this misbehaviour. */
   url(name: string): string;
   /** From now on the source answers correctly at this URL. */
   calm(name: string): void;
@@ -32,15 +26,12 @@ export interface HostileSource {
 
 const { truth } = createSimulator({ seed: 'hostile', clock: systemClock });
 
-/** The correct rows of an answer. */
 export function truthOf(range: Range): readonly Candle[] {
   return truth.candles(market, range);
 }
 
-/** What a source remembers of its requests. */
 interface SourceState {
   count: number;
-  firstMs: EpochMs;
   /** Periods in an empty answer. */
   readonly emptied: Set<EpochMs>;
 }
@@ -68,11 +59,7 @@ export async function startHostileSource(): Promise<HostileSource> {
       startMs: Number(url.searchParams.get('start')),
       endMs: Number(url.searchParams.get('end')),
     };
-    const state = states.get(name) ?? {
-      count: 0,
-      firstMs: Date.now(),
-      emptied: new Set(),
-    };
+    const state = states.get(name) ?? { count: 0, emptied: new Set() };
     states.set(name, state);
     state.count += 1;
     const answer: Answer = {
@@ -80,8 +67,6 @@ export async function startHostileSource(): Promise<HostileSource> {
       range,
       count: state.count,
       isNeverEmptied: periodsOf(range).every((timeMs) => !state.emptied.has(timeMs)),
-      sinceMs: Date.now() - state.firstMs,
-      response,
       send: (rows, timestampMs = Date.now()) => {
         if (rows.length === 0) for (const timeMs of periodsOf(range)) state.emptied.add(timeMs);
         response

@@ -1,6 +1,5 @@
 /** The ways in which a source misbehaves, one function each. */
 
-import type { ServerResponse } from 'node:http';
 import { dayMs, type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
 import type { Range } from '../../planning/ranges.ts';
@@ -15,9 +14,6 @@ export interface Answer {
   readonly count: number;
   /** Whether no period of the range was in an empty answer before. */
   readonly isNeverEmptied: boolean;
-  /** Time since the first request. */
-  readonly sinceMs: number;
-  readonly response: ServerResponse;
   /** Answers with these rows and status 200. @param timestampMs the source's clock; default: the true time. */
   send(rows: readonly Row[], timestampMs?: EpochMs): void;
 }
@@ -29,15 +25,6 @@ export interface Misbehaviour {
   /** Whether existing rows are rejected. */
   readonly rejects?: boolean;
 }
-
-const everyThird = (misbehave: (answer: Answer) => void): Misbehaviour => ({
-  answer: (answer) => (answer.count % 3 === 1 ? misbehave(answer) : answer.send(answer.rows)),
-  completes: true,
-});
-const raw = (status: number, body: string, headers: Readonly<Record<string, string>> = {}) =>
-  everyThird(({ response }) => response.writeHead(status, headers).end(body));
-const text = (rows: readonly Candle[]) => JSON.stringify({ data: rows, timestamp: Date.now() });
-const json = { 'content-type': 'application/json' };
 
 /** At most this many rows, which may depend on the number of the answer. */
 const cap = (most: (answer: Answer) => number, keeps: 'first' | 'last'): Misbehaviour => ({
@@ -89,23 +76,6 @@ export const misbehaviours: Readonly<Record<string, Misbehaviour>> = {
     completes: false,
     rejects: true,
   },
-  'truncated JSON': everyThird(({ rows, response }) => {
-    const body = text(rows);
-    response.writeHead(200, json).end(body.slice(0, body.length / 2));
-  }),
-  'slow bodies': everyThird(({ response }) => {
-    response.writeHead(200, json);
-    const drip = setInterval(() => response.write(' '), 100);
-    response.on('close', () => clearInterval(drip));
-  }),
-  'pages of HTML': raw(200, '<html><body>maintenance</body></html>', { 'content-type': 'text/html' }),
-  'bursts of errors': {
-    answer: ({ sinceMs, rows, response, send }) =>
-      sinceMs < 4000 ? response.writeHead(503).end('overloaded') : send(rows),
-    completes: true,
-  },
-  '429 with seconds': raw(429, 'slow down', { 'retry-after': '1' }),
-  'connections that are reset': everyThird(({ response }) => response.socket?.resetAndDestroy()),
   'empty answers': {
     answer: ({ count, isNeverEmptied, rows, send }) => send(count % 2 === 1 && isNeverEmptied ? [] : rows),
     completes: true,

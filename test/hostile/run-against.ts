@@ -19,7 +19,6 @@ export interface Outcome {
   readonly wrong: number;
   /** Periods of the source that are not stored. */
   readonly missing: number;
-  /** Rows in quarantine. */
   readonly rejected: number;
 }
 
@@ -63,7 +62,6 @@ function saidBy({ exitCode, stdout, stderr }: Ended): Pick<Outcome, 'exitCode' |
   return { exitCode, said: `${stdout}\n${stderr}`.trim().split('\n').slice(-4).join('\n') };
 }
 
-/** Compares the stored points with the correct ones. */
 async function compare(url: string, range: Range): Promise<Omit<Outcome, 'exitCode' | 'said'>> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -6,19 +6,13 @@ import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { market, type Running, start, tidemark } from '../scripts/command.ts';
 
-export interface RunningProcesses {
-  scrape(): Promise<Record<'scheduler' | 'worker' | 'serve', string>>;
-  /** The service's address, ending in `/v2`. */
-  readonly serviceUrl: string;
-  readonly databaseUrl: string;
-}
-
 export const secrets = { sourceKey: 'a-key-of-the-source' } as const;
 
 const series = [...market, '--interval', 'm5,h1'];
 
-export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<RunningProcesses> {
-  const { url, drop } = await createMigratedDatabase(on);
+/** @returns also the service's address, ending in `/v2`. */
+export async function startProcesses() {
+  const { url, drop } = await createMigratedDatabase();
   onTestFinished(() => drop());
   const simulator = await startSimulator({ perMinute: null });
   onTestFinished(() => simulator.close());
@@ -62,7 +56,6 @@ export async function startProcesses(on: 'main' | 'plain' = 'main'): Promise<Run
   };
 }
 
-/** What reads a process' metrics, once it has said where they are. */
 export async function scraperOf(process: Running): Promise<() => Promise<string>> {
   await waitFor('the metrics', () => metricsAddress(process) !== undefined);
   return async () => {

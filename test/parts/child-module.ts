@@ -8,7 +8,6 @@ import { waitFor } from './wait-for.ts';
 
 export interface ChildModule {
   readonly process: ChildProcess;
-  /** The whole output, stdout and stderr. */
   printed(): string;
   /** Waits until the output matches. @throws Error when the process ends or half a minute passes without a match. */
   waitForPrinted(pattern: RegExp): Promise<RegExpExecArray>;
@@ -16,13 +15,7 @@ export interface ChildModule {
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/**
- * Node 20 does not run TypeScript, and `dist/` may be older than the sources, so Vite, which comes with Vitest, loads
- * the module. `process.argv` holds the arguments from index 2 on, as in a process of its own.
- *
- * @param path relative to the repository's root, such as `test/store/embedded/holder.ts`.
- * @param prefix a command that runs the process, such as `ip netns exec`.
- */
+/** Vite loads the module: Node 20 does not run TypeScript. @param prefix a command that runs it, such as `ip netns exec`. */
 export function startChildModule(
   path: string,
   words: readonly string[] = [],

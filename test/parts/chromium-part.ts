@@ -3,20 +3,14 @@
 import { execFileSync } from 'node:child_process';
 
 export interface ChromiumPart {
-  /** The path of the program. */
   readonly path: string;
-  /** Such as `Chromium 141.0.7390.54`. */
   readonly version: string;
   readonly how: string;
 }
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/**
- * Returns the first of TEST_CHROMIUM and an installed Chromium or Chrome, or the reason why there is none.
- *
- * @throws Error when TEST_CHROMIUM is set and does not run: an explicit choice is not replaced.
- */
+/** The first of TEST_CHROMIUM and an installed Chromium or Chrome, or the reason why there is none. */
 export function obtainChromium(): ChromiumPart | string {
   const given = process.env.TEST_CHROMIUM;
   if (given) return { path: given, version: versionOf(given), how: 'TEST_CHROMIUM' };

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 
 const file = readFileSync('docker-compose.yml', 'utf8');
 
-/** @param name without a tag. @throws Error when docker-compose.yml does not name it. */
+/** @param name without a tag. */
 export function composeImage(name: string): string {
   const [, image] = new RegExp(`^ *image: (${name}:\\S+)$`, 'm').exec(file) ?? [];
   if (image === undefined) throw new Error(`docker-compose.yml names no image ${name}`);

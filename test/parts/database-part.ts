@@ -4,16 +4,13 @@ import pg from 'pg';
 
 export interface DatabasePart {
   readonly url: string;
-  /** Such as `PostgreSQL 15.8`. */
   readonly server: string;
   /** The version that `create extension timescaledb` would create, or null. */
   readonly timescale: string | null;
-  /** Where it comes from, in a few words. */
   readonly how: string;
   stop(): Promise<void>;
 }
 
-/** Reads the versions of the server at `url`. @throws Error of `pg` when it is unreachable. */
 export async function describeServer(url: string): Promise<{ server: string; timescale: string | null }> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
   await client.connect();

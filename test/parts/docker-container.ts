@@ -21,7 +21,6 @@ const mayHaveEngine = () =>
   existsSync('/var/run/docker.sock') ||
   ['darwin', 'win32'].includes(process.platform);
 
-/** Starts TimescaleDB, or returns the reason why not. @param settings override those of the tests. */
 export async function dockerTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
   if (!mayHaveEngine()) return noEngine;
   const all = { fsync: 'off', max_connections: 300, max_worker_processes: 64, ...settings };
@@ -51,7 +50,6 @@ export async function dockerTimescale(settings: ServerSettings = {}): Promise<Da
   }
 }
 
-/** Starts Redis, or returns the reason why not. */
 export async function dockerRedis(): Promise<{ url: string; how: string; stop(): Promise<void> } | string> {
   if (!mayHaveEngine()) return noEngine;
   try {

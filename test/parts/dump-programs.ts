@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 import { timescalePrograms } from './local-timescale.ts';
 import type { ClusterPrograms } from './throw-away-cluster.ts';
 
-/** Their folder and a server with and without TimescaleDB, or the reason why there are none. */
 export function dumpPrograms() {
   const timescale = timescalePrograms();
   if (typeof timescale === 'string') return timescale;

@@ -56,7 +56,6 @@ export function timescalePrograms(settings: ServerSettings = {}): ClusterProgram
   };
 }
 
-/** Starts the cluster, or returns the reason why there is none. @param settings override those of the tests. */
 export async function localTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
   const programs = timescalePrograms(settings);
   if (typeof programs === 'string') return programs;

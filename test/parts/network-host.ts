@@ -7,7 +7,6 @@ import { connect, createServer } from 'node:net';
 import { onTestFinished, type TestContext } from 'vitest';
 
 export interface NetworkHost {
-  /** Runs a program on the host. */
   readonly prefix: readonly string[];
   /** The address of a local server as the host reaches it. */
   reach(url: string): Promise<string>;

@@ -10,13 +10,7 @@ import { dockerTimescale, fromContainers, isFromContainers } from './docker-cont
 import { localTimescale } from './local-timescale.ts';
 import { type ServerSettings, startThrowAwayCluster } from './throw-away-cluster.ts';
 
-/**
- * Returns a database with TimescaleDB, or the reason why there is none. TEST_DATABASE_URL is used even when it lacks
- * the extension.
- *
- * @param settings override those of the tests, for a server that is started here.
- * @throws Error when TEST_DATABASE_URL does not answer: an explicit choice is not replaced.
- */
+/** A database with TimescaleDB, or the reason why there is none. TEST_DATABASE_URL is used even when it lacks the extension. */
 export async function obtainTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
   const given = process.env.TEST_DATABASE_URL;
   if (given) {

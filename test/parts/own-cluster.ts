@@ -18,10 +18,7 @@ export interface OwnCluster {
   start(): Promise<void>;
 }
 
-/**
- * Starts the installed PostgreSQL with TimescaleDB, or else the embedded one without it. If there is neither, the test
- * is skipped with the reason. The settings that matter for crashes equal those of a real server.
- */
+/** With TimescaleDB where it is installed. The settings that matter for crashes equal those of a real server. */
 export async function ownCluster(context: TestContext, settings: ServerSettings = {}): Promise<OwnCluster> {
   const programs = await programsFor({ fsync: 'on', full_page_writes: 'on', ...settings });
   if (typeof programs === 'string') return context.skip(programs);
@@ -51,11 +48,7 @@ async function programsFor(settings: ServerSettings): Promise<ClusterPrograms | 
   }
 }
 
-/**
- * A primary and its streaming replica.
- *
- * @param prepare fills the primary before it is copied.
- */
+/** A primary and its streaming replica. @param prepare fills the primary before it is copied. */
 export async function ownReplica(
   context: TestContext,
   prepare: (url: string) => Promise<unknown>,

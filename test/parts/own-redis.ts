@@ -8,9 +8,8 @@ import { startRedis } from './redis-part.ts';
 
 export interface OwnRedis {
   readonly url: string;
-  /** Deletes all its data. */
   flush(): Promise<void>;
-  /** Saves its data to the disk. It has this data after a restart. */
+  /** To the disk. It has this data after a restart. */
   save(): Promise<void>;
   /** Stops the server. Changes since the last save are lost. */
   stop(): Promise<void>;

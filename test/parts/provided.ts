@@ -10,13 +10,11 @@ export interface ProvidedParts {
   /** The migrated database of each server, by the server's address. Use `createMigratedDatabase` instead of this. */
   templates: Readonly<Record<string, string>>;
   redisUrl: string | null;
-  /** The path of a browser. Null when there is none. */
   chromiumPath: string | null;
   /** The reason why a part is absent, in a few words. Empty when it is available. */
   absent: { timescale: string; plainPostgres: string; redis: string; chromium: string };
   /** Whether tests rewrite the texts in docs/ that they generate: `--update`. */
   updatesDocs: boolean;
-  /** The parts used by the tests, for the last lines of the run. */
   partsReport: string[];
 }
 

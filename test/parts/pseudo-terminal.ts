@@ -24,7 +24,6 @@ export function noPseudoTerminal(): string {
 
 export interface TerminalSession {
   readonly screen: TerminalScreen;
-  /** All its output, including escape codes. */
   output(): string;
   type(keys: string): void;
   resize(columns: number, rows: number): void;

@@ -13,18 +13,12 @@ import { waitFor } from './wait-for.ts';
 
 export interface RedisPart {
   readonly url: string;
-  /** Such as `Redis 7.0.15`. */
   readonly server: string;
   readonly how: string;
   stop(): Promise<void>;
 }
 
-/**
- * Returns the first of TEST_REDIS_URL, the machine's `redis-server` and a Docker image, or the reason why there is
- * none.
- *
- * @throws Error when TEST_REDIS_URL is set and does not answer: an explicit choice is not replaced.
- */
+/** The first of TEST_REDIS_URL, the machine's `redis-server` and a Docker image, or the reason why there is none. */
 export async function obtainRedis(): Promise<RedisPart | string> {
   const given = process.env.TEST_REDIS_URL;
   if (given)
@@ -53,17 +47,11 @@ async function localRedis(): Promise<RedisPart | string> {
   }
 }
 
-/**
- * Starts the machine's `redis-server` and waits until it answers. It does not save to the disk by itself.
- *
- * @param place.removed the directory that is removed when the server has ended; empty: none.
- * @throws Error when it did not start.
- */
+/** It does not save to the disk by itself. @param place.removed the directory that goes with the server; empty: none. */
 export async function startRedis(place: {
   port: number;
   directory: string;
   removed: string;
-  /** Settings that override the usual ones. */
   flags?: Readonly<Record<string, string>>;
 }): Promise<Tethered> {
   const { port, directory, removed } = place;

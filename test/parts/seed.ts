@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto';
 
 export const isSoak = process.env.TEST_SOAK === '1';
 
-/** @param title of the trial: each has a seed of its own. @returns eight hexadecimal digits, or TEST_SEED. */
+/** Eight hexadecimal digits, or TEST_SEED. */
 export function seedText(title: string): string {
   if (process.env.TEST_SEED) return process.env.TEST_SEED;
   return isSoak

@@ -22,13 +22,9 @@ export const replayed =
 export const seededTimeoutMs = 2 * soakMs + 2 * shrinkMs;
 
 /**
- * Checks a property in batches, each with the next seed.
+ * Checks a property in batches, each with the next seed; the long set goes on until its time is over.
  *
- * @param holds throws when the property does not hold.
- * @param trials.batches of a run. The long set goes on until its time is over.
  * @param trials.share of the usual time of the long set.
- * @returns the number of cases.
- * @throws Error with the smallest failing case, and how to repeat it.
  */
 export async function tryCases<Case>(
   title: string,

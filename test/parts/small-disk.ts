@@ -11,7 +11,6 @@ import { describeMissing } from './describe-needing.ts';
 import { ownCluster } from './own-cluster.ts';
 import { execute } from './test-database.ts';
 
-/** Mounts a small disk, or returns the reason why not. */
 function smallDisk(megabytes: number): { path: string; unmount(): void } | string {
   if (process.getuid?.() !== 0 || process.platform !== 'linux')
     return 'needs root on Linux, to mount a small disk';
@@ -41,7 +40,6 @@ export function describeWithSmallDisk(title: string, body: () => void): void {
   describe(title, body);
 }
 
-/** Mounts a small disk until the end of the test. @returns its path. */
 export function mountSmallDisk(megabytes: number): string {
   const disk = smallDisk(megabytes);
   if (typeof disk === 'string') throw new Error(disk);
@@ -49,11 +47,7 @@ export function mountSmallDisk(megabytes: number): string {
   return disk.path;
 }
 
-/**
- * Migrates a database whose tables are on a small disk. The server's own files are elsewhere, so that it keeps running.
- *
- * @returns its address, and a file on the disk that a test may fill.
- */
+/** A database whose tables are on a small disk. The server's own files are elsewhere, so that it keeps running. */
 export async function databaseOnSmallDisk(context: TestContext, megabytes: number) {
   const { url: serverUrl } = await ownCluster(context);
   const disk = mountSmallDisk(megabytes);

@@ -17,12 +17,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/**
- * Creates an empty database with a random name. Call `drop` in `afterAll` or `onTestFinished`.
- *
- * @param on the main server (with TimescaleDB if available), or the one without the extension.
- * @throws Error when `on` is 'plain' and there is none: guard the group with `describeNeeding('plainPostgres', ...)`.
- */
+/** An empty database. @param on plain: without TimescaleDB; guard the group with `describeNeeding('plainPostgres', ...)`. */
 export async function createTestDatabase(on: 'main' | 'plain' = 'main'): Promise<TestDatabase> {
   // The template that is never modified: TimescaleDB's image puts the extension into the other one.
   return await createFrom('template0', serverUrlOf(on));
@@ -69,7 +64,6 @@ function serverUrlOf(on: 'main' | 'plain'): string {
   return serverUrl;
 }
 
-/** Creates a database with a random name, as a copy of a template of the server. */
 export async function createFrom(template: string, serverUrl: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const server = await administer(serverUrl);
@@ -114,7 +108,6 @@ export async function closeAdministrators(): Promise<void> {
   administrators.clear();
 }
 
-/** Removes the keys of a queue from Redis. */
 export async function removeQueue({ redisUrl = '', namespace }: QueueBackendOptions): Promise<void> {
   const redis = new Redis(redisUrl);
   const keys = await redis.keys(`{${namespace}}:*`);
@@ -152,7 +145,6 @@ async function onTimescale(url: string, statement: string): Promise<void> {
   await execute(url, `do $$ begin if ${isThere} then ${statement}; end if; end $$`);
 }
 
-/** Runs statements on a connection of their own. */
 export async function execute(serverUrl: string, ...statements: readonly string[]): Promise<void> {
   await withClient(serverUrl, async (client) => {
     for (const statement of statements) await client.query(statement);

@@ -8,7 +8,6 @@ import { once } from 'node:events';
 import { type Launch, spawnOptions } from '../../store/embedded/unprivileged.ts';
 
 export interface Tethered {
-  /** False once the server has ended, on its own or by `stop`. */
   isRunning(): boolean;
   /** The last lines of its output. */
   output(): string;

@@ -21,7 +21,6 @@ export type ServerSettings = Readonly<Record<string, string | number>>;
 export interface ClusterPrograms {
   readonly initdb: string;
   readonly postgres: string;
-  /** Settings that override the common ones. */
   readonly settings: ServerSettings;
   /** Its name in the report. */
   readonly how: string;
@@ -40,13 +39,9 @@ export async function startThrowAwayCluster(programs: ClusterPrograms): Promise<
   }
 }
 
-/** What a run's databases may take at once. */
 const neededBytes = 6 * 1024 ** 3;
 
-/**
- * The file system in memory, where there is room: a copy of the template is hundreds of files, which took 380 ms on a disk and
- * 45 ms there.
- */
+/** The file system in memory, where there is room: a copy of the template takes an eighth of the time there. */
 function roomyMemory(): string | null {
   try {
     const { bavail, bsize } = statfsSync('/dev/shm');
@@ -69,18 +64,13 @@ async function start(programs: ClusterPrograms, directory: string): Promise<Data
 
 export interface Cluster {
   readonly url: string;
-  /** The directory of its files. */
   readonly data: string;
-  /**
-   * Starts its server, always at the same address, and waits until that answers.
-   * @param removed directory that is removed when the server has ended; absent: none.
-   */
+  /** Starts its server, always at the same address. @param removed directory that goes with the server; absent: none. */
   start(removed?: string): Promise<Tethered>;
   /** A streaming replica in another directory. Its server, and the primary's, must not run while it is created. */
   replica(directory: string): Promise<Cluster>;
 }
 
-/** Creates a cluster in the directory, and starts no server. */
 export async function initCluster(programs: ClusterPrograms, directory: string): Promise<Cluster> {
   const account = unprivilegedAccount();
   const password = randomBytes(16).toString('hex');

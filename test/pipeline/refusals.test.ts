@@ -3,9 +3,11 @@ import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/series/status.ts';
+import { quickPauses } from '../faults/quick-pauses.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { serve } from '../source/local-server.ts';
-import { graceMs, openPipeline, simulate } from './run-pipeline.ts';
+import { serveCandles } from '../workers/candle-server.ts';
+import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, storedPoints, verdictsOf } from './stored.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
@@ -38,6 +40,37 @@ onEachBackend('a source that refuses a request', (kind) => {
     expect(byStatus[200]).toBe(29);
     expect(byStatus[404]).toBeGreaterThan(2);
     expect(byStatus[404]).toBeLessThanOrEqual(2 * 16);
+  });
+
+  test('is asked by one request after each pause while its firewall refuses the address, and completes', async () => {
+    const clock = { nowMs };
+    const awayMs = 20 * minuteMs;
+    const during: number[] = [];
+    let firstMs: number | null = null;
+    const server = await serveCandles(
+      () => clock.nowMs,
+      (_, response, place) => {
+        if (place <= 5) return false;
+        firstMs ??= clock.nowMs;
+        if (clock.nowMs >= firstMs + awayMs) return false;
+        during.push((clock.nowMs - firstMs) / minuteMs);
+        response.writeHead(403, { 'content-type': 'text/html' }).end('<html><h1>403</h1>Blocked</html>');
+        return true;
+      },
+    );
+    const pipeline = await openPipeline(kind, clock, server.baseUrl, { attempts: 1 });
+    const range = { startMs: noonMs - 150 * hourMs, endMs: noonMs - hourMs };
+    const seriesId = await pipeline.track(bitcoinHours, range.startMs, range.endMs);
+    const { queues } = quickPauses(pipeline.queues, clock);
+    const settings = { concurrency: 1, attempts: 1, failedRetryMs, emptyConfirmMs: 0, graceMs };
+    await pipeline.startWorker({ queues, settings });
+    await pipeline.backfill({ queues, settings }, { rangeLimits: hourly });
+    // One of each worker, and one after a minute, after three, seven and fifteen. 142 windows waited.
+    expect(during.length).toBeGreaterThan(1);
+    expect(during.length).toBeLessThanOrEqual(6);
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
+    const [lost] = await verdictsOf(pipeline.database);
+    expect(lost).toEqual({ verdict: 'address_refused', requests: during.length });
   });
 
   test('stores nothing when it answers in HTML, and every window gives the reason', async () => {

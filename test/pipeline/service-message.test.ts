@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
+import { quickPauses } from '../faults/quick-pauses.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import {
   collectingLog,
@@ -46,10 +47,10 @@ onEachBackend('a source that answers with a service message in place of a list',
   test.each([200])(
     'with status %i is requested again automatically, and work resumes when it has data again',
     async (status) => {
-      const { pipeline, server, seriesId } = await trackRetired(kind, status);
+      const { clock, pipeline, server, seriesId } = await trackRetired(kind, status);
       await pipeline.startScheduler({ rangeLimits: hourly });
-      await pipeline.startWorker({ serviceMessagePauses: { firstMs: 400, longestMs: 800 } });
-      await waitFor('a paused queue', async () => (await pipeline.queues.requests.pausedForMs()) > 0);
+      const { queues } = quickPauses(pipeline.queues, clock);
+      await pipeline.startWorker({ queues });
       await server.requests.until(9);
       expect(await coverageOf(pipeline.database, seriesId)).toEqual([]);
       server.answers();

@@ -84,20 +84,18 @@ describe('the answer of a probe', () => {
   });
 });
 
-describe('the probes that verify the years before a series', () => {
-  const before = { startMs: day(0), endMs: day(1000) };
-  const said = (probes: Iterable<Range>) =>
-    [...probes].map((probe) => ({ startMs: probe.startMs, endMs: probe.endMs - dayMs }));
+const before = { startMs: day(0), endMs: day(1000) };
+const said = (probes: Iterable<Range>) =>
+  [...probes].map((probe) => ({ startMs: probe.startMs, endMs: probe.endMs - dayMs }));
 
-  it('leave no day between two of them', () => {
-    for (const days of [1, 2, 3, 7, 100, 999, 1000, 1001, 1002, 1003]) {
-      const pieces = said(probesAgain(before, null, days * dayMs));
-      expect(pieces[0]?.startMs).toBe(before.startMs);
-      expect(pieces.at(-1)?.endMs).toBe(before.endMs);
-      for (const [place, piece] of pieces.entries()) {
-        expect(piece.endMs).toBeGreaterThan(piece.startMs);
-        expect(pieces[place + 1]?.startMs ?? piece.endMs).toBe(piece.endMs);
-      }
+it('the probes that verify the years before a series leave no day between two of them', () => {
+  for (const days of [1, 2, 3, 7, 100, 999, 1000, 1001, 1002, 1003]) {
+    const pieces = said(probesAgain(before, null, days * dayMs));
+    expect(pieces[0]?.startMs).toBe(before.startMs);
+    expect(pieces.at(-1)?.endMs).toBe(before.endMs);
+    for (const [place, piece] of pieces.entries()) {
+      expect(piece.endMs).toBeGreaterThan(piece.startMs);
+      expect(pieces[place + 1]?.startMs ?? piece.endMs).toBe(piece.endMs);
     }
-  });
+  }
 });

@@ -6,40 +6,30 @@ import {
   freeSlots,
   limiterFor,
   requestsPerMinuteOf,
-  totalBudget,
 } from '../../planning/budget.ts';
 
-describe('limiterFor', () => {
-  it('never allows more requests in a minute than the budget', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 60_000 }), (perMinute) => {
-        const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };
-        // The most that fall into a minute: of those that start together at each of its ends, all.
-        const most = max * (Math.floor(60_000 / durationMs) + 1);
-        expect(most).toBeLessThanOrEqual(Math.max(perMinute, max));
-      }),
-    );
-  });
+it('never allows more requests in a minute than the budget', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 60_000 }), (perMinute) => {
+      const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };
+      // The most that fall into a minute: of those that start together at each of its ends, all.
+      const most = max * (Math.floor(60_000 / durationMs) + 1);
+      expect(most).toBeLessThanOrEqual(Math.max(perMinute, max));
+    }),
+  );
 });
 
-describe('requestsPerMinuteOf', () => {
-  it.each([
-    [20, 2000],
-    [600, 5000],
-  ])('leaves room for late starts in a limit of %i in %i ms', (amount, periodMs) => {
-    const perMinute = requestsPerMinuteOf([{ amount, periodMs }], 1, null);
-    const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };
-    const most = max * (Math.floor(periodMs / durationMs) + 1);
-    expect(most).toBeLessThanOrEqual(amount);
-    // One that starts late, at the end of the period before, does not exceed it either.
-    if (amount > 1) expect(most + 1).toBeLessThanOrEqual(amount);
-    expect((perMinute * periodMs) / 60_000).toBeGreaterThanOrEqual(0.8 * amount);
-  });
-});
-
-it('adds the budgets of all sources, one without a limit making the sum unlimited', () => {
-  expect(totalBudget([54, 3000])).toBe(3054);
-  expect(totalBudget([54, 0])).toBe(0);
+it.each([
+  [20, 2000],
+  [600, 5000],
+])('leaves room for late starts in a limit of %i in %i ms', (amount, periodMs) => {
+  const perMinute = requestsPerMinuteOf([{ amount, periodMs }], 1, null);
+  const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };
+  const most = max * (Math.floor(periodMs / durationMs) + 1);
+  expect(most).toBeLessThanOrEqual(amount);
+  // One that starts late, at the end of the period before, does not exceed it either.
+  if (amount > 1) expect(most + 1).toBeLessThanOrEqual(amount);
+  expect((perMinute * periodMs) / 60_000).toBeGreaterThanOrEqual(0.8 * amount);
 });
 
 describe('budgetInForce', () => {
@@ -65,27 +55,25 @@ describe('budgetInForce', () => {
   });
 });
 
-describe('freeSlots', () => {
-  const load = fc.record({ refresh: fc.nat(700), backfill: fc.nat(700) });
-  it('limits the queue to a minute of budget and reserves the share of backfill', () => {
-    fc.assert(
-      fc.property(load, fc.nat(500), fc.integer({ min: 1, max: 500 }), (queued, started, perMinute) => {
-        const slots = freeSlots({
-          requestsPerMinute: perMinute,
-          backfillShare: 0.2,
-          queued,
-          refreshesStarted: started,
-        });
-        expect(queued.refresh + queued.backfill + slots.total).toBeLessThanOrEqual(
-          Math.max(perMinute, queued.refresh + queued.backfill),
+const load = fc.record({ refresh: fc.nat(700), backfill: fc.nat(700) });
+it('limits the queue to a minute of budget and reserves the share of backfill', () => {
+  fc.assert(
+    fc.property(load, fc.nat(500), fc.integer({ min: 1, max: 500 }), (queued, started, perMinute) => {
+      const slots = freeSlots({
+        requestsPerMinute: perMinute,
+        backfillShare: 0.2,
+        queued,
+        refreshesStarted: started,
+      });
+      expect(queued.refresh + queued.backfill + slots.total).toBeLessThanOrEqual(
+        Math.max(perMinute, queued.refresh + queued.backfill),
+      );
+      if (slots.refresh > 0) {
+        // Whatever is queued, started and waiting refreshes leave a fifth of the minute to backfill.
+        expect(started + queued.refresh + slots.refresh).toBeLessThanOrEqual(
+          perMinute - Math.ceil(perMinute * 0.2),
         );
-        if (slots.refresh > 0) {
-          // Whatever is queued, started and waiting refreshes leave a fifth of the minute to backfill.
-          expect(started + queued.refresh + slots.refresh).toBeLessThanOrEqual(
-            perMinute - Math.ceil(perMinute * 0.2),
-          );
-        }
-      }),
-    );
-  });
+      }
+    }),
+  );
 });

@@ -14,6 +14,7 @@ it('counts each hour of each series in its month, beginning with the first', () 
     missing,
     failed: missing.slice(0, 1),
     awaiting: missing.slice(1),
+    silent: [range('12-01T00:00', '12-01T01:00', 1)],
   });
   const of = (month: string, wantedHours: number, coveredHours: number) => ({
     ...{
@@ -23,9 +24,9 @@ it('counts each hour of each series in its month, beginning with the first', () 
     },
   });
   expect(months).toMatchObject([
-    { ...of('10', 3 * 12, 3 * 8), failed: true, awaiting: false },
+    { ...of('10', 3 * 12, 3 * 8), failed: true, awaiting: false, silent: false },
     { ...of('11', 3 * 720 + 24, 3 * 714), failed: true, awaiting: true },
-    { ...of('12', 3 * 2, 3 * 2), failed: false, awaiting: false },
+    { ...of('12', 3 * 2, 3 * 2), failed: false, awaiting: false, silent: true },
   ]);
-  expect(coverageByMonth({ wanted: [], missing: [], failed: [], awaiting: [] })).toEqual([]);
+  expect(coverageByMonth({ wanted: [], missing: [], failed: [], awaiting: [], silent: [] })).toEqual([]);
 });

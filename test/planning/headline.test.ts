@@ -90,16 +90,6 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { ...due, sources: [{ ...answering, outage }], queue: paused },
   ],
   [
-    'one dead source of several',
-    'source_away',
-    'bad',
-    'okx is unreachable since 2026-01-31 05:50Z: connect ECONNREFUSED 127.0.0.1:1; retrying now',
-    {
-      sources: [answering, { ...answering, source: 'okx', outage: { ...outage, source: 'okx' } }],
-      queue: { schedulers: 1, sources: [running, { ...running, source: 'okx' }] },
-    },
-  ],
-  [
     'a service message',
     'source_notice',
     'bad',

@@ -52,12 +52,10 @@ describe('planRereads', () => {
   });
 });
 
-describe('rereadSlots', () => {
-  it("is a twentieth of the queue's capacity, minus the queued rereads, and at least one in total", () => {
-    expect(rereadSlots({ requestsPerMinute: 500, queued: 0 })).toBe(25);
-    expect(rereadSlots({ requestsPerMinute: 500, queued: 24 })).toBe(1);
-    expect(rereadSlots({ requestsPerMinute: 500, queued: 40 })).toBe(0);
-    expect(rereadSlots({ requestsPerMinute: 1, queued: 0 })).toBe(1);
-    expect(rereadSlots({ requestsPerMinute: 0, queued: 0 })).toBe(50);
-  });
+it("a reread has a twentieth of the queue's capacity, minus the queued rereads, and at least one in total", () => {
+  expect(rereadSlots({ requestsPerMinute: 500, queued: 0 })).toBe(25);
+  expect(rereadSlots({ requestsPerMinute: 500, queued: 24 })).toBe(1);
+  expect(rereadSlots({ requestsPerMinute: 500, queued: 40 })).toBe(0);
+  expect(rereadSlots({ requestsPerMinute: 1, queued: 0 })).toBe(1);
+  expect(rereadSlots({ requestsPerMinute: 0, queued: 0 })).toBe(50);
 });

@@ -69,35 +69,31 @@ describe('sampleWindows', () => {
   });
 });
 
-describe('windowsAround', () => {
-  it('covers every period with windows within the maximum range, and with no more windows than necessary', () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(fc.nat(5000), { minLength: 1, maxLength: 60 }), (periods) => {
-        const timesMs = periods.map((period) => period * minuteMs).sort((a, b) => a - b);
-        const windows = windowsAround(timesMs, minuteMs, dayMs);
-        for (const timeMs of timesMs) {
-          expect(windows.filter(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs)).toHaveLength(1);
-        }
-        for (const { startMs, endMs } of windows) {
-          expect(endMs - startMs).toBeLessThanOrEqual(dayMs);
-          expect(timesMs).toContain(startMs);
-          expect(timesMs).toContain(endMs - minuteMs);
-        }
-        // The first period of each window does not fit into the window before.
-        for (const [place, { startMs }] of windows.entries()) {
-          const before = windows[place - 1];
-          if (before !== undefined) expect(startMs + minuteMs - before.startMs).toBeGreaterThan(dayMs);
-        }
-      }),
-    );
-  });
+it('surrounds every period with windows within the maximum range, and with no more windows than necessary', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.nat(5000), { minLength: 1, maxLength: 60 }), (periods) => {
+      const timesMs = periods.map((period) => period * minuteMs).sort((a, b) => a - b);
+      const windows = windowsAround(timesMs, minuteMs, dayMs);
+      for (const timeMs of timesMs) {
+        expect(windows.filter(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs)).toHaveLength(1);
+      }
+      for (const { startMs, endMs } of windows) {
+        expect(endMs - startMs).toBeLessThanOrEqual(dayMs);
+        expect(timesMs).toContain(startMs);
+        expect(timesMs).toContain(endMs - minuteMs);
+      }
+      // The first period of each window does not fit into the window before.
+      for (const [place, { startMs }] of windows.entries()) {
+        const before = windows[place - 1];
+        if (before !== undefined) expect(startMs + minuteMs - before.startMs).toBeGreaterThan(dayMs);
+      }
+    }),
+  );
 });
 
-describe('commandSlots', () => {
-  it('is a tenth of a minute for all commands together', () => {
-    expect(commandSlots({ requestsPerMinute: 500, queued: 0 })).toBe(50);
-    expect(commandSlots({ requestsPerMinute: 500, queued: 60 })).toBe(0);
-    expect(commandSlots({ requestsPerMinute: 1, queued: 0 })).toBe(1);
-    expect(commandSlots({ requestsPerMinute: 0, queued: 0 })).toBe(100);
-  });
+it('leaves a tenth of a minute to all commands together', () => {
+  expect(commandSlots({ requestsPerMinute: 500, queued: 0 })).toBe(50);
+  expect(commandSlots({ requestsPerMinute: 500, queued: 60 })).toBe(0);
+  expect(commandSlots({ requestsPerMinute: 1, queued: 0 })).toBe(1);
+  expect(commandSlots({ requestsPerMinute: 0, queued: 0 })).toBe(100);
 });

@@ -122,23 +122,6 @@ describe('evaluateAnswer', () => {
     expect(judged(upTo(100)).rest).toEqual([]);
   });
 
-  it('covers only the points of a capped answer, despite a long outage in it', () => {
-    const withOutage = [...upTo(30), ...upTo(95).slice(75)];
-    expect(verdict(withOutage)).toEqual({ verdict: 'cut_short', covered: { startMs, endMs: minute(95) } });
-    const inTheMiddle = upTo(70).slice(50);
-    expect(judged(inTheMiddle)).toMatchObject({
-      covered: { startMs: minute(50), endMs: minute(70) },
-      rest: [
-        { startMs, endMs: minute(50) },
-        { startMs: minute(70), endMs: window.endMs },
-      ],
-    });
-    expect(verdict([7, 50, 98])).toEqual({
-      verdict: 'cut_short',
-      covered: { startMs: minute(7), endMs: minute(99) },
-    });
-  });
-
   it('covers a silence at the edge of a thin market when pauses of that length occur throughout', () => {
     const thin = upTo(95).filter((index) => index % 10 < 4);
     const more = { maxRows: thin.length + 1 };

@@ -1,7 +1,7 @@
-import { getEventListeners, once } from 'node:events';
+import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { onStop, unlessStopped } from '../../runtime/lifecycle.ts';
+import { onStop } from '../../runtime/lifecycle.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { processesMs, start } from '../scripts/command.ts';
 
@@ -18,18 +18,6 @@ it('counts a signal that arrives twice at once as one, and exits at the second',
   nowMs += 1000;
   process.emit('SIGINT');
   expect(exit).toHaveBeenCalledWith(130);
-});
-
-it('waits for work until it is stopped, and removes its listener', async () => {
-  const controller = new AbortController();
-  const { signal } = controller;
-  expect(await unlessStopped(Promise.resolve(1), signal)).toBe(1);
-  await expect(unlessStopped(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
-  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
-  const never = unlessStopped(new Promise(() => {}), signal);
-  controller.abort();
-  expect(await never).toBeUndefined();
-  expect(await unlessStopped(Promise.reject(new Error('too late')), signal)).toBeUndefined();
 });
 
 it(

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
 import { trackList } from '../../store/lists/lists.ts';
 import { trackSeries } from '../../store/series/series.ts';
@@ -86,12 +86,10 @@ onEachBackend('a planning pass', (kind) => {
   });
 });
 
-describe('a planning pass', () => {
-  test('fails when the queue cannot be listed, instead of treating it as empty', async () => {
-    const parts = await openParts(defaultKind());
-    await trackSeries(parts.database, candleSeries, noonMs - 3 * hourMs, noonMs);
-    const requests = { ...parts.queues.requests, claimedWindows: () => Promise.reject(new Error('away')) };
-    await expect(planTick(tickParts(parts, { requests }), noonMs, 0)).rejects.toThrow('away');
-    expect(await parts.queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
-  });
+test('a planning pass fails when the queue cannot be listed, instead of treating it as empty', async () => {
+  const parts = await openParts(defaultKind());
+  await trackSeries(parts.database, candleSeries, noonMs - 3 * hourMs, noonMs);
+  const requests = { ...parts.queues.requests, claimedWindows: () => Promise.reject(new Error('away')) };
+  await expect(planTick(tickParts(parts, { requests }), noonMs, 0)).rejects.toThrow('away');
+  expect(await parts.queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
 });

@@ -75,10 +75,7 @@ export async function startService(env: Readonly<Record<string, string>>) {
   return { service, address: address(), root: address().slice(0, -'v2'.length) };
 }
 
-/**
- * Runs a command to its end, in this process where it has a database: the embedded one belongs to a process. Use `start`
- * where the process itself is tested: signals, pipes, exit.
- */
+/** Runs a command to its end, in this process where it has a database: the embedded one belongs to a process. */
 export async function tidemark(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},

@@ -1,11 +1,8 @@
-/** The end of a command, and what it printed. */
-
 export interface Ended {
   readonly exitCode: number | null;
   readonly stdout: string;
   /** Without lines of progress, which depend on the machine. */
   readonly stderr: string;
-  /** Those lines. */
   readonly progress: string;
 }
 

@@ -18,6 +18,8 @@ export async function serve(listener: RequestListener): Promise<LocalServer> {
   const requests: LocalServer['requests'] = new Arrivals();
   const server = createServer((request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers });
+    // Its clock may be another one than that of the test.
+    response.sendDate = false;
     listener(request, response);
   });
   server.listen(0, '127.0.0.1');

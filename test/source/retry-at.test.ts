@@ -3,8 +3,9 @@ import { retryAt } from '../../source/refusal.ts';
 
 const nowMs = Date.UTC(2024, 0, 31, 23, 59, 30, 250);
 
-function at(headers: Record<string, string>): number {
-  return retryAt((name) => headers[name], nowMs) - nowMs;
+function at(headers: Record<string, string>): number | null {
+  const retryAtMs = retryAt({ header: (name) => headers[name], status: 429 }, nowMs);
+  return retryAtMs && retryAtMs - nowMs;
 }
 
 test.each([
@@ -12,9 +13,9 @@ test.each([
   ['a date', { 'retry-after': 'Thu, 01 Feb 2024 00:00:00 GMT' }, 29_750],
   ['the reset time, in epoch seconds', { 'x-ratelimit-reset': String(Date.UTC(2024, 1, 1) / 1000) }, 29_750],
   ['Retry-After before the reset', { 'retry-after': '7', 'x-ratelimit-reset': '1706745600' }, 7000],
-  ['a minute, without a word', {}, 60_000],
-  ['a minute, when Retry-After is no time', { 'retry-after': 'soon' }, 60_000],
-  ['a minute, when the date is past', { 'retry-after': 'Wed, 31 Jan 2024 23:59:00 GMT' }, 60_000],
+  ['nobody knows when, without a word', {}, null],
+  ['nobody knows when, if Retry-After is no time', { 'retry-after': 'soon' }, null],
+  ['nobody knows when, if the date is past', { 'retry-after': 'Wed, 31 Jan 2024 23:59:00 GMT' }, null],
   [
     'the reset time when Retry-After gives no future time',
     { 'retry-after': '0', 'x-ratelimit-reset': '1706745600' },

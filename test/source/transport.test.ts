@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
+import { createServer as createHttpServer, get as forward, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Arrivals } from '../parts/arrivals.ts';
 import { freePort } from '../parts/free-port.ts';
 import { createTestClock } from '../parts/test-clock.ts';
 import { failureAt, failureOf } from './failure-at.ts';
-import { portOf, serve, sourceAt } from './local-server.ts';
+import { portOf, serve, serveBody, sourceAt } from './local-server.ts';
 
 describe('a failed connection', () => {
   test('connection refused', async () => {
@@ -52,8 +54,67 @@ test('an untrusted certificate is not trusted, and the error names it', async (c
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const error = await failureOf(sourceAt(`https://127.0.0.1:${portOf(server.address())}/v2`));
-  expect(error).toMatchObject({ kind: 'unreachable', status: null });
-  expect(error.message).toMatch(/certificate/i);
+  expect(error).toMatchObject({ kind: 'unexpected', status: null });
+  expect(error.message).toMatch(
+    /its certificate comes from an authority that is not known here.* \(self-signed certificate/,
+  );
+});
+
+test('an address with https of a server without TLS is said to be one', async () => {
+  const { baseUrl } = await serve((_, response) => response.end());
+  const error = await failureOf(sourceAt(baseUrl.replace('http:', 'https:')));
+  expect(error.message).toContain('it does not speak TLS at this port; its address may begin with http://');
+});
+
+test('answers before the final one are passed over', async () => {
+  const server = await serve((_, response) => {
+    response.writeProcessing();
+    response.writeEarlyHints({ link: '</v2>; rel=preload' });
+    response.end('{"data":[],"timestamp":1704067200000.0}');
+  });
+  expect(await sourceAt(server.baseUrl).rates()).toMatchObject({ rows: [], sourceTimeMs: 1704067200000 });
+});
+
+describe('a proxy', () => {
+  /** Whatever host is asked for, it asks the one of this port. @returns its own port, and what it was asked for. */
+  async function proxyTo(port: number) {
+    const asked = new Arrivals<string>();
+    const proxy = createHttpServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      forward({ port, path: new URL(request.url ?? '').pathname }, (answer) => answer.pipe(response));
+    });
+    proxy.on('connect', ({ url, headers }, socket) => {
+      asked.push(`CONNECT ${url} ${headers['proxy-authorization']}`);
+      const far = connect({ port }, () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+      far.pipe(socket).pipe(far);
+      far.on('error', () => socket.destroy());
+      socket.on('error', () => far.destroy());
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    onTestFinished(() => {
+      proxy.closeAllConnections();
+      proxy.close();
+    });
+    return { asked, port: portOf(proxy.address()) };
+  }
+
+  test('is used for the addresses that the environment names, and for no other', async () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { baseUrl } = await serveBody('{"data":[],"timestamp":1}');
+    const { asked, port } = await proxyTo(Number(new URL(baseUrl).port));
+    vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${port}`);
+    vi.stubEnv('HTTPS_PROXY', `http://name:word@127.0.0.1:${port}`);
+    await sourceAt('http://prices.invalid/v2').rates();
+    expect((await failureOf(sourceAt('https://prices.invalid/v2'))).message).toContain('does not speak TLS');
+    const credentials = Buffer.from('name:word').toString('base64');
+    const both = ['GET http://prices.invalid/v2/rates', `CONNECT prices.invalid:443 Basic ${credentials}`];
+    expect(asked).toEqual(both);
+    await sourceAt(baseUrl).rates();
+    vi.stubEnv('NO_PROXY', '.invalid');
+    expect((await failureOf(sourceAt('http://prices.invalid/v2'))).kind).toBe('unreachable');
+    expect(asked).toEqual(both);
+  });
 });
 
 describe('deadline', () => {

@@ -36,7 +36,6 @@ export function answerOf<Row, More extends object>(rows: readonly Row[], sourceT
   return { rows, rejected: [], sourceTimeMs, status: 200, bytes: 1, durationMs: 1, ...more };
 }
 
-/** Commits a window whose answer has all its points. */
 export function commitPoints(
   database: Database,
   of: { seriesId: number; series: SeriesKey; window: Range; changed?: ReadonlyMap<EpochMs, string> },

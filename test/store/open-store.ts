@@ -49,14 +49,12 @@ export function useStore(on: 'main' | 'plain' = 'main'): Pick<TestStore, 'databa
   };
 }
 
-/** A migrated database until the end of the test. */
 export async function openOwnStore(on: 'main' | 'plain' = 'main'): Promise<TestStore> {
   const store = await openTestStore(on);
   onTestFinished(store.close);
   return store;
 }
 
-/** A database without any schema, until the end of the test. */
 export async function openEmptyDatabase(on: 'main' | 'plain' = 'main'): Promise<Database> {
   const { url, drop } = await createTestDatabase(on);
   const database = connect(url, 4);

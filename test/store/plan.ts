@@ -1,5 +1,3 @@
-/** Plans of statements, as they were executed. */
-
 import type { Database } from '../../store/db/database.ts';
 
 export interface PlanNode {

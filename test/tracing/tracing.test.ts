@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
 import { parseTraceparent } from '../../tracing/tracing.ts';
 import { freePort } from '../parts/free-port.ts';
@@ -88,25 +88,23 @@ onEachBackend('traces', (kind) => {
   );
 });
 
-describe('an unavailable collector', () => {
-  it(
-    'costs a line in the log, and neither work nor an orderly end',
-    async () => {
-      const env = {
-        ...(await prepared('postgres')),
-        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
-        OTEL_EXPORTER_OTLP_TIMEOUT: '500',
-      };
-      const run = start(['run', '--no-serve'], env);
-      await waitFor('a failed export', () => run.stderr().includes('traces could not be sent'));
-      const status = async () => (await tidemark(['status', '--json'], env)).stdout;
-      await waitFor('96 stored points', async () => /"points": 96/.test(await status()), { everyMs: 500 });
-      run.kill('SIGTERM');
-      expect(await run.ended).toMatchObject({ exitCode: 0 });
-    },
-    processesMs,
-  );
-});
+it(
+  'an unavailable collector costs a line in the log, and neither work nor an orderly end',
+  async () => {
+    const env = {
+      ...(await prepared('postgres')),
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
+      OTEL_EXPORTER_OTLP_TIMEOUT: '500',
+    };
+    const run = start(['run', '--no-serve'], env);
+    await waitFor('a failed export', () => run.stderr().includes('traces could not be sent'));
+    const status = async () => (await tidemark(['status', '--json'], env)).stdout;
+    await waitFor('96 stored points', async () => /"points": 96/.test(await status()), { everyMs: 500 });
+    run.kill('SIGTERM');
+    expect(await run.ended).toMatchObject({ exitCode: 0 });
+  },
+  processesMs,
+);
 
 it.each([
   undefined,

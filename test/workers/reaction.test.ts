@@ -10,9 +10,7 @@ const context = {
   failedRetryMs: 600_000,
   firstRetryMs: 30_000,
   missingPauseMs: 60_000,
-  serviceMessagePauseMs: 0,
   asksForLess: false,
-  nowMs,
   random: 0,
 };
 const error = (
@@ -39,36 +37,18 @@ describe('the reaction to a failed attempt', () => {
     },
   );
 
-  test('unauthorized: 401 pauses all requests, 403 only the refused one', () => {
-    expect(reactionTo(error('unauthorized', { status: 401 }), context)).toEqual({
-      kind: 'pause',
-      forMs: 60_000,
-    });
-    expect(reactionTo(error('unauthorized', { status: 403 }), context)).toEqual({
-      kind: 'defer',
-      forMs: 600_000,
-    });
+  test('a refusal of the key, the address or the country pauses all requests, one of a series only its own', () => {
+    for (const kind of [
+      ...(['rate_limited', 'notice', 'unauthorized', 'address_refused', 'country_refused'] as const),
+    ])
+      expect(reactionTo(error(kind), { ...context, last: true })).toEqual({ kind: 'pause' });
+    expect(reactionTo(error('series_refused'), context)).toEqual({ kind: 'block', forMs: 3_600_000 });
+    expect(reactionTo(error('server_error', { retryAtMs: nowMs + 1 }), context)).toEqual({ kind: 'pause' });
   });
 
   test('incomplete: defers the ranges that the source lacks at once, and counts no outage', () => {
     expect(reactionTo(error('incomplete'), context)).toEqual({ kind: 'defer', forMs: 60_000 });
     expect(isOutage(error('incomplete'))).toBe(false);
-  });
-
-  test('rate_limited: pauses until the time from the source, at least a moment', () => {
-    const pause = (retryAtMs: number) => reactionTo(error('rate_limited', { retryAtMs }), context);
-    expect(pause(nowMs + 42_000)).toEqual({ kind: 'pause', forMs: 42_000 });
-    expect(pause(nowMs - 5000)).toEqual({ kind: 'pause', forMs: 1000 });
-    expect(reactionTo(error('rate_limited'), { ...context, last: true })).toEqual({
-      kind: 'pause',
-      forMs: 60_000,
-    });
-  });
-
-  test('notice: pauses for the computed time after any attempt', () => {
-    const waiting = { ...context, last: true, serviceMessagePauseMs: 120_000 };
-    expect(reactionTo(error('notice'), waiting)).toEqual({ kind: 'pause', forMs: 120_000 });
-    expect(reactionTo(error('notice'), context)).toEqual({ kind: 'pause', forMs: 1000 });
   });
 
   test('refused: defers at once, unless a shorter range may succeed', () => {

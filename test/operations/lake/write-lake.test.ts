@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { dayMs, type EpochMs, hourMs } from '../../../contract/intervals.ts';
-import type { CandleSeries, HistorySeries, SeriesKey } from '../../../contract/series.ts';
+import type { HistorySeries, SeriesKey } from '../../../contract/series.ts';
 import { type LakeOptions, writeLake } from '../../../operations/lake/write-lake.ts';
 import type { Range } from '../../../planning/ranges.ts';
 import { openDatabase } from '../../../store/db/database.ts';
@@ -14,17 +14,11 @@ import { applyRetention } from '../../../store/retention/drop-old.ts';
 import { writeRetention } from '../../../store/retention/retention.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
+import { bitcoinHours as hours } from '../../queue/queue-parts.ts';
 import { emptyDirectory } from '../../scripts/command.ts';
 import { commitPoints } from '../../store/committing.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
 
-const hours: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
 /** A name that is no name of a file. */
 const days: HistorySeries = { dataset: 'asset_history', assetId: '../Bit "coin"_ü', interval: 'd1' };
 const january = Date.UTC(2024, 0);

@@ -3,15 +3,10 @@ import { systemClock } from '../../../clock.ts';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import { SeriesImport } from '../../../operations/transfer/import-series.ts';
+import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { onEachDatabase, openTestStore } from '../../store/open-store.ts';
 
-const series: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'm1',
-};
+const series: SeriesKey = { ...bitcoinHours, interval: 'm1' };
 const startMs = Date.UTC(2020, 0, 1);
 const range = { startMs, endMs: startMs + 4 * dayMs };
 const stated = {

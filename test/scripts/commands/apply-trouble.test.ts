@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished, test } from 'vitest';
 import { migrate } from '../../../store/db/migrate.ts';
 import { ownCluster } from '../../parts/own-cluster.ts';
 import { waitFor, waitForLock } from '../../parts/wait-for.ts';
@@ -85,25 +85,22 @@ test('a database that is lost in the middle ends it in one line, and nothing is 
   expect(await state(watched)).toEqual(was);
 });
 
-describe('when the lists of a pattern cannot be polled', () => {
-  const pattern = 'candles: [{ quote: tether, interval: h1, from: 1y }]';
+const pattern = 'candles: [{ quote: tether, interval: h1, from: 1y }]';
 
-  it('fails in one line without a change', async () => {
-    const { write, fails, say, query, series, simulator } = await openWatched();
-    write(pattern);
-    const unset =
-      /^tidemark: BAD_CONFIGURATION: the patterns of the watch list need the list of markets of the last day, and SOURCE_URL is not set; [^\n]+\n$/;
-    expect(await fails('apply', 2, unset, { SOURCE_URL: '' })).toBe('');
-    const away = { SOURCE_URL: 'http://127.0.0.1:1/v2', WORKER_ATTEMPTS: '1' };
-    const notPolled =
-      /^tidemark: LIST_NOT_POLLED: the list of markets could not be polled: [^\n]+; [^\n]+\n$/;
-    expect(await fails('apply', 4, notPolled, away)).toBe('');
-    expect(
-      await query('select from tidemark.list_polls where completed_at is null and given_up_at is null'),
-    ).toEqual([]);
-    expect(await series()).toEqual([]);
-    // A source that is there again is asked at once, whatever the failure was.
-    expect(await say('apply')).toMatch(/\napplied\n$/);
-    expect(simulator.requests().total).toBe(2);
-  });
+it('fails in one line without a change when the lists of a pattern cannot be polled', async () => {
+  const { write, fails, say, query, series, simulator } = await openWatched();
+  write(pattern);
+  const unset =
+    /^tidemark: BAD_CONFIGURATION: the patterns of the watch list need the list of markets of the last day, and SOURCE_URL is not set; [^\n]+\n$/;
+  expect(await fails('apply', 2, unset, { SOURCE_URL: '' })).toBe('');
+  const away = { SOURCE_URL: 'http://127.0.0.1:1/v2', WORKER_ATTEMPTS: '1' };
+  const notPolled = /^tidemark: LIST_NOT_POLLED: the list of markets could not be polled: [^\n]+; [^\n]+\n$/;
+  expect(await fails('apply', 4, notPolled, away)).toBe('');
+  expect(
+    await query('select from tidemark.list_polls where completed_at is null and given_up_at is null'),
+  ).toEqual([]);
+  expect(await series()).toEqual([]);
+  // A source that is there again is asked at once, whatever the failure was.
+  expect(await say('apply')).toMatch(/\napplied\n$/);
+  expect(simulator.requests().total).toBe(2);
 });

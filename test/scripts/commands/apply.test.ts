@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { emptyDirectory, tidemark } from '../command.ts';
@@ -178,15 +178,4 @@ it('a retention that drops points must be confirmed; apply itself drops nothing'
   // What is new begins where it is kept from; the rest goes when retention is applied.
   expect(d1).not.toContain('[2024-03-01');
   expect(h1).toMatch(/\[2024-03-01 00:00,\) tracked 96 /);
-});
-
-it('applies the example of the README', async () => {
-  const { write, say, json, simulator } = await openWatched();
-  write(readFileSync('config/tidemark.example.yaml', 'utf8'));
-  const dry = await json<Changes>('apply --dry-run');
-  expect(changesIn(dry).added?.length).toBeGreaterThan(20);
-  expect(dry.notes).toEqual([]);
-  expect(simulator.requests().total).toBe(4);
-  expect(await say('apply')).toMatch(/\napplied\n$/);
-  expect(await say('apply')).toMatch(/^nothing to do/);
 });

@@ -23,16 +23,18 @@ async function open(badFileRate = 0) {
     files: () =>
       archive
         .requests()
-        .recent.flatMap(({ url }) => /(\d{4}-\d\d)\.zip$/.exec(url)?.[1] ?? [])
+        .recent.flatMap(({ url }) => /(\d{4}-\d\d)\.zip\.CHECKSUM$/.exec(url)?.[1] ?? [])
         .sort(),
   };
 }
 
 it('takes every month from the archive, and nothing a second time', async () => {
   const { backfill, truth, stored, klines, files } = await open();
-  await backfill();
+  const { requests } = JSON.parse(await backfill()) as { requests: number };
   expect(await stored()).toEqual(truth());
   expect(files()).toEqual(months);
+  // Each file has a checksum.
+  expect(requests).toBe(2 * months.length + klines());
   // REST shows that the series has begun before.
   expect(klines()).toBeLessThanOrEqual(1);
   expect(JSON.parse(await backfill())).toMatchObject({ requests: 0, points: 0 });

@@ -53,7 +53,7 @@ it('of kraken, as far back as it keeps candles; the rest is a gap with this reas
   const afterMs = Date.now();
   expect(first.exitCode).toBe(3);
   expect(first.stderr).toMatch(
-    /not requested: kraken keeps the newest 720 periods \(12 h of m1\).*begin later, or import files/,
+    /not requested: kraken keeps the newest 721 periods \(12 h 1 min of m1\).*begin later, or import files/,
   );
   expect(JSON.parse(first.stdout)).toMatchObject({ missing: 1 });
 
@@ -61,9 +61,9 @@ it('of kraken, as far back as it keeps candles; the rest is a gap with this reas
   const stored = (await storedPoints(database, { ...series, baseId: 'BTC', quoteId: 'USD' })) as Candle[];
   const firstMs = Math.min(...stored.map(({ period }) => period));
   const lastMs = Math.max(...stored.map(({ period }) => period));
-  // 720 with the open one, which is not stored.
+  // 721 with the open one, which is not stored.
   expect(stored.length).toBeGreaterThan(700);
-  expect(firstMs).toBeGreaterThanOrEqual(beforeMs - 720 * minuteMs);
+  expect(firstMs).toBeGreaterThanOrEqual(beforeMs - 721 * minuteMs);
   const truth = venues.kraken.truth.candles(
     { ...series, baseId: 'bitcoin', quoteId: 'united-states-dollar' },
     { startMs: firstMs, endMs: lastMs },
@@ -76,11 +76,11 @@ it('of kraken, as far back as it keeps candles; the rest is a gap with this reas
   expect(gaps.filter(({ reason }) => reason !== 'not_asked')).toMatchObject([
     { reason: 'failed', end: new Date(firstMs).toISOString() },
   ]);
-  expect(await say('gaps')).toContain('kraken keeps the newest 720 periods');
+  expect(await say('gaps')).toContain('kraken keeps the newest 721 periods');
   const status = await say('status');
   expect(status).toMatch(/1 range is beyond the depth of its source: kraken keeps/);
   expect(status).toMatch(/ beyond the depth of its source$/m);
-  expect(status).toMatch(/^source kraken: 1 series, \d+ of 54 requests in the last minute$/m);
+  expect(status).toMatch(/^source kraken: 1 series, \d+ of 45 requests in the last minute$/m);
   expect(status).not.toMatch(/failed|SOURCE_URL|^budget|^rates/m);
   expect(await json('status')).toMatchObject({ budget: null });
 });

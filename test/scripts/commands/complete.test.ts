@@ -59,7 +59,7 @@ it.each<[string, string[]]>([
   ['export candles --exchange ', [foreign, 'binance', 'kraken']],
   ['export candles --exchange binance --base ', ['bitcoin']],
   ['export history --interval w', []],
-  ['backfill candles --source bi', ['binance', 'binance-archive', 'binance-archive-daily']],
+  ['backfill candles --source bi', ['binance', 'binance-archive', 'binance-archive-daily', 'binance-us']],
   ['verify --against kr', ['kraken']],
   ['track candles --source binance --symbol ', ['BTC/USDT', 'ETH/USDT']],
 ])('suggests words for "%s"', async (line, expected) => expect(await words(line)).toEqual(expected));

@@ -11,17 +11,11 @@ import type { Database } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { readStore } from '../../model/read-store.ts';
+import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openTestStore, type TestStore } from '../../store/open-store.ts';
 
 export const startMs = Date.UTC(2024, 0, 1);
-export const minutes: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'm1',
-};
-const hours: CandleSeries = { ...minutes, interval: 'h1' };
+export const minutes: CandleSeries = { ...bitcoinHours, interval: 'm1' };
 export const days: HistorySeries = { dataset: 'asset_history', assetId: 'bit,"coin"', interval: 'd1' };
 
 export async function openStore(
@@ -58,7 +52,6 @@ export function closeAt(timeMs: EpochMs): string {
 }
 const volumes = ['0.00000000000000000001', '12345678901234567.5', '0', '1.0'];
 
-/** Commits a window that was answered with these rows at this time. */
 export function commitRows(
   database: Database,
   {
@@ -157,7 +150,7 @@ export async function fillAll(database: Database): Promise<void> {
       where id = $1`,
     [minutesId],
   );
-  await fill(database, { series: hours, window: { startMs, endMs: startMs + dayMs } });
+  await fill(database, { series: bitcoinHours, window: { startMs, endMs: startMs + dayMs } });
   await fill(database, { series: days, window: { startMs, endMs: startMs + 40 * dayMs } });
   for (const [place, sign] of ['$', null].entries()) {
     const nowMs = startMs + place * 1234;

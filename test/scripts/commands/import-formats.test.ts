@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { minuteMs } from '../../../contract/intervals.ts';
 import { waitFor } from '../../parts/wait-for.ts';
@@ -14,7 +15,7 @@ const lines = (all: readonly string[]) => `${all.join('\n')}\n`;
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 const kline = (index: number, values = '1.10000000,2.00000000,1.00000000,1.50000000') =>
-  `${minute(index)},${values},36304.20000000,${minute(index + 1) - 1},9.9,79,1.0,0.5,0`;
+  `${minute(index)},${values},36304.20000000,${minute(index + 1) - 1},54456.3,79,1.0,0.5,0`;
 const site = 'https://www.CryptoDataDownload.com';
 const header = 'unix,date,symbol,open,high,low,close,Volume BTC,Volume USDT,tradecount';
 const shown = (index: number) => `${minute(index) / 1000},-,BTC/USDT,1.10,2.0,1.0,1.5,7.0000,11.2,9`;
@@ -72,10 +73,23 @@ it('quarantines impossible rows, and leaves their periods as gaps', async () => 
   const { fresh, refusals } = JSON.parse(ended.stdout);
   expect([fresh, refusals.map(({ reason }: { reason: string }) => reason)]).toEqual([
     4,
-    ['high is below low', 'close: not a decimal', 'does not start a period of m1'],
+    ['line 2: high is below low', 'line 4: close: not a decimal', 'line 6: does not start a period of m1'],
   ]);
   expect((await content())?.covered).toEqual([range(0, 1), range(2, 3), range(4, 5), range(6, 7)]);
   expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 3 }]);
+});
+
+it('stores the newest row of a file without coverage, and never over a covered value', async () => {
+  const { file, run, content, points } = emptyStore();
+  const fetched = (count: number, more = 0) =>
+    gzipSync(`[${upTo(count).map((at) => `[${minute(at)},1,2,1,1,${at === 0 ? 7 : 7 + more}]`)}]`);
+  await run('ccxt-json', file('a.json.gz', fetched(3)));
+  expect(await content()).toMatchObject({ pointCount: 3, covered: [range(0, 2)] });
+  const before = await points();
+  // Its newest row is another one, and is covered by the first file.
+  const open = file('b.json.gz', fetched(2, 1));
+  expect(await run('ccxt-json', open, '--overwrite')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await points()).toEqual(before);
 });
 
 it('refuses a file with its line before anything of any file is stored', async () => {
@@ -89,7 +103,7 @@ it('refuses a file with its line before anything of any file is stored', async (
     [
       'binance',
       [good, file('BTCUSDT-1m-2024-02.csv', wrong)],
-      /\S+BTCUSDT-1m-2024-02\.csv: line 2: it has 13 columns, not 12; nothing was imported; .+/,
+      /\S+BTCUSDT-1m-2024-02\.csv: line 2: it has 13 columns, not 12: its layout changes at this line; nothing was imported; .+/,
     ],
     [
       'ccxt-json',
@@ -131,7 +145,25 @@ it('leaves no coverage when killed, and the same file again goes on', async () =
   expect(known).toMatchObject({ covered: [], uncoveredPoints: [range(0, known?.pointCount ?? 0)] });
   await letGo();
   expect(await run('cryptodatadownload', path)).toMatchObject({ exitCode: 0 });
-  expect(await content()).toMatchObject({ pointCount: 15_000, covered: [range(0, 15_000)] });
+  expect(await content()).toMatchObject({ pointCount: 15_001, covered: [range(0, 15_000)] });
+});
+
+it('--dry-run says how --columns reads a file, and needs no database', async () => {
+  const { env, file, content } = emptyStore();
+  const rows = upTo(3).map((index) => `${minute(index) / 1000},1.5,1.10,${index === 1 ? 1.0 : 2},1.0,7`);
+  const path = file('vendor.csv', lines(['stamp,c,o,h,l,v', ...rows]));
+  const columns = 'time=stamp,open=o,high=h,low=l,close=c,volume=v';
+  const words = ['import', path, ...market, '--interval', 'm1', '--columns'];
+  const dry = await tidemark([...words, columns, '--dry-run'], {});
+  expect(dry.exitCode).toBe(3);
+  expect(dry.stdout).toMatch(
+    /: 3 rows, .+ its times are seconds\n.+ open 1.10, high 2, low 1.0, close 1.5, volume 7\n.+ line 3: open is above/,
+  );
+  expect(await content()).toBeUndefined();
+  expect((await tidemark([...words, columns], env)).exitCode).toBe(3);
+  expect(await content()).toMatchObject({ pointCount: 2, covered: [range(0, 1)] });
+  const wrong = await tidemark([...words, 'time=stamp,vol=v'], env);
+  expect(wrong.stderr).toContain('--columns has no vol; name time=...');
 });
 
 describeRecordings('a recorded file of the Binance archive', () => {

@@ -194,21 +194,27 @@ it('leaves whole pieces when killed at any instant, and the same file again goes
   const tracking = () =>
     query('select tracked::text, untracked_at is null as "isTracked" from tidemark.series');
   const tracked = '["2024-01-01 00:00:00+00","2024-01-22 20:00:00+00")';
-  for (const pieces of [1, 2]) {
+  for (const pieces of [1, 2, 3]) {
     const letGo = await holdAfter(to.database, pieces);
     const running = start(['import', path], to.env);
     await waitFor(`${pieces} pieces`, async () => {
       const [stored] = await query('select count(*)::int as points from tidemark.candle_points');
       return stored?.points >= pieces * 5000;
     });
-    // The first is killed, the second stops at Ctrl-C.
-    running.kill(pieces === 1 ? 'SIGKILL' : 'SIGINT');
+    // The first is killed, the second stops at Ctrl-C, the third loses its connection.
+    if (pieces < 3) running.kill(pieces === 1 ? 'SIGKILL' : 'SIGINT');
+    else
+      await waitFor('its end', async () => {
+        const cut = `select pg_terminate_backend(pid) from pg_stat_activity
+                     where datname = current_database() and wait_event = 'PgSleep'`;
+        return (await query(cut)).length > 0;
+      });
     await letGo();
     const ended = await running.ended;
     if (pieces > 1) {
-      expect(ended.exitCode).toBe(130);
+      expect(ended.exitCode).toBe(pieces === 2 ? 130 : 5);
       expect(ended.stderr).toMatch(
-        /tidemark: INTERRUPTED: stopped within .+; the imported points are stored; run the same/,
+        /(INTERRUPTED: stopped|DATABASE_UNREACHABLE: .+,) within \S+; 1[05],000 rows of this call are stored; .*run the same command again: it completes them\n$/,
       );
     }
     const known = await content();

@@ -84,34 +84,32 @@ const pairs = [
   },
 );
 
-describe('tidemark move from the embedded database', () => {
-  it('moves the data of a first trial, with the password in the environment', async () => {
-    const target = await openStore('main');
-    const directory = join(emptyDirectory(), 'data');
-    const embedded = await acquireEmbeddedDatabase({ clock: systemClock, directory });
-    await migrate({ url: embedded.url, direction: 'up', ifBusy: 'wait' });
-    const database = openDatabase({
-      url: embedded.url,
-      applicationName: 'tidemark test',
-      maxConnections: 2,
-      statementTimeoutMs: 30_000,
-    });
-    await fillEverything(database);
-    const before = await everyRow(database);
-    await database.close();
-    await embedded.release();
-    const to = new URL(target.url);
-    const password = decodeURIComponent(to.password);
-    to.password = '';
-    const moved = await tidemark(['move', '--json', '--to', to.href], {
-      TIDEMARK_DIR: directory,
-      PGPASSWORD: password,
-    });
-    expect(moved).toMatchObject({ exitCode: 0, stderr: '' });
-    const { rows, tables } = JSON.parse(moved.stdout);
-    const counts = Object.fromEntries(Object.entries(before).map(([name, held]) => [name, held.length]));
-    expect(tables).toEqual(counts);
-    expect(rows).toBe(Object.values(counts).reduce((sum, held) => sum + held, 0));
-    expect(await everyRow(target.database)).toEqual(before);
+it('moves the data of the embedded database, with the password in the environment', async () => {
+  const target = await openStore('main');
+  const directory = join(emptyDirectory(), 'data');
+  const embedded = await acquireEmbeddedDatabase({ clock: systemClock, directory });
+  await migrate({ url: embedded.url, direction: 'up', ifBusy: 'wait' });
+  const database = openDatabase({
+    url: embedded.url,
+    applicationName: 'tidemark test',
+    maxConnections: 2,
+    statementTimeoutMs: 30_000,
   });
+  await fillEverything(database);
+  const before = await everyRow(database);
+  await database.close();
+  await embedded.release();
+  const to = new URL(target.url);
+  const password = decodeURIComponent(to.password);
+  to.password = '';
+  const moved = await tidemark(['move', '--json', '--to', to.href], {
+    TIDEMARK_DIR: directory,
+    PGPASSWORD: password,
+  });
+  expect(moved).toMatchObject({ exitCode: 0, stderr: '' });
+  const { rows, tables } = JSON.parse(moved.stdout);
+  const counts = Object.fromEntries(Object.entries(before).map(([name, held]) => [name, held.length]));
+  expect(tables).toEqual(counts);
+  expect(rows).toBe(Object.values(counts).reduce((sum, held) => sum + held, 0));
+  expect(await everyRow(target.database)).toEqual(before);
 });

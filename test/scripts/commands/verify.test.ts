@@ -3,15 +3,10 @@ import { decimalText } from '../../../contract/decimal.ts';
 import { dayMs, type EpochMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
 import { storedPoints, truthOf } from '../../pipeline/stored.ts';
+import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openWatched } from './watch-list-parts.ts';
 
-const minutes: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'm1',
-};
+const minutes: CandleSeries = { ...bitcoinHours, interval: 'm1' };
 const startMs = Date.UTC(2024, 2, 1);
 const range = { startMs, endMs: startMs + 4 * dayMs };
 const days = '--from 2024-03-01 --to 2024-03-05';

@@ -107,37 +107,35 @@ const missing = noPseudoTerminal();
 if (missing === '') describe('on a terminal', terminalTests);
 else describeMissing('on a terminal', `needs a pseudo-terminal: ${missing}`, terminalTests);
 
-describe('status --watch in a pipe', () => {
-  it('prints a line per change, without escape codes, or a document per poll, and ends when the pipe closes', async () => {
-    const { begin, json } = await tracked();
-    const documents = begin('status --watch --json --every 1s');
-    const watching = begin('status --watch --every 1s', { FORCE_COLOR: '1' });
-    await waitFor('a line', () => watching.stdout().includes('\n'));
-    await waitFor('two documents', () => documents.stdout().split('\n').length > 2);
-    const [first = ''] = documents.stdout().split('\n');
-    expect(JSON.parse(first)).toMatchObject({
-      ...{ windowsLeft: 21, coveredSeconds: 0, etaSeconds: null },
-      ...{ budget: { perMinute: 6000, lastMinute: 0 }, queue: { waiting: 0, workers: 0, paused: false } },
-      ...{ gaps: { not_asked: 2 }, failures: {}, notice: null },
-      groups: [
-        { name: 'binance bitcoin/tether m1', series: 1, windowsLeft: 20 },
-        { name: 'binance bitcoin/tether h1', series: 1, windowsLeft: 1 },
-      ],
-    });
-    documents.leaveUnread();
-    expect((await documents.ended).exitCode).toBe(0);
-
-    await json(`backfill ${candles} --to 2024-03-21`);
-    await waitFor('the news', () => /covered 100 %, no window left/.test(watching.stdout()));
-    watching.kill('SIGINT');
-    const { exitCode, stdout, stderr } = await watching.ended;
-    expect([exitCode, stderr]).toEqual([130, '']);
-    expect(stdout).not.toContain('\u001b');
-    const lines = stdout.trimEnd().split('\n');
-    expect(lines[0]).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z no worker and no scheduler is connected: 21 windows left, covered 0\.00 %, 21 windows left, ETA -, 0 of 6,000 requests in the last minute, 0 points a second$/,
-    );
-    const said = lines.map((line) => line.slice(line.indexOf('Z ')));
-    for (const [index, line] of said.entries()) expect(line).not.toBe(said[index - 1]);
+it('status --watch in a pipe prints a line per change, without escape codes, or a document per poll, and ends when the pipe closes', async () => {
+  const { begin, json } = await tracked();
+  const documents = begin('status --watch --json --every 1s');
+  const watching = begin('status --watch --every 1s', { FORCE_COLOR: '1' });
+  await waitFor('a line', () => watching.stdout().includes('\n'));
+  await waitFor('two documents', () => documents.stdout().split('\n').length > 2);
+  const [first = ''] = documents.stdout().split('\n');
+  expect(JSON.parse(first)).toMatchObject({
+    ...{ windowsLeft: 21, coveredSeconds: 0, etaSeconds: null },
+    ...{ budget: { perMinute: 6000, lastMinute: 0 }, queue: { waiting: 0, workers: 0, paused: false } },
+    ...{ gaps: { not_asked: 2 }, failures: {}, notice: null },
+    groups: [
+      { name: 'binance bitcoin/tether m1', series: 1, windowsLeft: 20 },
+      { name: 'binance bitcoin/tether h1', series: 1, windowsLeft: 1 },
+    ],
   });
+  documents.leaveUnread();
+  expect((await documents.ended).exitCode).toBe(0);
+
+  await json(`backfill ${candles} --to 2024-03-21`);
+  await waitFor('the news', () => /covered 100 %, no window left/.test(watching.stdout()));
+  watching.kill('SIGINT');
+  const { exitCode, stdout, stderr } = await watching.ended;
+  expect([exitCode, stderr]).toEqual([130, '']);
+  expect(stdout).not.toContain('\u001b');
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines[0]).toMatch(
+    /^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z no worker and no scheduler is connected: 21 windows left, covered 0\.00 %, 21 windows left, ETA -, 0 of 6,000 requests in the last minute, 0 points a second$/,
+  );
+  const said = lines.map((line) => line.slice(line.indexOf('Z ')));
+  for (const [index, line] of said.entries()) expect(line).not.toBe(said[index - 1]);
 });

@@ -54,6 +54,7 @@ it('has the wanted and covered time of each month, of one series and of all', as
     coveredMs: covered * dayMs,
     failed,
     awaiting,
+    silent: false,
   });
   const ofOne = await get<Calendar>(`calendar?series=${seriesId}`);
   expect(ofOne.body.months).toEqual([month(0, 12, 12), month(1, 29, 9, true), month(2, 31, 0, false, true)]);
@@ -96,7 +97,9 @@ it('logs outages, bans, revisions and untracked series, newest first', async () 
   const { body: events } = await get<StoredEvent[]>('events/log');
   // The template of the test's database was migrated some time before.
   const told = events.map(({ kind, text }) => `${kind}: ${text}`);
-  expect(told.find((text) => text.startsWith('deploy'))).toMatch(/^deploy: schema migrated: .*_actions$/);
+  expect(told.find((text) => text.startsWith('deploy'))).toMatch(
+    /^deploy: schema migrated: .*_actions$/,
+  );
   expect(told.filter((text) => !text.startsWith('deploy'))).toEqual([
     'untracked: kraken old/euro h1',
     'revision: 3 values revised by the source',

@@ -2,18 +2,16 @@
 
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../clock.ts';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
 import { pathOf } from '../../../contract/paths.ts';
 import { createService } from '../../../service/server.ts';
 import { simulatedMarketData } from '../../../simulator/served.ts';
 import { storedMarketData } from '../../../store/market-data/series.ts';
-import { refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import type { TestStore } from '../../store/open-store.ts';
 import { markGone } from './load-lists.ts';
-import { hours, nowMs, openStoredWorld, simulator, startMs } from './stored-world.ts';
+import { nowMs, openStoredWorld, simulator, startMs } from './stored-world.ts';
 
 const source = createService({ data: simulatedMarketData(simulator), clock: clockAt(() => nowMs) });
 afterAll(() => source.close());
@@ -118,24 +116,6 @@ describe('intervals that follow from finer ones', () => {
     expect(rows.length).toBeGreaterThan(4);
     expect(rows).toEqual(await viewed(interval));
   });
-  it('serves candles while a rollup refresh is pending', async () => {
-    await refreshRollups(store.database, { clock: systemClock, nowMs: Date.now() });
-    await store.database.pool.query(
-      `update tidemark.candle_points set close = close + 0.00100
-       where time = '2024-04-20T23:00Z' and series_id = (select id from tidemark.series where exchange_id = 'kraken')`,
-    );
-    await store.database.pool.query(
-      `update tidemark.series set rollups_behind = '{[2024-04-20T00:00Z,2024-04-21T00:00Z)}' where exchange_id = 'kraken'`,
-    );
-    const rows: { period: number; close: string }[] = await dataOf(asked('d1'));
-    expect(rows).toEqual(await viewed('d1'));
-    const [hour] = simulator.truth.candles(hours, {
-      startMs: Date.UTC(2024, 3, 20, 23),
-      endMs: Date.UTC(2024, 3, 21),
-    });
-    const day = rows.find(({ period }) => period === Date.UTC(2024, 3, 20));
-    expect(Number(day?.close) - Number(hour?.close)).toBeCloseTo(0.001, 8);
-  });
 });
 
 it.each([
@@ -174,6 +154,11 @@ describe('X-Tidemark-Coverage', () => {
       'finer than what is stored',
       `/candles?${market.replace('h1', 'm30')}&${range(nowMs - dayMs)}`,
       `share=0, gaps=1, until=${hour}, missing=${Date.UTC(2024, 4, 15, 10, 30)}-${hour}`,
+    ],
+    [
+      'derived from finer prices',
+      `/assets/bitcoin/history?interval=h6&${range(startMs - dayMs, startMs + dayMs)}`,
+      `share=0.5, gaps=1, until=${startMs + dayMs}, missing=${startMs - dayMs}-${startMs}`,
     ],
     ['of no range', '/rates', undefined],
   ])('of what is %s', async (_, path, header) => {
@@ -223,38 +208,6 @@ describe('X-Tidemark-Coverage', () => {
     // Points that come since speak for their periods.
     await pool.query('insert into tidemark.candle_points select * from kept_candles');
     expect(await coverage(asked)).toBe(`share=1, gaps=0, until=${at(10)}`);
-  });
-  /** The header of an answer while the hours have these covered ranges. */
-  const coverageWhile = async (dataset: string, covered: readonly [number, number][], path: string) => {
-    const of = dataset === 'candles' ? `exchange_id = 'kraken'` : `asset_id = 'bitcoin'`;
-    const set = (ranges: unknown) =>
-      store.database.pool.query(`update tidemark.series set covered = $1 where ${of} and interval = 'h1'`, [
-        ranges,
-      ]);
-    const { rows } = await store.database.pool.query<{ covered: string }>(
-      `select covered::text from tidemark.series where ${of} and interval = 'h1'`,
-    );
-    const text = (timeMs: number) => new Date(timeMs).toISOString();
-    await set(`{${covered.map(([from, to]) => `[${text(from)},${text(to)})`).join()}}`);
-    const header = await coverage(path);
-    await set(rows[0]?.covered);
-    return header;
-  };
-  it('counts a derived price as known where the stored period at its time is', async () => {
-    const asked = `/assets/bitcoin/history?interval=h6&${range(march, march + dayMs)}`;
-    const without = (from: number, to: number) =>
-      coverageWhile(
-        'asset_history',
-        [
-          [march - dayMs, march + from * hourMs],
-          [march + to * hourMs, hour],
-        ],
-        asked,
-      );
-    expect(await without(1, 6)).toBe(`share=1, gaps=0, until=${march + dayMs}`);
-    expect(await without(5, 7)).toBe(
-      `share=0.75, gaps=1, until=${march + dayMs}, missing=${march + 6 * hourMs}-${march + 12 * hourMs}`,
-    );
   });
 });
 

@@ -150,10 +150,3 @@ it('disconnects a client that does not read its response', async () => {
   socket.destroy();
   await alive();
 });
-
-it('loses no data', async () => {
-  const kept = await store.database.pool.query<{ series: number }>(
-    'select count(*) as series from tidemark.series',
-  );
-  expect(kept.rows).toEqual([{ series: 4 }]);
-});

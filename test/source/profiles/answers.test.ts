@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { candlesOf } from '../../../contract/candle-lines.ts';
 import type { Candle } from '../../../contract/resources.ts';
 import { describeRecordings, recording } from '../../recordings.ts';
+import { nowMs } from '../failure-at.ts';
 import { market, symbols, venueAt } from './venue-at.ts';
 
 async function candles(name: string, body: unknown, interval: 'm1' | 'h1' | 'w1' = 'm1') {
@@ -39,7 +40,11 @@ describeRecordings('recorded candles: every digit survives', () => {
   });
 
   test('bybit, a candle of the linear category: rejected alone at :39, read at the full minute', async () => {
-    const text = recording('sources/bybit-v5-kline-linear-BTCUSDT');
+    const recorded = recording('sources/bybit-v5-kline-linear-BTCUSDT');
+    await expect(candles('bybit', recorded)).rejects.toThrow(
+      'candles of another market: "linear BTCUSDT" instead of BTCUSDT',
+    );
+    const text = recorded.replace('linear', 'spot');
     const refused = await candles('bybit', text);
     expect(refused.rows).toEqual([]);
     expect(refused.rejected).toEqual([
@@ -97,13 +102,15 @@ interface Form {
   readonly body: (rows: readonly string[]) => string;
 }
 
+const klines: Form = {
+  row: ([ms, ...ohlcv]) => `[${ms},${ohlcv.map(quoted)},0,${turnoverOf(ohlcv)},0,"0","0","0"]`,
+  body: (rows) => `[${rows}]`,
+};
 const forms: Readonly<Record<string, Form>> = {
-  binance: {
-    row: ([ms, ...ohlcv]) => `[${ms},${ohlcv.map(quoted)},0,"0",0,"0","0","0"]`,
-    body: (rows) => `[${rows}]`,
-  },
+  binance: klines,
+  'binance-us': klines,
   bybit: {
-    row: (row) => `[${row.map(quoted)},"9"]`,
+    row: ([ms, ...ohlcv]) => `[${[ms, ...ohlcv].map(quoted)},${turnoverOf(ohlcv)}]`,
     body: (rows) =>
       `{"retCode":0,"retMsg":"OK","result":{"category":"spot","symbol":"BTCUSDT","list":[${rows}]},"retExtInfo":{},"time":1672025956592}`,
   },
@@ -114,13 +121,18 @@ const forms: Readonly<Record<string, Form>> = {
   kraken: {
     row: ([ms, open, high, low, close, volume]) =>
       `[${seconds(ms)},${[open, high, low, close, '9', volume].map(quoted)},0]`,
-    body: (rows) => `{"error":[],"result":{"XXBTZUSD":[${rows}],"last":1704067200}}`,
+    body: (rows) => `{"error":[],"result":{"XXBTZUSD":[${rows}],"last":1704067440}}`,
   },
   okx: {
-    row: (row) => `[${row.map(quoted)},"9","9","0"]`,
+    row: ([ms, ...ohlcv]) => `[${[ms, ...ohlcv].map(quoted)},"9",${turnoverOf(ohlcv)},"1"]`,
     body: (rows) => `{"code":"0","msg":"","data":[${rows}]}`,
   },
 };
+
+/** The volume in the quote asset of open, high, low, close and volume. */
+function turnoverOf([, , , close, volume]: readonly string[]): string {
+  return quoted(Number(close) * Number(volume));
+}
 
 function quoted(value: unknown): string {
   return `"${value}"`;
@@ -175,6 +187,32 @@ test('there is a form for every profile of an exchange', () => {
   expect(Object.keys(forms)).toEqual(Object.keys(symbols));
 });
 
+test('kraken: candles of another market are refused', async () => {
+  const body = forms.kraken?.body([]).replace('XXBTZUSD', 'XETHZUSD') ?? '';
+  await expect(candles('kraken', body)).rejects.toThrow('another market: ["XETHZUSD"] instead of XBTUSD');
+});
+
+test('a row whose two volumes contradict one another is rejected, unless none of the answer agrees', async () => {
+  const row = (minute: number, turnover: string) =>
+    `[${time + minute * 60_000},"1","3","1","2","5",0,"${turnover}",0,"0","0","0"]`;
+  const mixed = await candles('binance', `[${row(0, '10')},${row(1, '100')},${row(2, '0')}]`);
+  const reason = 'its volume in the quote asset over that in the base asset is not between low and high';
+  expect([mixed.rows.length, mixed.rejected]).toMatchObject([1, [{ reason }, { reason }]]);
+  expect((await candles('binance', `[${row(0, '100')},${row(1, '0')}]`)).rows).toHaveLength(2);
+});
+
+test('what a source says is open is covered by nothing, whatever the clock says', async () => {
+  const row = forms.okx?.row([String(time), '1', '1', '1', '1', '1']) ?? '';
+  const body = forms.okx?.body([row.replace(/"1"]$/, '"0"]')]) ?? '';
+  expect((await candles('okx', body)).known).toEqual({ untilMs: time, missing: [] });
+});
+
+test('an answer of a cache is as old as its Age says', async () => {
+  const { source } = await venueAt('binance', '[]', { headers: { age: '5400' } });
+  const { sourceTimeMs, durationMs } = await source.candles({ ...market('binance'), interval: 'm1' });
+  expect(sourceTimeMs).toBe(nowMs - durationMs - 5_400_000);
+});
+
 test('coinbase: numbers with an exponent stay exact', async () => {
   const answer = await candles('coinbase', `[[${time / 1000},1e-7,2.50E-7,1.0e-7,2e-7,0]]`);
   expect(answer.rows.map(written)).toEqual([`1.0e-7 2.50E-7 1e-7 2e-7 0 ${time}`]);
@@ -208,6 +246,13 @@ describe('the list of markets, written after the documentation', () => {
       },
       markets: ['BTCUSDT BTC USDT true', 'OLDBTC OLD BTC false'],
       rejected: 1,
+    },
+    'binance-us': {
+      body: {
+        symbols: [{ symbol: 'BTCUSD', status: 'TRADING', baseAsset: 'BTC', quoteAsset: 'USD' }],
+      },
+      markets: ['BTCUSD BTC USD true'],
+      rejected: 0,
     },
     bybit: {
       body: {

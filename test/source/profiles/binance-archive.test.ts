@@ -3,6 +3,7 @@ import { zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
 import { candlesOf } from '../../../contract/candle-lines.ts';
 import { minuteMs } from '../../../contract/intervals.ts';
+import type { Profile } from '../../../source/profiles/profile.ts';
 import { profiles } from '../../../source/profiles/profiles.ts';
 import { describeRecordings, recordingFile } from '../../recordings.ts';
 import { failureOf } from '../failure-at.ts';
@@ -11,10 +12,16 @@ import { serve, sourceAt } from '../local-server.ts';
 const startMs = Date.UTC(2024, 4, 1);
 const endMs = Date.UTC(2024, 5, 1);
 const zip = (csv: string, name = 'ADABTC-1m-2024-05.csv') =>
-  Buffer.from(zipSync({ [name]: Buffer.from(csv) }));
+  Buffer.from(
+    zipSync(
+      { 'a/': new Uint8Array(), 'readme.txt': Buffer.from('x'), [name]: Buffer.from(csv) },
+      // Else a second one of the same lines has another checksum now and then.
+      { mtime: '2024-06-03' },
+    ),
+  );
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 const line = (timeMs: number, close = '1.50', unit = 1) =>
-  `${timeMs * unit},1.50,2.00,1.00,${close},36304.20000000,${(timeMs + minuteMs) * unit - 1},1.0,79,1.0,0.5,0\n`;
+  `${timeMs * unit},1.50,2.00,1.00,${close},36304.20000000,${(timeMs + minuteMs) * unit - 1},${36304.2 * Number(close)},79,1.0,0.5,0\n`;
 
 /** A source at a file and its checksum. */
 async function archiveAt(file: Buffer | null, checksum: string | null) {
@@ -53,12 +60,12 @@ async function failure(file: Buffer | null, checksum: string | null) {
 
 const whole = line(startMs) + line(endMs - minuteMs);
 
-test('requests the file of a month, and its checksum', async () => {
+test('requests the checksum of the file of a month, and then the file', async () => {
   const file = zip(whole);
   const { source, server } = await archiveAt(file, sha256(file));
   await source.candles(asked());
   const path = '/data/spot/monthly/klines/ADABTC/1m/ADABTC-1m-2024-05.zip';
-  expect(server.requests.map(({ url }) => url)).toEqual([path, `${path}.CHECKSUM`]);
+  expect(server.requests.map(({ url }) => url)).toEqual([`${path}.CHECKSUM`, path]);
 });
 
 test('keeps every digit, and gives the rows of the requested range alone', async () => {
@@ -162,7 +169,8 @@ test('periods without a candle are stated as missing, at the ends and within', a
 
 test.each<[string, Buffer | null, string | null, string]>([
   ['an absent file', null, null, 'the archive has no such file'],
-  ['an absent checksum', zip(whole), null, 'the file has no checksum (status 404)'],
+  ['an absent checksum', zip(whole), null, '.CHECKSUM: status 404: the archive has no such file'],
+  ['no checksum in its place', zip(whole), '<html>', 'is no checksum'],
   ['a wrong checksum', zip(whole), 'a'.repeat(64), `and ${'a'.repeat(64)} is stated beside it`],
   ['a file that is no zip', Buffer.from('<html>'), sha256(Buffer.from('<html>')), 'cannot be unzipped'],
   [
@@ -176,6 +184,22 @@ test.each<[string, Buffer | null, string | null, string]>([
     kind: 'incomplete',
     message: expect.stringContaining(words),
   });
+});
+
+test('a line whose two volumes contradict one another is rejected alone, and its period is missing', async () => {
+  const exchanged = line(startMs + minuteMs).replace('36304.20000000', '2.5');
+  const { rejected, known } = await read(line(startMs) + exchanged + line(startMs + 2 * minuteMs));
+  expect(rejected).toMatchObject([
+    { timeMs: startMs + minuteMs, reason: expect.stringContaining('is not between low and high') },
+  ]);
+  expect(known?.missing[0]).toEqual({ startMs: startMs + minuteMs, endMs: startMs + 2 * minuteMs });
+});
+
+test('a checksum that fails in passing is requested again, as any other answer', async () => {
+  const server = await serve((_, response) => void response.writeHead(503).end());
+  const source = sourceAt(server.baseUrl, { profile: profiles['binance-archive'] as Profile });
+  expect(await failureOf(source, (it) => it.candles(asked()))).toMatchObject({ kind: 'server_error' });
+  expect(server.requests).toHaveLength(1);
 });
 
 describeRecordings('a recorded file of a day', () => {

@@ -15,7 +15,7 @@ type Case = [
   body: unknown,
   kind: SourceErrorKind,
   said: RegExp,
-  /** @param waitMs the pause after `rate_limited`. */
+  /** @param waitMs until the source accepts requests again, as it states. */
   more?: {
     readonly headers?: Record<string, string>;
     readonly waitMs?: number;
@@ -27,6 +27,9 @@ const binanceError = (code: number, msg: string) => ({ code, msg });
 const krakenError = (...error: string[]) => ({ error });
 const bybitError = (retCode: number, retMsg: string) => ({ retCode, retMsg, result: {}, retExtInfo: {} });
 const okxError = (code: string, msg: string) => ({ code, msg, data: [] });
+
+const firewall =
+  '<!DOCTYPE html><html><head><title>ERROR: The request could not be satisfied</title><style>p { color: red }</style></head><body>\n<h1>403&nbsp;ERROR</h1><p>Request blocked.</p></body></html>';
 
 const cases: readonly Case[] = [
   [
@@ -64,7 +67,7 @@ const cases: readonly Case[] = [
     'binance',
     451,
     binanceError(0, 'Service unavailable from a restricted location.'),
-    'unauthorized',
+    'country_refused',
     /restricted location/,
   ],
   ['binance', 503, binanceError(-1008, 'Server is busy.'), 'server_error', /busy/],
@@ -76,14 +79,7 @@ const cases: readonly Case[] = [
     /Unknown asset pair/,
     { unknownId: true },
   ],
-  [
-    'kraken',
-    200,
-    krakenError('EGeneral:Too many requests'),
-    'rate_limited',
-    /Too many requests/,
-    { waitMs: minute },
-  ],
+  ['kraken', 200, krakenError('EGeneral:Too many requests'), 'rate_limited', /Too many requests/],
   [
     'kraken',
     200,
@@ -105,14 +101,7 @@ const cases: readonly Case[] = [
   ['kraken', 200, krakenError('EGeneral:Permission denied'), 'unauthorized', /Permission/],
   ['kraken', 200, krakenError('EGeneral:Something new'), 'unexpected', /Something new/],
   ['coinbase', 404, { message: 'NotFound' }, 'not_found', /NotFound/, { unknownId: true }],
-  [
-    'coinbase',
-    429,
-    { message: 'Public rate limit exceeded' },
-    'rate_limited',
-    /rate limit exceeded/,
-    { waitMs: minute },
-  ],
+  ['coinbase', 429, { message: 'Public rate limit exceeded' }, 'rate_limited', /rate limit exceeded/],
   [
     'coinbase',
     400,
@@ -151,19 +140,12 @@ const cases: readonly Case[] = [
     'bybit',
     403,
     'The Amazon CloudFront distribution is configured to block access from your country.',
-    'unauthorized',
+    'country_refused',
     /your country/,
   ],
   ['bybit', 200, bybitError(10016, 'Server error'), 'server_error', /Server error/],
   ['bybit', 200, bybitError(99999, 'Something new'), 'unexpected', /Something new/],
-  [
-    'okx',
-    429,
-    okxError('50011', 'Rate limit reached.'),
-    'rate_limited',
-    /Rate limit reached/,
-    { waitMs: minute },
-  ],
+  ['okx', 429, okxError('50011', 'Rate limit reached.'), 'rate_limited', /Rate limit reached/],
   [
     'okx',
     200,
@@ -175,9 +157,43 @@ const cases: readonly Case[] = [
   ['okx', 400, okxError('51000', 'Parameter bar error'), 'refused', /Parameter bar/],
   ['okx', 200, okxError('50001', 'Service temporarily unavailable.'), 'server_error', /unavailable/],
   ['okx', 200, okxError('99999', 'Something new'), 'unexpected', /Something new/],
+  [
+    'binance',
+    418,
+    binanceError(-1003, `Way too much request weight used; IP banned until ${nowMs + 77 * minute}.`),
+    'rate_limited',
+    /banned until/,
+    { waitMs: 77 * minute },
+  ],
+  // A page of a firewall, in its words.
+  ...['binance', 'kraken', 'coinbase', 'okx'].map(
+    (name): Case => [
+      ...([name, 403, firewall, 'address_refused'] as const),
+      /status 403: ERROR: The request could not be satisfied 403 ERROR Request blocked\.$/,
+    ],
+  ),
+  [
+    'bybit',
+    200,
+    bybitError(10029, 'The requested symbol is invalid'),
+    'not_found',
+    /symbol/,
+    { unknownId: true },
+  ],
+  ['bybit', 200, bybitError(429, 'System level frequency protection'), 'rate_limited', /frequency/],
+  ['bybit', 200, bybitError(10024, 'Compliance rules triggered'), 'country_refused', /Compliance/],
+  ['okx', 200, okxError('50040', 'Too frequent operations.'), 'rate_limited', /frequent/],
+  ['okx', 200, okxError('50051', 'Not available in your country.'), 'country_refused', /country/],
+  ['coinbase', 503, '', 'server_error', /503/, { headers: { 'retry-after': '30' }, waitMs: 30 * second }],
 ];
 
-test.each(cases)('%s: %i %j is %s', async (name, status, body, kind, said, more = {}) => {
+// Binance.US documents the same errors.
+const all = [
+  ...cases,
+  ...cases.flatMap(([name, ...of]): Case[] => (name === 'binance' ? [['binance-us', ...of]] : [])),
+];
+
+test.each(all)('%s: %i %j is %s', async (name, status, body, kind, said, more = {}) => {
   const { headers = {}, waitMs, unknownId = false } = more;
   const { server, source } = await venueAt(name, body, { status, headers });
   const error = await failureOf(source, (it) => it.candles({ ...market(name), interval: 'm1' }));
@@ -189,7 +205,7 @@ test.each(cases)('%s: %i %j is %s', async (name, status, body, kind, said, more 
 
 describe.each(Object.keys(symbols))('%s', (name) => {
   test('has documented errors in the table', () => {
-    const kinds = cases.flatMap(([of, , , kind]) => (of === name ? [kind] : []));
+    const kinds = all.flatMap(([of, , , kind]) => (of === name ? [kind] : []));
     expect(kinds).toEqual(expect.arrayContaining(['not_found', 'rate_limited', 'refused', 'server_error']));
   });
 
@@ -235,8 +251,10 @@ test('kraken: candles of two markets are unexpected', async () => {
 
 test.each([
   [401, { error: 'invalid API key' }, 'unauthorized', null],
+  [402, { error: 'credits used up' }, 'unauthorized', null],
+  [403, { error: 'forbidden' }, 'unauthorized', null],
   [404, { error: 'asdf not found', timestamp: 1 }, 'not_found', null],
-  [429, 'You exceeded your limit', 'rate_limited', nowMs + minute],
+  [429, 'You exceeded your limit', 'rate_limited', null],
   [503, '', 'server_error', null],
 ] as const)('coincap-v3: %i %j is %s', async (status, body, kind, retryAtMs) => {
   const { source } = await venueAt('coincap-v3', body, { status });

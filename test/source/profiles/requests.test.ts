@@ -22,6 +22,11 @@ const paths: Readonly<Record<string, { m1: string; d1: string; symbols: string }
     d1: `/api/v3/klines?symbol=BTCUSDT&interval=1d&startTime=${start}&endTime=1704931199999&limit=1000`,
     symbols: '/api/v3/exchangeInfo?permissions=SPOT&showPermissionSets=false',
   },
+  'binance-us': {
+    m1: `/api/v3/klines?symbol=BTCUSDT&interval=1m&startTime=${start}&endTime=1704067799999&limit=1000`,
+    d1: `/api/v3/klines?symbol=BTCUSDT&interval=1d&startTime=${start}&endTime=1704931199999&limit=1000`,
+    symbols: '/api/v3/exchangeInfo?permissions=SPOT',
+  },
   bybit: {
     m1: `/v5/market/kline?category=spot&symbol=BTCUSDT&interval=1&start=${start}&end=1704067799999&limit=1000`,
     d1: `/v5/market/kline?category=spot&symbol=BTCUSDT&interval=D&start=${start}&end=1704931199999&limit=1000`,
@@ -38,8 +43,8 @@ const paths: Readonly<Record<string, { m1: string; d1: string; symbols: string }
     symbols: '/0/public/AssetPairs',
   },
   okx: {
-    m1: '/api/v5/market/history-candles?instId=BTC-USDT&bar=1m&before=1704067199999&after=1704067800000&limit=100',
-    d1: '/api/v5/market/history-candles?instId=BTC-USDT&bar=1Dutc&before=1704067199999&after=1704931200000&limit=100',
+    m1: '/api/v5/market/history-candles?instId=BTC-USDT&bar=1m&before=1704067199999&after=1704067800000&limit=300',
+    d1: '/api/v5/market/history-candles?instId=BTC-USDT&bar=1Dutc&before=1704067199999&after=1704931200000&limit=300',
     symbols: '/api/v5/public/instruments?instType=SPOT',
   },
 };

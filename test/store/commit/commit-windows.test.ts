@@ -1,17 +1,15 @@
 import { beforeEach, expect, it } from 'vitest';
 import { decimalText } from '../../../contract/decimal.ts';
-import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../../contract/resources.ts';
 import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
 import type { Range } from '../../../planning/ranges.ts';
-import { commitProbe } from '../../../store/commit/commit-probe.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { acceptEmptyAnswers } from '../../../store/commit/empty-answers.ts';
 import type { PointAnswer, WindowCommit } from '../../../store/commit/prepare-window.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { countRejected, readQuarantined } from '../../../store/ledger/quarantine.ts';
-import { consumeResults } from '../../../store/recheck/command-results.ts';
 import { readOldEmptyRanges } from '../../../store/recheck/reread.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
@@ -60,10 +58,10 @@ onEachDatabase('commitWindow', (kind) => {
     await store.database.pool.query('update tidemark.series set most_rows = 0');
   });
 
-  const usual = () => ({ seriesId, series, attempt: 1, nowMs, graceMs: minuteMs, emptyConfirmMs: hourMs });
   function commit(rows: readonly (Candle | HistoryPoint)[], { answer, ...more }: More = {}) {
     return commitWindow(store.database, {
-      ...{ ...usual(), window, lane: 'backfill', answer: answerOf(rows, nowMs, answer), ...more },
+      ...{ seriesId, series, attempt: 1, nowMs, graceMs: minuteMs, emptyConfirmMs: hourMs },
+      ...{ window, lane: 'backfill', answer: answerOf(rows, nowMs, answer), ...more },
     } as WindowCommit);
   }
   const minutesOf = ({ startMs: from, endMs: to }: Range) =>
@@ -371,63 +369,6 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await counts()).toBe(1);
     await commit(points, of);
     expect(await counts()).toBe(0);
-  });
-
-  /** Four hundred days before the window, without the last one. */
-  const years = { startMs: startMs - 400 * dayMs, endMs: startMs - dayMs };
-  const probe = (atMs: EpochMs, timesMs: readonly EpochMs[] = [], run?: string) =>
-    commitProbe(store.database, {
-      ...{ ...usual(), timesMs: [...timesMs], nowMs: atMs },
-      window: {
-        ...years,
-        lane: run === undefined ? 'probe' : 'repair',
-        ...(run === undefined ? {} : { run }),
-      },
-      answer: answerOf([], atMs),
-    });
-  const probedTwice = async () => {
-    await track(years.startMs, window.endMs);
-    await probe(nowMs);
-    await probe(nowMs + hourMs);
-  };
-  const daysOf = (range: string) =>
-    `coalesce(extract(epoch from upper(${range}) - lower(${range})) / 86400, 0)::int as ${range}`;
-  const before = () => known(['covered', 'confirmed_empty', 'before_beginning'].map(daysOf).join());
-  const none = { covered: 0, confirmed_empty: 0, before_beginning: 0 };
-
-  it('reopens the years before the beginning when a point turns up there', async () => {
-    await track(years.startMs, window.endMs);
-    expect(await probe(nowMs)).toMatchObject({ doubt: null });
-    expect(await probe(nowMs + minuteMs)).toMatchObject({ doubt: null });
-    expect(await before()).toEqual(none);
-    expect(await probe(nowMs + hourMs)).toMatchObject({ doubt: null });
-    // All but the last day, which is requested at the series' own interval.
-    expect(await before()).toEqual({ covered: 398, confirmed_empty: 398, before_beginning: 398 });
-
-    const found = -500 * 60;
-    await commit([candle(found)], { ...within(found, found + 1), ...later(2) });
-    expect(await before()).toEqual(none);
-    expect(await gaps()).toEqual([`${-400 * 1440}-${found} not_asked`, `${found + 1}-60 not_asked`]);
-    // An answer that lacks the day is no longer trusted.
-    expect(await probe(nowMs + 3 * hourMs)).toMatchObject({ doubt: expect.any(String) });
-  });
-
-  it('reopens the years before the beginning when a later probe finds a day there', async () => {
-    await probedTwice();
-    const old = (sinceMs: number) => readOldEmptyRanges(store.database, sinceMs, [seriesId]);
-    expect(await old(nowMs)).toEqual([]);
-    expect(await old(nowMs + hourMs)).toMatchObject([
-      { seriesId, ranges: [], before: [{ ...years, endMs: years.endMs - dayMs }], knownMs: null },
-    ]);
-    await probe(nowMs + 2 * hourMs, [startMs - 100 * dayMs], 'a1');
-    expect(await consumeResults(store.database, 'a1')).toMatchObject([
-      { seriesId, ...years, reached: years, kind: 'overturned' },
-    ]);
-    expect(await old(nowMs + hourMs)).toEqual([]);
-    expect(await gaps()).toEqual([
-      `${-400 * 1440}-${-101 * 1440} awaits_second_answer`,
-      `${-101 * 1440}-60 not_asked`,
-    ]);
   });
 
   it('shows a deferred window with its reason, leaves it out until its time, and then covers it', async () => {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { CandleSeries } from '../../../contract/series.ts';
 import { beyondDepthText } from '../../../planning/periods.ts';
 import { readBands } from '../../../store/dashboard/bands.ts';
 import { readSeriesLines } from '../../../store/dashboard/lines.ts';
@@ -8,14 +7,9 @@ import { trackSeries } from '../../../store/series/series.ts';
 import { seriesStatus } from '../../../store/series/status.ts';
 import { commitPoints } from '../committing.ts';
 import { openOwnStore } from '../open-store.ts';
+import { market as marketOf } from '../views/candles.ts';
 
-const market: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'kraken',
-  baseId: 'bitcoin',
-  quoteId: 'euro',
-  interval: 'h1',
-};
+const market = marketOf('bitcoin', 'h1');
 const graceMs = minuteMs;
 
 const opened = async () => (await openOwnStore()).database;
@@ -41,7 +35,7 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
   const [status] = await seriesStatus(database, { nowMs, graceMs });
   expect(line).toMatchObject({
     id: seriesId,
-    name: 'kraken bitcoin/euro h1',
+    name: 'x bitcoin/tether h1',
     fromMs: startMs,
     toMs: null,
     gaps: 2,

@@ -1,8 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { copyData } from '../../../store/commit/write-points.ts';
 import { type Database, disableTimeouts, inTransaction, openDatabase } from '../../../store/db/database.ts';
-import { Arrivals } from '../../parts/arrivals.ts';
-import { createTestDatabase, execute } from '../../parts/test-database.ts';
+import { createTestDatabase } from '../../parts/test-database.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 
 const statementTimeoutMs = 1000;
@@ -11,24 +10,16 @@ async function behindProxy() {
   const { url, drop } = await createTestDatabase();
   onTestFinished(() => drop());
   const proxy = await proxyTo(url);
-  const lost = new Arrivals<string>();
   const database = openDatabase({
     url: proxy.url,
     applicationName: 'tidemark test',
     maxConnections: 3,
     statementTimeoutMs,
     timeoutMarginMs: 500,
-    onIdleError: (cause) => lost.push(cause),
   });
   onTestFinished(async () => void (database.pool.ending || (await database.close())));
   await database.pool.query('create table numbers (number int)');
-  const endBackends = () =>
-    execute(
-      url,
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and application_name = 'tidemark test'`,
-    );
-  return { proxy, database, endBackends, lost };
+  return { proxy, database };
 }
 
 const noAnswer = /query read timeout/i;
@@ -72,11 +63,4 @@ it('waits for statements without a timeout, and only for those', async () => {
   // Of the same connection.
   expect(database.pool.totalCount).toBe(1);
   await expect(database.pool.query(tooLong)).rejects.toThrow(/statement timeout/);
-});
-
-it('reports the cause when an idle connection is lost', async () => {
-  const { lost, endBackends } = await behindProxy();
-  await endBackends();
-  await lost.until(1);
-  expect(lost).toEqual(['terminating connection due to administrator command']);
 });

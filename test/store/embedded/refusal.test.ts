@@ -6,7 +6,7 @@ import { TidemarkError } from '../../../errors.ts';
 import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
 import { describeMissing } from '../../parts/describe-needing.ts';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
-import { existingDirectory, expectToWork, query, scratchDirectory, serverPid } from './scratch.ts';
+import { expectToWork, query, scratchDirectory, serverPid } from './scratch.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -31,7 +31,7 @@ async function stoppedDatabase(): Promise<string> {
 
 describe('an unusable directory', () => {
   it('is named when it is a file', async () => {
-    const file = join(existingDirectory(), 'file');
+    const file = scratchDirectory();
     writeFileSync(file, '');
     const error = await refusalOf(file);
     expect(error).toMatchObject({ code: 'EMBEDDED_DATABASE', message: expect.stringContaining(file) });
@@ -60,18 +60,16 @@ describe('an unusable directory', () => {
   });
 });
 
-describe('permissions', () => {
-  const modeOf = (...path: string[]) => statSync(join(...path)).mode & 0o777;
+const modeOf = (...path: string[]) => statSync(join(...path)).mode & 0o777;
 
-  it('that are too open are restricted', async () => {
-    const directory = await stoppedDatabase();
-    chmodSync(directory, 0o777);
-    chmodSync(join(directory, 'postgres'), 0o755);
-    chmodSync(join(directory, 'password'), 0o644);
-    await expectToWork(directory);
-    expect(modeOf(directory) & 0o067).toBe(0);
-    expect([modeOf(directory, 'postgres'), modeOf(directory, 'password')]).toEqual([0o700, 0o600]);
-  });
+it('permissions that are too open are restricted', async () => {
+  const directory = await stoppedDatabase();
+  chmodSync(directory, 0o777);
+  chmodSync(join(directory, 'postgres'), 0o755);
+  chmodSync(join(directory, 'password'), 0o644);
+  await expectToWork(directory);
+  expect(modeOf(directory) & 0o067).toBe(0);
+  expect([modeOf(directory, 'postgres'), modeOf(directory, 'password')]).toEqual([0o700, 0o600]);
 });
 
 function describeAsRoot(title: string, body: () => void): void {

@@ -1,6 +1,6 @@
 /** A directory for the embedded database of one test. */
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -23,13 +23,6 @@ export function scratchDirectory(): string {
     }
     rmSync(parent, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   });
-  return directory;
-}
-
-/** An existing directory with `entries` as subdirectories. */
-export function existingDirectory(...entries: string[]): string {
-  const directory = scratchDirectory();
-  for (const path of [directory, ...entries.map((name) => join(directory, name))]) mkdirSync(path);
   return directory;
 }
 
@@ -65,7 +58,6 @@ export async function leave(holder: ChildModule): Promise<void> {
   await holder.waitForPrinted(/released/);
 }
 
-/** Runs one statement over a connection of its own. */
 export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   client.on('error', () => {});

@@ -120,7 +120,7 @@ it('measures report the last success of the source, and the failures since', asy
   await fetch(70_000, 'timeout');
   await fetch(50_000, 'unauthorized', 401);
   // This failure concerns the request: the source is well.
-  await fetch(40_000, 'unauthorized', 403);
+  await fetch(40_000, 'series_refused', 403);
   await fetch(30_000, 'unknown_id', 404);
   const measured = await measureRequests(database, nowMs);
   expect(measured).toMatchObject({ successAtMs: nowMs - 80_000, failuresSince: 2 });

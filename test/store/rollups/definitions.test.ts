@@ -23,20 +23,6 @@ it('rollups hold the values of the points at every level, to the last zero', asy
   ).toEqual([1, 8, 15].map((day) => ({ time: Date.UTC(2024, 0, day) })));
 });
 
-it.each([[['2.5', '2.50', '2.500']], [['2.500', '2.50', '2.5']]])(
-  'rollups show equal extremes with the same text in the order %s',
-  async (order) => {
-    const seriesId = await track(`ties-${order[0]}`, 'm1');
-    for (const [place, price] of order.entries()) {
-      const prices = { open: price, high: price, low: price, close: price, volume: '1' };
-      await put(store.database, seriesId, [{ timeMs: startMs + place * minuteMs, ...prices }]);
-    }
-    expect(await query('select high, low from tidemark.rollup_d1 where series_id = $1', seriesId)).toEqual([
-      { high: '2.500', low: '2.500' },
-    ]);
-  },
-);
-
 it('rollups answer intervals without a series from the finest one whose periods divide them', async () => {
   for (const interval of ['m30', 'h8'] as const) {
     const everyMs = intervalMs[interval];

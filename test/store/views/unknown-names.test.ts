@@ -57,14 +57,12 @@ describe('unknown names are refused with suggestions', () => {
       'it is one of m1, m5, m15, m30, h1, h2, h6, h12, d1',
     ],
     [`intervals_of('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
-    [`rsi('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
     [
       `rsi('bitcoin/tether')`,
       'a series is a market or an asset, not "bitcoin/tether"',
       `'binance bitcoin/tether'`,
     ],
     [`seasonality_by_hour('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
-    [`candles('binanc', 'bitcoin', 'tether', 'h8')`, 'unknown exchange "binanc"', '"binance"'],
     // No point is at that time, so no other part of the function is executed.
     [
       `candles('binance', 'bitconi', 'tether', 'h8') where time > '2100-01-01'`,

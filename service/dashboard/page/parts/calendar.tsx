@@ -107,12 +107,16 @@ function Month({
   readonly month: Calendar['months'][number] | undefined;
 }) {
   if (month === undefined || month.wantedMs === 0) return <td />;
-  const { startMs, wantedMs, coveredMs, failed, awaiting } = month;
+  const { startMs, wantedMs, coveredMs, failed, awaiting, silent } = month;
   const share = formatPercent(coveredMs, wantedMs);
   const at = new Date(startMs);
   const endMs = Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
-  const notes = `${failed ? ', a part failed' : ''}${awaiting ? ', a part awaits a second answer' : ''}`;
-  const state = failed ? 'failed' : coveredMs < wantedMs ? 'gap' : 'covered';
+  const notes = [
+    failed ? ', a part failed' : '',
+    awaiting ? ', a part awaits a second answer' : '',
+    silent ? ', a part has no point for far longer than usual' : '',
+  ].join('');
+  const state = failed ? 'failed' : coveredMs < wantedMs ? 'gap' : silent ? 'silent' : 'covered';
   return (
     <td
       data-state={state}

@@ -50,10 +50,7 @@ export async function holdBack(page: Page, url: string): Promise<() => void> {
   return allow;
 }
 
-/**
- * Opens the address in a browser of the test's own; the test fails at its end where the page has asked another origin,
- * violated its policy, or thrown.
- */
+/** The test fails at its end where the page has asked another origin, violated its policy, or thrown. */
 export async function open(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   context.setDefaultTimeout(longestMs);

@@ -1,6 +1,6 @@
 /** The words of problems, events, polled lists and actions. */
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../../contract/intervals.ts';
 import { OutcomeView, wordsOfCost } from '../../../../service/dashboard/page/parts/actions.tsx';
 import { Sections } from '../../../../service/dashboard/page/problems/problems.tsx';
@@ -10,77 +10,75 @@ import { htmlOf, linesOf, textOf } from './rendered.ts';
 const timeMs = Date.UTC(2024, 1, 1);
 const name = '<img src=x> bitcoin/euro h1';
 
-describe('the problems', () => {
-  const nothing: Problems = {
-    ...{ failing: [], failingInAll: 0, causes: [], errors: [], quarantine: [], revised: [], jobs: [] },
-    locks: { statements: 0, holders: [] },
-  };
+const nothing: Problems = {
+  ...{ failing: [], failingInAll: 0, causes: [], errors: [], quarantine: [], revised: [], jobs: [] },
+  locks: { statements: 0, holders: [] },
+};
 
-  it('list what failed by its cause, with what helps, and everything else with its series', () => {
-    const window = { startMs: timeMs, endMs: timeMs + dayMs };
-    const failed = { seriesId: 7, name, message: 'HTTP 500', retryMs: timeMs + hourMs };
-    const cause = { message: 'HTTP 500', series: 1, ranges: 2, nextMs: timeMs + hourMs, isRefused: false };
-    const action: ActionLine = {
-      ...{ request: {}, endedMs: null },
-      ...{
-        id: 1,
-        action: 'verify',
-        timeMs,
-        userName: null,
-        address: '127.0.0.1',
-        state: 'running',
-        result: null,
-      },
-      progress: { done: 3, of: 9 },
-    };
-    const found: Problems = {
-      ...{
-        ...nothing,
-        failing: [
-          { ...failed, window },
-          { ...failed, window: null },
-        ],
-        failingInAll: 1200,
-      },
-      causes: [cause, { ...cause, message: 'no such market', isRefused: true }],
-      errors: [{ kind: 'timeout', requests: 1234, newestMs: timeMs, message: 'no answer' }],
-      quarantine: [
-        { seriesId: 7, name, dataset: 'candles', seenAtMs: timeMs, reason: 'r', raw: `</code>${name}` },
+it('the problems list what failed by its cause, with what helps, and everything else with its series', () => {
+  const window = { startMs: timeMs, endMs: timeMs + dayMs };
+  const failed = { seriesId: 7, name, message: 'HTTP 500', retryMs: timeMs + hourMs };
+  const cause = { message: 'HTTP 500', series: 1, ranges: 2, nextMs: timeMs + hourMs, isRefused: false };
+  const action: ActionLine = {
+    ...{ request: {}, endedMs: null },
+    ...{
+      id: 1,
+      action: 'verify',
+      timeMs,
+      userName: null,
+      address: '127.0.0.1',
+      state: 'running',
+      result: null,
+    },
+    progress: { done: 3, of: 9 },
+  };
+  const found: Problems = {
+    ...{
+      ...nothing,
+      failing: [
+        { ...failed, window },
+        { ...failed, window: null },
       ],
-      revised: [{ seriesId: 7, name, values: 12 }],
-      locks: { statements: 2, holders: ['ann', 'bob'] },
-      jobs: [{ kind: 'policy', of: null, lastRunMs: null, failures: 3, message: 'm' }],
-    };
-    const done = {
-      ...action,
-      id: 2,
-      action: 'pause',
-      userName: 'ann',
-      state: 'done' as const,
-      result: 'paused',
-    };
-    const html = htmlOf(Sections, { found, actions: [action, { ...done, progress: null }] });
-    expect(html).not.toContain('<img');
-    const lines = textOf(html).split('\n');
-    for (const line of [
-      'The first 2 of 1,200: series that the source refuses, then the newest failures',
-      'HTTP 500 1 series, 2 ranges. Next attempt 2024-02-01 01:00Z. What helps: tidemark retry',
-      'no such market 1 series, 2 ranges. Next attempt 2024-02-01 01:00Z. What helps: tidemark untrack SERIES',
-      'All of them',
-      'The first 0',
-      `${name} | 2024-02-01 | 2024-02-02 | 2024-02-01 01:00Z |`,
-      `${name} | the whole series | | 2024-02-01 01:00Z |`,
-      'timeout | 1,234 | 2024-02-01 | no answer |',
-      'Statements that wait: 2. Held by: ann, bob.',
-      'policy | | never | 3 | m |',
-      `${name} | 2024-02-01 | r | </code>${name} |`,
-      `${name} | 12 |`,
-      'verify | 2024-02-01 | 127.0.0.1 | running: 3 of 9 |',
-      'pause | 2024-02-01 | ann at 127.0.0.1 | done: paused |',
-    ])
-      expect(lines).toContain(line);
-    expect(html).toContain('href="./?series=7&amp;from=2024-02-01&amp;to=2024-02-02"');
-  });
+      failingInAll: 1200,
+    },
+    causes: [cause, { ...cause, message: 'no such market', isRefused: true }],
+    errors: [{ kind: 'timeout', requests: 1234, newestMs: timeMs, message: 'no answer' }],
+    quarantine: [
+      { seriesId: 7, name, dataset: 'candles', seenAtMs: timeMs, reason: 'r', raw: `</code>${name}` },
+    ],
+    revised: [{ seriesId: 7, name, values: 12 }],
+    locks: { statements: 2, holders: ['ann', 'bob'] },
+    jobs: [{ kind: 'policy', of: null, lastRunMs: null, failures: 3, message: 'm' }],
+  };
+  const done = {
+    ...action,
+    id: 2,
+    action: 'pause',
+    userName: 'ann',
+    state: 'done' as const,
+    result: 'paused',
+  };
+  const html = htmlOf(Sections, { found, actions: [action, { ...done, progress: null }] });
+  expect(html).not.toContain('<img');
+  const lines = textOf(html).split('\n');
+  for (const line of [
+    'The first 2 of 1,200: series that the source refuses, then the newest failures',
+    'HTTP 500 1 series, 2 ranges. Next attempt 2024-02-01 01:00Z. What helps: tidemark retry',
+    'no such market 1 series, 2 ranges. Next attempt 2024-02-01 01:00Z. What helps: tidemark untrack SERIES',
+    'All of them',
+    'The first 0',
+    `${name} | 2024-02-01 | 2024-02-02 | 2024-02-01 01:00Z |`,
+    `${name} | the whole series | | 2024-02-01 01:00Z |`,
+    'timeout | 1,234 | 2024-02-01 | no answer |',
+    'Statements that wait: 2. Held by: ann, bob.',
+    'policy | | never | 3 | m |',
+    `${name} | 2024-02-01 | r | </code>${name} |`,
+    `${name} | 12 |`,
+    'verify | 2024-02-01 | 127.0.0.1 | running: 3 of 9 |',
+    'pause | 2024-02-01 | ann at 127.0.0.1 | done: paused |',
+  ])
+    expect(lines).toContain(line);
+  expect(html).toContain('href="./?series=7&amp;from=2024-02-01&amp;to=2024-02-02"');
 });
 
 it('says what an action costs, and what became of it', () => {

@@ -108,27 +108,25 @@ it('has a figure for each list, which its link opens', () => {
   });
 });
 
-describe('the matrix', () => {
-  it('has the share and the number of series of each exchange and interval, and opens them', () => {
-    const model = modelOf([
-      seriesLine({ coveredMs: 98.68 * hourMs }),
-      seriesLine({ id: 2, interval: 'd1', periodMs: dayMs }),
-      seriesLine({ id: 3, exchange: null, coveredMs: 0, failedMs: 1, awaitingMs: 1, behindMs: 1 }),
-      seriesLine({ id: 4, exchange: 'exchange-10', wantedMs: 0, coveredMs: 0 }),
-      seriesLine({ id: 5, exchange: 'exchange-9' }),
-    ]);
-    const html = htmlOf(Matrix, {}, { model });
-    expect(textOf(html).split('\n').slice(2)).toEqual([
-      'Exchange | h1 | d1 |',
-      'assets | 0.00 %1 series1 failing | |',
-      'exchange-9 | 100 %1 series | |',
-      'exchange-10 | none yet1 series | |',
-      'kraken | 98.68 %1 series | 100 %1 series |',
-    ]);
-    expect(linksIn(html)).toMatchObject({
-      '98.68 %1 series': './?exchange=kraken&interval=h1#series',
-      kraken: './?exchange=kraken#series',
-    });
+it('the matrix has the share and the number of series of each exchange and interval, and opens them', () => {
+  const model = modelOf([
+    seriesLine({ coveredMs: 98.68 * hourMs }),
+    seriesLine({ id: 2, interval: 'd1', periodMs: dayMs }),
+    seriesLine({ id: 3, exchange: null, coveredMs: 0, failedMs: 1, awaitingMs: 1, behindMs: 1 }),
+    seriesLine({ id: 4, exchange: 'exchange-10', wantedMs: 0, coveredMs: 0 }),
+    seriesLine({ id: 5, exchange: 'exchange-9' }),
+  ]);
+  const html = htmlOf(Matrix, {}, { model });
+  expect(textOf(html).split('\n').slice(2)).toEqual([
+    'Exchange | h1 | d1 |',
+    'assets | 0.00 %1 series1 failing | |',
+    'exchange-9 | 100 %1 series | |',
+    'exchange-10 | none yet1 series | |',
+    'kraken | 98.68 %1 series | 100 %1 series |',
+  ]);
+  expect(linksIn(html)).toMatchObject({
+    '98.68 %1 series': './?exchange=kraken&interval=h1#series',
+    kraken: './?exchange=kraken#series',
   });
 });
 
@@ -210,35 +208,41 @@ describe('the list of series', () => {
   });
 });
 
-describe('the calendar', () => {
-  const month = (place: number, coveredMs: number, of = {}) => ({
-    ...{ startMs: Date.UTC(2024, place), wantedMs: 100, coveredMs, failed: false, awaiting: false, ...of },
-  });
-  const loaded = (...months: ReturnType<typeof month>[]) => ({ kind: 'loaded' as const, value: { months } });
+const month = (place: number, coveredMs: number, of = {}) => ({
+  ...{
+    startMs: Date.UTC(2024, place),
+    wantedMs: 100,
+    coveredMs,
+    failed: false,
+    awaiting: false,
+    silent: false,
+    ...of,
+  },
+});
+const loaded = (...months: ReturnType<typeof month>[]) => ({ kind: 'loaded' as const, value: { months } });
 
-  it('has a row for each year, the newest first, and a cell for each month', () => {
-    const html = htmlOf(CalendarSection, {
-      seriesId: 7,
-      loaded: loaded(
-        month(-1, 100),
-        month(0, 64),
-        month(1, 0, { failed: true, awaiting: true }),
-        month(2, 0, { wantedMs: 0 }),
-      ),
-    });
-    const rows = textOf(html).split('\n');
-    expect(rows.filter((text) => text.startsWith('20'))).toEqual([
-      expect.stringMatching(/^2024 \| 64\.00 % \| 0\.00 % \|[ |]+$/),
-      expect.stringMatching(/^2023 \|[ |]+ 100 % \|$/),
-    ]);
-    expect([...html.matchAll(/data-state="(\w+)"/g)].map(([, state]) => state)).toEqual([
-      'gap',
-      'failed',
-      'covered',
-    ]);
-    expect(html).toContain('title="2024-02: 0.00 %, a part failed, a part awaits a second answer"');
-    // Each month of a series opens its range.
-    expect(linksIn(html)['64.00 %']).toBe('./?series=7&from=2024-01-01&to=2024-02-01#chart');
-    expect(linksIn(htmlOf(CalendarSection, { seriesId: null, loaded: loaded(month(0, 64)) }))).toEqual({});
+it('the calendar has a row for each year, the newest first, and a cell for each month', () => {
+  const html = htmlOf(CalendarSection, {
+    seriesId: 7,
+    loaded: loaded(
+      month(-1, 100, { silent: true }),
+      month(0, 64),
+      month(1, 0, { failed: true, awaiting: true }),
+      month(2, 0, { wantedMs: 0 }),
+    ),
   });
+  const rows = textOf(html).split('\n');
+  expect(rows.filter((text) => text.startsWith('20'))).toEqual([
+    expect.stringMatching(/^2024 \| 64\.00 % \| 0\.00 % \|[ |]+$/),
+    expect.stringMatching(/^2023 \|[ |]+ 100 % \|$/),
+  ]);
+  expect([...html.matchAll(/data-state="(\w+)"/g)].map(([, state]) => state)).toEqual([
+    'gap',
+    'failed',
+    'silent',
+  ]);
+  expect(html).toContain('title="2024-02: 0.00 %, a part failed, a part awaits a second answer"');
+  // Each month of a series opens its range.
+  expect(linksIn(html)['64.00 %']).toBe('./?series=7&from=2024-01-01&to=2024-02-01#chart');
+  expect(linksIn(htmlOf(CalendarSection, { seriesId: null, loaded: loaded(month(0, 64)) }))).toEqual({});
 });

@@ -13,93 +13,89 @@ import { htmlOf, linesOf, linksIn, textOf } from './rendered.ts';
 
 const startMs = Date.UTC(2024, 1, 1);
 
-describe('a band', () => {
-  const band: Band = {
-    ...{ id: 7, startMs, endMs: startMs + 10 * dayMs, columns: 10 },
-    layers: {
-      tracked: [0, 9],
-      covered: [0, 4, 6, 9],
-      empty: [0, 1],
-      gap: [4, 6],
-      failed: [5, 6],
-      inFlight: [6, 7],
-    },
-  };
+const band: Band = {
+  ...{ id: 7, startMs, endMs: startMs + 10 * dayMs, columns: 10 },
+  layers: {
+    tracked: [0, 9],
+    covered: [0, 4, 6, 9],
+    empty: [0, 1],
+    gap: [4, 6],
+    failed: [5, 6],
+    inFlight: [6, 7],
+  },
+};
 
-  it('has the range of the same state around a column', () => {
-    const at = (column: number) => {
-      const found = segmentAt(band, column);
-      return found === null
-        ? null
-        : [found.name, ...[found.startMs, found.endMs].map((ms) => (ms - startMs) / dayMs)];
-    };
-    expect([0, 2, 4, 5, 6, 8, 9].map(at)).toEqual([
-      ['confirmed empty', 0, 1],
-      ['covered', 1, 4],
-      ['gap', 4, 5],
-      ['failed', 5, 6],
-      ['in flight', 6, 7],
-      ['covered', 7, 9],
-      null,
-    ]);
-    expect(segmentAt(band, 4)?.timeMs).toBe(startMs + 4.5 * dayMs);
-  });
+it('a band has the range of the same state around a column', () => {
+  const at = (column: number) => {
+    const found = segmentAt(band, column);
+    return found === null
+      ? null
+      : [found.name, ...[found.startMs, found.endMs].map((ms) => (ms - startMs) / dayMs)];
+  };
+  expect([0, 2, 4, 5, 6, 8, 9].map(at)).toEqual([
+    ['confirmed empty', 0, 1],
+    ['covered', 1, 4],
+    ['gap', 4, 5],
+    ['failed', 5, 6],
+    ['in flight', 6, 7],
+    ['covered', 7, 9],
+    null,
+  ]);
+  expect(segmentAt(band, 4)?.timeMs).toBe(startMs + 4.5 * dayMs);
 });
 
-describe('the details', () => {
-  const none: SeriesDetail = {
-    ...{
-      id: 7,
-      name: 'kraken bitcoin/euro h1',
-      dataset: 'candles',
-      interval: 'h1',
-      fromMs: startMs,
-      toMs: null,
-    },
-    ...{ untrackedMs: null, beginsMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
-    ...{ gaps: [], fetches: [], revisions: [], rejections: [] },
-  };
+const none: SeriesDetail = {
+  ...{
+    id: 7,
+    name: 'kraken bitcoin/euro h1',
+    dataset: 'candles',
+    interval: 'h1',
+    fromMs: startMs,
+    toMs: null,
+  },
+  ...{ untrackedMs: null, beginsMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
+  ...{ gaps: [], fetches: [], revisions: [], rejections: [] },
+};
 
-  it('list gaps with links to their ranges, requests, revisions and rejected rows', () => {
-    const gap = {
-      startMs: startMs + 9 * dayMs,
-      endMs: startMs + 11 * dayMs,
-      reason: 'not_asked',
-      message: null,
-    };
-    const fetched = {
-      timeMs: startMs + 500,
-      range: gap,
-      lane: 'backfill',
-      verdict: 'refused',
-      fresh: 1,
-      changed: 0,
-    };
-    const raw = '</code><img src=x>';
-    const detail = {
-      ...{ ...none, gaps: [gap], gapsInAll: 1 },
-      fetches: [
-        { ...fetched, durationMs: 1234, error: 'no such market' },
-        { ...fetched, range: null, durationMs: 1, error: null },
-      ],
-      revisions: [{ timeMs: startMs, seenAtMs: startMs + dayMs, before: { close: '1.10', volume: '7' } }],
-      rejections: [{ seenAtMs: startMs, reason: 'open is null', raw }],
-    };
-    const html = htmlOf(Parts, { detail });
-    expect(html).not.toContain('<img');
-    const text = textOf(html);
-    for (const row of [
-      '1 gap, cut where the reason changes; each opens its range',
-      '2024-02-10 | 2024-02-12 | 2 d | awaits a request |',
-      '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: no such market | 1 | 0 | 1,234 ms |',
-      '2024-02-01 | | | backfill | refused | 1 | 0 | 1 ms |',
-      '2024-02-01 | 2024-02-02 | close 1.10, volume 7 |',
-      `2024-02-01 | open is null | ${raw} |`,
-    ])
-      expect(text.split('\n')).toContain(row);
-    expect(linksIn(html)).toEqual({ '2024-02-10': './?series=7&from=2024-02-10&to=2024-02-12' });
-    expect(linesOf(Parts, { detail: { ...detail, gapsInAll: 3000 } })).toContain('The newest 1 of 3,000');
-  });
+it('the details list gaps with links to their ranges, requests, revisions and rejected rows', () => {
+  const gap = {
+    startMs: startMs + 9 * dayMs,
+    endMs: startMs + 11 * dayMs,
+    reason: 'not_asked',
+    message: null,
+  };
+  const fetched = {
+    timeMs: startMs + 500,
+    range: gap,
+    lane: 'backfill',
+    verdict: 'refused',
+    fresh: 1,
+    changed: 0,
+  };
+  const raw = '</code><img src=x>';
+  const detail = {
+    ...{ ...none, gaps: [gap], gapsInAll: 1 },
+    fetches: [
+      { ...fetched, durationMs: 1234, error: 'no such market' },
+      { ...fetched, range: null, durationMs: 1, error: null },
+    ],
+    revisions: [{ timeMs: startMs, seenAtMs: startMs + dayMs, before: { close: '1.10', volume: '7' } }],
+    rejections: [{ seenAtMs: startMs, reason: 'open is null', raw }],
+  };
+  const html = htmlOf(Parts, { detail });
+  expect(html).not.toContain('<img');
+  const text = textOf(html);
+  for (const row of [
+    '1 gap, cut where the reason changes; each opens its range',
+    '2024-02-10 | 2024-02-12 | 2 d | awaits a request |',
+    '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: no such market | 1 | 0 | 1,234 ms |',
+    '2024-02-01 | | | backfill | refused | 1 | 0 | 1 ms |',
+    '2024-02-01 | 2024-02-02 | close 1.10, volume 7 |',
+    `2024-02-01 | open is null | ${raw} |`,
+  ])
+    expect(text.split('\n')).toContain(row);
+  expect(linksIn(html)).toEqual({ '2024-02-10': './?series=7&from=2024-02-10&to=2024-02-12' });
+  expect(linesOf(Parts, { detail: { ...detail, gapsInAll: 3000 } })).toContain('The newest 1 of 3,000');
 });
 
 describe('the values of the chart', () => {

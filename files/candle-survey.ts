@@ -1,0 +1,370 @@
+/** Surveys the rows of a candle file of another program, before anything of it is stored. */
+
+import { isDecimalText } from '../contract/decimal.ts';
+import { type EpochMs, intervalMs, isOnGrid, minuteMs, type Range } from '../contract/intervals.ts';
+import type { CandleSeries } from '../contract/series.ts';
+import { type Traded, turnoverProblem } from '../contract/turnover.ts';
+import { counted, formatSpan, formatTime } from '../format.ts';
+import { periodOf } from '../planning/periods.ts';
+import { holds, normalize, subtract } from '../planning/ranges.ts';
+import { isLongSilence } from '../planning/silences.ts';
+import {
+  type CandleFormat,
+  type Cells,
+  type Columns,
+  type NameFacts,
+  symbolText,
+  type TimeUnit,
+} from './candle-formats.ts';
+import type { CandleRecord } from './candle-records.ts';
+import { downloadAgain, FileProblem } from './file-problem.ts';
+
+/** Why the two volumes of a row contradict one another; null: they agree, or there is one. @param exchanged: if they were. */
+export function volumesProblem(
+  cells: Cells,
+  { values, turnover: place }: Columns,
+  exchanged = false,
+): string | null {
+  if (place === undefined) return null;
+  const [, high = '', low = '', , first = ''] = values.map((at) => cells[at] ?? '');
+  const second = cells[place] ?? '';
+  const [volume, turnover] = exchanged ? [second, first] : [first, second];
+  const traded = { low, high, volume, turnover };
+  const areDecimals = Object.values(traded).every((text) => text !== undefined && isDecimalText(text));
+  return areDecimals ? turnoverProblem(traded as Traded) : null;
+}
+
+/** Rows one after the other whose two volumes agree only if they are exchanged. */
+interface Stretch {
+  readonly first: string;
+  last: string;
+  rows: number;
+}
+/** Fewer rows may be wrong otherwise, and agree by chance. */
+const shortestStretch = 3;
+const maxStretches = 3;
+
+/** A name of a column. A rounded time such as `1.78E+12` is none. */
+const columnName = /^\D*[a-z]/i;
+const rounded = /^\d+(?:[.,]\d+)?E\+?\d+$/i;
+const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const otherLayout = 'its layout changes at this line';
+const divide = 'divide it there, and import each part';
+const checkFormat = 'check --format, or name its columns with --columns';
+const checkInterval = 'check --interval';
+
+export interface FileFacts {
+  readonly rows: number;
+  /** Of its times. */
+  readonly unit: TimeUnit;
+  /** The newest row may have been open when the file was made. It is not covered. */
+  readonly isNewestOpen: boolean;
+  readonly covered: readonly Range[];
+  /** The market that its rows or its name state, as {@link symbolText}; null: neither does. */
+  readonly market: string | null;
+  /** Facts that the user should know. */
+  readonly notes: readonly string[];
+}
+
+export interface Surveyed extends FileFacts {
+  /** Records before the first row. */
+  readonly heading: number;
+  readonly columns: Columns;
+  readonly isDescending: boolean;
+}
+
+/** Columns, unit, grid and order of the times of a file, and what it covers. */
+export class CandleSurvey {
+  readonly #series: CandleSeries;
+  readonly #format: CandleFormat;
+  readonly #facts: NameFacts;
+  /** Records before the first row. */
+  #heading = 0;
+  #columns: Columns | null;
+  #rows = 0;
+  /** Of columns. */
+  #count: number | null;
+  /** The record before has too few columns. If it is the last one, the file was truncated. */
+  #torn: { place: string; what: string } | null = null;
+  #isDescending: boolean | null;
+  #unit: TimeUnit | null = null;
+  #symbol: string | null = null;
+  #lastMs: EpochMs | null = null;
+  #newestMs = 0;
+  #hasNeighbours = false;
+  /** Completed ranges, and the current one. */
+  readonly #ranges: Range[] = [];
+  readonly #exchanged: Stretch[] = [];
+  #stretch: Stretch | null = null;
+  /** Of a format in which a period without a row had no trade: those that may be long, and the time of all. */
+  readonly #silences: Range[] = [];
+  #silentMs = 0;
+  #range: Range | null = null;
+
+  constructor(format: CandleFormat, series: CandleSeries, fileName: string) {
+    this.#series = series;
+    this.#format = format;
+    this.#columns = format.columns;
+    this.#count = format.columns?.count ?? null;
+    this.#isDescending = format.isDescending;
+    this.#facts = format.nameFacts(fileName);
+    const statedMs = this.#facts.intervalMs;
+    if (statedMs !== null && statedMs !== intervalMs[series.interval])
+      throw new FileProblem(`its name states another interval than ${series.interval}`, checkInterval);
+  }
+
+  /** @throws FileProblem with the line. */
+  add({ place, cells }: CandleRecord): void {
+    if (this.#torn !== null)
+      throw new FileProblem(`${this.#torn.place}: ${this.#torn.what}: ${otherLayout}`, divide);
+    try {
+      if (this.#rows === 0) this.#assertCommas(cells);
+      if (this.#rows === 0 && this.#isHeading(cells)) this.#heading += 1;
+      else if (this.#hasItsColumns(place, cells)) this.#addRow(cells);
+      this.#watchVolumes(place, cells);
+    } catch (error) {
+      if (!(error instanceof FileProblem)) throw error;
+      throw new FileProblem(`${place}: ${error.message}`, error.remedy, { cause: error });
+    }
+  }
+
+  #assertCommas([first, ...others]: Cells): void {
+    if (others.length > 0 || this.#format.syntax === 'json' || !/[;\t]/.test(first ?? '')) return;
+    throw new FileProblem(
+      'its fields are separated by semicolons or tabs, as a spreadsheet saves them',
+      `${downloadAgain}, and import it without saving it in a spreadsheet, or name its columns with --columns`,
+    );
+  }
+
+  /** @returns false for a row that is not whole, if it is the last one. */
+  #hasItsColumns(place: string, cells: Cells): boolean {
+    this.#count ??= cells.length;
+    const count = this.#count;
+    const isHeader = this.#rows > 0 && columnName.test(cells[this.#columns?.time ?? 0] ?? '');
+    if (isHeader && this.#format.syntax === 'csv')
+      throw new FileProblem(`it is another header, ${cells.join().slice(0, 200)}: ${otherLayout}`, divide);
+    if (cells.length === count) return true;
+    const what = `it has ${counted(cells.length, 'column')}, not ${count}`;
+    if (this.#rows === 0) throw new FileProblem(what, checkFormat);
+    if (cells.length > count) throw new FileProblem(`${what}: ${otherLayout}`, divide);
+    this.#torn = { place, what };
+    return false;
+  }
+
+  #watchVolumes(place: string, cells: Cells): void {
+    const columns = this.#columns;
+    if (columns === null || this.#rows === 0 || this.#torn !== null) return;
+    const isExchanged =
+      volumesProblem(cells, columns) !== null && volumesProblem(cells, columns, true) === null;
+    if (!isExchanged) this.#stretch = null;
+    else if (this.#stretch === null) {
+      this.#stretch = { first: place, last: place, rows: 1 };
+      this.#exchanged.push(this.#stretch);
+    } else {
+      this.#stretch.last = place;
+      this.#stretch.rows += 1;
+    }
+  }
+
+  /** Such as `its two volumes seem exchanged from line 3 to line 40, and in 2 more`. */
+  #exchangedNote(): string[] {
+    const long = this.#exchanged.filter(({ rows }) => rows >= shortestStretch);
+    if (long.length === 0) return [];
+    const named = long.slice(0, maxStretches).map(({ first, last }) => `from ${first} to ${last}`);
+    const more = long.length > maxStretches ? `, and in ${long.length - maxStretches} more` : '';
+    return [`its two columns of volume seem exchanged ${named.join(', ')}${more}`];
+  }
+
+  /** Such as of the file of a day whose last row is that of 20:59. */
+  #shortNote(all: readonly Range[]): string[] {
+    const statedMs = this.#facts.range?.endMs ?? Number.NEGATIVE_INFINITY;
+    const endMs = all.at(-1)?.endMs ?? statedMs;
+    return endMs < statedMs
+      ? [`its name states the time up to ${formatTime(statedMs)}, and its rows end at ${formatTime(endMs)}`]
+      : [];
+  }
+
+  #isHeading(cells: Cells): boolean {
+    if (this.#heading === 0 && this.#format.isComment(cells)) return true;
+    if (this.#columns !== this.#format.columns) return false;
+    if (this.#columns !== null && !columnName.test(cells[this.#columns.time] ?? '')) return false;
+    const columns = this.#format.header(cells);
+    if (columns === null)
+      throw new FileProblem(
+        `unknown columns for ${this.#format.name}: ${cells.join().slice(0, 200)}`,
+        checkFormat,
+      );
+    this.#columns = columns;
+    this.#count = columns.count;
+    return true;
+  }
+
+  #addRow(cells: Cells): void {
+    const { interval } = this.#series;
+    const text = cells[this.#columns?.time ?? 0] ?? null;
+    const ms = this.#timeOf(text);
+    const isLate = this.#format.mayBeginLate && ms % minuteMs !== 0;
+    if (!isOnGrid(ms, interval) && !isLate) throw this.#offGrid(ms, text);
+    const { range } = this.#facts;
+    if (range !== null && !holds([range], ms))
+      throw new FileProblem(
+        `${formatTime(ms)} lies outside of the time that the name of the file states`,
+        `give it the name that it had, or ${downloadAgain}`,
+      );
+    this.#assertOrder(ms);
+    this.#assertClose(cells, ms);
+    this.#assertDate(this.#format.dateText(cells), ms);
+    this.#assertSymbol(this.#format.symbol(cells));
+    this.#cover(periodOf(ms, interval));
+    this.#hasNeighbours ||= this.#lastMs !== null && Math.abs(ms - this.#lastMs) === intervalMs[interval];
+    this.#watchSilence(ms);
+    this.#newestMs = Math.max(this.#newestMs, ms);
+    this.#lastMs = ms;
+    this.#rows += 1;
+  }
+
+  #offGrid(ms: EpochMs, text: string | null): FileProblem {
+    const { interval } = this.#series;
+    const what = `${formatTime(ms)}, from ${text} as ${this.#unit}, does not start a period of ${interval}`;
+    // Of another week, all rows are such.
+    if (interval === 'w1' && isOnGrid(ms, 'd1'))
+      return new FileProblem(
+        `${what}: weeks begin on Monday, and it is a ${days[new Date(ms).getUTCDay()]}`,
+        'import its days with --interval d1: weeks are derived from them',
+      );
+    return new FileProblem(what, 'check --interval, the unit and the time zone of its times');
+  }
+
+  #watchSilence(ms: EpochMs): void {
+    if (!this.#format.isAbsenceNoTrade || this.#lastMs === null) return;
+    const silence = { startMs: this.#lastMs + intervalMs[this.#series.interval], endMs: ms };
+    const silentMs = silence.endMs - silence.startMs;
+    this.#silentMs += silentMs;
+    if (isLongSilence(silentMs, { othersMs: 0, points: 1 })) this.#silences.push(silence);
+  }
+
+  #silenceNotes(): string[] {
+    const long = this.#silences.filter(({ startMs, endMs }) => {
+      const silentMs = endMs - startMs;
+      return isLongSilence(silentMs, { othersMs: this.#silentMs - silentMs, points: this.#rows });
+    });
+    if (long.length === 0) return [];
+    const named = long.slice(0, maxStretches).map(formatSpan);
+    const more = long.length > maxStretches ? `, and in ${long.length - maxStretches} more stretches` : '';
+    return [`it has no row ${named.join(', ')}${more}: no trade, as its format states, and unusual here`];
+  }
+
+  #timeOf(text: string | null): EpochMs {
+    const { units, name, syntax } = this.#format;
+    const time = this.#format.readTime(text);
+    const expected = units.join(' or ');
+    if (time === null && syntax === 'csv' && rounded.test(text ?? ''))
+      throw new FileProblem(
+        `a spreadsheet rounded its times, here to ${text}: digits are lost`,
+        `${downloadAgain}, and import it without saving it in a spreadsheet`,
+      );
+    if (time === null || !Number.isSafeInteger(time.ms)) {
+      const what = `${JSON.stringify(text)} is not a time in ${expected}`;
+      if (this.#rows === 0 || syntax === 'json') throw new FileProblem(what, checkFormat);
+      throw new FileProblem(`${what}: ${otherLayout}`, divide);
+    }
+    if (!units.includes(time.unit))
+      throw new FileProblem(`its time ${text} is in ${time.unit}, and ${name} has ${expected}`, checkFormat);
+    this.#unit ??= time.unit;
+    if (time.unit !== this.#unit)
+      throw new FileProblem(
+        `its time ${text} is in ${time.unit}, and that of the rows before in ${this.#unit}: ${otherLayout}`,
+        divide,
+      );
+    return time.ms;
+  }
+
+  #assertOrder(ms: EpochMs): void {
+    const lastMs = this.#lastMs;
+    if (lastMs === null) return;
+    this.#isDescending ??= ms < lastMs;
+    const isDescending = this.#isDescending;
+    if (isDescending ? ms < lastMs : ms > lastMs) return;
+    throw new FileProblem(
+      `${formatTime(ms)} is not ${isDescending ? 'before' : 'after'} the row above it, ${formatTime(lastMs)}`,
+      `sort its rows by time, each time once, or ${downloadAgain}`,
+    );
+  }
+
+  #assertClose(cells: Cells, ms: EpochMs): void {
+    const text = this.#format.closeTime(cells);
+    if (text === null) return;
+    const close = this.#format.readTime(text);
+    const { interval } = this.#series;
+    if (close === null || close.unit !== this.#unit)
+      throw new FileProblem(
+        `its close time ${JSON.stringify(text)} is not a time in ${this.#unit}`,
+        checkFormat,
+      );
+    // It may be earlier: an outage ends a period.
+    if (close.ms >= ms + intervalMs[interval])
+      throw new FileProblem(`it closes at ${formatTime(close.ms)}, after ${interval}`, checkInterval);
+  }
+
+  /** A date alone is that of the day. */
+  #assertDate(text: string | null, ms: EpochMs): void {
+    if (text === null || new Date(ms).toISOString().replace('T', ' ').startsWith(text)) return;
+    throw new FileProblem(`its date ${text} is not its time, ${formatTime(ms)}`, downloadAgain);
+  }
+
+  #assertSymbol(text: string | null): void {
+    if (text === null) return;
+    const volumeOf = this.#columns?.volumeOf ?? '';
+    if (!text.startsWith(volumeOf))
+      throw new FileProblem(
+        `its symbol is ${text}, and the first volume is counted in ${volumeOf}`,
+        'name its columns with --columns, the volume of the base asset among them',
+      );
+    this.#symbol ??= text;
+    if (text !== this.#symbol)
+      throw new FileProblem(`its symbol is ${text}, and that of the rows before ${this.#symbol}`, divide);
+  }
+
+  #cover(period: Range): void {
+    const range = this.#range;
+    const joins =
+      range !== null &&
+      (this.#format.isAbsenceNoTrade || (period.startMs <= range.endMs && range.startMs <= period.endMs));
+    if (range !== null && !joins) this.#ranges.push(range);
+    this.#range = joins
+      ? {
+          startMs: Math.min(range.startMs, period.startMs),
+          endMs: Math.max(range.endMs, period.endMs),
+        }
+      : period;
+  }
+
+  end(): Surveyed {
+    const { interval, baseId, quoteId } = this.#series;
+    const columns = this.#columns;
+    if (this.#torn !== null)
+      throw new FileProblem(
+        `${this.#torn.place}: ${this.#torn.what}: the file ends within this row`,
+        downloadAgain,
+      );
+    if (columns === null || this.#range === null || this.#unit === null)
+      throw new FileProblem('it has no rows', 'leave it out');
+    // Hours that are named minutes begin on the grid of minutes, too.
+    if (this.#rows > 1 && !this.#hasNeighbours && this.#facts.intervalMs === null)
+      throw new FileProblem(`no two rows are one ${interval} apart`, checkInterval);
+    const all = normalize([...this.#ranges, this.#range]);
+    const isNewestOpen = !this.#format.isNewestFinal(this.#facts);
+    const result = {
+      ...{ rows: this.#rows, unit: this.#unit, market: this.#symbol ?? this.#facts.market },
+      ...{ heading: this.#heading, columns, isDescending: this.#isDescending ?? false, isNewestOpen },
+    };
+    const notes: string[] = [...this.#exchangedNote(), ...this.#silenceNotes(), ...this.#shortNote(all)];
+    if (this.#symbol !== null && this.#symbol !== symbolText(baseId + quoteId))
+      notes.push(`its symbol is ${this.#symbol}; it is imported as ${baseId}/${quoteId}`);
+    if (!isNewestOpen) return { ...result, covered: all, notes };
+    notes.push(
+      `its newest row, ${formatTime(this.#newestMs)}, is stored and not covered: it may have been open when the file was made`,
+    );
+    return { ...result, covered: subtract(all, [periodOf(this.#newestMs, interval)]), notes };
+  }
+}

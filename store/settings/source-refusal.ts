@@ -1,0 +1,34 @@
+/** The refusal of each source, shared by all processes: in the settings, since no request may reach the source meanwhile. */
+
+import type { SourceRefusal } from '../../planning/source-refusal.ts';
+import { type Database, inTransaction } from '../db/database.ts';
+import type { SourceName } from '../series/sources.ts';
+import { readSetting, writeSetting } from './settings.ts';
+
+const nameOf = (source: SourceName) => `source.refusal${source === null ? '' : `@${source}`}`;
+
+/** @returns null: it has refused nothing. */
+export async function readRefusal(database: Database, source: SourceName): Promise<SourceRefusal | null> {
+  return (await readSetting(database.pool, nameOf(source))) as SourceRefusal | null;
+}
+
+/**
+ * Changes it, one process at a time.
+ *
+ * @param change returns null for no change. @returns the state after it.
+ */
+export function changeRefusal(
+  database: Database,
+  source: SourceName,
+  change: (before: SourceRefusal | null) => SourceRefusal | null,
+): Promise<SourceRefusal | null> {
+  const name = nameOf(source);
+  return inTransaction(database, async (client) => {
+    await client.query('select pg_advisory_xact_lock(hashtext($1))', [`tidemark.${name}`]);
+    const before = (await readSetting(client, name)) as SourceRefusal | null;
+    const after = change(before);
+    if (after === null) return before;
+    await writeSetting(client, name, JSON.stringify(after));
+    return after;
+  });
+}

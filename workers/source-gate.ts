@@ -1,0 +1,140 @@
+/**
+ * Lets no request reach a source that has refused them all, and after each pause one alone, whatever the number of windows,
+ * lanes, workers and processes. The queue pauses too, so that no job is started only to be put back.
+ */
+
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { EpochMs } from '../contract/intervals.ts';
+import { formatTime } from '../format.ts';
+import {
+  afterAcceptance,
+  afterNoAnswer,
+  afterRefusal,
+  beginAlone,
+  type Entry,
+  entryOf,
+  mayBeMended,
+  type SourceRefusal,
+} from '../planning/source-refusal.ts';
+import type { RequestQueue } from '../queue/requests.ts';
+import { refusesAll, SourceError } from '../source/source-error.ts';
+import type { Database } from '../store/db/database.ts';
+import type { SourceName } from '../store/series/sources.ts';
+import { changeRefusal, readRefusal } from '../store/settings/source-refusal.ts';
+
+export type SourceGate = ReturnType<typeof createSourceGate>;
+
+const refusalText: Readonly<Record<string, string>> & { readonly other: string } = Object.freeze({
+  notice: 'the source answers with a service message; the queue pauses',
+  other: 'the source refuses requests; the queue pauses',
+});
+
+/** Whether the source has answered this request, and would answer others. */
+const concernsRequest = ({ kind, unknownId }: SourceError): boolean =>
+  unknownId || ['refused', 'series_refused', 'incomplete', 'too_large'].includes(kind);
+
+/** How long a source that has refused nothing is not asked for again. Shorter than every pause. */
+const openKnownMs = 900;
+
+export function createSourceGate(options: {
+  readonly database: Database;
+  readonly source: SourceName;
+  readonly requests: Pick<RequestQueue, 'pauseForMs' | 'endPause'>;
+  readonly log: Logger;
+  readonly clock: Clock;
+}) {
+  const { database, source, requests, log, clock } = options;
+  const change = (how: (before: SourceRefusal) => SourceRefusal | null) =>
+    changeRefusal(database, source, (before) => (before === null ? null : how(before)));
+  let openUntilMs = Number.NEGATIVE_INFINITY;
+  /** Of this process, before the others know. */
+  let closedUntilMs: EpochMs = Number.NEGATIVE_INFINITY;
+
+  async function enter(): Promise<Entry> {
+    const nowMs = clock.now();
+    if (nowMs < closedUntilMs) return { kind: 'wait', forMs: closedUntilMs - nowMs };
+    if (clock.monotonicMs() < openUntilMs) return { kind: 'open' };
+    const seen = entryOf(await readRefusal(database, source), nowMs);
+    if (seen.kind === 'open') openUntilMs = clock.monotonicMs() + openKnownMs;
+    if (seen.kind !== 'alone') return seen;
+    let entry: Entry = seen;
+    await change((before) => {
+      entry = entryOf(before, nowMs);
+      return entry.kind === 'alone' ? beginAlone(before, nowMs) : null;
+    });
+    return entry;
+  }
+
+  async function accepted(): Promise<void> {
+    await change((before) => afterAcceptance(before, clock.now()));
+    log.info('the source accepts requests again');
+  }
+
+  /** The request got no answer, or was stopped. */
+  async function unanswered(): Promise<void> {
+    await change((before) => (before.aloneUntilMs === null ? null : afterNoAnswer(before, clock.now())));
+  }
+
+  /** An unreachable queue cannot be paused; it starts no job, and logs that itself. */
+  const pause = (ms: number) => requests.pauseForMs(ms).catch(() => {});
+
+  async function closeUntil(untilMs: EpochMs): Promise<void> {
+    if (untilMs <= closedUntilMs) return;
+    closedUntilMs = untilMs;
+    await pause(untilMs - clock.now());
+  }
+
+  return Object.freeze({
+    /** Asks for the source anew where the cause of the refusal may have been removed, as before a new process. */
+    async retry(): Promise<void> {
+      const refusal = await readRefusal(database, source);
+      if (refusal === null || refusal.acceptedAtMs !== null || !mayBeMended(refusal)) return;
+      await change((before) => (mayBeMended(before) ? { ...before, untilMs: clock.now() } : null));
+      await requests.endPause().catch(() => {});
+    },
+
+    /** Asks whether a request may be sent. After `wait` the queue is paused for as long. */
+    async enter(): Promise<Entry> {
+      const entry = await enter();
+      if (entry.kind === 'wait') await pause(entry.forMs);
+      return entry;
+    },
+
+    /** After a refusal of more than a request or a series. @param startedMs when its request began. */
+    async refused(
+      error: Pick<SourceError, 'kind' | 'message' | 'retryAtMs'>,
+      startedMs: EpochMs,
+    ): Promise<void> {
+      const nowMs = clock.now();
+      const { kind, message, retryAtMs } = error;
+      const failure = { kind, message, startedMs, nowMs, retryAtMs };
+      openUntilMs = Number.NEGATIVE_INFINITY;
+      await closeUntil(afterRefusal(null, failure).untilMs);
+      let isFirst = false;
+      const after = await changeRefusal(database, source, (before) => {
+        const next = afterRefusal(before, failure);
+        // Others were under way when the first one was refused.
+        isFirst = (before === null || before.acceptedAtMs !== null) && next.inARow === 1;
+        return next;
+      });
+      const untilMs = after?.untilMs ?? nowMs;
+      await closeUntil(untilMs);
+      if (isFirst)
+        log.warn({ cause: message, until: formatTime(untilMs) }, refusalText[kind] ?? refusalText.other);
+    },
+
+    /** Sends a request that goes alone. Any answer to it opens the source for the others. @throws as `send`. */
+    async alone<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+      try {
+        const answer = await send();
+        await accepted();
+        return answer;
+      } catch (error) {
+        if (error instanceof SourceError && concernsRequest(error)) await accepted();
+        else if (!(error instanceof SourceError && refusesAll(error.kind))) await unanswered();
+        throw error;
+      }
+    },
+  });
+}
