@@ -1,8 +1,21 @@
-// Compiles the sources to dist/, and bundles the dashboard's page beside them. `npm ci` runs this through `prepare`, so
-// that `npx tidemark` works straight after it; an install without development dependencies has no compiler and keeps
+// Compiles the sources, and bundles the dashboard's page beside them. The result is renamed to dist/ when it is whole: commands
+// find the previous one meanwhile, also after a build that was killed.
+//
+// `npm ci` runs this through `prepare`, so that `npx tidemark` works straight after it. npx runs `prepare` too: with
+// --if-changed the dist/ of the same sources stays. An install without development dependencies has no compiler and keeps
 // what is there.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 // The attribution that Lightweight Charts asks for, beside the link on the page itself.
@@ -16,18 +29,63 @@ MIT License: the permission notice and the disclaimer that follow below, of Prea
 `;
 
 const compiler = 'node_modules/typescript/bin/tsc';
+/** Each build has a folder of its own there, named by its process. */
+const unfinished = '.build';
+/** Holds the hash of the sources of a dist/. */
+const stamp = 'sources.sha256';
+
 // A package without the program would install, and do nothing.
 if (process.argv.includes('--required') && !existsSync(compiler)) throw new Error('run `npm ci` first');
-if (existsSync(compiler)) {
-  rmSync('dist', { recursive: true, force: true });
+const hash = hashOfSources();
+const isCurrent = existsSync(join('dist', stamp)) && readFileSync(join('dist', stamp), 'utf8') === hash;
+if (existsSync(compiler) && !(isCurrent && process.argv.includes('--if-changed'))) {
+  const built = join(unfinished, String(process.pid));
+  removeUnfinished();
   // `npm run typecheck` checks the types.
-  execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--noCheck'], { stdio: 'inherit' });
-  chmodSync('dist/scripts/tidemark.js', 0o755);
-  await bundle('service/dashboard/page/main.tsx', 'dist/service/dashboard/assets/app.js');
-  copyFiles('service/dashboard/page', 'dist/service/dashboard/assets', ['index.html', 'app.css']);
-  writeLicences('dist/service/dashboard/assets/licences.txt');
-  await bundle('service/pages/browser/try.ts', 'dist/service/pages/files/try.js');
-  copyFiles('service/pages/browser', 'dist/service/pages/files', ['frame.css', 'icon.svg']);
+  const words = ['-p', 'tsconfig.build.json', '--noCheck', '--outDir', built];
+  execFileSync(process.execPath, [compiler, ...words], { stdio: 'inherit' });
+  chmodSync(join(built, 'scripts/tidemark.js'), 0o755);
+  const assets = join(built, 'service/dashboard/assets');
+  await bundle('service/dashboard/page/main.tsx', join(assets, 'app.js'));
+  copyFiles('service/dashboard/page', assets, ['index.html', 'app.css']);
+  writeLicences(join(assets, 'licences.txt'));
+  const files = join(built, 'service/pages/files');
+  await bundle('service/pages/browser/try.ts', join(files, 'try.js'));
+  copyFiles('service/pages/browser', files, ['frame.css', 'icon.svg']);
+  writeFileSync(join(built, stamp), hash);
+  const previous = `${built}-previous`;
+  if (existsSync('dist')) renameSync('dist', previous);
+  renameSync(built, 'dist');
+  rmSync(previous, { recursive: true, force: true });
+}
+
+/** Of every file that the build reads, by name and content. */
+function hashOfSources() {
+  const apart = ['node_modules', 'dist', 'test', 'bench', 'docs'];
+  const names = readdirSync('.', { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name.startsWith('.') || apart.includes(entry.name)) return [];
+    if (!entry.isDirectory())
+      return /\.ts$|^(?:build\.js|package.*\.json|tsconfig.*\.json)$/.test(entry.name) ? [entry.name] : [];
+    const below = readdirSync(entry.name, { recursive: true });
+    return below
+      .filter((name) => /\.(?:tsx?|css|html|svg)$/.test(name))
+      .map((name) => join(entry.name, name));
+  });
+  const sum = createHash('sha256');
+  for (const name of names.sort()) sum.update(`${name}\0`).update(readFileSync(name)).update('\0');
+  return sum.digest('hex');
+}
+
+/** Removes what killed builds left. */
+function removeUnfinished() {
+  if (!existsSync(unfinished)) return;
+  for (const name of readdirSync(unfinished)) {
+    try {
+      process.kill(Number.parseInt(name, 10), 0);
+    } catch {
+      rmSync(join(unfinished, name), { recursive: true, force: true });
+    }
+  }
 }
 
 async function bundle(input, file) {

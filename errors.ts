@@ -102,10 +102,10 @@ export const errorTable = Object.freeze({
     DATABASE_LOCKED:
       'run the same command again; `select pid, query from pg_stat_activity where pid in (select unnest(pg_blocking_pids(w.pid)) from pg_stat_activity w)` shows the queries that hold locks',
     DATABASE_FULL: 'free disk space; the work resumes from the stored data',
-    VIEW_IN_THE_WAY: 'drop it, run the same command again, and recreate it if it still fits',
+    VIEW_IN_THE_WAY:
+      'nothing was changed; save its definition (`pg_get_viewdef`), drop it, run the same command again, and create it again',
     DATABASE_IN_USE: 'stop it first, on every machine that uses this database',
-    TARGET_NOT_EMPTY:
-      'name a migrated, unused database; `tidemark migrate down --yes`, then `migrate`, empties one',
+    TARGET_NOT_EMPTY: 'name a new, empty database, and run `tidemark migrate` there first; nothing was moved',
     MIGRATION_RUNNING: 'wait for the other migration to end',
     EMBEDDED_DATABASE: 'see .tidemark/postgres.log, or set DATABASE_URL',
   }),
@@ -117,6 +117,17 @@ export const errorTable = Object.freeze({
 });
 
 export type ErrorCode = keyof typeof errorTable;
+
+/** @returns the error with the remedy for the embedded database, in place of the one that names DATABASE_URL. */
+export function aboutEmbedded(error: unknown, directory: string): unknown {
+  const { remedy } = errorTable.DATABASE_UNREACHABLE;
+  if (!(error instanceof TidemarkError && error.code === 'DATABASE_UNREACHABLE' && error.remedy === remedy))
+    return error;
+  return new TidemarkError(error.code, error.message, {
+    cause: error,
+    remedy: `it is the embedded database in ${directory}: run the same command again, and read postgres.log there if it fails again`,
+  });
+}
 
 /** An error with a cause that a user can remove. Prints as one line. */
 export class TidemarkError extends Error {

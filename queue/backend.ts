@@ -18,6 +18,8 @@ export interface QueueBackendOptions {
   /** Absent: PostgreSQL, in the database that also holds the data. */
   readonly redisUrl?: string | undefined;
   readonly databaseUrl: string;
+  /** How long the database may take for a connection; 10 s by default. */
+  readonly connectTimeoutMs?: number | undefined;
   /** Lower-case name that separates installations on one Redis or database. */
   readonly namespace: string;
   /** Trace context for each added job; undefined: none. */
@@ -39,10 +41,10 @@ const maxEvents = 1000;
 export async function openQueueBackend(
   options: QueueBackendOptions & { readonly attempts: number; readonly log: Logger },
 ) {
-  const { clock, databaseUrl, namespace, log } = options;
+  const { clock, databaseUrl, connectTimeoutMs, namespace, log } = options;
   const store =
     options.redisUrl === undefined
-      ? postgresStore({ url: databaseUrl, namespace })
+      ? postgresStore({ url: databaseUrl, namespace, connectTimeoutMs })
       : redisStore({ clock, url: options.redisUrl, namespace });
   let warning = await store.check();
 
@@ -148,7 +150,8 @@ export async function migrateQueueBackend(
   options: Omit<QueueBackendOptions, 'clock'>,
   direction: 'up' | 'down',
 ): Promise<void> {
-  const target = { url: options.databaseUrl, namespace: options.namespace };
+  const { databaseUrl: url, namespace, connectTimeoutMs } = options;
+  const target = { url, namespace, connectTimeoutMs };
   // Down drops the schema even with Redis: it may be left from an earlier configuration.
   if (direction === 'down') await dropPostgresQueue(target);
   else if (options.redisUrl === undefined) await migratePostgresQueue(target);

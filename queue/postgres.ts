@@ -19,15 +19,24 @@ import {
 } from './packages.ts';
 import { errorText, type QueueStore } from './queue-store.ts';
 
-const connectTimeoutMs = 5000;
+/** Of a server that is away, a busy one takes seconds. */
+const defaultConnectTimeoutMs = 10_000;
 /** Its statements take milliseconds. A connection that stays silent for longer is dropped. */
 const answerTimeoutMs = 15_000;
 const keepAliveMs = 10_000;
 /** As on Redis. BullMQ lets a worker look every 5 s if no job is delayed. */
 const waitMs = 10_000;
 
-/** @param namespace the schema is named `<namespace>_queue`. */
-export function postgresStore(options: { url: string; namespace: string }): QueueStore {
+interface PostgresQueue {
+  readonly url: string;
+  /** The schema is named `<namespace>_queue`. */
+  readonly namespace: string;
+  /** How long the server may take for a connection; 10 s by default. */
+  readonly connectTimeoutMs?: number | undefined;
+}
+
+export function postgresStore(options: PostgresQueue): QueueStore {
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
   const connect: BackendFactory<IQueueBackend, 'queue' | 'worker'> = (name, opts, extra) => {
     const connection = {
       ...settingsOf(options.url),
@@ -37,7 +46,7 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
       connectionTimeoutMillis: connectTimeoutMs,
       // A new connection loads the catalogue, and compiles BullMQ's functions.
       idleTimeoutMillis: 60_000,
-      query_timeout: answerTimeoutMs,
+      query_timeout: Math.max(answerTimeoutMs, connectTimeoutMs),
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
     };
@@ -55,21 +64,21 @@ export function postgresStore(options: { url: string; namespace: string }): Queu
 }
 
 /** Creates or upgrades the queue's schema. Safe to run concurrently: BullMQ takes an advisory lock. */
-export async function migratePostgresQueue(options: { url: string; namespace: string }): Promise<void> {
-  await withClient(options.url, (client) => runMigrations(client, schemaOf(options.namespace)));
+export async function migratePostgresQueue(options: PostgresQueue): Promise<void> {
+  await withClient(options, (client) => runMigrations(client, schemaOf(options.namespace)));
 }
 
 /** Drops the queue's schema. The scheduler plans the queued windows again from coverage. */
-export async function dropPostgresQueue(options: { url: string; namespace: string }): Promise<void> {
-  await withClient(options.url, (client) =>
+export async function dropPostgresQueue(options: PostgresQueue): Promise<void> {
+  await withClient(options, (client) =>
     client.query(`drop schema if exists ${pg.escapeIdentifier(schemaOf(options.namespace))} cascade`),
   );
 }
 
 // BullMQ's own error for a first connection that fails does not say what to do.
-async function check(options: { url: string; namespace: string }): Promise<void> {
+async function check(options: PostgresQueue): Promise<void> {
   try {
-    await withClient(options.url, (client) => assertSchemaCompatibility(client, schemaOf(options.namespace)));
+    await withClient(options, (client) => assertSchemaCompatibility(client, schemaOf(options.namespace)));
   } catch (error) {
     if (error instanceof SchemaMigrationRequiredError) {
       const message = `the database holds no schema ${error.schema}`;
@@ -85,7 +94,7 @@ async function check(options: { url: string; namespace: string }): Promise<void>
 }
 
 async function withClient<Result>(
-  url: string,
+  { url, connectTimeoutMs = defaultConnectTimeoutMs }: PostgresQueue,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });

@@ -9,7 +9,7 @@ import { formatTime } from '../format.ts';
 import { openLog } from '../log.ts';
 import type { OperationContext } from '../operations/context.ts';
 import type { ShowPhase } from '../operations/progress.ts';
-import { connectTimeoutMs, openDatabase } from '../store/db/database.ts';
+import { connectTimeoutMs, embeddedConnectTimeoutMs, openDatabase } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import { assertMigrated, migrate } from '../store/db/migrate.ts';
 import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
@@ -121,21 +121,31 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     await tracing?.close();
     throw error;
   });
+  const embedded = config.database.url === undefined;
+  const patience = { connectTimeoutMs: embedded ? embeddedConnectTimeoutMs : undefined };
   const queueOptions = {
     redisUrl: config.queue.redisUrl,
     databaseUrl: url,
     namespace: config.queue.namespace,
+    ...patience,
   };
-  const embedded = config.database.url === undefined;
   const database = openDatabase({
     url,
     applicationName: `tidemark ${options.command}`,
     maxConnections: config.database.connections,
     statementTimeoutMs: config.database.statementTimeoutMs,
+    ...patience,
     onIdleError: (cause) => log.warn({ cause }, 'a database connection was lost'),
   });
   metrics?.measurePool('work', database.pool);
-  const onSignal = () => void close().finally(() => process.exit(exitCodes.interrupted));
+  let isMigrating = false;
+  const onSignal = () => {
+    if (isMigrating)
+      console.error(
+        'tidemark: stopped while the database was migrated: nothing was changed, run the command again',
+      );
+    void close().finally(() => process.exit(exitCodes.interrupted));
+  };
   async function close(): Promise<void> {
     for (const name of stopSignals) process.off(name, onSignal);
     await metrics?.close();
@@ -149,7 +159,9 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   try {
     if (embedded) {
       phase('migrating the database');
-      await migrate({ url, direction: 'up', ifBusy: 'wait', storage: config.storage });
+      isMigrating = true;
+      await migrate({ url, direction: 'up', ifBusy: 'wait', storage: config.storage, ...patience });
+      isMigrating = false;
       await (await queueBackend()).migrateQueueBackend(queueOptions, 'up');
     }
     database.pool.once('connect', () => phase('checking the schema of the database'));

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { dayMs } from '../contract/intervals.ts';
 import { messageOf, TidemarkError } from '../errors.ts';
 import {
+  areSourcesWanted,
   assertUsable,
   type ConfiguredSource,
   type ConfiguredSources,
@@ -146,7 +147,7 @@ const sourcesEveryMs = 3000;
  * Starts a worker for the default source, if it is configured, and one for each other source of tracked series, also of those
  * that are tracked later.
  *
- * @throws TidemarkError BAD_CONFIGURATION when there is neither.
+ * @throws TidemarkError BAD_CONFIGURATION when there is neither, and the watch list names no source.
  */
 export async function runWorkers(
   context: PipelineContext,
@@ -160,7 +161,8 @@ export async function runWorkers(
   const start = async (source: SourceName) =>
     void workers.set(source, await runWorker(context, queues, { source, concurrency, transactions }));
   const named = await sourcesInUse(database);
-  if (config.source.url !== undefined || !named.some((source) => source !== null)) await start(null);
+  const areOthers = named.some((source) => source !== null) || (await areSourcesWanted(config));
+  if (config.source.url !== undefined || !areOthers) await start(null);
   async function startMissing(): Promise<void> {
     for (const source of await sourcesInUse(database)) {
       if (source === null || workers.has(source)) continue;

@@ -10,7 +10,7 @@ import { readQueueFacts } from '../operations/status/facts.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { openCluster } from '../queue/redis.ts';
 import { postgresCounter, type RequestCounter, redisCounter } from '../service/admission/request-counter.ts';
-import { listen } from '../service/connections.ts';
+import { assertListenable, listen } from '../service/connections.ts';
 import { dashboardAccess, isReachableByOthers } from '../service/dashboard/access.ts';
 import { makeToken } from '../service/dashboard/actions.ts';
 import { createQueueReader } from '../service/dashboard/queue.ts';
@@ -53,6 +53,10 @@ const dashboardConnections = 3;
 const listenSettings = { port: 'SERVE_PORT, or --port of serve', host: 'SERVE_HOST, or --host of serve' };
 /** Pause after a queue could not be opened. */
 const queueRetryMs = 30_000;
+
+/** Before anything is fetched. @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that it cannot listen on. */
+export const assertPortFree = (at: { readonly host: string; readonly port: number }) =>
+  assertListenable(at, listenSettings);
 
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that it cannot listen on. */
 export async function runService(

@@ -1,7 +1,7 @@
 /** The command line: commands/ declares its commands, actions/ has what they do. */
 
 import { Command, CommanderError } from 'commander';
-import { exitCodes, TidemarkError } from '../errors.ts';
+import { aboutEmbedded, exitCodes, TidemarkError } from '../errors.ts';
 import { version } from '../version.ts';
 import { reportError } from './output/report-error.ts';
 
@@ -171,7 +171,9 @@ export async function runCommandLine(typed: readonly string[]): Promise<number> 
   } catch (error) {
     // Loaded on demand: it needs the database's client.
     const isOwn = error instanceof CommanderError || error instanceof TidemarkError;
-    return reportError(isOwn ? error : (await import('../store/db/failure.ts')).explainDatabaseError(error));
+    const explained = isOwn ? error : (await import('../store/db/failure.ts')).explainDatabaseError(error);
+    const { DATABASE_URL: url = '', TIDEMARK_DIR: directory = '.tidemark' } = process.env;
+    return reportError(url === '' ? aboutEmbedded(explained, directory) : explained);
   }
 }
 

@@ -1,16 +1,9 @@
 #!/usr/bin/env node
-/** The entry of the command line. */
+/** The entry of the command line. It imports nothing before the check: an older Node cannot read the rest. */
 
-import { systemClock } from '../clock.ts';
-import { exitCodes } from '../errors.ts';
-import { reportUnwrittenOutput } from './output/report-error.ts';
-import { runCommandLine } from './program.ts';
-
-reportUnwrittenOutput();
-process.stderr.on('error', () => {});
-
-const exitCode = await runCommandLine(process.argv.slice(2));
-// A command that was interrupted has set its own.
-if (exitCode !== exitCodes.ok) process.exitCode = exitCode;
-// A half-open connection must not keep the process alive.
-systemClock.every(3000, () => process.exit());
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major > 20 || (major === 20 && minor >= 19)) await import('./main.ts');
+else {
+  process.exitCode = 2;
+  console.error(`tidemark: this is Node ${process.versions.node}; Tidemark needs Node 20.19 or newer`);
+}

@@ -1,6 +1,7 @@
 /** The listener of the service: opening it, limiting connections per address, and closing idle connections. */
 
-import type { AddressInfo, Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { TidemarkError } from '../errors.ts';
@@ -34,6 +35,21 @@ export async function listen(
   const bound = (app.server.address() as AddressInfo).port;
   const name = host.includes(':') ? `[${host}]` : host;
   return { url: `http://${name}:${bound}${path}`, port: bound };
+}
+
+/** Listens for a moment. @throws TidemarkError as {@link listen} does. */
+export async function assertListenable(
+  { host, port }: { readonly host: string; readonly port: number },
+  settings: ListenSettings,
+): Promise<void> {
+  const server = createServer().listen({ port, host });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw explained(error, port, host, settings);
+  }
+  server.close();
+  await once(server, 'close');
 }
 
 /** Explains a system error: unknown address, privileged port, and others. */

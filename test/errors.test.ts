@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { errorTable } from '../errors.ts';
+import { aboutEmbedded, errorTable, TidemarkError } from '../errors.ts';
+
+it('the remedy for an embedded database that does not answer names it, and not DATABASE_URL', () => {
+  const error = aboutEmbedded(new TidemarkError('DATABASE_UNREACHABLE', 'timeout'), '.tidemark');
+  expect(error).toMatchObject({ message: 'timeout', remedy: expect.stringContaining('in .tidemark: ') });
+  const target = new TidemarkError('DATABASE_UNREACHABLE', 'the target: timeout', { remedy: 'check --to' });
+  expect(aboutEmbedded(target, '.tidemark')).toBe(target);
+});
 
 it('docs/errors.md explains every code, with its exit status', () => {
   const page = readFileSync('docs/errors.md', 'utf8');

@@ -81,7 +81,7 @@ function loadedWith(file: string, loaded = new Set<string>()): Set<string> {
 describe('the command line is parsed without heavy modules', () => {
   const declarations = readdirSync('scripts/commands').map((name) => join('scripts/commands', name));
 
-  it.each(['scripts/tidemark.ts', ...declarations])('%s', (file) => {
+  it.each(['scripts/tidemark.ts', 'scripts/main.ts', ...declarations])('%s', (file) => {
     const heavy = [...loadedWith(file)].filter(
       (name) => (!name.endsWith('.ts') && name !== 'commander') || name.startsWith('scripts/actions/'),
     );

@@ -13,6 +13,12 @@ export async function readSourceEntries(file: string): Promise<Readonly<Record<s
   return (await readPart(file, 'sources', sourcesShape)) ?? {};
 }
 
+/** Whether the file names a source. Nothing else of it is read: the scheduler says what is wrong with it. */
+export async function namesSource(file: string): Promise<boolean> {
+  const found = await readWatchListFile(file);
+  return found.kind === 'text' && /^[^#\n]*\bsources?["']?\s*:/m.test(found.text);
+}
+
 /** The `aliases`; null: the file has none. @throws TidemarkError BAD_WATCH_LIST */
 export async function readAliasEntries(file: string): Promise<readonly Alias[] | null> {
   const aliases = await readPart(file, 'aliases', aliasesShape);

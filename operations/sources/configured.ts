@@ -9,7 +9,7 @@ import type { PlannedSource } from '../../scheduler/scheduler.ts';
 import type { Profile } from '../../source/profiles/profile.ts';
 import { profiles } from '../../source/profiles/profiles.ts';
 import type { SourceEntry } from '../../watch-list/shape.ts';
-import { readSourceEntries } from '../../watch-list/source-entries.ts';
+import { namesSource, readSourceEntries } from '../../watch-list/source-entries.ts';
 
 export interface ConfiguredSource extends PlannedSource {
   readonly name: string;
@@ -51,6 +51,11 @@ export async function configuredSources({ watchList: file }: Config): Promise<Co
     if (problem !== null) throw failureOf(name, problem);
   }
   return sources;
+}
+
+/** Whether the watch list may bring series of other sources than the default one. */
+export async function areSourcesWanted({ watchList: file }: Pick<Config, 'watchList'>): Promise<boolean> {
+  return file !== undefined && (await namesSource(file));
 }
 
 /** What is wrong with an entry with an option that would have no effect; null: nothing. */

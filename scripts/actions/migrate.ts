@@ -9,8 +9,9 @@ import type { ShowPhase } from '../../operations/progress.ts';
 import { migrateQueueBackend } from '../../queue/backend.ts';
 import { configFromEnvironment, databaseOf } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';
+import { onStop } from '../../runtime/lifecycle.ts';
 import { openPhases } from '../../runtime/phases.ts';
-import { openDatabase } from '../../store/db/database.ts';
+import { embeddedConnectTimeoutMs, openDatabase } from '../../store/db/database.ts';
 import { migrate } from '../../store/db/migrate.ts';
 import { refreshRollups } from '../../store/rollups/refresh.ts';
 import { serverVersions } from '../../store/series/status.ts';
@@ -36,6 +37,11 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
   const config = configFromEnvironment();
   const log = await openLog(config.logLevel ?? 'warn');
   const { url, release } = await databaseOf({ clock: systemClock, config, log, phase });
+  const connectTimeoutMs = config.database.url === undefined ? embeddedConnectTimeoutMs : undefined;
+  // From the connection on: before it a signal ends the process.
+  let stop: ReturnType<typeof onStop> | undefined;
+  const stopped = new AbortController();
+  const { signal } = stopped;
   try {
     if (direction === 'down') await refuseWhileUsed(url, config, log);
     const adapted: string[] = [];
@@ -44,33 +50,60 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
       direction,
       ifBusy: 'refuse',
       storage: config.storage,
-      onConnected: () => phase(direction === 'up' ? 'migrating the database' : 'reverting the migrations'),
+      connectTimeoutMs,
+      signal,
+      onConnected: () => {
+        stop = onStop({ clock: systemClock });
+        stop.signal.addEventListener('abort', () => stopped.abort());
+        phase(direction === 'up' ? 'migrating the database' : 'reverting the migrations');
+      },
       onAdapted: (change) => adapted.push(change),
+    }).catch((error: unknown) => {
+      throw signal.aborted
+        ? interrupted('the migration was rolled back: the database is as it was', error)
+        : error;
     });
     await migrateQueueBackend(
-      { redisUrl: config.queue.redisUrl, databaseUrl: url, namespace: config.queue.namespace },
+      {
+        redisUrl: config.queue.redisUrl,
+        databaseUrl: url,
+        namespace: config.queue.namespace,
+        connectTimeoutMs,
+      },
       direction,
     );
     for (const name of done) console.log(`${direction === 'up' ? 'applied' : 'reverted'} ${name}`);
     for (const change of adapted) console.log(change);
-    if (direction === 'up') await rollUp(url, phase);
+    if (direction === 'up' && !(await rollUp(url, phase, signal)))
+      throw interrupted('the schema is migrated, and days are left to roll up');
     console.log(await summary(url, done.length + adapted.length));
   } finally {
+    stop?.release();
     phase('closing the database');
     await release();
   }
 }
 
+function interrupted(what: string, cause?: unknown): TidemarkError {
+  const remedy = 'run the same command again';
+  return new TidemarkError('INTERRUPTED', `stopped; ${what}`, { cause, remedy });
+}
+
 const openOwn = (url: string, statementTimeoutMs = 10_000) =>
   openDatabase({ url, applicationName: 'tidemark migrate', maxConnections: 1, statementTimeoutMs });
 
-/** Rolls up what a version without these rollups has stored. After a kill the next run does the rest. */
-async function rollUp(url: string, phase: ShowPhase): Promise<void> {
+/**
+ * Rolls up what a version without these rollups has stored. After a kill the next run does the rest.
+ *
+ * @returns false when the signal stopped it.
+ */
+async function rollUp(url: string, phase: ShowPhase, signal: AbortSignal): Promise<boolean> {
   const database = openOwn(url, 600_000);
   try {
-    await refreshRollups(database, {
+    return await refreshRollups(database, {
       clock: systemClock,
       nowMs: systemClock.now(),
+      signal,
       onSeries: (done, of) => phase('rolling up hours and days', `${done} of ${of} series done`),
     });
   } finally {

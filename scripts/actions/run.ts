@@ -4,11 +4,12 @@ import { systemClock } from '../../clock.ts';
 import { openLog } from '../../log.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { keepLake } from '../../operations/lake/keep-lake.ts';
+import { areSourcesWanted } from '../../operations/sources/configured.ts';
 import { openActivityLog } from '../../runtime/activity-log.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
 import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
 import { requireSource, runScheduler, runWorkers } from '../../runtime/pipeline.ts';
-import { runService } from '../../runtime/service.ts';
+import { assertPortFree, runService } from '../../runtime/service.ts';
 import { hasDatabase } from '../../store/embedded/home.ts';
 
 interface Parts {
@@ -27,8 +28,9 @@ export async function run(command: string, parts: Parts): Promise<void> {
   const start = startSteps(closing, stop.signal, { clock: systemClock, log });
   try {
     // Before an embedded database is created. Series of other sources need no SOURCE_URL.
-    if (parts.worker && config.database.url === undefined && !hasDatabase(config.directory))
-      requireSource(config);
+    const isNew = config.database.url === undefined && !hasDatabase(config.directory);
+    if (parts.worker && isNew && !(await areSourcesWanted(config))) requireSource(config);
+    if (parts.service) await assertPortFree(config.service);
     const context = await start('the database', () =>
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );

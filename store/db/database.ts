@@ -17,6 +17,8 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs: number;
   /** How much longer than the statement timeout the client waits for an answer; 5 s by default. */
   readonly timeoutMarginMs?: number;
+  /** How long the server may take for a connection; 10 s by default. */
+  readonly connectTimeoutMs?: number | undefined;
   /** Settings of each session besides the time zone, as `name=value` without spaces. */
   readonly settings?: readonly string[];
   /** Called when an idle connection breaks; the pool replaces it. Not called once the pool is closed. */
@@ -25,6 +27,8 @@ export interface DatabaseOptions {
 
 /** A server that does not take a connection for this long is gone. */
 export const connectTimeoutMs = 10_000;
+/** The embedded server runs as long as it has users: one that takes no connection is busy. */
+export const embeddedConnectTimeoutMs = 120_000;
 /** A server that stays silent for this long after the statement timeout is gone, and not just busy. */
 const defaultTimeoutMarginMs = 5000;
 /**
@@ -53,7 +57,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionString: options.url,
     application_name: options.applicationName,
     max: options.maxConnections,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMs,
     // A new connection loads the catalogue again, which costs the server as much as several windows.
     idleTimeoutMillis: 60_000,
     statement_timeout: options.statementTimeoutMs,

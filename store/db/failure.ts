@@ -11,7 +11,7 @@ const connectionStates = new Set(['28P01', '28000', '3D000', '57P01', '57P02', '
 /** The server answers, and refuses this user or database. */
 const refusedLogins = new Set(['28P01', '28000', '3D000']);
 const connectionMessages =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|^SASL:|does not support SSL/i;
+  /connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|client has encountered a connection error|^SASL:|does not support SSL/i;
 const fullDisk = '53100';
 /** Missing privileges, and a read-only server or session. */
 const refusedStates = new Set(['42501', '25006']);

@@ -6,8 +6,8 @@ import { commitTransaction, isLockWait } from './database.ts';
 
 /** Advisory locks, one for each step. */
 const lockKeys = {
-  'derived objects': 7_241_865_325_823_965n,
-  hypertables: 7_241_865_325_823_966n,
+  /** As node-pg-migrate takes it for earlier versions. */
+  migration: 7_241_865_325_823_964n,
   'reader role': 7_241_865_325_823_967n,
   'public functions': 7_241_865_325_823_969n,
   'role settings': 7_241_865_325_823_970n,

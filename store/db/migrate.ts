@@ -12,6 +12,7 @@ import { assertTimescaleUsable, createExtension, timescaleSchema } from '../time
 import { adaptToTimescale } from '../timescale/hypertables.ts';
 import { applyDerived, areDerivedCurrent, dropDerived } from '../views/apply.ts';
 import { connectTimeoutMs } from './database.ts';
+import { inLockedTransaction } from './locked-transaction.ts';
 import { addRoleSettings, removeRoleSettings } from './role-settings.ts';
 
 /** Beside `store/` in the sources and in the build. */
@@ -29,6 +30,10 @@ export interface MigrateOptions {
   readonly direction: 'up' | 'down';
   /** Whether to wait for another migration that runs, or to refuse. */
   readonly ifBusy: 'wait' | 'refuse';
+  /** How long the server may take for a connection; 10 s by default. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** Ends the session, which rolls everything back. */
+  readonly signal?: AbortSignal;
   /** How TimescaleDB stores the points; absent: the defaults. */
   readonly storage?: StorageSettings;
   /** Called when the database has taken the connection. */
@@ -41,8 +46,8 @@ export interface MigrateOptions {
 const derivedName = 'views and rollups';
 
 /**
- * Runs every pending migration, or reverts all of them, in one transaction. On the way up the tables are then
- * adapted to TimescaleDB, where the database has it, and the views and rollups are created.
+ * Runs every pending migration, adapts the tables to TimescaleDB, where the database has it, and replaces the views and
+ * functions; or reverts all of it. It is one transaction: an error or the end of the process changes nothing.
  *
  * @returns the names of the migrations that ran.
  * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD, TIMESCALE_TOO_OLD, TIMESCALE_NOT_LOADED,
@@ -52,59 +57,99 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = new pg.Client({
     connectionString: options.url,
     application_name: 'tidemark migrate',
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMs,
   });
   // An error while no query runs would end the process; the next query reports it.
   client.on('error', () => {});
   await client.connect();
   options.onConnected?.();
+  const isUp = options.direction === 'up';
   try {
     await assertServerVersion(client);
-    if (options.direction === 'up') await createExtension(client);
+    if (isUp) await createExtension(client);
     await assertTimescaleUsable(client);
     await addExtensionToSearchPath(client);
     await createSchema(client);
-    const names: string[] = [];
-    if (options.direction === 'down') {
-      await revokeReader(client);
-      await openPublicFunctions(client);
-      await removeRoleSettings(client);
-      if (await dropDerived(client)) names.push(derivedName);
-    }
-    // Loaded here: commands that only look at the schema's version start a fifth sooner without it.
-    const { runner } = await import('node-pg-migrate');
-    const migrations = await runner({
-      dbClient: client,
-      dir: directory,
-      ignorePattern: '.*\\.(map|d\\.ts)',
-      direction: options.direction,
-      count: Number.POSITIVE_INFINITY,
-      migrationsSchema: 'tidemark',
-      migrationsTable: 'migrations',
-      singleTransaction: true,
-      advisoryLockMode: options.ifBusy === 'wait' ? 'wait' : 'fail',
-      log: () => {},
-    });
-    names.push(...migrations.map((migration) => migration.name));
-    if (options.direction === 'up') {
-      const changes = await adaptToTimescale(client, options.storage ?? readConfig({}).storage);
-      for (const change of changes) options.onAdapted?.(change);
-      if (await applyDerived(client)) names.push(derivedName);
+    const transaction = () =>
+      inLockedTransaction(
+        client,
+        'migration',
+        () => (isUp ? migrateUp(client, options) : migrateDown(client)),
+        options.ifBusy === 'wait' ? undefined : 1,
+      );
+    const names = await untilStopped(client, options, transaction);
+    if (isUp) {
       await grantReader(client);
       await closePublicFunctions(client);
       await addRoleSettings(client);
+    } else {
+      await removeRoleSettings(client);
     }
     return names;
-  } catch (error) {
-    if (error instanceof Error && /another migration is already running/i.test(error.message)) {
-      throw new TidemarkError('MIGRATION_RUNNING', 'another migration of this database is running', {
-        cause: error,
-      });
-    }
-    throw error;
   } finally {
     await client.end();
   }
+}
+
+/** Runs `work`, and ends the session when the signal aborts: a long statement would go on after the process. */
+async function untilStopped<Result>(
+  client: pg.Client,
+  { url, signal }: Pick<MigrateOptions, 'url' | 'signal'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const end = async () => {
+    const other = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
+    other.on('error', () => {});
+    await other.connect();
+    await other.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+    await other.end();
+  };
+  const stop = () => void end().catch(() => {});
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    return await work();
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
+async function migrateUp(client: pg.Client, options: MigrateOptions): Promise<string[]> {
+  const names = await runMigrations(client, 'up');
+  const changes = await adaptToTimescale(client, options.storage ?? readConfig({}).storage);
+  for (const change of changes) options.onAdapted?.(change);
+  if (await applyDerived(client)) names.push(derivedName);
+  return names;
+}
+
+async function migrateDown(client: pg.Client): Promise<string[]> {
+  await revokeReader(client);
+  await openPublicFunctions(client);
+  const names = (await dropDerived(client)) ? [derivedName] : [];
+  return [...names, ...(await runMigrations(client, 'down'))];
+}
+
+/** Runs within the caller's transaction, which holds the lock: the runner's own begin and commit are left out. */
+async function runMigrations(client: pg.Client, direction: 'up' | 'down'): Promise<string[]> {
+  // Loaded here: commands that only look at the schema's version start a fifth sooner without it.
+  const { runner } = await import('node-pg-migrate');
+  const dbClient = {
+    query: async (text: string, values?: unknown[]) =>
+      /^(?:BEGIN|COMMIT|ROLLBACK)$/.test(text) ? undefined : client.query(text, values),
+  };
+  const migrations = await runner({
+    dbClient: dbClient as unknown as pg.Client,
+    dir: directory,
+    ignorePattern: '.*\\.(map|d\\.ts)',
+    direction,
+    count: Number.POSITIVE_INFINITY,
+    migrationsSchema: 'tidemark',
+    migrationsTable: 'migrations',
+    singleTransaction: true,
+    noLock: true,
+    log: () => {},
+  });
+  return migrations.map((migration) => migration.name);
 }
 
 /**

@@ -21,7 +21,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** Errors while the server is starting or stopping. */
+/** Errors while the server is starting or stopping. A timeout is one too: a busy server takes long. */
 const temporaryCodes = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02', '57P03']);
 
 /**
@@ -91,7 +91,8 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
 function isTemporary(error: unknown): boolean {
   return (
     temporaryCodes.has(codeOf(error)) ||
-    (error instanceof Error && /^Connection terminated|is not queryable$/.test(error.message))
+    (error instanceof Error &&
+      /^Connection terminated|^timeout expired|is not queryable$/.test(error.message))
   );
 }
 

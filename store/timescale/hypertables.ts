@@ -6,17 +6,15 @@
 
 import type pg from 'pg';
 import type { StorageSettings } from '../../config.ts';
-import { inLockedTransaction } from '../db/locked-transaction.ts';
 import { timescaleVersion } from './extension.ts';
 
-/** @returns a line for each change. */
+/** Runs within the caller's transaction. @returns a line for each change. */
 export async function adaptToTimescale(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
   if ((await timescaleVersion(client)) === null) return [];
-  // A second `migrate` waits, and finds nothing to do.
-  return inLockedTransaction(client, 'hypertables', async () => [
+  return [
     ...(await configureHypertables(client, settings)),
     ...(await configureColumnstore(client, settings)),
-  ]);
+  ];
 }
 
 export interface Hypertable {

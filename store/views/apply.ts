@@ -1,12 +1,10 @@
 /**
- * Creates the views and functions, after the migrations and in one transaction. A fingerprint in `tidemark.settings` says
- * whether they are current. Otherwise they are replaced in place, so that views which depend on them stay.
+ * Creates the views and functions, after the migrations and in their transaction. `tidemark.settings` has their fingerprint,
+ * which says whether they are current, and their names, which tell the next version what it may drop.
  */
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { TidemarkError } from '../../errors.ts';
-import { inLockedTransaction } from '../db/locked-transaction.ts';
 import { rollupsBehind, rollupViews } from '../rollups/definitions.ts';
 import { rollupLevels } from '../rollups/levels.ts';
 import { isHypertable, timescaleVersion } from '../timescale/extension.ts';
@@ -22,6 +20,7 @@ import { figures, lines } from './lines.ts';
 import { names, refusals } from './names.ts';
 import { ohlcv } from './ohlcv.ts';
 import { completeness, ranges } from './ranges.ts';
+import { type DerivedObject, replaceObjects, viewsInTheWay } from './replace.ts';
 import { correlation, returns, seasonality } from './returns.ts';
 import { revisions } from './revisions.ts';
 import { silences } from './silences.ts';
@@ -31,59 +30,67 @@ import { statements } from './statements.ts';
 import { detachCandles, views } from './views.ts';
 
 const objectsSetting = 'derived: views and functions';
+const namesSetting = 'derived: names';
 /** Of versions whose rollups were continuous aggregates. */
 const aggregatesSetting = 'derived: rollups';
 /** Names in `tidemark.settings` that describe the database itself. */
-export const derivedSettings = Object.freeze([aggregatesSetting, objectsSetting]);
+export const derivedSettings = Object.freeze([aggregatesSetting, objectsSetting, namesSetting]);
 
-/** Functions of earlier versions whose arguments have changed: beside the new ones, calls would be ambiguous. */
-const replaced = ['public.prices_in(text, text, text, timestamptz, timestamptz)'] as const;
+/** Objects of the versions that stored no names, which the first version that did no longer had. */
+const unnamed = [
+  'public.prices_in(text,text,text,timestamptz,timestamptz)',
+  'tidemark.behind(text)',
+  'tidemark.fresh_relation(text,integer,interval,timestamptz,timestamptz)',
+  'tidemark.ranges_behind()',
+  'tidemark.ranges_unmaterialised(timestamptz)',
+] as const;
 
 /**
- * Brings the derived objects up to date. Fast where they are current.
+ * Brings the derived objects up to date, within the caller's transaction. Fast where they are current.
  *
  * @returns whether anything was created.
- * @throws TidemarkError VIEW_IN_THE_WAY when a user's own view depends on a continuous aggregate of an earlier version.
+ * @throws TidemarkError VIEW_IN_THE_WAY when an object of a user depends on one that has to be dropped. The caller rolls back.
  */
-export function applyDerived(client: pg.Client): Promise<boolean> {
-  return inDerivedTransaction(client, async () => {
-    const objects = derivedObjects(await isHypertable(client, 'candle_points'));
-    const wanted = fingerprint(objects);
-    const settings = await client.query<{ name: string; value: string }>(
-      'select name, value from tidemark.settings where name = any ($1)',
-      [derivedSettings],
-    );
-    const present = new Map(settings.rows.map((row) => [row.name, row.value]));
-    if ((await countMissing(client, objects)) === 0 && present.get(objectsSetting) === wanted) return false;
+export async function applyDerived(client: pg.ClientBase): Promise<boolean> {
+  const objects = derivedObjects(await isHypertable(client, 'candle_points'));
+  const names = objects.map(({ name }) => name);
+  const wanted = fingerprint(objects);
+  const settings = await client.query<{ name: string; value: string }>(
+    'select name, value from tidemark.settings where name = any ($1)',
+    [derivedSettings],
+  );
+  const present = new Map(settings.rows.map((row) => [row.name, row.value]));
+  if ((await countMissing(client, objects)) === 0 && present.get(objectsSetting) === wanted) return false;
 
-    const grants = present.has(aggregatesSetting) ? await dropAggregates(client) : [];
-    // The views call functions of this schema as the current role. The grant opens no table.
-    await client.query('grant usage on schema tidemark to public');
-    for (const signature of replaced) await client.query(`drop function if exists ${signature}`);
-    for (const object of objects) await client.query(object.create);
-    await commentColumns(
-      client,
-      objects.map(({ name }) => name),
-    );
-    for (const grant of grants) await client.query(grant);
-    await client.query('delete from tidemark.settings where name = $1', [aggregatesSetting]);
+  const grants = present.has(aggregatesSetting) ? await explained(() => dropAggregates(client)) : [];
+  // The views call functions of this schema as the current role. The grant opens no table.
+  await client.query('grant usage on schema tidemark to public');
+  const stored = present.get(namesSetting);
+  const earlier = present.has(objectsSetting) ? [...names, ...unnamed] : [];
+  await replaceObjects(client, objects, stored === undefined ? earlier : stored.split('\n'));
+  await commentColumns(client, names);
+  for (const grant of grants) await client.query(grant);
+  await client.query('delete from tidemark.settings where name = $1', [aggregatesSetting]);
+  for (const [name, value] of [
+    [objectsSetting, wanted],
+    [namesSetting, names.join('\n')],
+  ])
     await client.query(
       `insert into tidemark.settings (name, value) values ($1, $2)
        on conflict (name) do update set value = excluded.value`,
-      [objectsSetting, wanted],
+      [name, value],
     );
-    return true;
-  });
+  return true;
 }
 
 /**
- * Drops every derived object.
+ * Drops every derived object, within the caller's transaction.
  *
  * @returns whether there was any.
- * @throws TidemarkError VIEW_IN_THE_WAY when a user's own view depends on one of them.
+ * @throws TidemarkError VIEW_IN_THE_WAY when a user's own view depends on one of them. The caller rolls back.
  */
-export function dropDerived(client: pg.Client): Promise<boolean> {
-  return inDerivedTransaction(client, async () => {
+export function dropDerived(client: pg.ClientBase): Promise<boolean> {
+  return explained(async () => {
     let found = false;
     // Their names are the same on both.
     for (const object of [...derivedObjects(false)].reverse()) {
@@ -108,7 +115,7 @@ export async function areDerivedCurrent(pool: pg.Pool): Promise<boolean> {
 
 /** Counts the objects that the database lacks. */
 async function countMissing(
-  client: pg.Client,
+  client: pg.ClientBase,
   objects: readonly { readonly name: string }[],
 ): Promise<number> {
   const result = await client.query<{ missing: number }>(
@@ -120,11 +127,18 @@ async function countMissing(
 }
 
 /**
- * Drops the continuous aggregates of earlier versions, and what read their logs.
+ * Drops the continuous aggregates of earlier versions: a view cannot replace them. On plain PostgreSQL they were views.
  *
  * @returns the statements that restore the grants on them.
  */
-async function dropAggregates(client: pg.Client): Promise<string[]> {
+async function dropAggregates(client: pg.ClientBase): Promise<string[]> {
+  if ((await timescaleVersion(client)) === null) return [];
+  const found = await client.query<{ name: string }>(
+    `select 'tidemark.' || view_name as name from timescaledb_information.continuous_aggregates
+     where view_schema = 'tidemark'`,
+  );
+  const aggregates = new Set(found.rows.map(({ name }) => name));
+  if (aggregates.size === 0) return [];
   const names = rollupLevels.map(({ name }) => name).reverse();
   const grants = await client.query<{ statement: string }>(
     `select format('grant %s on %s to %s', string_agg(distinct a.privilege_type, ', '), c.oid::regclass,
@@ -136,23 +150,6 @@ async function dropAggregates(client: pg.Client): Promise<string[]> {
     [names],
   );
   await client.query(detachCandles);
-  await client.query('drop view if exists tidemark.rollups_behind');
-  for (const obsolete of ['ranges_unmaterialised(timestamptz)', 'behind(text)', 'ranges_behind()'])
-    await client.query(`drop function if exists tidemark.${obsolete}`);
-  await client.query(
-    'drop function if exists tidemark.fresh_relation(text, integer, interval, timestamptz, timestamptz)',
-  );
-  const aggregates =
-    (await timescaleVersion(client)) === null
-      ? new Set<string>()
-      : new Set(
-          (
-            await client.query<{ name: string }>(
-              `select 'tidemark.' || view_name as name from timescaledb_information.continuous_aggregates
-               where view_schema = 'tidemark'`,
-            )
-          ).rows.map(({ name }) => name),
-        );
   for (const name of names)
     await client.query(`drop ${aggregates.has(name) ? 'materialized view' : 'view'} if exists ${name}`);
   return grants.rows.map(({ statement }) => statement);
@@ -163,20 +160,14 @@ function fingerprint(objects: readonly DerivedObject[]): string {
   return createHash('sha256').update(texts.join('\0')).digest('hex');
 }
 
-/**
- * Runs `work` in a locked transaction.
- *
- * @throws TidemarkError VIEW_IN_THE_WAY that names the user's view which depends on a derived one.
- */
-async function inDerivedTransaction<Result>(client: pg.Client, work: () => Promise<Result>): Promise<Result> {
+/** @throws TidemarkError VIEW_IN_THE_WAY that names a user's view on what `work` drops. */
+async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
-    return await inLockedTransaction(client, 'derived objects', work);
+    return await work();
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== '2BP01') throw error;
-    const [, dependent = 'an object', object = 'a derived view'] =
-      /^(.+?) depends on (.+)$/m.exec(error.detail ?? '') ?? [];
-    const message = `${dependent} depends on ${object}, which has to be recreated`;
-    throw new TidemarkError('VIEW_IN_THE_WAY', message, { cause: error });
+    const [, dependent = 'an object'] = /^(.+?) depends on /m.exec(error.detail ?? '') ?? [];
+    throw viewsInTheWay([dependent], error);
   }
 }
 
@@ -215,17 +206,6 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
     ],
   ];
   return texts.flatMap(objectsIn);
-}
-
-/** A view or function that is derived from the tables. It holds no state, and can be recreated. */
-export interface DerivedObject {
-  /**
-   * With its schema; a function's with its argument types in parentheses, as `to_regprocedure` takes them.
-   */
-  readonly name: string;
-  /** Creates or replaces it: `create or replace`. */
-  readonly create: string;
-  readonly drop: string;
 }
 
 /**

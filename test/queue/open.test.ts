@@ -6,6 +6,7 @@ import { migrateQueueBackend, openQueueBackend } from '../../queue/backend.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { freePort } from '../parts/free-port.ts';
 import { createTestDatabase } from '../parts/test-database.ts';
+import { proxyTo } from './cuttable-proxy.ts';
 import { silent } from './queue-parts.ts';
 
 const databaseUrl = 'postgres://127.0.0.1:1/none';
@@ -49,6 +50,19 @@ test('an unreachable PostgreSQL is reported', async () => {
   const opening = openQueueBackend({ ...options, databaseUrl });
   await expect(opening).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
   await expect(opening).rejects.not.toThrow(/secret/);
+});
+
+test('a PostgreSQL that takes long for a connection is waited for', async () => {
+  const { url, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const proxy = await proxyTo(url);
+  proxy.hold();
+  const target = { ...options, databaseUrl: proxy.url };
+  const hurried = openQueueBackend({ ...target, connectTimeoutMs: 50 });
+  const patient = openQueueBackend({ ...target, connectTimeoutMs: 60_000 });
+  await expect(hurried).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+  proxy.resume();
+  await expect(patient).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
 });
 
 test("the migrations create and drop the queue's schema", async () => {

@@ -1,10 +1,11 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
 import { createMigratedDatabase, createTestDatabase, type TestDatabase } from '../parts/test-database.ts';
 import { serveBody } from '../source/local-server.ts';
-import { type Ended, emptyDirectory, start, tidemark } from './command.ts';
+import { type Ended, emptyDirectory, program, start, tidemark } from './command.ts';
 import { runInProcess } from './in-process.ts';
 
 /** One line that names the cause, a remedy, no stack, and nothing on standard output. */
@@ -21,6 +22,19 @@ const nobody = 'postgres://someone:hush@127.0.0.1:1/nothing';
 const market = '--exchange binance --base bitcoin --quote tether';
 const days = '--from 2024-01-01 --to 2024-02-01';
 const history = `backfill history --interval d1 ${days} --asset`;
+
+it('names the Node that it needs on an older one', () => {
+  const older = `data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'18.20.8'}})`;
+  const { stderr, status } = spawnSync(process.execPath, ['--import', older, program, 'status'], {
+    encoding: 'utf8',
+  });
+  const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
+  expect(engines.node).toBe('>=20.19.0');
+  expect([stderr, status]).toEqual([
+    'tidemark: this is Node 18.20.8; Tidemark needs Node 20.19 or newer\n',
+    2,
+  ]);
+});
 
 describe('rejects a wrong argument or variable in one line, before any work', () => {
   const unused = { DATABASE_URL: 'postgres://127.0.0.1:1/none' };

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
+import { openOwnStore } from '../../store/open-store.ts';
 import { start, tidemark } from '../command.ts';
 
 it('rejects down while a worker or a scheduler is connected', async () => {
@@ -27,4 +28,27 @@ it('rejects down while a worker or a scheduler is connected', async () => {
   expect(down).toMatchObject({ exitCode: 0, stderr: '' });
   // There is nothing left to be in use.
   expect((await tidemark(['migrate', 'down', '--yes'], env)).exitCode).toBe(0);
+});
+
+it('Ctrl-C rolls a migration back, and says so', async () => {
+  const { database, url } = await openOwnStore();
+  const settings = `select from tidemark.settings where name like 'derived:%'`;
+  await database.pool.query(`delete from tidemark.settings where name like 'derived:%'`);
+  const reader = await database.pool.connect();
+  // The view cannot be replaced meanwhile.
+  await reader.query('begin; set local idle_in_transaction_session_timeout = 0; select from candles limit 0');
+  const running = start(['migrate'], { DATABASE_URL: url });
+  const waiting = `select from pg_stat_activity where application_name = 'tidemark migrate' and wait_event_type = 'Lock'`;
+  await waitFor('the lock', async () => (await database.pool.query(waiting)).rowCount === 1);
+  running.kill('SIGINT');
+  expect(await running.ended).toMatchObject({
+    exitCode: 130,
+    stderr: expect.stringContaining(
+      'INTERRUPTED: stopped; the migration was rolled back: the database is as it was; run the same command again',
+    ),
+  });
+  await reader.query('commit');
+  reader.release();
+  expect((await database.pool.query(settings)).rowCount).toBe(0);
+  expect((await tidemark(['migrate'], { DATABASE_URL: url })).exitCode).toBe(0);
 });

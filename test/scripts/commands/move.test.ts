@@ -77,7 +77,7 @@ const pairs = [
       expect(await tidemark(['move', '--to', target.url], source.env)).toMatchObject({
         exitCode: 5,
         stderr: expect.stringMatching(
-          /^tidemark: TARGET_NOT_EMPTY: the target is not empty: tidemark\.series, .*tidemark\.candle_points.*\n$/,
+          /^tidemark: TARGET_NOT_EMPTY: the target is not empty: tidemark\.series, .*tidemark\.candle_points.*; name a new, empty database, .*\n$/,
         ),
       });
     });

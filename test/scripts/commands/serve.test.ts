@@ -1,11 +1,12 @@
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMigratedDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
-import { start, startService, tidemark } from '../command.ts';
+import { emptyDirectory, start, startService, tidemark } from '../command.ts';
 
 async function migrated() {
   const { url, drop } = await createMigratedDatabase();
@@ -61,6 +62,13 @@ it('answers as the read-only role, with a dashboard and keys, and stops graceful
     // `run` and `demo` have no option for it.
     expect.stringMatching(/^tidemark: PORT_IN_USE: [^\n]* SERVE_PORT, or --port of serve[^\n]*\n$/m),
   ]);
+
+  // Before it creates a database, let alone fetches.
+  const directory = emptyDirectory();
+  const taken = { SOURCE_URL: 'http://127.0.0.1:1/v2', SERVE_PORT: new URL(address).port };
+  const third = await start(['run'], taken, directory).ended;
+  expect([third.exitCode, third.stderr]).toEqual([2, expect.stringContaining('PORT_IN_USE')]);
+  expect(readdirSync(directory)).toEqual([]);
 
   // Neither a stream nor an idle or incomplete connection holds up its end.
   const { hostname, port } = new URL(address);

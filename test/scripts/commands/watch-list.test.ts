@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { waitFor } from '../../parts/wait-for.ts';
 import type { Running } from '../command.ts';
-import { openWatched } from './watch-list-parts.ts';
+import { openVenues, openWatched } from './watch-list-parts.ts';
 
 const market = 'exchange: binance, base: bitcoin, quote: tether';
 
@@ -56,4 +56,13 @@ it('two schedulers apply a change once, and an invalid file never', async () => 
   await waitFor('a refused list', () => messages(again).some((message) => message.includes('is invalid')));
   expect(messages(again).filter((message) => message.includes('the watch list'))).toHaveLength(1);
   expect(await applied()).toEqual(begun);
+});
+
+it('run needs no SOURCE_URL where the watch list names its sources', async () => {
+  const { list, begin } = await openVenues(['kraken']);
+  list({}, 'candles: [{ source: kraken, symbol: BTC/USD, interval: h1, from: 2h }]');
+  const running = begin('run');
+  await waitFor('the start', () => messages(running).includes('run started'));
+  running.kill('SIGTERM');
+  expect((await running.ended).exitCode).toBe(0);
 });

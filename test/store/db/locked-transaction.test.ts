@@ -14,14 +14,14 @@ it('names the session that holds the lock of a migration for too long, and works
   };
   const holder = await connect('a viewer');
   const client = await connect('migrate');
-  await inLockedTransaction(holder, 'hypertables', async () => {
-    await expect(inLockedTransaction(client, 'hypertables', async () => 1, 50)).rejects.toMatchObject({
+  await inLockedTransaction(holder, 'reader role', async () => {
+    await expect(inLockedTransaction(client, 'reader role', async () => 1, 50)).rejects.toMatchObject({
       code: 'MIGRATION_RUNNING',
       message: expect.stringMatching(/^session \d+ of role \S+ \(a viewer\) holds its lock$/),
     });
   });
   const setting = () => client.query<{ lock_timeout: string }>('show lock_timeout');
-  expect(await inLockedTransaction(client, 'hypertables', setting, 50)).toMatchObject({
+  expect(await inLockedTransaction(client, 'reader role', setting, 50)).toMatchObject({
     rows: [{ lock_timeout: '0' }],
   });
 });

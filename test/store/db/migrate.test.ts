@@ -96,6 +96,6 @@ describe('migrate', () => {
     const database = await openEmptyDatabase();
     await database.pool.query('create view public.rates as select 1 as taken');
     await expect(up(database)).rejects.toThrow(/rates/);
-    expect(await objects(database)).toEqual(['public.rates', 'tidemark.migrations']);
+    expect(await objects(database)).toEqual(['public.rates']);
   });
 });

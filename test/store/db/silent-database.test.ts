@@ -1,6 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { copyData } from '../../../store/commit/write-points.ts';
 import { type Database, disableTimeouts, inTransaction, openDatabase } from '../../../store/db/database.ts';
+import { explainDatabaseError } from '../../../store/db/failure.ts';
+import { migrate } from '../../../store/db/migrate.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 
@@ -51,6 +53,14 @@ it('times out a transaction, and a COPY within it', async () => {
     expect(database.pool.totalCount).toBe(0);
   }
   expect((await database.pool.query('select from numbers')).rowCount).toBe(0);
+});
+
+it('calls a server that takes no connection unreachable when a migration waits for it', async () => {
+  const { proxy } = await behindProxy();
+  proxy.hold();
+  const migrating = migrate({ url: proxy.url, direction: 'up', ifBusy: 'wait', connectTimeoutMs: 50 });
+  expect(await migrating.catch(explainDatabaseError)).toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+  proxy.resume();
 });
 
 it('waits for statements without a timeout, and only for those', async () => {

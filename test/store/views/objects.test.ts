@@ -21,10 +21,13 @@ it('every function is dropped and created again, and none hides another in the s
   await client.connect();
   onTestFinished(() => client.end());
   const made = await rows(present);
+  await client.query('begin');
   expect(made).toHaveLength(derivedObjects(false).filter(({ name }) => name.includes('(')).length);
   expect(await dropDerived(client)).toBe(true);
+  await client.query('commit; begin');
   expect(await rows(present)).toEqual([]);
   expect(await applyDerived(client)).toBe(true);
+  await client.query('commit');
   expect(await rows(present)).toEqual(made);
   // A role named tidemark finds the schema tidemark before public.
   const clashes = await rows(

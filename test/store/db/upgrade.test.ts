@@ -1,0 +1,112 @@
+/** Upgrades of stores that earlier versions made: test/fixtures/stores/ has a dump of each, and says how to make one. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { expect, it, onTestFinished } from 'vitest';
+import type { Database } from '../../../store/db/database.ts';
+import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
+import { execute } from '../../parts/test-database.ts';
+import { openEmptyDatabase, openOwnStore } from '../open-store.ts';
+
+const folder = 'test/fixtures/stores';
+const dumps = readdirSync(folder).filter((name) => name.endsWith('.sql.gz'));
+const up = ({ url }: Database) => migrate({ url, direction: 'up', ifBusy: 'wait' });
+
+async function restored(dump: string): Promise<Database> {
+  const database = await openEmptyDatabase();
+  await execute(database.url, gunzipSync(readFileSync(join(folder, dump))).toString());
+  return database;
+}
+
+async function texts({ pool }: Database, sql: string): Promise<string[]> {
+  const { rows } = await pool.query<{ text: string }>(sql);
+  return rows.map(({ text }) => text).sort();
+}
+
+/** Statements that give each row of every table that has some as text, with the columns that the table has now. */
+async function rowsOfTables(database: Database): Promise<string[]> {
+  const statements = await texts(
+    database,
+    `select format('select %L || row(%s)::text as text from tidemark.%I %s', c.relname || ' ',
+                   string_agg(quote_ident(a.attname), ', ' order by a.attnum), c.relname,
+                   case c.relname when 'settings' then 'where name not like ''derived:%''' else '' end) as text
+     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+     where c.relnamespace = 'tidemark'::regnamespace and c.relkind = 'r' and c.relname <> 'migrations'
+     group by c.relname`,
+  );
+  const found = await Promise.all(statements.map((statement) => texts(database, statement)));
+  return statements.filter((_, index) => found[index]?.length !== 0);
+}
+
+async function rows(database: Database, statements: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const statement of statements) found.push(...(await texts(database, statement)));
+  return found;
+}
+
+/** Every column, constraint, function and privilege. */
+const listing = (database: Database) =>
+  texts(
+    database,
+    `with own as (
+       select c.oid, c.oid::regclass::text as name, relkind::text as kind, relacl as acl, relowner as owner from pg_class c
+       where relnamespace in ('tidemark'::regnamespace, 'public'::regnamespace) and relkind in ('r', 'v')
+       union all
+       select oid, oid::regprocedure::text, prokind::text || ' ' || pg_get_function_arguments(oid) || ' ' || coalesce(pg_get_function_result(oid), ''),
+              proacl, proowner
+       from pg_proc where pronamespace in ('tidemark'::regnamespace, 'public'::regnamespace)
+     )
+     select concat_ws(' ', name, kind, (select string_agg(a::text, ' ' order by a::text) from unnest(acl) a),
+       (select string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' order by attname)
+        from pg_attribute where attrelid = own.oid and attnum > 0 and not attisdropped),
+       (select string_agg(pg_get_constraintdef(c.oid), ', ' order by pg_get_constraintdef(c.oid)) from pg_constraint c where conrelid = own.oid)) as text
+     from own where not exists (select from pg_depend d where d.objid = own.oid and d.deptype = 'e')`,
+  );
+
+it('there is a dump of the first version, of four later ones and of this schema', () => {
+  const newest = readdirSync('migrations').sort().at(-1)?.slice(0, 4) ?? '';
+  expect(dumps.length).toBeGreaterThan(5);
+  expect([dumps[0], dumps.at(-1)]).toEqual(['0009-first.sql.gz', expect.stringMatching(`^${newest}-`)]);
+});
+
+it.each(dumps)('%s: every row stays, and the schema is that of a new store', async (dump) => {
+  const database = await restored(dump);
+  const statements = await rowsOfTables(database);
+  const before = await rows(database, statements);
+  expect(before.length).toBeGreaterThan(100);
+  await up(database);
+  await assertMigrated(database.pool);
+  expect(await rows(database, statements)).toEqual(before);
+  expect(await listing(database)).toEqual(await listing((await openOwnStore()).database));
+  expect(await up(database)).toEqual([]);
+});
+
+it("names a user's objects on what has to go before it changes anything, and keeps grants and views on the rest", async () => {
+  const database = await restored('0011-sources.sql.gz');
+  const { pool } = database;
+  const role = `reader_${new URL(database.url).pathname.slice(-8)}`;
+  const changed = 'tidemark.paired_returns(text,text,text,timestamptz,timestamptz)';
+  await pool.query(`
+    create role ${role};
+    grant execute on function ${changed} to ${role} with grant option; revoke execute on function ${changed} from public;
+    create view public.mine as select * from tidemark.paired_returns('bitcoin', 'bitcoin', 'd1', null, null);
+    create view public.of_mine as select * from mine;
+    create view public.kept as select * from candles;`);
+  onTestFinished(async () => void (await pool.query(`drop owned by ${role}; drop role ${role}`)));
+  const state = async () => [
+    ...(await listing(database)),
+    ...(await texts(database, `select name as text from tidemark.migrations`)),
+  ];
+  const before = await state();
+  await expect(up(database)).rejects.toMatchObject({
+    code: 'VIEW_IN_THE_WAY',
+    message: expect.stringMatching(/in the way: view mine, view of_mine$/),
+  });
+  expect(await state()).toEqual(before);
+  await pool.query('drop view of_mine, mine');
+  await up(database);
+  await pool.query('select from kept');
+  const may = `select grantee::regrole || ' ' || is_grantable as text from pg_proc, aclexplode(proacl) where oid = '${changed}'::regprocedure`;
+  expect(await texts(database, may)).toEqual([`${role} true`, expect.stringMatching(/ false$/)]);
+});
