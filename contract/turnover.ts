@@ -28,12 +28,10 @@ export function turnoverProblem(traded: Traded): string | null {
   return 'its volume in the quote asset over that in the base asset is not between low and high';
 }
 
-/** Whether it is of the assets that it should be of: the two volumes agree, as they are or exchanged. */
-export function isTurnover(traded: Traded): boolean {
+/** Whether the two agree only if they are exchanged. */
+export function isExchanged(traded: Traded): boolean {
   const exchanged = { ...traded, volume: traded.turnover, turnover: traded.volume };
-  return (
-    Number(traded.turnover) > 0 && (turnoverProblem(traded) === null || turnoverProblem(exchanged) === null)
-  );
+  return turnoverProblem(traded) !== null && turnoverProblem(exchanged) === null;
 }
 
 /** The value of one in the last written digit: `1.50` gives 0.01. */

@@ -5,7 +5,7 @@ import type { CandleInterval, EpochMs } from '../../contract/intervals.ts';
 import { mayBeName } from '../../contract/names.ts';
 import { type Candle, wholeNumber } from '../../contract/resources.ts';
 import type { SourceMarket } from '../../contract/sources.ts';
-import { isTurnover, type Traded, turnoverProblem } from '../../contract/turnover.ts';
+import { isExchanged, turnoverProblem } from '../../contract/turnover.ts';
 import { isObject, parsedBody, rowsAnswer } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { kindOfReply, replyError, retryAt } from '../refusal.ts';
@@ -56,10 +56,6 @@ export interface Places {
 /** Reads candles whose values stand at fixed places. */
 export interface PlacedCandles {
   readonly read: RowReader<Candle>;
-  /** The same, whatever the volume in the quote asset. */
-  readonly readAnyTurnover: RowReader<Candle>;
-  /** Whether the volume in the quote asset is one, as it stands or exchanged with the other. */
-  readonly hasTurnover: (row: unknown) => boolean;
   /** The time of a row, which may be invalid otherwise. */
   readonly timeOf: (row: unknown) => EpochMs | null;
   /** Whether the source says that the candle is open. */
@@ -76,9 +72,9 @@ export function placedCandle(interval: CandleInterval, places: Places, timeUnitM
     const value = at(row, place);
     return typeof value === 'number' && isDecimalText(String(value)) ? String(value) : value;
   };
-  const readAnyTurnover: RowReader<Candle> = (row) => {
+  const read: RowReader<Candle> = (row) => {
     if (typeof row !== 'object' || row === null) return 'not a candle';
-    return readCandle({
+    const candle = readCandle({
       open: decimal(row, places.open),
       high: decimal(row, places.high),
       low: decimal(row, places.low),
@@ -86,20 +82,11 @@ export function placedCandle(interval: CandleInterval, places: Places, timeUnitM
       volume: decimal(row, places.volume),
       period: timeAt(row),
     });
-  };
-  const tradedIn = (row: unknown, candle: Candle): Traded | null => {
-    const turnover = places.turnover === undefined ? undefined : decimal(row, places.turnover);
-    return typeof turnover === 'string' && isDecimalText(turnover) ? { ...candle, turnover } : null;
-  };
-  const read: RowReader<Candle> = (row) => {
-    const candle = readAnyTurnover(row);
-    const traded = typeof candle === 'string' ? null : tradedIn(row, candle);
-    return traded === null ? candle : (turnoverProblem(traded) ?? candle);
-  };
-  const hasTurnover = (row: unknown) => {
-    const candle = readAnyTurnover(row);
-    const traded = typeof candle === 'string' ? null : tradedIn(row, candle);
-    return traded !== null && isTurnover(traded);
+    if (typeof candle === 'string' || places.turnover === undefined) return candle;
+    const turnover = decimal(row, places.turnover);
+    // One that agrees in neither order may be of another unit, such as contracts: it says nothing of the volume.
+    const traded = typeof turnover === 'string' && isDecimalText(turnover) ? { ...candle, turnover } : null;
+    return traded !== null && isExchanged(traded) ? (turnoverProblem(traded) ?? candle) : candle;
   };
   const timeOf = (row: unknown) => {
     const time = timeAt(row);
@@ -109,7 +96,7 @@ export function placedCandle(interval: CandleInterval, places: Places, timeUnitM
     isObject(row) || Array.isArray(row)
       ? places.isClosed?.(row as Readonly<Record<number | string, unknown>>) === false
       : false;
-  return { read, readAnyTurnover, hasTurnover, timeOf, isOpen };
+  return { read, timeOf, isOpen };
 }
 
 /** A time as a JSON integer or as digits, in milliseconds; any other value as it is, to be rejected. */
@@ -119,17 +106,13 @@ function wholeMs(written: unknown, unitMs: number): unknown {
   return typeof time === 'string' && /^\d{1,15}$/.test(time) ? Number(time) * unitMs : time;
 }
 
-/**
- * The answer of a list of candles. From a candle on that the source says is open, it states nothing. Where no row's volume in
- * the quote asset is one, in either order, the column is of another unit, such as contracts, and contradicts nothing.
- */
+/** The answer of a list of candles. From a candle on that the source says is open, it states nothing. */
 export function candlesAnswer(
   reply: Reply,
   rows: unknown,
-  { read: readStrictly, readAnyTurnover, hasTurnover, timeOf, isOpen }: PlacedCandles,
+  { read, timeOf, isOpen }: PlacedCandles,
 ): Resources['candles']['answer'] {
   const list = listOf(reply, rows);
-  const read = list.some(hasTurnover) ? readStrictly : readAnyTurnover;
   const openMs = list.filter(isOpen).flatMap((row) => timeOf(row) ?? []);
   return {
     ...rowsAnswer(reply, list, read, null, timeOf),
