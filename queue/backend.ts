@@ -1,6 +1,7 @@
 /** The queues, on Redis or PostgreSQL. */
 
 import type { Queue } from 'bullmq';
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { type Processor, queueNames, type RequestJob, requestsQueueName } from './jobs.ts';
@@ -22,6 +23,8 @@ export interface QueueBackendOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** Lower-case name that separates installations on one Redis or database. */
   readonly namespace: string;
+  /** Is given the pool on PostgreSQL, before its first connection. */
+  readonly preparePool?: ((pool: pg.Pool) => void) | undefined;
   /** Trace context for each added job; undefined: none. */
   readonly carry?: (() => string | undefined) | undefined;
 }
@@ -44,9 +47,12 @@ export async function openQueueBackend(
   const { clock, databaseUrl, connectTimeoutMs, namespace, log } = options;
   const store =
     options.redisUrl === undefined
-      ? postgresStore({ url: databaseUrl, namespace, connectTimeoutMs })
+      ? postgresStore({ url: databaseUrl, namespace, connectTimeoutMs }, options.preparePool)
       : redisStore({ clock, url: options.redisUrl, namespace });
-  let warning = await store.check();
+  let warning = await store.check().catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
 
   const classes = withBackend(store.connect);
   const logError = throttleLog(
@@ -85,7 +91,12 @@ export async function openQueueBackend(
     settings,
   );
   planning.on('error', logError);
-  await Promise.all([ofDefault.queue.waitUntilReady(), planning.waitUntilReady()]);
+  await Promise.all([ofDefault.queue.waitUntilReady(), planning.waitUntilReady()]).catch(
+    async (error: unknown) => {
+      await store.close();
+      throw error;
+    },
+  );
 
   const worker = { classes, workerName: namespace, logError, isLost: store.isLost };
   // Commands that only read the queue do not log it.
@@ -137,6 +148,7 @@ export async function openQueueBackend(
         return;
       }
       await Promise.all(allQueues().map((queue) => queue.close()));
+      await store.close();
     },
   });
 }

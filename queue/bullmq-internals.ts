@@ -55,28 +55,84 @@ export function retryFirstUse(backend: PostgresQueueBackend): void {
 }
 
 /**
- * Breaks the listening connection when a query on it times out. BullMQ reconnects when that connection breaks, but it
- * repeats its queries forever on one that only stays silent.
+ * Sends the queries of a connection with several users one after the other, and breaks it when one times out: whoever uses it
+ * connects again when it breaks, but repeats its queries forever on one that only stays silent.
  */
-export function reconnectOnQueryTimeout(connection: PostgresQueueBackend['connection']): void {
-  const getListenClient = connection.getListenClient.bind(connection);
-  const patched = new WeakSet<object>();
-  connection.getListenClient = async () => {
-    const client = await getListenClient();
-    if (patched.has(client)) return client;
-    patched.add(client);
-    const query = client.query.bind(client) as (...args: unknown[]) => Promise<never>;
-    client.query = async (...args: unknown[]) => {
+export function queryInTurn(client: pg.Client): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => Promise<never>;
+  let last: Promise<unknown> = Promise.resolve();
+  client.query = ((...args: unknown[]) => {
+    const answer = last.then(() => query(...args));
+    last = answer.catch((error: unknown) => {
+      if (error instanceof Error && error.message === 'Query read timeout')
+        client.connection.stream.destroy(error);
+    });
+    return answer;
+  }) as typeof client.query;
+}
+
+/**
+ * Lets a backend listen on a connection that it shares, and find workers by other means than their connections. BullMQ opens
+ * a connection for each worker, which it names after the worker; of a pool that it is given it would keep one for each, and it
+ * would look for the schema `bullmq`.
+ */
+export function shareConnections(
+  backend: PostgresQueueBackend,
+  shared: {
+    readonly schema: string;
+    /** The connection that listens. */
+    listener(): Promise<pg.Client>;
+    /** Shows a worker of this name to all processes. */
+    enter(name: string): Promise<void>;
+    /** Names of the present workers. */
+    present(): Promise<readonly string[]>;
+  },
+): void {
+  const { schema } = shared;
+  Object.assign(backend.connection, {
+    schema,
+    getListenClient: () => shared.listener(),
+    setListenClientName: (name: string) => shared.enter(name),
+  });
+  Object.assign(backend, {
+    schema,
+    getClientList: async () => [(await shared.present()).map((name) => `name=${name}`).join('\n')],
+  });
+}
+
+/** BullMQ's commands that claim a job. */
+const claims = /SELECT \* FROM (move_to_(?:active|completed_fetch|failed_fetch))\(\s*\$1,([^)]*)\);/;
+/** The same under the lock that BullMQ's limiter takes later in the statement. */
+const inTurn = (_: string, claim: string, rest: string) => `
+  with turn as materialized (
+    select $1::text as queue, pg_advisory_xact_lock(hashtext('bullmq:limiter:' || $1::text))
+  )
+  select claimed.* from turn cross join lateral ${claim}(turn.queue,${rest}) as claimed`;
+/** Far more than meet: claims wait for one another, and other commands change few jobs. */
+const maxDeadlocks = 20;
+
+/**
+ * Claims the jobs of a queue one after the other, and repeats a command that the server ended as a deadlock: it was rolled
+ * back as a whole. A claim first makes all due jobs `waiting`, in any order and before the limiter's lock: two processes
+ * with many jobs due together deadlock, and BullMQ then fails jobs whose work has succeeded (docs/bullmq-deadlock.md).
+ */
+export function claimInTurn(backend: PostgresQueueBackend): void {
+  const parts = backend as unknown as { query(text: string, params: unknown[]): Promise<unknown> };
+  const query = parts.query.bind(backend);
+  parts.query = async (text, params) => {
+    const command = text.replace(claims, inTurn);
+    for (let deadlocks = 0; ; deadlocks++) {
       try {
-        return await query(...args);
+        return await query(command, params);
       } catch (error) {
-        const { stream } = (client as unknown as pg.Client).connection;
-        if (error instanceof Error && error.message === 'Query read timeout') stream.destroy(error);
-        throw error;
+        if (deadlocks >= maxDeadlocks || !isDeadlock(error)) throw error;
       }
-    };
-    return client;
+    }
   };
+}
+
+function isDeadlock(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '40P01';
 }
 
 /**

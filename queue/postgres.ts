@@ -3,12 +3,7 @@
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
-import {
-  countPauseFromClaim,
-  reconnectOnQueryTimeout,
-  retryFirstUse,
-  waitAtMost,
-} from './bullmq-internals.ts';
+import { claimInTurn, countPauseFromClaim, retryFirstUse, waitAtMost } from './bullmq-internals.ts';
 import {
   assertSchemaCompatibility,
   createPostgresBackend,
@@ -17,6 +12,7 @@ import {
   SchemaMigrationRequiredError,
   SchemaVersionMismatchError,
 } from './packages.ts';
+import { openConnections } from './postgres-connections.ts';
 import { errorText, type QueueStore } from './queue-store.ts';
 
 /** Of a server that is away, a busy one takes seconds. */
@@ -35,32 +31,46 @@ interface PostgresQueue {
   readonly connectTimeoutMs?: number | undefined;
 }
 
-export function postgresStore(options: PostgresQueue): QueueStore {
+/** @param prepare is given the pool before its first connection. */
+export function postgresStore(
+  options: PostgresQueue,
+  prepare: (pool: pg.Pool) => void = () => {},
+): QueueStore {
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
-  const connect: BackendFactory<IQueueBackend, 'queue' | 'worker'> = (name, opts, extra) => {
-    const connection = {
-      ...settingsOf(options.url),
-      schema: schemaOf(options.namespace),
-      // A worker holds one listening connection. Its queries are short: a few connections serve any concurrency.
-      max: opts.connection === 'worker' ? 4 : 2,
+  const schema = schemaOf(options.namespace);
+  const { connectionString, options: settings } = settingsOf(options.url);
+  const connections = openConnections(
+    {
+      connectionString,
+      options: `${settings} -c search_path=${pg.escapeIdentifier(schema)}`,
       connectionTimeoutMillis: connectTimeoutMs,
       // A new connection loads the catalogue, and compiles BullMQ's functions.
       idleTimeoutMillis: 60_000,
       query_timeout: Math.max(answerTimeoutMs, connectTimeoutMs),
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
-    };
-    const backend = createPostgresBackend(name, { ...opts, connection }, extra);
+    },
+    prepare,
+  );
+  const connect: BackendFactory<IQueueBackend, 'queue' | 'worker'> = (name, opts, extra) => {
+    const backend = createPostgresBackend(name, { ...opts, connection: connections.shownPool }, extra);
     if (backend instanceof PostgresQueueBackend) {
+      connections.share(backend, { schema, workers: `${name}:w:${options.namespace}` });
       retryFirstUse(backend);
-      reconnectOnQueryTimeout(backend.connection);
+      claimInTurn(backend);
       countPauseFromClaim(backend);
       waitAtMost(backend, waitMs);
     }
     return backend;
   };
-  // Queries fail at once when a connection breaks, and after a time when it stays silent.
-  return { kind: 'postgres', connect, isLost: () => false, check: () => check(options).then(() => null) };
+  return {
+    kind: 'postgres',
+    connect,
+    // Queries fail at once when a connection breaks, and after a time when it stays silent.
+    isLost: () => false,
+    check: () => check(connections.pool, options).then(() => null),
+    close: () => connections.close(),
+  };
 }
 
 /** Creates or upgrades the queue's schema. Safe to run concurrently: BullMQ takes an advisory lock. */
@@ -76,9 +86,12 @@ export async function dropPostgresQueue(options: PostgresQueue): Promise<void> {
 }
 
 // BullMQ's own error for a first connection that fails does not say what to do.
-async function check(options: PostgresQueue): Promise<void> {
+async function check(pool: pg.Pool, { url, namespace }: PostgresQueue): Promise<void> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw unreachable(url, error);
+  });
   try {
-    await withClient(options, (client) => assertSchemaCompatibility(client, schemaOf(options.namespace)));
+    await assertSchemaCompatibility(client, schemaOf(namespace));
   } catch (error) {
     if (error instanceof SchemaMigrationRequiredError) {
       const message = `the database holds no schema ${error.schema}`;
@@ -90,28 +103,34 @@ async function check(options: PostgresQueue): Promise<void> {
       throw new TidemarkError('DATABASE_NOT_MIGRATED', message, { cause: error, remedy });
     }
     throw error;
+  } finally {
+    client.release();
   }
 }
 
-async function withClient<Result>(
+async function withClient(
   { url, connectTimeoutMs = defaultConnectTimeoutMs }: PostgresQueue,
-  work: (client: pg.Client) => Promise<Result>,
-): Promise<Result> {
+  work: (client: pg.Client) => Promise<unknown>,
+): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
   // Without a listener an error between queries ends the process. The next query reports it.
   client.on('error', () => {});
   try {
     await client.connect();
   } catch (error) {
-    const reason = error instanceof Error ? error : new Error(String(error));
-    const message = `PostgreSQL at ${new URL(url).host}: ${errorText(reason)}`;
-    throw new TidemarkError('DATABASE_UNREACHABLE', message, { cause: reason });
+    throw unreachable(url, error);
   }
   try {
-    return await work(client);
+    await work(client);
   } finally {
     await client.end();
   }
+}
+
+function unreachable(url: string, error: unknown): TidemarkError {
+  const reason = error instanceof Error ? error : new Error(String(error));
+  const message = `PostgreSQL at ${new URL(url).host}: ${errorText(reason)}`;
+  return new TidemarkError('DATABASE_UNREACHABLE', message, { cause: reason });
 }
 
 function schemaOf(namespace: string): string {
@@ -125,7 +144,7 @@ function schemaOf(namespace: string): string {
  */
 const withoutWait = '-c synchronous_commit=off';
 
-/** BullMQ passes the schema in the connection's `options`. Those of the URL would replace it, so they are joined. */
+/** The schema is passed in the connection's `options`. Those of the URL would replace it, so they are joined. */
 function settingsOf(url: string): { connectionString: string; options: string } {
   const parsed = new URL(url);
   const given = parsed.searchParams.get('options');

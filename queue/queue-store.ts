@@ -16,6 +16,8 @@ export interface QueueStore {
    * @throws TidemarkError within seconds when the store cannot be used.
    */
   check(): Promise<string | null>;
+  /** Closes what the connections share. Close them first. */
+  close(): Promise<void>;
 }
 
 /** BullMQ's classes on either store. */
@@ -38,22 +40,17 @@ export function nameOfWorker(installation: string, requestsPerMinute?: number): 
   return requestsPerMinute === undefined ? installation : `${installation}@${requestsPerMinute}`;
 }
 
-/** Bytes of a PostgreSQL application name; PostgreSQL truncates longer ones. */
-const maxName = 63;
-
 /**
  * Counts the connected workers of an installation, on any host, and lists their budgets, each once, ascending; 0: no
- * limit. A crashed worker vanishes with its connection.
+ * limit. A crashed worker vanishes with its connection. On PostgreSQL the workers of one process count once.
  */
 export async function countWorkersOn<Data, Name extends string>(
   queue: BullQueue<Data, Name>,
   installation: string,
 ) {
-  const names = (await queue.getWorkers()).map(({ rawname = '' }) => {
-    const name = rawname.slice(rawname.lastIndexOf(':w:') + 3);
-    // The budget of a truncated name is incomplete.
-    return rawname.length < maxName ? name : name.replace(/@.*$/, '');
-  });
+  const names = (await queue.getWorkers()).map(({ rawname = '' }) =>
+    rawname.slice(rawname.lastIndexOf(':w:') + 3),
+  );
   const own = names.flatMap((name) => {
     const [of, budget] = name.split('@');
     return of === installation ? [budget === undefined ? null : Number(budget)] : [];

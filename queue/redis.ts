@@ -84,6 +84,7 @@ export function redisStore(options: { clock: Clock; url: string; namespace: stri
       if (policy === undefined || policy === 'noeviction') return null;
       return `Redis may evict the queue: its maxmemory-policy is ${policy}, and should be noeviction`;
     },
+    close: async () => {},
   };
 }
 

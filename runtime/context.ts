@@ -1,6 +1,7 @@
 /** The context of a command: configuration, log, database and queue. Starts the embedded database. */
 
 import { resolve } from 'node:path';
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Config, type LogLevel, misspelledVariables, readConfig } from '../config.ts';
@@ -9,9 +10,11 @@ import { formatTime } from '../format.ts';
 import { openLog } from '../log.ts';
 import type { OperationContext } from '../operations/context.ts';
 import type { ShowPhase } from '../operations/progress.ts';
+import { throttleLog } from '../queue/queue-store.ts';
 import { connectTimeoutMs, embeddedConnectTimeoutMs, openDatabase } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import { assertMigrated, migrate } from '../store/db/migrate.ts';
+import { leaveRoom } from '../store/db/room.ts';
 import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
 import { assertFreeSpace } from '../store/embedded/failure.ts';
 import { hasDatabase } from '../store/embedded/home.ts';
@@ -123,7 +126,9 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   });
   const embedded = config.database.url === undefined;
   const patience = { connectTimeoutMs: embedded ? embeddedConnectTimeoutMs : undefined };
+  const onWait = throttleLog(log, 'the database server is full: waiting for a connection', clock);
   const queueOptions = {
+    preparePool: (pool: pg.Pool) => leaveRoom(pool, clock, onWait),
     redisUrl: config.queue.redisUrl,
     databaseUrl: url,
     namespace: config.queue.namespace,
@@ -135,6 +140,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     maxConnections: config.database.connections,
     statementTimeoutMs: config.database.statementTimeoutMs,
     ...patience,
+    wait: { clock, onWait },
     onIdleError: (cause) => log.warn({ cause }, 'a database connection was lost'),
   });
   metrics?.measurePool('work', database.pool);

@@ -1,8 +1,10 @@
 /** The connection pool that every query of the store goes through. */
 
 import pg from 'pg';
+import { type Clock, systemClock } from '../../clock.ts';
 import type { EpochMs } from '../../contract/intervals.ts';
 import { internals, isQueryTimeout } from './pg-internals.ts';
+import { leaveRoom } from './room.ts';
 
 export interface Database {
   readonly pool: pg.Pool;
@@ -21,6 +23,8 @@ export interface DatabaseOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** Settings of each session besides the time zone, as `name=value` without spaces. */
   readonly settings?: readonly string[];
+  /** How it waits for a connection on a server that has none left; absent: its queries fail. */
+  readonly wait?: { readonly clock: Clock; readonly onWait: (error: Error) => void };
   /** Called when an idle connection breaks; the pool replaces it. Not called once the pool is closed. */
   readonly onIdleError?: (cause: string) => void;
 }
@@ -79,6 +83,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       .join(' '),
     types,
   });
+  leaveRoom(pool, options.wait?.clock ?? systemClock, options.wait?.onWait);
   pool.on('error', ({ message }) => {
     // A closed pool does not wait until the server has read that its connections end, and the embedded server stops next.
     // The error itself holds the client, with its settings and SQL.
