@@ -51,8 +51,10 @@ function settingsOf(value: z.output<typeof environment>) {
       attempts: value.WORKER_ATTEMPTS,
       failedRetryMs: value.FAILED_RETRY_SECONDS * 1000,
       emptyConfirmMs: value.EMPTY_CONFIRM_SECONDS * 1000,
-      graceMs: value.GRACE_SECONDS * 1000,
+      /** The stored one, unless it is given: store/settings/grace.ts. */
+      graceMs: (value.GRACE_SECONDS ?? 60) * 1000,
     },
+    isGraceGiven: value.GRACE_SECONDS !== undefined,
     scheduler: {
       tickMs: value.PLANNING_TICK_MS,
       refreshMs: value.REFRESH_SECONDS * 1000,

@@ -133,9 +133,11 @@ export const sections = {
     EMPTY_CONFIRM_SECONDS: count(0, 604_800, 3600).describe(
       'Delay before the second request that confirms an empty window, and before an entry that a list lacks counts as gone.',
     ),
-    GRACE_SECONDS: count(0, 3600, 60).describe(
-      'How long after its end a period may still change at the source. Coverage waits for it.',
-    ),
+    GRACE_SECONDS: whole(0, 3600)
+      .optional()
+      .describe(
+        'How long after its end a period may still change at the source: coverage waits for it. It is stored, for the views and for processes without it; 60 in a new store.',
+      ),
   },
   Scheduler: {
     WATCH_LIST: z

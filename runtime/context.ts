@@ -18,6 +18,7 @@ import { leaveRoom } from '../store/db/room.ts';
 import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
 import { assertFreeSpace } from '../store/embedded/failure.ts';
 import { hasDatabase } from '../store/embedded/home.ts';
+import { agreeOnGrace } from '../store/settings/grace.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { onStop, stopSignals } from './lifecycle.ts';
 import { openPhases } from './phases.ts';
@@ -103,7 +104,7 @@ const needDatabase = new Set([
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
   const clock = systemClock;
-  const config = options.config ?? configFromEnvironment();
+  let config = options.config ?? configFromEnvironment();
   if (
     config.database.url === undefined &&
     needDatabase.has(options.command) &&
@@ -172,6 +173,9 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     }
     database.pool.once('connect', () => phase('checking the schema of the database'));
     await assertMigrated(database.pool);
+    const given = config.isGraceGiven ? config.worker.graceMs : undefined;
+    const graceMs = await agreeOnGrace(database, given);
+    config = { ...config, worker: { ...config.worker, graceMs } };
     phase(null);
   } catch (error) {
     await close();

@@ -4,7 +4,6 @@ import { type Coverage, maxMissingRanges } from '../../contract/coverage-header.
 import { type EpochMs, type Interval, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { gridOrigin } from '../rollups/levels.ts';
-import { graceMs } from '../views/ranges.ts';
 import { millisecondsOf } from './query.ts';
 
 export interface SeriesJson {
@@ -14,10 +13,14 @@ export interface SeriesJson {
   readonly derivedFrom?: string;
 }
 
-/** Coverage of a known market or asset without any stored point of the interval. */
-export function emptySeries(range: Range, interval: Interval, nowMs: EpochMs): SeriesJson {
+/**
+ * Coverage of a known market or asset without any stored point of the interval.
+ *
+ * @param settledMs periods that ended until then change no more.
+ */
+export function emptySeries(range: Range, interval: Interval, settledMs: EpochMs): SeriesJson {
   const startMs = nextPeriodStart(range.startMs, interval);
-  const closedMs = periodStart(nowMs - graceMs, interval);
+  const closedMs = periodStart(settledMs, interval);
   const untilMs = Math.max(startMs, Math.min(nextPeriodStart(range.endMs, interval), closedMs));
   const missing = startMs < untilMs ? [{ startMs, endMs: untilMs }] : [];
   return {
@@ -37,7 +40,7 @@ export function emptySeries(range: Range, interval: Interval, nowMs: EpochMs): S
  */
 export function coverageSubquery(first: number, period: string): string {
   const [start, end, now, visibleFrom] = [0, 1, 2, 3].map((place) => `$${first + place}::timestamptz`);
-  const closed = `date_bin(${period}, ${now} - interval '${graceMs} milliseconds', ${gridOrigin})`;
+  const closed = `date_bin(${period}, ${now} - (select tidemark.grace()), ${gridOrigin})`;
   return `lateral (
     select case when span is null then '1' else trim_scale(trunc(tidemark.share_covered(shown, span), 4))::text end as share,
            coalesce(lacking.gaps, 0) as gaps,

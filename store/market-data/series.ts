@@ -106,12 +106,14 @@ const derivedHistory = {
 const marketIsKnown = {
   name: 'serve-market-is-known',
   text: `select exists (select from tidemark.series where dataset = 'candles' and ${market})
-             or exists (select from public.markets where exchange = $1 and base = $2 and quote = $3) as known`,
+             or exists (select from public.markets where exchange = $1 and base = $2 and quote = $3) as known,
+             extract(epoch from tidemark.grace())::double precision * 1000 as "graceMs"`,
 };
 const assetIsKnown = {
   name: 'serve-asset-is-known',
   text: `select exists (select from tidemark.series where dataset = 'asset_history' and asset_id = $1)
-             or exists (select from public.assets where asset = $1) as known`,
+             or exists (select from public.assets where asset = $1) as known,
+             extract(epoch from tidemark.grace())::double precision * 1000 as "graceMs"`,
 };
 
 /**
@@ -147,8 +149,9 @@ async function seriesJson(
     if (row !== undefined) return withCoverage(row);
   }
   const isKnown = isCandles ? marketIsKnown : assetIsKnown;
-  const known = await pool.query<{ known: boolean }>({ ...isKnown, values: names });
-  return known.rows[0]?.known === true ? emptySeries(range, interval, nowMs) : null;
+  const known = await pool.query<{ known: boolean; graceMs: number }>({ ...isKnown, values: names });
+  const [found] = known.rows;
+  return found?.known === true ? emptySeries(range, interval, nowMs - found.graceMs) : null;
 }
 
 /**

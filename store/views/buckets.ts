@@ -9,7 +9,6 @@ import { groupedValues } from '../rollups/definitions.ts';
 import { gridOrigin } from '../rollups/levels.ts';
 import { example } from './comments.ts';
 import { fine } from './lines.ts';
-import { graceMs } from './ranges.ts';
 import { ranged } from './returns.ts';
 import { quoted } from './statements.ts';
 
@@ -176,7 +175,7 @@ begin
   select * into line from tidemark.bucket_line(exchange, base, quote, begin_times, end_times);
   asked.first := begin_times[1];
   asked.ending := end_times[cardinality(end_times)];
-  asked.closed := least(asked.ending, now() - interval '${graceMs} milliseconds');
+  asked.closed := least(asked.ending, now() - tidemark.grace());
   perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first,
                                  date_bin(line.period, asked.closed, ${gridOrigin}));
   return query execute format('

@@ -6,12 +6,19 @@
 import { rejectedPeriods } from '../ledger/quarantine.ts';
 import { gridOrigin } from '../rollups/levels.ts';
 import { closedSeriesAt, gapPieces, missingRanges } from '../series/gaps.ts';
+import { defaultGraceMs, graceSetting } from '../settings/grace.ts';
 import { example } from './comments.ts';
 
-/** Default of GRACE_SECONDS: how long after its end a period may still change. */
-export const graceMs = 60_000;
-
 export const ranges = `
+-- Viewers may not need the other settings.
+create or replace function tidemark.grace() returns interval
+language sql stable security definer parallel safe set search_path = pg_catalog, pg_temp as $$
+  select coalesce((select value::bigint from tidemark.settings where name = '${graceSetting}'), ${defaultGraceMs})
+         * interval '1 millisecond'
+$$;
+comment on function tidemark.grace is
+  'How long after its end a period may still change, and is not counted as missing: GRACE_SECONDS of the process that was given one last.';
+
 -- Immutable, so that the planner evaluates it once where the bounds are constants.
 create or replace function tidemark.is_range(from_time timestamptz, to_time timestamptz) returns boolean
 language plpgsql immutable parallel safe as $$
@@ -44,7 +51,7 @@ begin
   end if;
   first := date_bin(period, from_time - interval '1 microsecond', ${gridOrigin}) + period;
   ending := date_bin(period, to_time - interval '1 microsecond', ${gridOrigin}) + period;
-  closed := least(ending, date_bin(period, now() - interval '${graceMs} milliseconds', ${gridOrigin}));
+  closed := least(ending, date_bin(period, now() - tidemark.grace(), ${gridOrigin}));
 end $$;
 comment on function tidemark.asked_range is
   'Internal: the requested range as whole periods: those that start in [first, ending), of which those before closed have ended.';
@@ -93,7 +100,7 @@ comment on function tidemark.utc is
   'Internal: a range of times as text, UTC.';
 `;
 
-const at = { now: 'now()', graceMs: String(graceMs) };
+const at = { now: 'now()', graceMs: '(select extract(epoch from tidemark.grace()) * 1000)' };
 const names = `s.id as series_id, s.dataset, s.exchange_id as exchange, s.base_id as base, s.quote_id as quote,
          s.asset_id as asset, s.interval`;
 

@@ -3,7 +3,7 @@ import { dayMs, hourMs, periodStart, weekMs } from '../../../contract/intervals.
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';
-import { graceMs } from '../../../store/views/ranges.ts';
+import { agreeOnGrace, defaultGraceMs as graceMs } from '../../../store/settings/grace.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';
@@ -76,4 +76,15 @@ it('lists each series with its covered share and its missing ranges', async () =
     'candles | x | gone | tether | - | h1 | 0 | 1 | t | 1 day',
     'candles | x | future | tether | - | w1 | - | 0 | f | -',
   ]);
+});
+
+it('counts a period as closed after the grace of the process that was given one last', async () => {
+  const { database } = store;
+  const weeks = () => rows("select count(*) from gaps where base = 'weeks'");
+  expect(await weeks()).toEqual(['1']);
+  expect(await agreeOnGrace(database, undefined)).toBe(graceMs);
+  expect(await agreeOnGrace(database, 4 * weekMs)).toBe(4 * weekMs);
+  expect(await agreeOnGrace(database, undefined)).toBe(4 * weekMs);
+  expect(await weeks()).toEqual(['0']);
+  await agreeOnGrace(database, graceMs);
 });

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { readConfig } from '../../../config.ts';
 import { dayMs, hourMs, periodStart, weekMs } from '../../../contract/intervals.ts';
-import { graceMs } from '../../../store/views/ranges.ts';
+import { defaultGraceMs } from '../../../store/settings/grace.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn, storeLine } from './price-line.ts';
@@ -9,7 +9,7 @@ import { ask, rowsIn, storeLine } from './price-line.ts';
 const startMs = Date.UTC(2024, 2, 10);
 
 it('counts a period as closed at the same time as the configuration by default', () => {
-  expect(readConfig({}).worker.graceMs).toBe(graceMs);
+  expect(readConfig({}).worker.graceMs).toBe(defaultGraceMs);
 });
 
 const store = useStore();
