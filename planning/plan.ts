@@ -25,7 +25,10 @@ export interface SeriesGaps {
   readonly closedUpToMs: EpochMs;
   /** Start of the tracked range. */
   readonly trackedFromMs: EpochMs;
-  /** Time of the newest stored point. */
+  /**
+   * Time of the newest point within coverage. An open candle may be newer: a request that begins there proves nothing of a
+   * silence that the candle ended.
+   */
   readonly newestMs: EpochMs | null;
   /** Whether the tracked range has no end, so that the newest data is requested. */
   readonly reachesNow: boolean;

@@ -100,13 +100,14 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
     text: `with moved as (
              select * from unnest($1::int[], $2::timestamptz[], $3::tstzmultirange[], $4::tstzmultirange[], $5::int[],
                                   $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[], $11::tstzmultirange[],
-                                  $12::tstzrange[])
-               as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows, reopened, rollups_behind)
-           ), asked as (${ledgerInsert(13)}), total as (
+                                  $12::tstzrange[], $13::timestamptz[])
+               as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows, reopened, rollups_behind,
+                     newest_covered)
+           ), asked as (${ledgerInsert(14)}), total as (
              select series_id, coalesce(range_agg(covered), '{}') as covered, coalesce(range_agg(held), '{}') as held,
                     coalesce(range_agg(reopened), '{}') as reopened,
                     coalesce(range_agg(rollups_behind), '{}') as rollups_behind,
-                    sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest,
+                    sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest, max(newest_covered) as newest_covered,
                     max(at) filter (where refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
              from moved group by series_id
            ), locked as materialized (  -- in order, so that two of these statements never deadlock
@@ -124,6 +125,7 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
                   rollups_behind = s.rollups_behind + t.rollups_behind,
                   points = s.points + t.fresh,
                   earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
+                  newest_covered = greatest(s.newest_covered, t.newest_covered),
                   refreshed_at = greatest(s.refreshed_at, t.refreshed_at),
                   most_rows = case when l.was_more then s.most_rows else t.most_rows end,
                   most_rows_at = case when l.was_more then s.most_rows_at else t.at end
@@ -142,9 +144,16 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
       recentMs / 1000,
       windows.map(({ reopened }) => (reopened.length === 0 ? null : timeRanges(reopened))),
       windows.map((window) => changedDays(window)),
+      windows.map((window) => timestampOrNull(newestCovered(window))),
       ...ledgerValues(windows.map((window) => ledgerEntry(window, window.evaluation.verdict))),
     ],
   });
+}
+
+/** The time of the newest point in the covered part of a window; undefined: it has none. */
+function newestCovered(window: ReopenedWindow): EpochMs | undefined {
+  const { covered } = window.evaluation;
+  return covered === null ? undefined : storedTimes(window).findLast((timeMs) => timeMs < covered.endMs);
 }
 
 /** Records which named source gave the covered part of each window. */

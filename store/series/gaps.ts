@@ -115,7 +115,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
                                  or lower(gaps) < closed_up_to - ${periodsOfTail} * period)
          order by id <= $7, id limit $6)
       ), wanted as (
-        select ${seriesColumns}, d.closed_up_to, s.newest, lower(s.tracked) as tracked_from, d.reaches_now, d.refresh_due,
+        select ${seriesColumns}, d.closed_up_to, coalesce(s.newest_covered, s.newest) as newest, lower(s.tracked) as tracked_from, d.reaches_now, d.refresh_due,
                d.gaps, least(s.earliest, s.begins) as begun, coalesce(s.probe_after <= $1, true) as may_probe,
                least(p.asked_from, lower(s.confirmed_empty)) as asked_from, p.silent
         from chosen join due d using (id) join tidemark.series s using (id) left join waiting p on p.series_id = s.id

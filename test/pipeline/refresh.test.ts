@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../contract/intervals.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { graceMs, openPipeline, simulate } from './run-pipeline.ts';
+import { serveRows } from './serve-rows.ts';
 import { coverageOf, revisionsOf, storedPoints, truthOf } from './stored.ts';
 
 const noonMs = Date.UTC(2024, 2, 1, 12);
@@ -38,5 +39,27 @@ onEachBackend('refreshing', (kind) => {
     expect(simulator.requests().total).toBe(4);
     // A change of an open candle is no revision.
     expect(await revisionsOf(pipeline.database, seriesId)).toEqual([]);
+  });
+
+  test('covers the last period of a silence that the open candle ended', async () => {
+    const clock = { nowMs: noonMs + graceMs / 2 };
+    const rows = [-10, -9, -8, -7, -6, 0].map((hour) => {
+      const timeMs = noonMs + hour * hourMs;
+      const json = `{"open":"1","high":"9","low":"1","close":"2","volume":"5","period":${timeMs}}`;
+      return { timeMs, json };
+    });
+    const source = await serveRows(() => ({ rows, timestampMs: clock.nowMs }));
+    const pipeline = await openPipeline(kind, clock, source.baseUrl);
+    const startMs = noonMs - 10 * hourMs;
+    const seriesId = await pipeline.track(bitcoinHours, startMs, null);
+    const scheduler = await pipeline.startScheduler({ refresh: true });
+    await pipeline.startWorker();
+    // The last silent hour has closed, and may still change.
+    await scheduler.settled();
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([{ startMs, endMs: noonMs - hourMs }]);
+    clock.nowMs = noonMs + graceMs;
+    await scheduler.settled();
+    expect(await coverageOf(pipeline.database, seriesId)).toEqual([{ startMs, endMs: noonMs }]);
+    expect(source.requests).toHaveLength(2);
   });
 });

@@ -110,6 +110,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0012_changed_months',
       '0013_actions',
       '0014_complete_sources',
+      '0015_newest_covered',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
@@ -156,7 +157,9 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
   await pool.query(`insert into tidemark.settings (name, value) values ('derived: rollups', 'older');
                     update tidemark.settings set value = 'older' where name = 'derived: views and functions'`);
   await pool.query(`drop table if exists tidemark.rollup_days, tidemark.rollup_hours`);
-  await pool.query('alter table tidemark.series drop column if exists rollups_behind cascade');
+  await pool.query(
+    'alter table tidemark.series drop column if exists rollups_behind cascade, drop column newest_covered',
+  );
   await pool.query(
     'drop view public.source_differences, public.source_coverage, public.source_markets, public.dashboard_actions',
   );
