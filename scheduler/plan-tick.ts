@@ -2,64 +2,32 @@
 
 import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
-import type { ArchiveFiles, Limit } from '../contract/sources.ts';
-import { isSought, probedSeries } from '../planning/beginning.ts';
+import type { Limit } from '../contract/sources.ts';
 import { type FreeSlots, freeSlots, rereadSlots, windowCost } from '../planning/budget.ts';
 import { beyondDepthText, oldestKept } from '../planning/periods.ts';
-import { type Plan, planWindows, type SeriesGaps } from '../planning/plan.ts';
+import type { Plan, SeriesGaps } from '../planning/plan.ts';
 import type { PollPage } from '../planning/polls.ts';
-import { clip, type Range } from '../planning/ranges.ts';
+import { clip } from '../planning/ranges.ts';
 import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
-import {
-  archivedUpTo,
-  archiveShare,
-  cutByFile,
-  nextShare,
-  passedOverAfterMs,
-} from '../planning/source-share.ts';
-import { longestRange, type RangeLimits, type Window } from '../planning/windows.ts';
+import type { Window } from '../planning/windows.ts';
 import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import { deferUpstreamGaps } from '../store/commit/deferred-windows.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { costSince, countFetchesSince } from '../store/ledger/ledger.ts';
-import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { beginPolls, cutOff, giveUpPolls, isCutOff, openPages } from '../store/lists/polls.ts';
 import { readDueRereads } from '../store/recheck/reread.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
-import { readShares, type Share, type SourceName } from '../store/series/sources.ts';
-import { readLongestRanges, readPause } from '../store/settings/settings.ts';
+import { readPause } from '../store/settings/settings.ts';
+import { type SeriesParts, seriesPlanner } from './series-plan.ts';
 
-export interface TickParts {
-  readonly database: Database;
+export interface TickParts extends SeriesParts {
   readonly requests: RequestQueue;
-  /** Plans the series of this source; null or absent: of the default one. */
-  readonly source?: SourceName | undefined;
   /** The source's limit of a long period, such as the credits of a month; null or absent: it has none. */
   readonly longLimit?: Limit | null | undefined;
-  /** Of an archive; null or absent: it is none. */
-  readonly files?: ArchiveFiles | null | undefined;
-  /** Of an archive, the longest ranges of the source after it. */
-  readonly nextRangeLimits?: RangeLimits | undefined;
-  /** The files of other sources that are archives, by name. */
-  readonly archives?: ReadonlyMap<string, ArchiveFiles> | undefined;
-  /** How long the queue of another source pauses; absent: none does. */
-  readonly pausedForMs?: ((source: string) => Promise<number>) | undefined;
-  /** Newest periods that the source keeps; null or absent: all. */
-  readonly depthPeriods?: number | null | undefined;
   /** 0: the source has no limit. */
   readonly requestsPerMinute: number;
   readonly backfillShare: number;
-  readonly graceMs: number;
-  /** Shortest interval between two refreshes of an open candle; null: closed periods only. */
-  readonly openRefreshMs: number | null;
-  /** Only these series; absent: all tracked series. */
-  readonly seriesIds?: readonly number[] | undefined;
-  /** Range of each series to plan; absent: its tracked range. */
-  readonly within?: ReadonlyMap<number, Range> | undefined;
-  readonly rangeLimits?: RangeLimits | undefined;
-  /** Closed periods that each refresh reads again; default 2. */
-  readonly rereadPeriods?: number | undefined;
   /** Whether lists are polled. */
   readonly polls?: boolean | undefined;
   /** The recent days to read again, and how often; absent: none. */
@@ -85,7 +53,7 @@ const rangesFactor = 8;
  * they cut the same gaps into the same windows, and a window is queued only once.
  */
 export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number): Promise<Tick> {
-  const { database, requests, graceMs, source = null } = parts;
+  const { database, requests, source = null } = parts;
   // Claims before gaps: a window that ends between the two reads is then claimed, and not requested twice.
   const claimed = await requests.claimedWindows();
   const { refresh, backfill, probe, reread } = claimed.load;
@@ -103,41 +71,20 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   // What is queued is not in the ledger yet: the next windows wait until it is known what these cost.
   if (left <= 0 || (left < Number.POSITIVE_INFINITY && queued > 0)) return { added: 0, queued, cursor };
   if (slots.total === 0) return { added: 0, queued, cursor };
-  const accepted = await readLongestRanges(database, source);
-  const longestRangeMs = (key: SeriesKey) => longestRange(key, parts.rangeLimits, accepted);
-  const shares = source === null ? new Map<number, Share>() : await readPresentShares(parts, source, nowMs);
+  const planner = await seriesPlanner(parts, nowMs);
   const dueAgain = await rereads(parts, {
     nowMs,
     most: slots.total,
     claimed: claimed.windows,
-    longestRangeMs,
+    longestRangeMs: planner.longestRangeMs,
   });
-  const again = dueAgain.filter(({ seriesId }) => isLive(shares.get(seriesId), parts));
+  const again = dueAgain.filter(({ seriesId }) => planner.isLive(seriesId));
   const share = rereadSlots({ requestsPerMinute: parts.requestsPerMinute, queued: reread });
   const due =
     parts.polls === true
       ? await planPages(database, { claimed: claimed.pages, most: slots.refresh, nowMs })
       : [];
   const reservedSlots = Math.min(again.length, share) + due.length;
-
-  const planFrom = (series: readonly SeriesGaps[]) =>
-    planWindows({
-      series: series.map((entry) => {
-        const bounds = parts.within?.get(entry.seriesId);
-        const wanted = bounds === undefined ? entry.gaps : clip(entry.gaps, bounds);
-        const gaps = withinDepth(wanted, entry.series, parts.depthPeriods, nowMs);
-        return shareOf({ ...entry, gaps }, shares.get(entry.seriesId), { ...parts, longestRangeMs }, nowMs);
-      }),
-      cut: cutOf(parts),
-      claimed: claimed.windows,
-      nowMs,
-      graceMs,
-      longestRangeMs,
-      slots,
-      reservedSlots,
-      rereadPeriods: parts.rereadPeriods,
-      cursor,
-    });
   let plan: Plan;
   let isAll: boolean;
   let rangesPerSeries = fewRangesPerSeries;
@@ -152,7 +99,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
       rangesPerSeries,
       first: { count, cursor },
     });
-    plan = planFrom(series);
+    plan = planner.windowsOf(series, { claimed: claimed.windows, slots, reservedSlots, cursor });
     await deferBeyondDepth(parts, series, nowMs);
     isAll = series.length < count && series.every(({ gaps }) => gaps.length <= maxRead);
     rangesPerSeries *= rangesFactor;
@@ -172,11 +119,6 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   return { added, queued: queued + added, cursor: plan.cursor };
 }
 
-/** Windows of an archive are those of its files. */
-function cutOf({ files }: TickParts): ((range: Range) => Generator<Range>) | undefined {
-  return files == null ? undefined : (range) => cutByFile(range, files);
-}
-
 /** What is left of the source's long limit, in its unit. */
 async function leftOfLongLimit({ database, source, longLimit }: TickParts, nowMs: EpochMs): Promise<number> {
   if (longLimit == null || source == null) return Number.POSITIVE_INFINITY;
@@ -194,76 +136,6 @@ function withinLongLimit(windows: readonly Window[], { longLimit }: TickParts, l
     rest -= cost;
     return true;
   });
-}
-
-/** The shares of a source, without preferred ones that do not answer, or that have banned us for longer. */
-async function readPresentShares(
-  { database, pausedForMs }: TickParts,
-  source: string,
-  nowMs: EpochMs,
-): Promise<ReadonlyMap<number, Share>> {
-  const shares = await readShares(database, source, nowMs);
-  const away = new Set<string>();
-  for (const name of new Set([...shares.values()].flatMap(({ better }) => better))) {
-    const outage = await readOutageOf(database, name, nowMs);
-    const isAway = outage !== null && nowMs - outage.sinceMs >= passedOverAfterMs;
-    // A usual 429 pauses for a minute at most.
-    const isBanning = pausedForMs !== undefined && (await pausedForMs(name)) > passedOverAfterMs;
-    if (isAway || isBanning) away.add(name);
-  }
-  if (away.size === 0) return shares;
-  const present = (share: Share) => ({ ...share, better: share.better.filter((name) => !away.has(name)) });
-  return new Map([...shares].map(([seriesId, share]) => [seriesId, present(share)]));
-}
-
-/** The gaps of a series that this source is to fill. */
-function shareOf(
-  entry: SeriesGaps,
-  share: Share | undefined,
-  parts: TickParts & { readonly longestRangeMs: (series: SeriesKey) => number },
-  nowMs: EpochMs,
-): SeriesGaps {
-  const { files, archives, nextRangeLimits } = parts;
-  const spanOf = (series: SeriesKey) =>
-    nextRangeLimits === undefined ? parts.longestRangeMs(series) : longestRange(series, nextRangeLimits);
-  const sought = isSought({
-    ...entry,
-    beginning: entry.beginning,
-    spanMs: spanOf(entry.series),
-    probeSpanMs: spanOf(probedSeries(entry.series)),
-  });
-  if (files != null)
-    return archiveShare(entry, {
-      files,
-      nowMs,
-      isSought: share?.hasNext === true && nextRangeLimits !== undefined && sought,
-    });
-  if (share === undefined || share.better.length === 0) return entry;
-  const better = share.better.map((source) => archives?.get(source));
-  const known = better.filter((of) => of !== undefined);
-  return nextShare(entry, {
-    lacks: share.lacks,
-    archivedToMs:
-      known.length < better.length ? null : Math.max(...known.map((of) => archivedUpTo(nowMs, of))),
-    isSought: sought,
-  });
-}
-
-/** Whether the source gives the newest data of a series: the first that is no archive. */
-function isLive(share: Share | undefined, { files, archives }: TickParts): boolean {
-  if (files != null) return false;
-  return share === undefined || share.better.every((source) => archives?.has(source) === true);
-}
-
-/** The part of some gaps that the source still has. */
-function withinDepth(
-  gaps: readonly Range[],
-  series: SeriesKey,
-  depthPeriods: number | null | undefined,
-  nowMs: EpochMs,
-): readonly Range[] {
-  if (depthPeriods == null) return gaps;
-  return clip(gaps, { startMs: oldestKept(series, depthPeriods, nowMs), endMs: Number.POSITIVE_INFINITY });
 }
 
 /** How often a range beyond a source's depth is looked at again: its series may have got another source. */

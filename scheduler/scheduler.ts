@@ -9,7 +9,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { ArchiveFiles, Limit } from '../contract/sources.ts';
+import type { Limit } from '../contract/sources.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../planning/budget.ts';
 import type { Range } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
@@ -23,8 +23,9 @@ import { applyRetention } from '../store/retention/drop-old.ts';
 import type { ChunkDays } from '../store/retention/retention.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
-import { type SourceFacts, watchedSources } from '../watch-list/source-facts.ts';
+import { watchedSources } from '../watch-list/source-facts.ts';
 import { planTick, type Tick as SourceTick, type TickParts } from './plan-tick.ts';
+import { partsOfSource, type SourceOfSeries } from './series-plan.ts';
 import { keepColumnstore, keepRollups } from './upkeep.ts';
 import { keepWatchList } from './watch-list-keeper.ts';
 
@@ -69,14 +70,10 @@ export interface SchedulerOptions
 }
 
 /** What planning needs to know of a source. */
-export interface PlannedSource extends SourceFacts {
+export interface PlannedSource extends SourceOfSeries {
   readonly requestsPerMinute: number;
-  /** Newest periods that it keeps; null: all. */
-  readonly depthPeriods: number | null;
   /** Its limit of a long period, such as the credits of a month; null: it has none. */
   readonly longLimit: Limit | null;
-  /** Of an archive; null: it is none. */
-  readonly files: ArchiveFiles | null;
 }
 
 export interface PassEvents {
@@ -143,9 +140,6 @@ export async function startScheduler(options: SchedulerOptions) {
           log,
         });
   const { sources = new Map<string, PlannedSource>() } = options;
-  const archives = new Map(
-    [...sources].flatMap(([name, { files }]) => (files === null ? [] : [[name, files]])),
-  );
   const budgets = new Map<string, number>();
   const cursors = new Map<string | null, number>();
   const reportedUnknown = new Set<string>();
@@ -188,15 +182,10 @@ export async function startScheduler(options: SchedulerOptions) {
     }
     return {
       ...shared,
-      source,
       requests: queues.requestsOf(source),
       requestsPerMinute: budgets.get(source) ?? settings.requestsPerMinute,
-      rangeLimits: settings.rangeLimits,
-      depthPeriods: settings.depthPeriods,
       longLimit: settings.longLimit,
-      files: settings.files,
-      nextRangeLimits: [...sources.values()].find(({ archive }) => archive === source)?.rangeLimits,
-      archives,
+      ...partsOfSource(source, settings, sources),
       pausedForMs: (name) => queues.requestsOf(name).pausedForMs(),
       polls: false,
     };

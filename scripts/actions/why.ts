@@ -4,13 +4,12 @@ import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
 import { seriesName } from '../../contract/series.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
-import { readRangeLimits } from '../../operations/context.ts';
+import { nextWindows } from '../../operations/next-windows.ts';
 import { banText, readBans, readOutage } from '../../operations/source-health.ts';
-import { planWindows } from '../../planning/plan.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
-import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
+import { listGaps } from '../../store/series/gaps.ts';
 import {
   findSeriesByName,
   type PastFetch,
@@ -22,11 +21,9 @@ import {
   readAllSources,
   readSeriesOnlyOf,
   readSourceShares,
-  readSourcesOf,
   type SourceName,
 } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
-import { readRereadSettings } from '../../store/settings/settings.ts';
 import { printText } from '../output/table.ts';
 
 /** Listed entries per section. */
@@ -87,7 +84,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       gaps.length,
     ),
     ...(history.untrackedMs === null && history.blocked === null
-      ? [await nextLine(context, history, { nowMs, hasGaps: gaps.length > 0, bans })]
+      ? await nextLines(context, history, { nowMs, hasGaps: gaps.length > 0, bans })
       : []),
     ...listed('Last requests:', history.fetches.map(fetchLine)),
     ...listed(
@@ -145,61 +142,42 @@ async function sourceLines({ database }: Context, { seriesId }: SeriesHistory): 
   );
 }
 
-/** The next window that the planner would request if the queue were empty. */
-async function nextLine(
+/** What each source of the series is asked for, or would be if its queue were empty. */
+async function nextLines(
   context: Context,
   { seriesId, series }: SeriesHistory,
   { nowMs, hasGaps, bans }: { nowMs: EpochMs; hasGaps: boolean; bans: ReadonlyMap<SourceName, EpochMs> },
-): Promise<string> {
-  const { config } = context;
+): Promise<string[]> {
+  const { graceMs } = context.config.worker;
+  const closesMs = nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
   const queues = await context.openQueues();
-  let source: SourceName = null;
   try {
-    source = (await readSourcesOf(context.database, [seriesId])).get(seriesId)?.source ?? null;
-    const claimed = (await queues.requestsOf(source).claimedWindows()).windows.get(seriesId) ?? [];
-    const [first] = [...claimed].sort((a, b) => a.startMs - b.startMs);
-    if (first !== undefined)
-      return `Queued or running: ${counted(claimed.length, 'window')}, the first ${formatTime(first.startMs)} to ${formatTime(first.endMs)}.`;
+    const lines: string[] = [];
+    for (const { source, claimed, next } of await nextWindows(context, queues, seriesId)) {
+      const of = source === null ? '' : ` of ${source}`;
+      const [first] = claimed;
+      const now = first === undefined ? await next(nowMs) : undefined;
+      const then = first === undefined && now === undefined ? await next(closesMs) : undefined;
+      if (first !== undefined)
+        lines.push(
+          `Queued or running${of}: ${counted(claimed.length, 'window')}, the first ${formatTime(first.startMs)} to ${formatTime(first.endMs)}.`,
+        );
+      else if (now !== undefined)
+        lines.push(
+          `Next${of}: ${windowText(now)}, ${bans.has(source) ? `when ${source ?? 'the source'} accepts requests again` : 'as soon as the budget allows'}.`,
+        );
+      else if (then !== undefined)
+        lines.push(
+          `Next${of}: ${windowText(then)}, from ${formatTime(closesMs)} on, when the open ${series.interval} period has closed.`,
+        );
+    }
+    if (lines.length > 0) return lines;
   } finally {
     await queues.close();
   }
-  const { graceMs } = config.worker;
-  const now = await plannedAt(context, seriesId, nowMs);
-  if (now !== undefined) {
-    const when = bans.has(source)
-      ? `when ${source ?? 'the source'} accepts requests again`
-      : 'as soon as the budget allows';
-    return `Next: ${windowText(now)}, ${when}.`;
-  }
-  const closesMs = nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
-  const then = await plannedAt(context, seriesId, closesMs);
-  if (then !== undefined)
-    return `Next: ${windowText(then)}, from ${formatTime(closesMs)} on, when the open ${series.interval} period has closed.`;
-  return `Next: nothing now${hasGaps ? '; deferred ranges are listed above' : ': no range is missing'}.`;
-}
-
-/** @returns the first window of the planner at that time with an empty queue; undefined: none. */
-async function plannedAt(context: Context, seriesId: number, nowMs: EpochMs) {
-  const { database, config } = context;
-  const { graceMs } = config.worker;
-  const reread = await readRereadSettings(database, config.reread);
-  const { windows } = planWindows({
-    series: await seriesWithGaps(database, {
-      nowMs,
-      graceMs,
-      openRefreshMs: config.scheduler.refreshMs,
-      seriesIds: [seriesId],
-      rangesPerSeries: few,
-    }),
-    claimed: new Map(),
-    nowMs,
-    graceMs,
-    cursor: 0,
-    rereadPeriods: reread.periods,
-    longestRangeMs: await readRangeLimits(context),
-    slots: { total: 1, refresh: 1 },
-  });
-  return windows[0];
+  return [
+    `Next: nothing now${hasGaps ? '; what is missing is deferred as listed above, or no source has it' : ': no range is missing'}.`,
+  ];
 }
 
 function windowText({ lane, startMs, endMs }: { lane: string; startMs: EpochMs; endMs: EpochMs }): string {

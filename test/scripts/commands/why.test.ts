@@ -57,3 +57,23 @@ it('suggests the nearest series for an unknown one', async () => {
   ] as const)
     await fails(words, 2, line);
 });
+
+it('names what each source would be asked for next, and promises nothing that no source has', async () => {
+  const { say, query } = await openWatched();
+  await say(
+    'track candles --exchange binance --base bitcoin --quote tether --interval m1 --from 2024-03-02 --to 2024-05-01',
+  );
+  const gives = (...sources: string[]) =>
+    query(`delete from tidemark.series_sources;
+           insert into tidemark.series_sources (series_id, source, symbol, rank, archive)
+           select 1, name, 'BTCUSDT', place, name ~ 'archive'
+           from unnest('{${sources}}'::text[]) with ordinality u (name, place)`);
+  await gives('kraken');
+  expect(await say('why 1')).toMatch(/^Next: nothing now; .* no source has it\.$/m);
+  await gives('binance-archive', 'binance');
+  expect(await say('why 1')).toMatch(/^Next of binance: backfill of 2024-03-02 to 2024-03-02 16:40Z/m);
+  await query("update tidemark.series set begins = '2017-01-01Z'");
+  expect(await say('why 1')).toMatch(
+    /^Next of binance-archive: backfill of 2024-03-02 to 2024-04-01, as soon/m,
+  );
+});
