@@ -95,7 +95,7 @@ export function up(pgm: MigrationBuilder): void {
 
 export function down(pgm: MigrationBuilder): void {
   pgm.sql(`
-    drop function tidemark.ask_for_key, tidemark.admit_request, tidemark.key_of;
+    drop function if exists tidemark.ask_for_key, tidemark.admit_request, tidemark.key_of;
     drop table tidemark.request_times, tidemark.api_keys;
   `);
 }

@@ -23,6 +23,7 @@ import { completeness, ranges } from './ranges.ts';
 import { type DerivedObject, replaceObjects, viewsInTheWay } from './replace.ts';
 import { correlation, returns, seasonality } from './returns.ts';
 import { revisions } from './revisions.ts';
+import { serviceFunctions } from './service.ts';
 import { silences } from './silences.ts';
 import { snapshots } from './snapshots.ts';
 import { sourceViews } from './sources.ts';
@@ -202,6 +203,7 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
       snapshots,
       sourceViews,
       actionViews,
+      serviceFunctions,
       help,
     ],
   ];

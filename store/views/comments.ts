@@ -16,7 +16,6 @@ export function example(sql: string): string {
 }
 
 const relations: Readonly<Record<string, string>> = {
-  'public.rates': 'Every polled rate of each currency, USD.',
   'tidemark.asset_history_points': 'Prices of assets, by series and time.',
   'tidemark.asset_market_states': 'Each change of each market of an asset.',
   'tidemark.asset_states': 'Each change of each asset of the list.',
@@ -252,11 +251,10 @@ export async function commentColumns(client: pg.ClientBase, views: readonly stri
      from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
      where a.attnum > 0 and not a.attisdropped
        and (n.nspname = 'tidemark' and c.relkind in ('r', 'p') or n.nspname || '.' || c.relname = any ($1))`,
-    [['public.rates', ...views]],
+    [views],
   );
   const statements = Object.entries(relations).map(
-    ([name, text]) =>
-      `comment on ${name === 'public.rates' ? 'view' : 'table'} ${name} is ${pg.escapeLiteral(text)}`,
+    ([name, text]) => `comment on table ${name} is ${pg.escapeLiteral(text)}`,
   );
   for (const { relation, column, isView, comment } of found.rows) {
     const text = own[`${relation}.${column}`] ?? (isView || comment === null ? columns[column] : undefined);

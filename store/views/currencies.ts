@@ -10,6 +10,12 @@ import { fine } from './lines.ts';
 import { ranged } from './returns.ts';
 
 export const currencies = `
+create or replace view public.rates as
+  select c.currency, c.symbol, c.type, p.time, p.rate_usd
+  from tidemark.rate_points p join tidemark.currencies c on c.id = p.currency_id;
+comment on view public.rates is
+  'Every polled rate of each currency, USD.${example("select time, rate_usd from rates where currency = 'euro' order by time desc limit 10")}';
+
 create or replace function tidemark.currency_id(name text) returns integer
 language plpgsql stable parallel safe as $$
 declare
