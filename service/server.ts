@@ -105,6 +105,9 @@ export function createService(options: ServiceOptions): FastifyInstance {
   extend?.(app);
   addCompression(app);
   app.addHook('onRequest', async (request, reply) => {
+    // RFC 9112, 3.2: a proxy may have looked at the other one.
+    const hosts = request.raw.rawHeaders.filter((word, place) => place % 2 === 0 && /^host$/i.test(word));
+    if (hosts.length > 1) return refuse(request, reply, 400, 'give one Host header');
     const allowed = allowedMethods(app, request);
     if (allowed.length === 0 || allowed.includes(request.method)) return;
     reply.header('allow', allowed.join(', '));

@@ -146,6 +146,8 @@ const settings = {
   enable_bitmapscan: 'off',
 };
 const maxConnections = 20;
+/** Sorts and joins of a query spill to disk up to here. Unlike the settings above, only a superuser may change it. */
+const temporaryFiles = '10GB';
 
 /**
  * Creates a viewer where there is none, and grants its privileges in this database.
@@ -162,8 +164,7 @@ export async function grantViewer(
 ): Promise<boolean> {
   const timescale = (await timescaleSchema(database.pool)) !== null;
   const derived = derivedObjects(timescale).map(({ name }) => name);
-  // The only view that comes with the tables and is never recreated.
-  const views = ['public.rates', ...derived.filter((name) => /^public\.\w+$/.test(name))];
+  const views = derived.filter((name) => /^public\.\w+$/.test(name));
   const role = pg.escapeIdentifier(viewer.role);
   return inTransaction(database, async (client) => {
     const isNew = await createViewer(client, viewer.role);
@@ -171,6 +172,13 @@ export async function grantViewer(
       await client.query(`alter role ${role} password ${pg.escapeLiteral(viewer.password)}`);
     for (const [name, value] of Object.entries(settings))
       await client.query(`alter role ${role} set ${name} = ${pg.escapeLiteral(value)}`);
+    await client.query('savepoint limits');
+    await client
+      .query(`alter role ${role} set temp_file_limit = '${temporaryFiles}'`)
+      .catch(async (error: unknown) => {
+        await client.query('rollback to limits');
+        if (!isPermissionDenied(error)) throw error;
+      });
     await client.query(`grant usage on schema public, tidemark to ${role}`);
     await client.query(`grant select on ${views.join(', ')} to ${role}`);
     await client.query(`grant select on all tables in schema tidemark to ${role}`);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import { type AddressInfo, connect } from 'node:net';
+import { json, text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
@@ -77,6 +77,12 @@ test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE'])(
     }
   },
 );
+
+test('refuses a request with two Host headers', async () => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write('GET /v2/rates HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n');
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*"give one Host header"/s);
+});
 
 test('responds to HEAD like GET without a body', async () => {
   const head = await fetch(`${url}/v2/rates`, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } });

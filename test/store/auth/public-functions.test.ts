@@ -45,6 +45,13 @@ describeNeeding('timescale', 'read-only roles', () => {
     expect(suspicious.filter((name) => !harmless.test(name) && !name.startsWith('generate_'))).toEqual([]);
   });
 
+  it('the queries of a viewer have a limit that only a superuser may change', async () => {
+    const { rows } = await store.database.pool.query('select rolconfig from pg_roles where rolname = $1', [
+      viewer,
+    ]);
+    expect(rows[0].rolconfig).toContain('temp_file_limit=10GB');
+  });
+
   it('a function that an upgrade brings is revoked from public by the next migrate', async () => {
     const { pool } = store.database;
     await pool.query('grant execute on function public.delete_job(integer) to public');
