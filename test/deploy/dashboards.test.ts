@@ -8,7 +8,7 @@ import { trackSeries } from '../../store/series/series.ts';
 import { maxChartRows } from '../../store/views/charts.ts';
 import { bitcoinHours as hours } from '../queue/queue-parts.ts';
 import { commitPoints } from '../store/committing.ts';
-import { onEachDatabase, openTestStore, type TestStore } from '../store/open-store.ts';
+import { onEachDatabase, useStore } from '../store/open-store.ts';
 import { dashboards, queries, writtenOut } from './grafana.ts';
 
 const startMs = Date.UTC(2024, 1, 1);
@@ -49,10 +49,9 @@ it('the dashboards have unique panels, and use only the provisioned data sources
 
 onEachDatabase('SQL of the dashboards', (on) => {
   const role = `viewer_${randomBytes(4).toString('hex')}`;
-  let store: TestStore;
+  const store = useStore(on);
   let viewer: pg.Client;
   beforeAll(async () => {
-    store = await openTestStore(on);
     const endMs = startMs + 60 * dayMs;
     for (const series of [hours, days, fives, minutes]) {
       const { seriesId } = await trackSeries(store.database, series, startMs, endMs);
@@ -79,7 +78,6 @@ onEachDatabase('SQL of the dashboards', (on) => {
   afterAll(async () => {
     await viewer?.end();
     await store.database.pool.query(`drop owned by ${role}; drop role ${role}`);
-    await store.close();
   });
 
   it.each(queries('rawSql'))('$title', async ({ query }) => {

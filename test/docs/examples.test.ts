@@ -4,9 +4,9 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { derivedObjects } from '../../store/views/apply.ts';
-import { onEachDatabase, openTestStore, type TestStore } from '../store/open-store.ts';
+import { onEachDatabase, useStore } from '../store/open-store.ts';
 import { withAnswers } from './answers.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
 
@@ -38,13 +38,11 @@ it('docs/sql.md has a heading and an example for every view and function', () =>
 });
 
 onEachDatabase('examples', (kind) => {
-  let store: TestStore;
+  const store = useStore(kind);
   beforeAll(async () => {
-    store = await openTestStore(kind);
     await loadSyntheticYear(store.database);
     await store.database.pool.query('analyze');
   });
-  afterAll(() => store.close());
 
   it('every view, table, function and column has a comment', async () => {
     const ownOnly = (catalog: string) =>

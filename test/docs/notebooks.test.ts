@@ -13,7 +13,7 @@ import { readConfig } from '../../config.ts';
 import { writeLake } from '../../operations/lake/write-lake.ts';
 import { describeMissing, describeNeeding } from '../parts/describe-needing.ts';
 import { describeNeedingDuckdb } from '../parts/duckdb.ts';
-import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { useStore } from '../store/open-store.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
 
 const page = 'docs/notebooks.md';
@@ -82,11 +82,10 @@ function normalized(text: string): string {
   return `${JSON.stringify(notebook, null, 1)}\n`;
 }
 
-let store: TestStore;
+const store = useStore('plain');
 const lake = mkdtempSync(join(tmpdir(), 'tidemark-notebook-'));
 
 beforeAll(async () => {
-  store = await openTestStore('plain');
   await loadSyntheticYear(store.database);
   await store.database.pool.query('analyze');
   await writeLake(store.database, {
@@ -97,10 +96,7 @@ beforeAll(async () => {
     showProgress: () => ({ update: () => {}, stop: () => {} }),
   });
 });
-afterAll(async () => {
-  await store?.close();
-  rmSync(lake, { recursive: true });
-});
+afterAll(() => rmSync(lake, { recursive: true }));
 
 describeNeedingDuckdb('the recipes', () => {
   it('give the output on the page', async () => {

@@ -15,7 +15,7 @@ import { trackSeries } from '../../store/series/series.ts';
 import { bitcoinHours } from '../queue/queue-parts.ts';
 import { open, withBrowser } from '../service/dashboard/browser/browser.ts';
 import { type DashboardWorld, openDashboardWorld, quietQueue } from '../service/dashboard/dashboard-world.ts';
-import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { useStore } from '../store/open-store.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
 
 const nowMs = Date.UTC(2025, 0, 1, 0, 40, 20);
@@ -39,11 +39,10 @@ it('every picture in the documents exists and is small', () => {
 const describeTaking = inject('updatesDocs') ? describe : () => {};
 describeTaking('pictures of the dashboard', () => {
   withBrowser();
-  let store: TestStore;
+  const store = useStore();
   let world: DashboardWorld;
 
   beforeAll(async () => {
-    store = await openTestStore();
     await loadSyntheticYear(store.database);
     const seriesId = await halfOfDecember();
     await store.database.pool.query(
@@ -66,10 +65,7 @@ describeTaking('pictures of the dashboard', () => {
       windows: new Map([[seriesId, next]]),
     };
   });
-  afterAll(async () => {
-    await world.close();
-    await store.close();
-  });
+  afterAll(() => world.close());
 
   /** A series with a backfill in progress. */
   async function halfOfDecember(): Promise<number> {

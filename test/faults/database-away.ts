@@ -6,7 +6,7 @@ import { migrate } from '../../store/db/migrate.ts';
 import { type OwnCluster, ownCluster } from '../parts/own-cluster.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { type CuttableProxy, proxyTo } from '../queue/cuttable-proxy.ts';
-import { openTestStore } from '../store/open-store.ts';
+import { openOwnStore } from '../store/open-store.ts';
 
 export function databaseAt(url: string, statementTimeoutMs = 30_000): Database {
   const database = openDatabase({
@@ -33,8 +33,7 @@ export async function storeToCut(): Promise<{
   database: Database;
   beside: Database;
 }> {
-  const store = await openTestStore();
-  onTestFinished(() => store.close());
+  const store = await openOwnStore();
   const proxy = await proxyTo(store.url);
   return { proxy, database: databaseAt(proxy.url), beside: store.database };
 }

@@ -1,30 +1,29 @@
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SeriesKey } from '../../contract/series.ts';
 import { startScheduler } from '../../scheduler/scheduler.ts';
 import { readLockWaits } from '../../store/db/activity.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { collectingLog, onEachBackend, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
-import { openTestStore } from '../store/open-store.ts';
+import {
+  bitcoinHours,
+  collectingLog,
+  onEachBackend,
+  openQueue,
+  prepareQueue,
+  silent,
+} from '../queue/queue-parts.ts';
+import { openOwnStore } from '../store/open-store.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { hourMs, ledgerOf, noonMs, settings, startTestWorker, trackHours } from '../workers/worker-parts.ts';
 
 const windows = 10;
-const otherSeries: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'ethereum',
-  quoteId: 'tether',
-  interval: 'h1',
-};
+const otherSeries = { ...bitcoinHours, baseId: 'ethereum' };
 
 /** A store with this statement timeout and a queue, and another session that locks tables. */
 async function storeToLock(kind: 'postgres' | 'redis', statementTimeoutMs: number) {
-  const store = await openTestStore();
-  onTestFinished(() => store.close());
+  const store = await openOwnStore();
   const database = openDatabase({
     url: store.url,
     applicationName: 'tidemark test',

@@ -1,15 +1,14 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { dayMs } from '../../contract/intervals.ts';
 import { assertCreditsLeft } from '../../operations/source-health.ts';
 import type { ConfiguredSource } from '../../operations/sources/configured.ts';
 import { costSince, type NewEntry, recordFetch } from '../../store/ledger/ledger.ts';
-import { openTestStore } from '../store/open-store.ts';
+import { openOwnStore } from '../store/open-store.ts';
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
 
 async function open() {
-  const { database, close } = await openTestStore();
-  onTestFinished(close);
+  const { database } = await openOwnStore();
   const record = (entry: Partial<NewEntry>) =>
     recordFetch(database.pool, {
       ...{ timeMs: nowMs - dayMs, dataset: 'asset_history', lane: 'backfill', attempt: 1, source: 'coins' },

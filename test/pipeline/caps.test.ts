@@ -12,7 +12,7 @@ import type { Database } from '../../store/db/database.ts';
 import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
-import { openTestStore } from '../store/open-store.ts';
+import { openOwnStore } from '../store/open-store.ts';
 import { emptyConfirmMs, graceMs } from './run-pipeline.ts';
 import { coverageOf, storedPoints } from './stored.ts';
 
@@ -84,33 +84,29 @@ describeNeeding('plainPostgres', 'a source that silently caps its answers', () =
   });
 
   test('loses nothing, for any cap and any choice of rows', async () => {
-    const store = await openTestStore('plain');
-    try {
-      let place = 0;
-      await fc.assert(
-        fc.asyncProperty(cases, async ({ cap, startMs, lengthMs, spanMs }) => {
-          await store.database.pool.query(
-            'truncate tidemark.candle_points, tidemark.asset_history_points, tidemark.series cascade',
-          );
-          // One at a time and all together: answers of other series are witnesses for one another.
-          place += 1;
-          const chosen = place % 3 === 0 ? lines : lines.slice(place % 4, (place % 4) + 1);
-          const range = { startMs, endMs: startMs + lengthMs };
-          const ids: number[] = [];
-          for (const series of chosen) {
-            ids.push((await trackSeries(store.database, series, range.startMs, range.endMs)).seriesId);
-          }
-          await fill(store.database, ids, spanMs, cap);
-          for (const [at, series] of chosen.entries()) {
-            expect(await storedPoints(store.database, series)).toEqual(rowsOf(series, range));
-            expect(await coverageOf(store.database, ids[at] ?? 0)).toEqual([range]);
-          }
-          expect(await listGaps(store.database, { nowMs, graceMs })).toEqual([]);
-        }),
-        { numRuns: 15 },
-      );
-    } finally {
-      await store.close();
-    }
+    const { database } = await openOwnStore('plain');
+    let place = 0;
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ cap, startMs, lengthMs, spanMs }) => {
+        await database.pool.query(
+          'truncate tidemark.candle_points, tidemark.asset_history_points, tidemark.series cascade',
+        );
+        // One at a time and all together: answers of other series are witnesses for one another.
+        place += 1;
+        const chosen = place % 3 === 0 ? lines : lines.slice(place % 4, (place % 4) + 1);
+        const range = { startMs, endMs: startMs + lengthMs };
+        const ids: number[] = [];
+        for (const series of chosen) {
+          ids.push((await trackSeries(database, series, range.startMs, range.endMs)).seriesId);
+        }
+        await fill(database, ids, spanMs, cap);
+        for (const [at, series] of chosen.entries()) {
+          expect(await storedPoints(database, series)).toEqual(rowsOf(series, range));
+          expect(await coverageOf(database, ids[at] ?? 0)).toEqual([range]);
+        }
+        expect(await listGaps(database, { nowMs, graceMs })).toEqual([]);
+      }),
+      { numRuns: 15 },
+    );
   });
 });

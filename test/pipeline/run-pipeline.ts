@@ -18,7 +18,7 @@ import { trackSeries } from '../../store/series/series.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
-import { openTestStore } from '../store/open-store.ts';
+import { openOwnStore } from '../store/open-store.ts';
 
 /** The clock of the source, the worker and the scheduler. It stands still until the test moves it. */
 export interface GivenTime {
@@ -71,7 +71,7 @@ export async function openPipeline(
   baseUrl: string,
   { on = 'main', store, redisUrl, attempts = 3, complaints, source = {} }: PipelineOptions = {},
 ): Promise<Pipeline> {
-  const database = store?.database ?? (await newStore(on));
+  const { database } = store ?? (await openOwnStore(on));
   const queueOptions = await prepareQueue(kind, database.url, redisUrl);
   const queues = await openQueue(queueOptions, {
     attempts,
@@ -168,12 +168,6 @@ export async function openPipeline(
       expect(await queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
     },
   };
-}
-
-async function newStore(on: 'main' | 'plain'): Promise<Database> {
-  const store = await openTestStore(on);
-  onTestFinished(() => store.close());
-  return store.database;
 }
 
 /** A simulator without a request limit, on the test's clock. It closes when the test has finished. */

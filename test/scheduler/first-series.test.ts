@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { minuteMs } from '../../contract/intervals.ts';
 import { longestRangeMs } from '../../contract/limits.ts';
 import { planWindows } from '../../planning/plan.ts';
 import { type FirstSeries, seriesWithGaps } from '../../store/series/gaps.ts';
-import { onEachDatabase, openTestStore, type TestStore } from '../store/open-store.ts';
+import { onEachDatabase, useStore } from '../store/open-store.ts';
 
 const nowMs = Date.UTC(2024, 5, 1, 12, 0, 30);
 const series = 600;
@@ -30,12 +30,10 @@ const fill = `
         from generate_series(1, ${series}) n) s`;
 
 onEachDatabase('the first series of many', (kind) => {
-  let store: TestStore;
+  const store = useStore(kind);
   beforeAll(async () => {
-    store = await openTestStore(kind);
     await store.database.pool.query(fill, [new Date(nowMs)]);
   });
-  afterAll(() => store.close());
 
   async function windowsOf(cursor: number, first?: FirstSeries) {
     const query = { nowMs, graceMs: 0, openRefreshMs: minuteMs / 2, rangesPerSeries: 1 };

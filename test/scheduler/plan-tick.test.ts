@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
 import { trackList } from '../../store/lists/lists.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { defaultKind, onEachBackend } from '../queue/queue-parts.ts';
-import { candleSeries, hourMs, noonMs, openParts, type WorkerParts } from '../workers/worker-parts.ts';
+import { bitcoinHours as candleSeries, defaultKind, onEachBackend } from '../queue/queue-parts.ts';
+import { hourMs, noonMs, openParts, type WorkerParts } from '../workers/worker-parts.ts';
 
 function tickParts(parts: WorkerParts, more: Partial<TickParts> = {}): TickParts {
   return {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../clock.ts';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { keepRollups } from '../../scheduler/upkeep.ts';
@@ -9,20 +9,14 @@ import { describeNeeding } from '../parts/describe-needing.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { silent } from '../queue/queue-parts.ts';
-import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { openOwnStore } from '../store/open-store.ts';
 import { candles, expectRollupsToAgree, market, put } from '../store/views/candles.ts';
 
 const nowMs = Date.UTC(2024, 0, 31);
 
 describeNeeding('timescale', 'the rollup keeper', () => {
-  let store: TestStore;
-  beforeEach(async () => {
-    store = await openTestStore();
-  });
-  afterEach(() => store.close());
-
   it('rolls up every ended day, and the next one an hour after its end', async () => {
-    const { database } = store;
+    const { database } = await openOwnStore();
     const { seriesId } = await trackSeries(database, market('a', 'h1'), nowMs - 30 * dayMs, null);
     await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 31 * 24));
     const clock = { nowMs: nowMs + hourMs - 1 };
@@ -43,7 +37,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
   });
 
   it('logs a failure once and continues', async () => {
-    const { database } = store;
+    const { database } = await openOwnStore();
     const { seriesId } = await trackSeries(database, market('a', 'h1'), nowMs - 30 * dayMs, null);
     await put(database, seriesId, candles(nowMs - 10 * dayMs, hourMs, 240));
     await refreshRollups(database, { clock: systemClock, nowMs });

@@ -8,10 +8,9 @@ import { setSeriesSources } from '../../store/series/sources.ts';
 import { Arrivals } from '../parts/arrivals.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { emptyQueue, onEachBackend, silent } from '../queue/queue-parts.ts';
+import { bitcoinHours as candleSeries, emptyQueue, onEachBackend, silent } from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import {
-  candleSeries,
   hourMs,
   ledgerOf,
   noonMs,

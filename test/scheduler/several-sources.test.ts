@@ -5,8 +5,8 @@ import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
 import { readMarkets, setSeriesSources, storeMarkets } from '../../store/series/sources.ts';
-import { defaultKind } from '../queue/queue-parts.ts';
-import { candleSeries, hourMs, noonMs, openParts } from '../workers/worker-parts.ts';
+import { bitcoinHours as candleSeries, defaultKind } from '../queue/queue-parts.ts';
+import { hourMs, noonMs, openParts } from '../workers/worker-parts.ts';
 
 const startMs = noonMs - 4 * hourMs;
 const hour = (place: number) => ({

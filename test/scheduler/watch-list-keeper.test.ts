@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { dayMs, hourMs } from '../../contract/intervals.ts';
 import { seriesName } from '../../contract/series.ts';
 import { keepWatchList } from '../../scheduler/watch-list-keeper.ts';
@@ -11,14 +11,13 @@ import { storeMarkets } from '../../store/series/sources.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';
 import { emptyDirectory } from '../scripts/command.ts';
 import { answerPage, assetOf, onlyPage } from '../store/lists/polling.ts';
-import { openTestStore } from '../store/open-store.ts';
+import { openOwnStore } from '../store/open-store.ts';
 
 const startMs = Date.UTC(2026, 10, 20, 12);
 
 /** @param exchanges of sources, by name. */
 async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
-  const { database, close } = await openTestStore();
-  onTestFinished(close);
+  const { database } = await openOwnStore();
   const file = join(emptyDirectory(), 'tidemark.yaml');
   const lines: string[] = [];
   const keeper = () =>

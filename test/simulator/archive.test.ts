@@ -4,14 +4,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { hourMs } from '../../contract/intervals.ts';
 import { startVenueSimulator } from '../../simulator/venues/start.ts';
 import { clockAt } from '../parts/test-clock.ts';
+import { candleSeries } from './exact.ts';
 
-const series = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-} as const;
+const series = candleSeries('binance bitcoin/tether', 'h1');
 
 async function open(options: { badFileRate?: number; nowMs?: number } = {}) {
   const { badFileRate = 0, nowMs = Date.UTC(2025, 5, 10) } = options;

@@ -21,13 +21,6 @@ test('depends on the seed and the time, not on earlier requests', () => {
   expect(second.truth.rates()).toEqual(first.truth.rates());
 });
 
-test('never changes closed candles', () => {
-  const { truth } = createSimulator({ seed: 7, clock: { now: () => nowMs } });
-  const then = truth.candles(candleSeries('binance bitcoin/tether', 'h1'), day, day.endMs);
-  expect(then.length).toBe(24);
-  expect(truth.candles(candleSeries('binance bitcoin/tether', 'h1'), day)).toEqual(then);
-});
-
 test('gives the same digits on every machine and Node version', () => {
   const { truth } = createSimulator({ seed: 'golden', clock: { now: () => nowMs } });
   const minute = { startMs: Date.UTC(2021, 0, 1, 12), endMs: Date.UTC(2021, 0, 1, 12, 1) };

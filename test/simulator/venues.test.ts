@@ -115,28 +115,15 @@ describe('binance', () => {
 });
 
 describe('kraken', () => {
-  type Ohlc = { error: string[]; result: Record<string, string[][]> & { last: string } };
+  type Ohlc = { error: string[]; result: Record<string, string[][]> };
   const rowsOf = async (query: string, key: string) =>
     (await body<Ohlc>(`/0/public/OHLC?${query}`)).result[key] ?? [];
   const inMs = (row: readonly string[]) => [`${row[0]}000`, ...row.slice(1, 5), row[6]];
 
-  test('gives the newest 721 minutes whatever is asked, the last one open', async () => {
-    await begin('kraken');
-    const openMs = Date.UTC(2024, 4, 16, 10, 7);
-    const fromMs = openMs - 720 * minuteMs;
-    const expected = truth('kraken bitcoin/united-states-dollar', 'm1', fromMs, nowMs);
-    for (const query of ['pair=XBTUSD', 'pair=XXBTZUSD&since=0', 'pair=XBT/USD&interval=1']) {
-      const rows = await rowsOf(query, 'XXBTZUSD');
-      expect(rows).toHaveLength(721);
-      expect(rows.filter((row) => row[6] !== '0.00000000').map(inMs)).toEqual(expected.map(ohlcv));
-    }
-    const { result } = await body<Ohlc>('/0/public/OHLC?pair=XBTUSD');
-    expect(result.last).toBe(String((openMs - minuteMs) / 1000));
-  });
-
   test('gives a minute without a trade as the previous close without volume', async () => {
     await begin('kraken');
     const rows = await rowsOf('pair=LTCEUR', 'XLTCZEUR');
+    expect(rows).toHaveLength(721);
     const silent = rows.findIndex((row) => row[6] === '0.00000000');
     const close = rows[silent - 1]?.[4];
     expect(rows[silent]?.slice(1)).toEqual([close, close, close, close, '0.0', '0.00000000', '0']);
@@ -257,31 +244,8 @@ describe('okx', () => {
 });
 
 describe('coincap-v3', () => {
-  interface Answer<Row> {
-    readonly timestamp: string;
-    readonly data: Row[];
-  }
-  const dataOf = async <Row>(path: string) => (await body<Answer<Row>>(path)).data;
   const fromMs = Date.UTC(2024, 4, 15);
   const history = `/assets/bitcoin/history?interval=h1&start=${fromMs}&end=${fromMs + dayMs}`;
-
-  test('gives the truth of a history with its date and supply, half-open', async () => {
-    await begin('coincap-v3');
-    expect(venue?.url).toMatch(/\/v3$/);
-    const points = venue?.truth.history(
-      { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' },
-      { startMs: fromMs, endMs: fromMs + dayMs },
-    );
-    expect(points).toHaveLength(24);
-    expect(await dataOf(history)).toEqual(
-      points?.map(({ priceUsd, time }) => ({
-        priceUsd,
-        time: String(time),
-        date: new Date(time).toISOString(),
-        circulatingSupply: expect.stringMatching(/^\d+\.\d{16}$/),
-      })),
-    );
-  });
 
   test('counts a credit a call and one per 2,500 bytes, and refuses without any left', async () => {
     await begin('coincap-v3', { creditsPerMonth: 5 });

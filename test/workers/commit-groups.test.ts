@@ -1,15 +1,16 @@
 import pLimit from 'p-limit';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { decimalText } from '../../contract/decimal.ts';
 import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import type { CandleSeries, HistorySeries } from '../../contract/series.ts';
+import type { HistorySeries } from '../../contract/series.ts';
 import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import type { Database } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { type CommitWindow, groupCommits } from '../../workers/commit-groups.ts';
-import { openTestStore, type TestStore } from '../store/open-store.ts';
+import { useStore } from '../store/open-store.ts';
+import { market } from '../store/views/candles.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const nowMs = startMs + 24 * hourMs;
@@ -21,29 +22,21 @@ function candle(period: EpochMs, close = '1.50'): Candle {
 }
 
 describe('a group of waiting windows', () => {
-  let store: TestStore;
+  const store = useStore();
   let database: Database;
   let markets = 0;
   let ids: number[];
   let historyId: number;
-  const seriesOf = (place: number): CandleSeries => ({
-    dataset: 'candles',
-    exchange: 'x',
-    baseId: `base-${markets}-${place}`,
-    quoteId: 'tether',
-    interval: 'm1',
-  });
+  const seriesOf = (place: number) => market(`base-${markets}-${place}`, 'm1');
   const history = (): HistorySeries => ({
     dataset: 'asset_history',
     assetId: `asset-${markets}`,
     interval: 'm1',
   });
 
-  beforeAll(async () => {
-    store = await openTestStore();
-    database = store.database;
+  beforeAll(() => {
+    ({ database } = store);
   });
-  afterAll(() => store.close());
   beforeEach(async () => {
     markets += 1;
     ids = [];

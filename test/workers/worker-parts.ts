@@ -8,9 +8,9 @@ import type { Database } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { clockAt } from '../parts/test-clock.ts';
-import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
+import { bitcoinHours, type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { sourceAt } from '../source/local-server.ts';
-import { openTestStore } from '../store/open-store.ts';
+import { openOwnStore } from '../store/open-store.ts';
 
 export interface WorkerParts {
   readonly database: Database;
@@ -26,8 +26,7 @@ export async function openParts(
   kind: Kind,
   options: { attempts?: number; expect?: RegExp } = {},
 ): Promise<WorkerParts> {
-  const store = await openTestStore();
-  onTestFinished(() => store.close());
+  const store = await openOwnStore();
   const queueOptions = await prepareQueue(kind, store.url);
   const queues = await openQueue(queueOptions, options);
   return { database: store.database, queueOptions, queues };
@@ -63,16 +62,8 @@ export async function startTestWorker(
   return { close: worker.close, source };
 }
 
-export const candleSeries: SeriesKey = {
-  dataset: 'candles',
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-};
-
 /** Tracks the hours before noon. @returns the windows of one hour each, oldest first. */
-export async function trackHours(parts: WorkerParts, hours: number, series: SeriesKey = candleSeries) {
+export async function trackHours(parts: WorkerParts, hours: number, series: SeriesKey = bitcoinHours) {
   const fromMs = noonMs - hours * hourMs;
   const { seriesId } = await trackSeries(parts.database, series, fromMs, noonMs);
   return Array.from({ length: hours }, (_, place) => ({

@@ -4,14 +4,9 @@ import type { CandleSeries } from '../../../contract/series.ts';
 import { lengthsBySeries, portionsOf } from '../../../operations/backfill/outcome.ts';
 import { beyondDepthText } from '../../../planning/periods.ts';
 import type { Gap } from '../../../store/series/gaps.ts';
+import { bitcoinHours } from '../../queue/queue-parts.ts';
 
-const series: CandleSeries = {
-  dataset: 'candles',
-  exchange: 'kraken',
-  baseId: 'BTC',
-  quoteId: 'USD',
-  interval: 'm1',
-};
+const series: CandleSeries = { ...bitcoinHours, exchange: 'kraken', interval: 'm1' };
 const gap = (startMs: number, endMs: number, message: string | null): Gap => ({
   startMs,
   endMs,

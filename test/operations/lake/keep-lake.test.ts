@@ -8,7 +8,7 @@ import { trackSeries } from '../../../store/series/series.ts';
 import { createTestClock } from '../../parts/test-clock.ts';
 import { emptyDirectory } from '../../scripts/command.ts';
 import { commitPoints } from '../../store/committing.ts';
-import { openTestStore } from '../../store/open-store.ts';
+import { openOwnStore } from '../../store/open-store.ts';
 
 const series = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' } as const;
 const [january, february, march] = [0, 1, 2].map((month) => Date.UTC(2024, month)) as [
@@ -18,9 +18,7 @@ const [january, february, march] = [0, 1, 2].map((month) => Date.UTC(2024, month
 ];
 
 it('writes the lake of the watch list when it is due, in the directory that the file names', async () => {
-  const store = await openTestStore();
-  onTestFinished(() => store.close());
-  const { database } = store;
+  const { database } = await openOwnStore();
   const { seriesId } = await trackSeries(database, series, january, null);
   await commitPoints(database, { seriesId, series, window: { startMs: january, endMs: february } });
   const directory = emptyDirectory();

@@ -17,19 +17,13 @@ import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
 import { bitcoinHours as hours } from '../../queue/queue-parts.ts';
 import { emptyDirectory } from '../../scripts/command.ts';
 import { commitPoints } from '../../store/committing.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { openOwnStore as openStore, type TestStore } from '../../store/open-store.ts';
 
 /** A name that is no name of a file. */
 const days: HistorySeries = { dataset: 'asset_history', assetId: '../Bit "coin"_ü', interval: 'd1' };
 const january = Date.UTC(2024, 0);
 const february = Date.UTC(2024, 1);
 const march = Date.UTC(2024, 2);
-
-async function openStore(): Promise<TestStore> {
-  const store = await openTestStore('main');
-  onTestFinished(() => store.close());
-  return store;
-}
 
 interface Filled {
   readonly seriesId: number;

@@ -1,10 +1,10 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import { SeriesImport } from '../../../operations/transfer/import-series.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
-import { onEachDatabase, openTestStore } from '../../store/open-store.ts';
+import { onEachDatabase, openOwnStore } from '../../store/open-store.ts';
 
 const series: SeriesKey = { ...bitcoinHours, interval: 'm1' };
 const startMs = Date.UTC(2020, 0, 1);
@@ -23,8 +23,7 @@ function body(on: 'main' | 'plain') {
     ['claims the coverage of stored points', false],
     ['claims no coverage when retention has dropped the first points meanwhile', true],
   ])('%s', async (_, isDropped) => {
-    const { database, close } = await openTestStore(on);
-    onTestFinished(close);
+    const { database } = await openOwnStore(on);
     const imported = new SeriesImport(
       { clock: systemClock, path: 'a.csv', database, overwrite: false, graceMs: 0 },
       series,

@@ -2,20 +2,19 @@ import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { trackSeries } from '../../../store/series/series.ts';
 import { storeMarkets } from '../../../store/series/sources.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { emptyDirectory, program } from '../command.ts';
 import { runInProcess } from '../in-process.ts';
 
 /** Names that a source may have, as far as a shell is concerned. */
 const foreign = '$(touch ran)';
 
-let store: TestStore;
+const store = useStore();
 let env: Record<string, string>;
 beforeAll(async () => {
-  store = await openTestStore();
   env = { DATABASE_URL: store.url };
   const candles = { dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether' } as const;
   for (const series of [
@@ -30,7 +29,6 @@ beforeAll(async () => {
   const markets = ['BTC', 'ETH'].map((base) => ({ ...listed, base, symbol: `${base}USDT` }));
   await storeMarkets(store.database, 'binance', markets, Date.now());
 });
-afterAll(() => store.close());
 
 /** The suggested words, each with its description, for the last word of a line. */
 async function suggested(line: string, variables = env): Promise<string[][]> {

@@ -2,19 +2,18 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { dayMs } from '../../../contract/intervals.ts';
 import type { FileFormat } from '../../../files/layout.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { emptyDirectory, market, tidemark } from '../command.ts';
 import { days, fill, fillAll, startMs } from './export-store.ts';
 
 describeNeedingDuckdb('DuckDB reads what export wrote', () => {
-  let store: TestStore;
+  const store = useStore();
   let env: Record<string, string>;
   beforeAll(async () => {
-    store = await openTestStore();
     env = { DATABASE_URL: store.url };
     await fillAll(store.database);
     // Values for which a DECIMAL is too short.
@@ -25,7 +24,6 @@ describeNeedingDuckdb('DuckDB reads what export wrote', () => {
       valueAt: (timeMs) => long[(timeMs - startMs) / dayMs] ?? '0',
     });
   });
-  afterAll(() => store.close());
 
   const exported = async (name: string, ...words: string[]) => {
     const path = join(emptyDirectory(), name);

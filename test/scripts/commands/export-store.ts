@@ -1,6 +1,6 @@
 /** A store with something of everything to take out, and what is in a store, to compare two. */
 
-import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { decimalText } from '../../../contract/decimal.ts';
 import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../../../contract/intervals.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../../contract/series.ts';
@@ -12,7 +12,7 @@ import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { readStore } from '../../model/read-store.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { openOwnStore, openTestStore, type TestStore } from '../../store/open-store.ts';
 
 export const startMs = Date.UTC(2024, 0, 1);
 export const minutes: CandleSeries = { ...bitcoinHours, interval: 'm1' };
@@ -21,8 +21,7 @@ export const days: HistorySeries = { dataset: 'asset_history', assetId: 'bit,"co
 export async function openStore(
   kind: 'main' | 'plain',
 ): Promise<TestStore & { env: Record<string, string> }> {
-  const store = await openTestStore(kind);
-  onTestFinished(() => store.close());
+  const store = await openOwnStore(kind);
   return { ...store, env: { DATABASE_URL: store.url } };
 }
 

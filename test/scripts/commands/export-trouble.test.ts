@@ -2,24 +2,22 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { emptyDirectory, inShell, market, program, start, tidemark } from '../command.ts';
 import { fillMany } from './export-store.ts';
 
 const m1 = ['export', 'candles', ...market, '--interval', 'm1'];
 const points = 300_000;
 
-let store: TestStore;
+const store = useStore();
 let env: Record<string, string>;
 beforeAll(async () => {
-  store = await openTestStore();
   env = { DATABASE_URL: store.url };
   await fillMany(store.database, points);
 });
-afterAll(() => store.close());
 
 it('ends in one line when the pipe closes', async () => {
   const ended = await inShell(m1, '| head -c 100 | wc -c', env);

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../../../store/db/database.ts';
 import { databaseAt } from '../../faults/database-away.ts';
 import { databaseOnSmallDisk, describeWithSmallDisk } from '../../parts/small-disk.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { type TestStore, useStore } from '../../store/open-store.ts';
 import { type Running, start, tidemark } from '../command.ts';
 import { openStore } from './export-store.ts';
 import { everyRow, fillEverything } from './move-store.ts';
@@ -21,16 +21,14 @@ async function rowsIn(database: Database): Promise<number> {
 }
 
 /** Every test moves from here, and none changes it. */
-let source: TestStore;
+const source = useStore();
 let env: Record<string, string>;
 let before: Record<string, string[]>;
 beforeAll(async () => {
-  source = await openTestStore('main');
   env = { DATABASE_URL: source.url };
   await fillEverything(source.database);
   before = await everyRow(source.database);
 });
-afterAll(() => source.close());
 
 const moveTo = (url: string) => ['move', '--to', url];
 
@@ -64,7 +62,7 @@ async function holdMovesTo(url: string) {
   };
 }
 
-const terminate = ({ database }: TestStore) =>
+const terminate = ({ database }: Pick<TestStore, 'database'>) =>
   database.pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
      where datname = current_database() and application_name = 'tidemark move'`,

@@ -39,7 +39,7 @@ export const quietQueue: QueueSnapshot = {
 
 /** The page's files are those of the build. @param port 0: any free one. */
 export async function openDashboardWorld(
-  store: TestStore,
+  store: Pick<TestStore, 'url'>,
   given: Given = {},
   port = 0,
   now: () => EpochMs = systemClock.now,

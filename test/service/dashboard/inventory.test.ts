@@ -6,15 +6,14 @@ import { trackList } from '../../../store/lists/lists.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { commitPoints } from '../../store/committing.ts';
 import { assetOf, assets, poll } from '../../store/lists/polling.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld } from './dashboard-world.ts';
 
 let now: () => number = Date.now;
-let store: TestStore;
+const store = useStore();
 let world: DashboardWorld;
 let database: Database;
 beforeAll(async () => {
-  store = await openTestStore();
   ({ database } = store);
   world = await openDashboardWorld(store, {}, 0, () => now());
 });
@@ -22,10 +21,7 @@ afterEach(async () => {
   now = Date.now;
   await database.pool.query('truncate tidemark.series, tidemark.fetches, tidemark.lists cascade');
 });
-afterAll(async () => {
-  await world.close();
-  await store.close();
-});
+afterAll(() => world.close());
 
 const get = async <Answer>(path: string) => {
   const answer = await fetch(`${world.url}dashboard/${path}`);

@@ -4,16 +4,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hourMs } from '../../../contract/intervals.ts';
 import { type Answers, answers, events } from '../../../service/dashboard/shapes.ts';
 import { loadSyntheticYear } from '../../docs/synthetic-year.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { type DashboardWorld, openDashboardWorld } from './dashboard-world.ts';
 import { listenTo } from './event-stream.ts';
 
 const nowMs = Date.UTC(2025, 0, 11);
-let store: TestStore;
+const store = useStore();
 let world: DashboardWorld;
 
 beforeAll(async () => {
-  store = await openTestStore();
   const { database } = store;
   await loadSyntheticYear(database);
   // One of each that the year does not have.
@@ -33,10 +32,7 @@ beforeAll(async () => {
   );
   world = await openDashboardWorld(store, { ratesMs: hourMs }, 0, () => nowMs);
 });
-afterAll(async () => {
-  await world.close();
-  await store.close();
-});
+afterAll(() => world.close());
 
 const series = 'from=1722470400000&to=1725148800000';
 const paths: Readonly<Record<Exclude<keyof Answers, 'actions'>, readonly string[]>> = {

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { waitFor } from '../../parts/wait-for.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { openDashboardWorld } from '../dashboard/dashboard-world.ts';
 import { listening, openFacing } from './facing.ts';
 
@@ -14,11 +14,7 @@ const perAddress = 20;
 const silentConnections = 1000;
 
 describe('connections of one address', () => {
-  let store: TestStore;
-  beforeAll(async () => {
-    store = await openTestStore('plain');
-  });
-  afterAll(() => store.close());
+  const store = useStore('plain');
 
   function silentFrom(localAddress: string, port: number): Socket {
     const socket = connect({ port, host: '127.0.0.1', localAddress });

@@ -11,9 +11,9 @@ import { hourMs } from '../../../contract/intervals.ts';
 import { type Endpoint, pathOf, pathTemplates, routes } from '../../../contract/paths.ts';
 import { examples } from '../../../service/openapi/examples.ts';
 import { clockAt } from '../../parts/test-clock.ts';
-import type { TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';
-import { nowMs, openStoredWorld } from './stored-world.ts';
+import { fillStoredWorld, nowMs } from './stored-world.ts';
 
 const days = `exchange=kraken&interval=d1&baseId=bitcoin&quoteId=euro&start=${Date.UTC(2024, 4, 14)}`;
 const page = '?limit=2';
@@ -30,16 +30,13 @@ const shown: Readonly<Record<Endpoint, string>> = {
   candles: `/candles?${days}`,
 };
 
-let store: TestStore;
+const store = useStore();
 let app: FastifyInstance;
 beforeAll(async () => {
-  store = await openStoredWorld();
+  await fillStoredWorld(store.database);
   app = await openFacing(store, { clock: clockAt(() => nowMs) });
 });
-afterAll(async () => {
-  await app.close();
-  await store.close();
-});
+afterAll(() => app.close());
 
 it('shows real responses as examples', async () => {
   const lines = [];

@@ -9,23 +9,20 @@ import { simulatedMarketData } from '../../../simulator/served.ts';
 import { storedMarketData } from '../../../store/market-data/series.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { clockAt } from '../../parts/test-clock.ts';
-import type { TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { markGone } from './load-lists.ts';
-import { nowMs, openStoredWorld, simulator, startMs } from './stored-world.ts';
+import { fillStoredWorld, nowMs, simulator, startMs } from './stored-world.ts';
 
 const source = createService({ data: simulatedMarketData(simulator), clock: clockAt(() => nowMs) });
 afterAll(() => source.close());
 
-let store: TestStore;
+const store = useStore();
 let app: FastifyInstance;
 beforeAll(async () => {
-  store = await openStoredWorld();
+  await fillStoredWorld(store.database);
   app = createService({ data: storedMarketData(store.database.pool), clock: clockAt(() => nowMs) });
 });
-afterAll(async () => {
-  await app.close();
-  await store.close();
-});
+afterAll(() => app.close());
 
 const dataOf = async (path: string) => (await app.inject(`/v2${path}`)).json().data;
 /** The body with rows in an order of its own, for what comes in no order at the source. */

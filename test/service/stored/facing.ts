@@ -13,10 +13,13 @@ import type { TestStore } from '../../store/open-store.ts';
 export type FacingOptions = Partial<Omit<StoredServiceOptions, 'reading' | 'accounts'>>;
 
 /** Without limits unless given. Closing it closes its connections. */
-export async function openFacing(store: TestStore, options: FacingOptions = {}): Promise<FastifyInstance> {
+export async function openFacing(
+  { url }: Pick<TestStore, 'url'>,
+  options: FacingOptions = {},
+): Promise<FastifyInstance> {
   const open = (settings: readonly string[]) =>
     openDatabase({
-      url: store.url,
+      url,
       applicationName: 'tidemark test',
       maxConnections: 4,
       statementTimeoutMs: 10_000,

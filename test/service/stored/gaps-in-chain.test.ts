@@ -1,6 +1,6 @@
 /** A chain whose first Tidemark has gaps: the second has the same ones, and takes none of them for an empty market. */
 
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import type { SeriesKey } from '../../../contract/series.ts';
 import type { Range } from '../../../planning/ranges.ts';
@@ -10,7 +10,7 @@ import { describeNeeding } from '../../parts/describe-needing.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { graceMs, openPipeline } from '../../pipeline/run-pipeline.ts';
 import { coverageOf, storedPoints } from '../../pipeline/stored.ts';
-import { openTestStore } from '../../store/open-store.ts';
+import { openOwnStore } from '../../store/open-store.ts';
 import { listening, openFacing } from './facing.ts';
 import { fill, hours, nowMs, simulator } from './stored-world.ts';
 
@@ -61,8 +61,7 @@ async function emptyOf(database: Database): Promise<string[]> {
 
 describeNeeding('timescale', 'one Tidemark that ingests from another', () => {
   it('keeps the gaps of the first as gaps of the second until the first fills them', async () => {
-    const origin = await openTestStore('main');
-    onTestFinished(() => origin.close());
+    const origin = await openOwnStore();
     for (const { key, covered } of lines)
       for (const range of covered) await fill(origin.database, key, range);
     const clock = { nowMs };

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { endpoints } from '../../../contract/endpoints.ts';
 import { routes } from '../../../contract/paths.ts';
 import { clockAt } from '../../parts/test-clock.ts';
-import type { TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';
-import { nowMs, openStoredWorld } from './stored-world.ts';
+import { fillStoredWorld, nowMs } from './stored-world.ts';
 
 const injections = [
   ...["' or 1=1 --", "'; drop table tidemark.series; --", '" or ""="', '1); select pg_sleep(10); --'],
@@ -26,19 +26,16 @@ const good: Readonly<Record<string, string>> = {
   end: String(nowMs),
 };
 
-let store: TestStore;
+const store = useStore();
 let app: FastifyInstance;
 let port: number;
 beforeAll(async () => {
-  store = await openStoredWorld();
+  await fillStoredWorld(store.database);
   const timeouts = { requestMs: 500, silentMs: 2000, keepAliveMs: 2000 };
   app = await openFacing(store, { clock: clockAt(() => nowMs), timeouts });
   port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
 });
-afterAll(async () => {
-  await app.close();
-  await store.close();
-});
+afterAll(() => app.close());
 
 async function harmless(path: string): Promise<number> {
   const answer = await app.inject(`/v2${path}`);

@@ -10,7 +10,7 @@ import { redisCounter } from '../../../service/admission/request-counter.ts';
 import { approveKey, countRequest, issueKey, listKeys, revokeKey } from '../../../store/auth/keys.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { clockAt } from '../../parts/test-clock.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { type TestStore, useStore } from '../../store/open-store.ts';
 import { listening, openFacing } from './facing.ts';
 import { fill, nowMs } from './stored-world.ts';
 
@@ -21,7 +21,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const perMinute = { withoutKey: 5, withKey: 8 };
 const owner = { name: 'a', address: null, purpose: null };
 
-type CounterOf = (store: TestStore, now: () => number) => RequestCounter;
+type CounterOf = (store: Pick<TestStore, 'database' | 'url'>, now: () => number) => RequestCounter;
 const onPostgres: CounterOf = (store, now) => ({
   count: (caller, limit) => countRequest(store.database.pool, caller, limit, now()),
   check: async () => {},
@@ -41,13 +41,9 @@ const onRedis: CounterOf = (store, now) => {
   return counter;
 };
 
-let store: TestStore;
+const store = useStore();
 /** Moved by each test to a minute of its own. */
 let clockMs = nowMs;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
 
 async function service(counterOf = onPostgres, trustedProxies = 0): Promise<FastifyInstance> {
   clockMs += 2 * minuteMs;

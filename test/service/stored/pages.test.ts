@@ -3,20 +3,16 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Endpoint, pathTemplates } from '../../../contract/paths.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';
 
-let store: TestStore;
+const store = useStore();
 let app: FastifyInstance;
 
 beforeAll(async () => {
-  store = await openTestStore();
   app = await openFacing(store);
 });
-afterAll(async () => {
-  await app.close();
-  await store.close();
-});
+afterAll(() => app.close());
 
 const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 

@@ -9,7 +9,6 @@ import type { Database } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
-import { openTestStore, type TestStore } from '../../store/open-store.ts';
 import { loadLists } from './load-lists.ts';
 
 export const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
@@ -27,15 +26,9 @@ const series: readonly { key: SeriesKey; fromMs: EpochMs }[] = [
   { key: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' }, fromMs: Date.UTC(2012, 0, 1) },
 ];
 
-/** Opens it as a store of a test's own. Of asset markets, bitcoin's are polled. */
-export async function openStoredWorld(): Promise<TestStore> {
-  const store = await openTestStore();
-  for (const { key, fromMs } of series) await fill(store.database, key, { startMs: fromMs, endMs: nowMs });
-  await commitListsAndRates(store.database);
-  return store;
-}
-
-async function commitListsAndRates(database: Database): Promise<void> {
+/** Fills an empty, migrated database. Of asset markets, bitcoin's are polled. */
+export async function fillStoredWorld(database: Database): Promise<void> {
+  for (const { key, fromMs } of series) await fill(database, key, { startMs: fromMs, endMs: nowMs });
   await commitRates(database, {
     answer: { ...answer, rows: simulator.truth.rates(nowMs) },
     attempt: 1,

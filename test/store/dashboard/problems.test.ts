@@ -1,17 +1,12 @@
 import { expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../contract/intervals.ts';
-import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
+import type { SeriesKey } from '../../../contract/series.ts';
 import { readFailureCauses, readFailures } from '../../../store/dashboard/problems.ts';
 import { blockSeries, trackSeries } from '../../../store/series/series.ts';
+import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openOwnStore } from '../open-store.ts';
 
-const market = (baseId: string): CandleSeries => ({
-  dataset: 'candles',
-  exchange: 'kraken',
-  baseId,
-  quoteId: 'euro',
-  interval: 'h1',
-});
+const market = (baseId: string) => ({ ...bitcoinHours, exchange: 'kraken', baseId, quoteId: 'euro' });
 
 it('lists refused series with their time, and failed windows of the others', async () => {
   const { database } = await openOwnStore();

@@ -81,12 +81,3 @@ it('rollups prefer the longest coverage, and among equals the finest', async () 
     ]),
   );
 });
-
-it('returns the newest candle of each series', async () => {
-  const seriesId = await track('newest', 'h1');
-  await put(store.database, seriesId, candles(startMs, hourMs, 30));
-  const newestMs = startMs + 29 * hourMs;
-  await query('update tidemark.series set newest = $2 where id = $1', seriesId, timestamp(newestMs));
-  const newest = `select time from latest_candles where base = 'newest' and interval = 'h1'`;
-  expect(await query(newest)).toEqual([{ time: newestMs }]);
-});

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
@@ -6,7 +6,7 @@ import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts'
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitFor } from '../../parts/wait-for.ts';
-import { onEachDatabase, openTestStore, type TestStore } from '../open-store.ts';
+import { onEachDatabase, openOwnStore } from '../open-store.ts';
 import { candles, expectCandlesToAgree, expectRollupsToAgree, market, put } from '../views/candles.ts';
 
 const startMs = Date.UTC(2023, 9, 2);
@@ -14,20 +14,17 @@ const nowMs = Date.UTC(2024, 0, 3, 5, 7);
 const todayMs = Date.UTC(2024, 0, 3);
 
 onEachDatabase('refreshing rollups', (kind) => {
-  let store: TestStore;
   let database: Database;
   let seriesId: number;
   const refresh = () => refreshRollups(database, { clock: systemClock, nowMs });
   const behind = () => rangesBehind(database, { nowMs });
   /** Every third hour of three months, and the last two days by the minute. */
   beforeEach(async () => {
-    store = await openTestStore(kind);
-    database = store.database;
+    ({ database } = await openOwnStore(kind));
     ({ seriesId } = await trackSeries(database, market('a', 'm1'), startMs, null));
     await put(database, seriesId, candles(startMs, 3 * hourMs, 93 * 8));
     await put(database, seriesId, candles(nowMs - 2 * dayMs, minuteMs, (2 * dayMs) / minuteMs));
   });
-  afterEach(() => store.close());
 
   const stored = async (table: 'rollup_hours' | 'rollup_days') => {
     const result = await database.pool.query<{ series_id: number; time: number; version: string }>(
@@ -140,28 +137,23 @@ describeNeeding('timescale', 'refreshing rollups of compressed points', () => {
   it('includes a revision, in compressed rollups', async () => {
     // A chunk of days is several months.
     const longAgoMs = Date.UTC(2021, 0, 4);
-    const store = await openTestStore();
-    try {
-      const { database } = store;
-      const { seriesId } = await trackSeries(database, market('a', 'm1'), longAgoMs, null);
-      await put(database, seriesId, candles(longAgoMs, hourMs, 80 * 24));
-      await refreshRollups(database, { clock: systemClock, nowMs });
-      for (const table of ['candle_points', 'rollup_hours', 'rollup_days']) {
-        const compressed = await database.pool.query(
-          `select compress_chunk(c, true) from show_chunks('tidemark.${table}', older_than => $1::timestamptz) c`,
-          [timestamp(nowMs)],
-        );
-        expect(compressed.rowCount, table).toBeGreaterThan(0);
-      }
-      await expectRollupsToAgree(database);
-      await put(database, seriesId, candles(longAgoMs + 30 * dayMs, hourMs, 50, 4));
-      await expectRollupsToAgree(database);
-      await refreshRollups(database, { clock: systemClock, nowMs });
-      expect(await rangesBehind(database, { nowMs })).toEqual([]);
-      await expectRollupsToAgree(database);
-      await expectCandlesToAgree(database);
-    } finally {
-      await store.close();
+    const { database } = await openOwnStore();
+    const { seriesId } = await trackSeries(database, market('a', 'm1'), longAgoMs, null);
+    await put(database, seriesId, candles(longAgoMs, hourMs, 80 * 24));
+    await refreshRollups(database, { clock: systemClock, nowMs });
+    for (const table of ['candle_points', 'rollup_hours', 'rollup_days']) {
+      const compressed = await database.pool.query(
+        `select compress_chunk(c, true) from show_chunks('tidemark.${table}', older_than => $1::timestamptz) c`,
+        [timestamp(nowMs)],
+      );
+      expect(compressed.rowCount, table).toBeGreaterThan(0);
     }
+    await expectRollupsToAgree(database);
+    await put(database, seriesId, candles(longAgoMs + 30 * dayMs, hourMs, 50, 4));
+    await expectRollupsToAgree(database);
+    await refreshRollups(database, { clock: systemClock, nowMs });
+    expect(await rangesBehind(database, { nowMs })).toEqual([]);
+    await expectRollupsToAgree(database);
+    await expectCandlesToAgree(database);
   });
 });

@@ -7,10 +7,10 @@ import { rowsIn, storeLine } from './price-line.ts';
 const startMs = Date.UTC(2024, 0, 1);
 
 /** Prices that go up and down, with the source's digits and trailing zeros. */
-function prices(turn: number): string[] {
+function prices(): string[] {
   let price = 100;
   return Array.from({ length: 250 }, (_, place) => {
-    price *= 1 + ((((place + 1) * 7919 * turn) % 101) - 50) / 1000;
+    price *= 1 + ((((place + 1) * 7919) % 101) - 50) / 1000;
     return price.toFixed(10 + (place % 3) * 3);
   });
 }
@@ -25,7 +25,6 @@ const published = {
 
 const store = useStore();
 const rows = rowsIn(store);
-const a = prices(1);
 
 async function put(
   base: string,
@@ -37,10 +36,7 @@ async function put(
   await storeLine(store.database, { key: market(base, interval), startMs, endMs, prices: line, covered });
 }
 
-beforeAll(async () => {
-  await put('a', 'd1', a);
-  await put('b', 'd1', prices(3));
-});
+beforeAll(() => put('a', 'd1', prices()));
 
 it('computes bands with other deviations', async () => {
   const ratios = await rows(
@@ -81,20 +77,6 @@ it('computes the relative strength index by Wilder, as published', async () => {
   expect(await rows(`select count(*), count(rsi) from rsi('x flat/tether', periods => 3)`)).toEqual([
     '20 | 0',
   ]);
-});
-
-it('offers ema and rsi over any column, in several partitions at once', async () => {
-  const over = await rows(
-    `select base, time, ema(close, 5) over w, rsi(close, 5) over w from candles
-     where exchange = 'x' and base in ('a', 'b') and interval = 'd1'
-     window w as (partition by base order by time) order by base, time`,
-  );
-  const single = (base: string) =>
-    rows(
-      `select '${base}', time, ema, rsi from ema('x ${base}/tether', periods => 5)
-       join rsi('x ${base}/tether', periods => 5) using (time) order by time`,
-    );
-  expect(over).toEqual([...(await single('a')), ...(await single('b'))]);
 });
 
 it('takes no return across a gap of one series where the other had no trade', async () => {

@@ -6,14 +6,14 @@ import { hourMs } from '../../../../contract/intervals.ts';
 import { trackSeries } from '../../../../store/series/series.ts';
 import { describeNeeding } from '../../../parts/describe-needing.ts';
 import { commitPoints } from '../../../store/committing.ts';
-import { openTestStore, type TestStore } from '../../../store/open-store.ts';
+import { useStore } from '../../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld, quietQueue } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
 import { holdBack, holds, open, setVisibility, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'the overview in a browser', () => {
   withBrowser();
-  let store: TestStore;
+  const store = useStore();
   let world: DashboardWorld;
   // An hour that has closed, whatever the grace.
   const endMs = (Math.floor(Date.now() / hourMs) - 1) * hourMs;
@@ -21,13 +21,9 @@ describeNeeding('chromium', 'the overview in a browser', () => {
   const half = { startMs, endMs: startMs + 50 * hourMs };
 
   beforeAll(async () => {
-    store = await openTestStore();
     world = await openDashboardWorld(store);
   });
-  afterAll(async () => {
-    await world.close();
-    await store.close();
-  });
+  afterAll(() => world.close());
 
   /** A series of the test's own, of which the second half is missing. @returns also what fetches it. */
   async function halfCovered(baseId: string) {

@@ -6,14 +6,14 @@ import { dayMs, type EpochMs, hourMs } from '../../../../contract/intervals.ts';
 import { trackSeries } from '../../../../store/series/series.ts';
 import { describeNeeding } from '../../../parts/describe-needing.ts';
 import { closeAt, commitPoints } from '../../../store/committing.ts';
-import { openTestStore, type TestStore } from '../../../store/open-store.ts';
+import { useStore } from '../../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
 import { holds, open, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'the page of a series in a browser', () => {
   withBrowser();
-  let store: TestStore;
+  const store = useStore();
   let world: DashboardWorld;
   let seriesId: number;
   let nowMs = Math.floor(Date.now() / dayMs) * dayMs;
@@ -22,14 +22,10 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
   const hole = { startMs: endMs - 40 * hourMs, endMs: endMs - 20 * hourMs };
 
   beforeAll(async () => {
-    store = await openTestStore();
     world = await openDashboardWorld(store, {}, 0, () => nowMs);
     seriesId = await filled('bitcoin', [startMs, hole.startMs], [hole.endMs, endMs]);
   });
-  afterAll(async () => {
-    await world.close();
-    await store.close();
-  });
+  afterAll(() => world.close());
 
   async function filled(baseId: string, ...windows: (readonly [EpochMs, EpochMs])[]): Promise<number> {
     const series = { ...market, baseId };
