@@ -144,6 +144,20 @@ export function waitAtMost(backend: PostgresQueueBackend, ms: number): void {
   Object.defineProperty(backend, 'maximumBlockTimeout', { value: ms / 1000 });
 }
 
+/** Lets a worker look for jobs every `ms` while it cannot listen for them: BullMQ would take none. */
+export function pollWithoutListener(backend: PostgresQueueBackend, ms: number): void {
+  const waitForJob = backend.waitForJob.bind(backend);
+  backend.waitForJob = async (seconds) => {
+    try {
+      return await waitForJob(seconds);
+    } catch (error) {
+      backend.emit('error', error);
+      await systemClock.sleep(Math.min(ms, 1000 * seconds));
+      return null;
+    }
+  };
+}
+
 /** What a claim returns: job, id, rest of the limiter's pause in ms (0: none), and when the next delayed job is due. */
 type Claim = readonly [job: unknown, id: string, pauseMs: number, delayedUntilMs: number];
 

@@ -33,6 +33,7 @@ export function openConnections(settings: pg.PoolConfig, prepare: (pool: pg.Pool
     on: () => shownPool,
     removeAllListeners: () => shownPool,
   };
+  pool.on('connect', (client) => client.on('error', () => {}));
   /** Names of workers, each with the number of workers that have it. */
   const present = new Map<string, number>();
   let listening: Promise<pg.Client> | undefined;
@@ -41,33 +42,49 @@ export function openConnections(settings: pg.PoolConfig, prepare: (pool: pg.Pool
     const client = new pg.Client(settings);
     // Every waiting worker adds a listener.
     client.setMaxListeners(0);
+    // Without a listener an error between queries ends the process.
+    client.on('error', () => {});
     queryInTurn(client);
-    client.on('error', (error) => {
-      listening = undefined;
-      client.removeAllListeners('notification');
+    const names = [...present].flatMap(([name, workers]) => Array<string>(workers).fill(name));
+    try {
+      await client.connect();
+      await pool.options.onConnect?.(client);
+      for (const name of names) await client.query(lockOf(name, 'lock'));
+    } catch (error) {
       void client.end().catch(() => {});
-      for (const user of users) user.emit('listenerinvalidated');
-      report(error);
-    });
-    await client.connect();
-    for (const [name, workers] of present)
-      for (let worker = 0; worker < workers; worker++) await client.query(lockOf(name, 'lock'));
+      throw error;
+    }
     return client;
   }
 
   function listener(): Promise<pg.Client> {
-    listening ??= listen().catch((error: unknown) => {
-      listening = undefined;
-      throw error;
-    });
-    return listening;
+    if (listening !== undefined) return listening;
+    const opening = listen();
+    listening = opening;
+    const forget = () => {
+      if (listening === opening) listening = undefined;
+    };
+    opening.then(
+      (client) =>
+        client.on('error', (error) => {
+          forget();
+          client.removeAllListeners('notification');
+          void client.end().catch(() => {});
+          for (const user of users) user.emit('listenerinvalidated');
+          report(error);
+        }),
+      forget,
+    );
+    return opening;
   }
 
-  /** Shows a worker to all processes, for as long as this connection lasts. */
+  /** Shows a worker to all processes, for as long as it is there and this connection lasts. */
   async function enter(name: string): Promise<void> {
-    const client = await listener();
+    const before = listening;
     present.set(name, (present.get(name) ?? 0) + 1);
-    await client.query(lockOf(name, 'lock'));
+    // A connection that is opened now shows all that are present.
+    const client = await listener();
+    if (before !== undefined && (present.get(name) ?? 0) > 0) await client.query(lockOf(name, 'lock'));
   }
 
   function leave(name: string): void {
@@ -95,9 +112,9 @@ export function openConnections(settings: pg.PoolConfig, prepare: (pool: pg.Pool
       shareConnections(backend, {
         schema,
         listener,
-        async enter(name) {
-          await enter(name);
+        enter(name) {
           names.push(name);
+          return enter(name);
         },
         async present() {
           const { rows } = await pool.query<{ budget: number }>(presentSql, [workers]);

@@ -3,7 +3,13 @@
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
-import { claimInTurn, countPauseFromClaim, retryFirstUse, waitAtMost } from './bullmq-internals.ts';
+import {
+  claimInTurn,
+  countPauseFromClaim,
+  pollWithoutListener,
+  retryFirstUse,
+  waitAtMost,
+} from './bullmq-internals.ts';
 import {
   assertSchemaCompatibility,
   createPostgresBackend,
@@ -22,6 +28,8 @@ const answerTimeoutMs = 15_000;
 const keepAliveMs = 10_000;
 /** As on Redis. BullMQ lets a worker look every 5 s if no job is delayed. */
 const waitMs = 10_000;
+/** How often a worker looks while no connection can listen, as on a full server. */
+const pollMs = 1000;
 
 interface PostgresQueue {
   readonly url: string;
@@ -56,6 +64,7 @@ export function postgresStore(
     const backend = createPostgresBackend(name, { ...opts, connection: connections.shownPool }, extra);
     if (backend instanceof PostgresQueueBackend) {
       connections.share(backend, { schema, workers: `${name}:w:${options.namespace}` });
+      pollWithoutListener(backend, pollMs);
       retryFirstUse(backend);
       claimInTurn(backend);
       countPauseFromClaim(backend);
@@ -90,9 +99,11 @@ async function check(pool: pg.Pool, { url, namespace }: PostgresQueue): Promise<
   const client = await pool.connect().catch((error: unknown) => {
     throw unreachable(url, error);
   });
+  let failure: unknown;
   try {
     await assertSchemaCompatibility(client, schemaOf(namespace));
   } catch (error) {
+    failure = error;
     if (error instanceof SchemaMigrationRequiredError) {
       const message = `the database holds no schema ${error.schema}`;
       throw new TidemarkError('DATABASE_NOT_MIGRATED', message, { cause: error });
@@ -104,7 +115,8 @@ async function check(pool: pg.Pool, { url, namespace }: PostgresQueue): Promise<
     }
     throw error;
   } finally {
-    client.release();
+    // A connection that stopped responding does not go back to the pool.
+    client.release(failure !== undefined);
   }
 }
 
