@@ -60,10 +60,13 @@ export async function assertNotRefused(
 
 /** What a user can do about a refusal of all requests; null: it ends by itself. @param source null: the default one. */
 export function remedyOf(kind: string, source: ConfiguredSource | null): string | null {
-  if (kind === 'unauthorized')
-    return source === null
-      ? 'check SOURCE_API_KEY, and what its plan includes'
-      : `check the key of ${source.name} in \`sources\` of the watch list, and what its plan includes`;
+  if (kind === 'unauthorized') {
+    if (source === null) return 'check SOURCE_API_KEY, and what its plan includes';
+    const takesKey = Object.keys(source.profile.keyHeaders('key')).length > 0;
+    return takesKey
+      ? `check the key of ${source.name} in \`sources\` of the watch list, and what its plan includes`
+      : null;
+  }
   if (kind !== 'country_refused') return null;
   const { url = null } = source?.profile ?? {};
   return source === null || url === null || source.url === url

@@ -55,7 +55,7 @@ const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze(
   unreachable: 'is unreachable',
   timeout: 'does not answer in time',
   server_error: 'fails',
-  unexpected: 'does not answer as expected',
+  unexpected: 'is answering unusably',
   not_found: 'does not know the addresses of its profile',
   notice: 'answers with a service message',
   unauthorized: 'refuses its API key',

@@ -87,7 +87,13 @@ export const beginAlone = (refusal: SourceRefusal, nowMs: EpochMs): SourceRefusa
   aloneUntilMs: nowMs + longestAloneMs,
 });
 
-/** After a request that went alone and was neither accepted nor refused: another one follows after a moment. */
+/** After a request that went alone and got no usable answer: a firewall may drop what it refused before. */
+export const afterSilence = (refusal: SourceRefusal, nowMs: EpochMs): SourceRefusal =>
+  refusal.kind === 'rate_limited'
+    ? afterNoAnswer(refusal, nowMs)
+    : afterRefusal(refusal, { ...refusal, startedMs: nowMs, nowMs, retryAtMs: null });
+
+/** After a request that went alone and was stopped: another one follows after a moment. */
 export const afterNoAnswer = (refusal: SourceRefusal, nowMs: EpochMs): SourceRefusal => ({
   ...refusal,
   untilMs: Math.max(refusal.untilMs, nowMs + aloneMs),

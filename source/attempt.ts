@@ -75,9 +75,12 @@ export async function attempt(options: AttemptOptions): Promise<Reply> {
         : await errorBody(response.body, encoding);
     return { name, status, header, body, secret, durationMs: clock.monotonicMs() - started };
   } catch (error) {
-    const { kind, words, bytes } = deadline.signal.aborted
+    const failed = deadline.signal.aborted
       ? { kind: 'timeout' as const, words: `no complete answer within ${timeoutMs} ms`, bytes: 0 }
       : failure(error);
+    const { words, bytes } = failed;
+    // A source whose answer breaks off can be reached.
+    const kind = failed.kind === 'unreachable' && status !== null ? 'unexpected' : failed.kind;
     const durationMs = clock.monotonicMs() - started;
     throw new SourceError({ kind, message: `${name}: ${words}`, status, bytes, durationMs, cause: error });
   } finally {
@@ -105,7 +108,7 @@ export function wordsToShow({ secret }: Reply, words: string): string {
 }
 
 /** The text of a page in HTML, or of an error in XML. Others are returned as they are. */
-function withoutTags(text: string): string {
+export function withoutTags(text: string): string {
   if (!/^\s*<[!?a-z]/i.test(text)) return text;
   return text
     .replaceAll(/<(script|style)\b.*?<\/\1\s*>|<!--.*?-->|<[^>]*>?/gis, ' ')

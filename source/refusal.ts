@@ -1,7 +1,7 @@
 /** Classifies responses with a status other than 200, and service messages; reads when to retry. */
 
 import { type EpochMs, hourMs } from '../contract/intervals.ts';
-import { bodyToShow, type Reply, wordsToShow } from './attempt.ts';
+import { bodyToShow, type Reply, withoutTags, wordsToShow } from './attempt.ts';
 import { parseExactJson } from './json.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
@@ -66,7 +66,7 @@ export function kindOfReply({ status, body }: Pick<Reply, 'status' | 'body'>): S
   if (status === 429) return 'rate_limited';
   if (status === 401 || status === 402) return 'unauthorized';
   if (status === 403) {
-    const text = body.toString('utf8');
+    const text = withoutTags(body.toString('utf8'));
     if (namesCountry.test(text)) return 'country_refused';
     return namesKey.test(text) ? 'unauthorized' : 'address_refused';
   }

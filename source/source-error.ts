@@ -3,7 +3,7 @@
 import type { EpochMs } from '../contract/intervals.ts';
 
 export const sourceErrorKinds = [
-  /** No complete response: connection refused or reset, unknown host, truncated body. */
+  /** No response: connection refused or reset, unknown host. */
   'unreachable',
   /** The response was not complete within the timeout. */
   'timeout',
@@ -29,7 +29,7 @@ export const sourceErrorKinds = [
   'notice',
   /** The source states that it lacks the range, or its statement cannot be parsed. */
   'incomplete',
-  /** An answer that is not of this interface: HTML, broken JSON, an unexpected structure. */
+  /** An answer that is not of this interface, or breaks off: HTML, broken JSON, an unexpected structure. */
   'unexpected',
 ] as const;
 

@@ -70,7 +70,7 @@ export function createCircuitBreaker(options: { what: string; threshold: number;
       if (sinceMs === null) {
         sinceMs = nowMs;
         isSilent = !isAnswered;
-        const state = isSilent ? 'is unreachable' : 'answers unusably';
+        const state = isSilent ? 'is unreachable' : 'is answering unusably';
         options.log.warn({ cause: message }, `${options.what} ${state}; retrying`);
       }
       if (startedMs >= pausedUntilMs) {

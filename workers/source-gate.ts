@@ -11,6 +11,7 @@ import {
   afterAcceptance,
   afterNoAnswer,
   afterRefusal,
+  afterSilence,
   beginAlone,
   type Entry,
   entryOf,
@@ -27,6 +28,10 @@ export type SourceGate = ReturnType<typeof createSourceGate>;
 
 const refusalText: Readonly<Record<string, string>> & { readonly other: string } = Object.freeze({
   notice: 'the source answers with a service message; the queue pauses',
+  unauthorized: 'the source refuses the key, or what its plan includes; the queue pauses',
+  address_refused: 'the source refuses this address; the queue pauses',
+  country_refused:
+    'the source does not serve the country of this address: use another source, or its public address; the queue pauses',
   other: 'the source refuses requests; the queue pauses',
 });
 
@@ -71,9 +76,10 @@ export function createSourceGate(options: {
     log.info('the source accepts requests again');
   }
 
-  /** The request got no answer, or was stopped. */
-  async function unanswered(): Promise<void> {
-    await change((before) => (before.aloneUntilMs === null ? null : afterNoAnswer(before, clock.now())));
+  /** @param isStopped whether it was stopped, or its answer could not be stored; else the source gave none. */
+  async function unanswered(isStopped: boolean): Promise<void> {
+    const after = isStopped ? afterNoAnswer : afterSilence;
+    await change((before) => (before.aloneUntilMs === null ? null : after(before, clock.now())));
   }
 
   /** An unreachable queue cannot be paused; it starts no job, and logs that itself. */
@@ -132,7 +138,8 @@ export function createSourceGate(options: {
         return answer;
       } catch (error) {
         if (error instanceof SourceError && concernsRequest(error)) await accepted();
-        else if (!(error instanceof SourceError && refusesAll(error.kind))) await unanswered();
+        else if (!(error instanceof SourceError)) await unanswered(true);
+        else if (!refusesAll(error.kind)) await unanswered(false);
         throw error;
       }
     },

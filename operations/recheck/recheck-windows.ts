@@ -39,6 +39,7 @@ import type { WindowProgress } from '../progress.ts';
 import {
   assertNoServiceMessage,
   assertNotPaused,
+  assertNotRefused,
   assertSourceUsable,
   banText,
   creditsText,
@@ -307,6 +308,8 @@ export async function recheckWindows(
     const [only, ...others] = sources;
     const named = others.length === 0 ? (only ?? undefined) : undefined;
     assertSourceUsable(tallyFetches(await ledger.read(context.clock.now())), named);
+    if (others.length === 0)
+      await assertNotRefused(context, (await context.sources()).get(named ?? '') ?? null, startedMs);
     return null;
   }
 

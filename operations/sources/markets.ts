@@ -49,12 +49,14 @@ export async function sourceNamed(context: OperationContext, name: string): Prom
  * The markets of a source, from its own list: one request if the stored list is older than a day. If that fails, the older
  * list counts.
  *
+ * @param waits whether a refusal that ends by itself is waited for.
  * @throws TidemarkError SOURCE_UNREACHABLE, SOURCE_UNUSABLE, SOURCE_REFUSED or PAUSED when it does not give the list, and none is stored.
  */
 export async function marketsOf(
   context: OperationContext,
   source: ConfiguredSource,
   nowMs: EpochMs,
+  waits = false,
 ): Promise<StoredMarket[]> {
   const { database } = context;
   const stored = await readMarkets(database.pool, source.name);
@@ -71,7 +73,7 @@ export async function marketsOf(
             remedy: `its files have the markets of ${source.profile.marketsOf}, which uses it as its \`archive\``,
           },
     );
-  const asked = await requestSymbols(context, source).catch((error: unknown) => {
+  const asked = await requestSymbols(context, source, waits).catch((error: unknown) => {
     if (!(error instanceof TidemarkError) || listed === undefined) throw error;
     const seenAt = formatTime(listed.seenAtMs);
     context.log.warn(`the list of markets of ${source.name} is that of ${seenAt}: ${error.message}`);
@@ -83,7 +85,7 @@ export async function marketsOf(
 }
 
 /** Makes one request, once the queue of the source is not paused. It then pauses for what the request costs, or for a ban. */
-async function requestSymbols(context: OperationContext, source: ConfiguredSource) {
+async function requestSymbols(context: OperationContext, source: ConfiguredSource, waits: boolean) {
   assertUsable(source);
   await assertNotPaused(context);
   const { name, profile, url, apiKey } = source;
@@ -106,20 +108,33 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
   });
   const { clock, database, log } = context;
   const gate = createSourceGate({ database, source: name, requests, log, clock });
-  const startedMs = clock.now();
+  /** @returns null: it was refused for a while. */
+  async function ask() {
+    const entry = await gate.enter();
+    const startedMs = clock.now();
+    if (entry.kind === 'wait') {
+      await untilResumed(context, name, entry.forMs, waits);
+      return null;
+    }
+    context.phase(`reading the markets of ${name}`);
+    try {
+      return await (entry.kind === 'alone' ? gate.alone(() => client.symbols()) : client.symbols());
+    } catch (error) {
+      if (!(error instanceof SourceError && refusesAll(error.kind))) throw error;
+      await gate.refused(error, startedMs);
+      if (!waits || remedyOf(error.kind, source) !== null) throw error;
+      return null;
+    }
+  }
   try {
     await gate.retry();
-    await untilResumed(context, name, await requests.pausedForMs());
-    context.phase(`reading the markets of ${name}`);
+    await untilResumed(context, name, await requests.pausedForMs(), waits);
     for (;;) {
-      const entry = await gate.enter();
-      if (entry.kind === 'open') return await client.symbols();
-      if (entry.kind === 'alone') return await gate.alone(() => client.symbols());
-      await untilResumed(context, name, entry.forMs);
+      const answer = await ask();
+      if (answer !== null) return answer;
     }
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
-    if (refusesAll(error.kind)) await gate.refused(error, startedMs);
     throw new TidemarkError(
       refusesAll(error.kind)
         ? 'SOURCE_REFUSED'
@@ -136,14 +151,15 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
   }
 }
 
-/** @throws TidemarkError SOURCE_REFUSED when the pause is that of a ban. */
+/** @throws TidemarkError SOURCE_REFUSED when the pause is that of a ban, and is not waited for. */
 async function untilResumed(
   { clock, phase }: OperationContext,
   name: string,
   pausedMs: number,
+  waits: boolean,
 ): Promise<void> {
   const until = formatTime(clock.now() + pausedMs);
-  if (pausedMs > passedOverAfterMs)
+  if (pausedMs > passedOverAfterMs && !waits)
     throw new TidemarkError('SOURCE_REFUSED', `${name} accepts no request before ${until}`, {
       remedy: 'run the same command again then',
     });
@@ -256,7 +272,9 @@ async function findMarket(
   const wanted = symbol.toUpperCase();
   const unlisted = unlistedMarket(source, wanted, nowMs);
   if (unlisted !== null && source.profile.files !== null) return unlisted;
-  const markets = await marketsOf(context, source, nowMs).catch((error: unknown) => {
+  // What is known without the list does not wait for it.
+  const waits = unlisted === null || source.archive === null;
+  const markets = await marketsOf(context, source, nowMs, waits).catch((error: unknown) => {
     // Its archive answers at another address.
     if (!(error instanceof TidemarkError) || unlisted === null || source.archive === null) throw error;
     context.log.warn(`${symbol} is taken for ${unlisted.symbol} of ${source.name}: ${error.message}`);

@@ -89,7 +89,9 @@ onEachBackend('a backfill from a faulty source', (kind) => {
       await untilWhole(backfill);
       await watching.stop();
       await expectWhole(backfill);
-      expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['the source answers unusably; retrying']);
+      expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+        'the source is answering unusably; retrying',
+      ]);
     },
   );
 });

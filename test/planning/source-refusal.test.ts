@@ -4,6 +4,7 @@ import {
   afterAcceptance,
   afterNoAnswer,
   afterRefusal,
+  afterSilence,
   beginAlone,
   entryOf,
   type SourceRefusal,
@@ -57,6 +58,9 @@ describe('a source that refuses all requests', () => {
     // Its process was killed.
     expect(entryOf(alone, dueMs + 2 * minuteMs)).toEqual({ kind: 'alone' });
     expect(entryOf(afterNoAnswer(alone, dueMs + 500), dueMs + 1000)).toEqual({ kind: 'wait', forMs: 500 });
+    // Dropped, and not answered: as long as if it had been refused.
+    expect(afterSilence(alone, dueMs).untilMs).toBe(dueMs + 2 * minuteMs);
+    expect(afterSilence({ ...alone, kind: 'rate_limited' }, dueMs).untilMs).toBe(dueMs + 1000);
     expect(entryOf(afterAcceptance(alone, dueMs + 500), dueMs + 500)).toEqual({ kind: 'open' });
   });
 

@@ -27,11 +27,11 @@ describe('a failed connection', () => {
     const cut = await failureAt((_, response) => {
       response.writeHead(200, { 'content-length': '1000' }).write('{"data":[', () => response.destroy());
     });
-    expect(cut).toMatchObject({ kind: 'unreachable', status: 200 });
+    expect(cut).toMatchObject({ kind: 'unexpected', status: 200 });
     const chunked = await failureAt(
       (_, response) => void response.write('{"data":[', () => response.destroy()),
     );
-    expect(chunked).toMatchObject({ kind: 'unreachable', status: 200 });
+    expect(chunked).toMatchObject({ kind: 'unexpected', status: 200 });
   });
 });
 

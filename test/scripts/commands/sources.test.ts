@@ -141,3 +141,27 @@ it('a source without its key stops only commands that ask it', async () => {
   await track('bybit');
   expect(venues.binance.requests().total).toBe(0);
 });
+
+it('waits for a refusal that ends by itself, where a command needs the list of markets', async () => {
+  const { run, tracking, venues } = await open();
+  venues.binance.setFaults({ rateLimitRate: 1, rateLimitBurst: 1, rateLimitResetMs: 500 });
+  const ended = run(tracking('binance'));
+  await waitFor('the refusal', () => venues.binance.requests().total === 1);
+  venues.binance.setFaults({});
+  expect(await ended).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringMatching(/refuses requests; the queue/),
+  });
+  expect(venues.binance.requests().total).toBe(2);
+});
+
+it('ends a command whose key is refused, and says which', async () => {
+  const { fails, list, say, venues } = await openVenues(['coincap-v3']);
+  list({ 'coincap-v3': ', key-variable: COINCAP_KEY' });
+  const env = { COINCAP_KEY: 'a-key' };
+  const what = 'history --source coincap-v3 --asset bitcoin --interval h1 --from 2024-03-01 --to';
+  await say(`backfill ${what} 2024-03-03`, env);
+  venues['coincap-v3'].setFaults({ banMs: 600_000, banForm: 'payment' });
+  for (const words of ['verify --all', `backfill ${what} 2024-03-05`])
+    await fails(words, 4, /SOURCE_REFUSED: .*check the key of coincap-v3/, env);
+});
