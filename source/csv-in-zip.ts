@@ -27,6 +27,7 @@ class Compressed implements UnzipDecoder {
 }
 
 interface Content {
+  readonly name: string;
   readonly isDeflated: boolean;
   readonly bytes: Uint8Array;
   /** Decoded; 0: unknown. */
@@ -43,7 +44,7 @@ function contentOf(zip: Uint8Array): Content {
     file.ondata = (error, bytes) => {
       if (error !== null) throw error;
       const isDeflated = file.compression === Compressed.compression;
-      found.push({ isDeflated, bytes, statedSize: file.originalSize ?? 0 });
+      found.push({ name: file.name, isDeflated, bytes, statedSize: file.originalSize ?? 0 });
     };
     file.start();
   });
@@ -56,14 +57,14 @@ function contentOf(zip: Uint8Array): Content {
 }
 
 /**
- * The CSV file within a zip.
+ * The CSV file within a zip, and its name.
  *
  * @throws Error when the zip is damaged or does not hold one CSV file.
  */
-export async function csvInZip(zip: Uint8Array): Promise<Buffer> {
-  const { isDeflated, bytes, statedSize } = contentOf(zip);
-  if (!isDeflated) return Buffer.from(bytes);
+export async function csvInZip(zip: Uint8Array): Promise<{ readonly name: string; readonly csv: Buffer }> {
+  const { name, isDeflated, bytes, statedSize } = contentOf(zip);
+  if (!isDeflated) return { name, csv: Buffer.from(bytes) };
   // One allocation, if the size is what it is stated to be: a chunk that is full makes Node allocate the next one.
   const chunkSize = Math.min(Math.max(usualFileBytes, statedSize + 1), maxFileBytes);
-  return promisify(inflateRaw)(bytes, { chunkSize, maxOutputLength: maxFileBytes });
+  return { name, csv: await promisify(inflateRaw)(bytes, { chunkSize, maxOutputLength: maxFileBytes }) };
 }

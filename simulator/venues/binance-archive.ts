@@ -64,7 +64,8 @@ function answer(request: VenueRequest, span: 'month' | 'day'): VenueAnswer {
   if (!isThere || defect === 'absent') return absent;
   const rows = request.data.contradicting(request.data.candles(market, interval, range));
   if (rows.length === 0) return absent;
-  const bytes = zipOf(zip, defect === 'incomplete' ? withoutSome(rows) : rows, range, intervalMs[interval]);
+  const named = request.data.answerForm === 'another-market' ? zip.replace(symbol, `${symbol}X`) : zip;
+  const bytes = zipOf(named, defect === 'incomplete' ? withoutSome(rows) : rows, range, intervalMs[interval]);
   if (!file.endsWith('.CHECKSUM')) {
     const body = defect === 'corrupt' ? bytes.subarray(0, bytes.length / 2) : bytes;
     return { status: 200, body, headers: { 'content-type': 'application/zip' } };

@@ -21,6 +21,7 @@ import { withoutContradictions } from '../contradictions.ts';
 import { csvInZip } from '../csv-in-zip.ts';
 import { kindOfReply, replyError, retryAt } from '../refusal.ts';
 import { candleReader } from '../rows.ts';
+import { SourceError } from '../source-error.ts';
 import { type Profile, type Resources, rangesOf } from './profile.ts';
 import { intervalName, rangeOf, symbolOf } from './venue.ts';
 
@@ -76,8 +77,9 @@ export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number)
       path: (query) => pathOf(query, of.unit),
       checksumPath: (query) => `${pathOf(query, of.unit)}.CHECKSUM`,
       async read(reply, query, _nowMs, checksum) {
-        assertChecksum(reply, checksum);
-        return inTurn(() => readFile(reply, query));
+        const name = fileName(query, of.unit);
+        assertChecksum(reply, checksum, name);
+        return inTurn(() => readFile(reply, query, name));
       },
     },
   },
@@ -93,16 +95,32 @@ const inTurn = pLimit(1);
 
 /** Such as `/data/spot/monthly/klines/BTCUSDT/1m/BTCUSDT-1m-2024-05.zip`. A window lies within a file. */
 function pathOf(query: Query, unit: ArchiveFiles['unit']): string {
-  const { folder, nameLength } = files[unit];
   const symbol = encodeURIComponent(symbolOf(query));
   const interval = intervalName(intervals, query);
-  const date = new Date(rangeOf(query).startMs).toISOString().slice(0, nameLength);
-  return `/data/spot/${folder}/klines/${symbol}/${interval}/${symbol}-${interval}-${date}.zip`;
+  return `/data/spot/${files[unit].folder}/klines/${symbol}/${interval}/${fileName(query, unit)}.zip`;
+}
+
+/** Such as `BTCUSDT-1m-2024-05`. */
+function fileName(query: Query, unit: ArchiveFiles['unit']): string {
+  const date = new Date(rangeOf(query).startMs).toISOString().slice(0, files[unit].nameLength);
+  return `${encodeURIComponent(symbolOf(query))}-${intervalName(intervals, query)}-${date}`;
+}
+
+/** Such as `BTCUSDT-1m-2024-05.csv`. */
+const namesFile = /([^\s/]+-\d+[a-z]+-\d{4}-\d\d(?:-\d\d)?)\.(?:zip|csv)\s*$/i;
+
+/** @throws SourceError `incomplete` when what names a file names another one. */
+function assertNamed(reply: Reply, stated: string, name: string): void {
+  const [, other = name] = namesFile.exec(stated) ?? [];
+  if (other.toLowerCase() !== name.toLowerCase())
+    throw unusable(reply, `it is ${other}, where ${name} was asked for`);
 }
 
 /** @throws SourceError `incomplete`: the file cannot be trusted, and the next source has its time. */
-function assertChecksum(reply: Reply, checksum: Reply | null): void {
-  const stated = /^[\da-f]{64}\b/i.exec(checksum?.body.toString('latin1') ?? '');
+function assertChecksum(reply: Reply, checksum: Reply | null, name: string): void {
+  const text = checksum?.body.toString('latin1') ?? '';
+  assertNamed(reply, text, name);
+  const stated = /^[\da-f]{64}\b/i.exec(text);
   if (stated === null) throw unusable(reply, 'what is stated beside the file is no checksum');
   const own = createHash('sha256').update(reply.body).digest('hex');
   const [expected] = stated;
@@ -116,13 +134,15 @@ function unusable(reply: Reply, said: string) {
 
 const byteOrderMark = Buffer.from('\uFEFF');
 
-async function unzipped(reply: Reply): Promise<Buffer> {
+async function unzipped(reply: Reply, name: string): Promise<Buffer> {
   try {
-    const csv = await csvInZip(reply.body);
+    const { name: stated, csv } = await csvInZip(reply.body);
+    assertNamed(reply, stated, name);
     return csv.subarray(0, byteOrderMark.length).equals(byteOrderMark)
       ? csv.subarray(byteOrderMark.length)
       : csv;
   } catch (error) {
+    if (error instanceof SourceError) throw error;
     throw unusable(reply, `the file cannot be unzipped: ${error instanceof Error ? error.message : error}`);
   }
 }
@@ -138,13 +158,13 @@ const turnoverColumn = 7;
  *
  * @throws SourceError `incomplete` when the file has nothing of the range.
  */
-async function readFile(reply: Reply, query: Query): Promise<Resources['candles']['answer']> {
+async function readFile(reply: Reply, query: Query, name: string): Promise<Resources['candles']['answer']> {
   const { interval } = query;
   const asked = rangeOf(query);
   const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
   const rejected: Rejected[] = [];
   const reader = candleReader(interval);
-  const csv = candleCsv(await unzipped(reply), {
+  const csv = candleCsv(await unzipped(reply, name), {
     columns,
     turnoverColumn,
     timeDigits,

@@ -47,8 +47,9 @@ const asked = (start = startMs, end = endMs) =>
   }) as const;
 
 async function read(csv: string, range = asked()) {
-  const file = zip(csv);
-  const { source } = await archiveAt(file, `${sha256(file)}  ADABTC-1m-2024-05.zip\n`);
+  const name = `ADABTC-1m-${new Date(range.start).toISOString().slice(0, 7)}`;
+  const file = zip(csv, `${name}.csv`);
+  const { source } = await archiveAt(file, `${sha256(file)}  ${name}.zip\n`);
   const answer = await source.candles(range);
   return { ...answer, rows: candlesOf(answer.rows) };
 }
@@ -178,6 +179,18 @@ test.each<[string, Buffer | null, string | null, string]>([
     zip(line(startMs - minuteMs)),
     sha256(zip(line(startMs - minuteMs))),
     'no row of the requested time',
+  ],
+  [
+    'a file of another market',
+    zip(whole, 'ADAETH-1m-2024-05.csv'),
+    sha256(zip(whole, 'ADAETH-1m-2024-05.csv')),
+    'it is ADAETH-1m-2024-05, where ADABTC-1m-2024-05 was asked for',
+  ],
+  [
+    'the checksum of another file',
+    zip(whole),
+    `${sha256(zip(whole))}  ADABTC-1h-2024-05.zip`,
+    'it is ADABTC-1h-2024-05',
   ],
 ])('%s leaves the month to the next source', async (_name, file, checksum, words) => {
   expect(await failure(file, checksum)).toMatchObject({
