@@ -60,13 +60,14 @@ export interface FileRow {
   readonly problem?: string;
 }
 
-/** Builds a row from cells in the order of {@link columnsOf}. */
-export function rowOf(layout: Layout, cells: readonly (string | null)[]): FileRow {
+/** Builds a row from cells in the order of {@link columnsOf}. @param place where it stands. */
+export function rowOf(layout: Layout, cells: readonly (string | null)[], place: string): FileRow {
   const nameCount = layout.names.length;
   return {
     names: cells.slice(0, nameCount),
     time: timeOf(cells[nameCount] ?? null),
     values: cells.slice(nameCount + 1),
+    place,
   };
 }
 

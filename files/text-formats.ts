@@ -67,6 +67,8 @@ const cutOff = 'the file ends within this row';
 
 type Fields = (string | null)[];
 interface CsvRecord {
+  /** Its first line, from 1. */
+  readonly line: number;
   readonly raw: string;
   /** Null: not a record. */
   readonly fields: Fields | null;
@@ -79,13 +81,15 @@ export async function readCsv(path: string): Promise<RowFile> {
   const layout = layoutOf(header);
   const places = columnsOf(layout).map((name) => header.indexOf(name));
   const width = header.length;
-  const readRow = ({ raw, fields, isWhole }: CsvRecord): ReadRow => {
-    if (!isWhole) return { raw, reason: cutOff };
-    if (fields === null) return { raw, reason: 'unbalanced quotes' };
-    if (fields.length !== width) return { raw, reason: `it has ${fields.length} fields, not ${width}` };
+  const readRow = ({ line, raw, fields, isWhole }: CsvRecord): ReadRow => {
+    const refused = (reason: string) => ({ raw, reason: `line ${line}: ${reason}` });
+    if (!isWhole) return refused(cutOff);
+    if (fields === null) return refused('unbalanced quotes');
+    if (fields.length !== width) return refused(`it has ${fields.length} fields, not ${width}`);
     return rowOf(
       layout,
       places.map((place) => fields[place] ?? null),
+      `line ${line}`,
     );
   };
   return {
@@ -111,9 +115,13 @@ async function headerOf(path: string): Promise<string[]> {
 /** A record may span lines: a quoted field may contain line feeds. */
 async function* recordsOf(path: string): AsyncGenerator<CsvRecord[]> {
   let open = '';
+  let first = 1;
+  let next = 1;
   for await (const lines of linesOf(contentOf(path, 'csv'))) {
     const records: CsvRecord[] = [];
     for (const { text, isWhole } of lines) {
+      if (open === '') first = next;
+      next += 1;
       const raw = open === '' ? text : `${open}\n${text}`;
       if (isWhole && hasOpenQuote(raw)) {
         open = raw;
@@ -121,11 +129,11 @@ async function* recordsOf(path: string): AsyncGenerator<CsvRecord[]> {
       }
       open = '';
       const line = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
-      if (line !== '') records.push({ raw: line, fields: fieldsOf(line), isWhole });
+      if (line !== '') records.push({ line: first, raw: line, fields: fieldsOf(line), isWhole });
     }
     if (records.length > 0) yield records;
   }
-  if (open !== '') yield [{ raw: open, fields: null, isWhole: false }];
+  if (open !== '') yield [{ line: first, raw: open, fields: null, isWhole: false }];
 }
 
 /** Limits the damage of an unbalanced quote to this many characters. */
@@ -187,8 +195,14 @@ export async function readJsonl(path: string): Promise<RowFile> {
   return {
     layout,
     async *pages() {
-      for await (const lines of linesOf(contentOf(path, 'jsonl')))
-        yield lines.filter(({ text }) => text.trim() !== '').map((line) => readObject(line, layout));
+      let before = 0;
+      for await (const lines of linesOf(contentOf(path, 'jsonl'))) {
+        const from = before;
+        before += lines.length;
+        yield lines.flatMap((line, at) =>
+          line.text.trim() === '' ? [] : [readObject(line, layout, `line ${from + at + 1}`)],
+        );
+      }
     },
   };
 }
@@ -202,14 +216,15 @@ async function firstObject(path: string): Promise<object> {
   throw new FileProblem('its first line is not a JSON object', 'check its format: --format names it');
 }
 
-function readObject({ text, isWhole }: Line, layout: Layout): ReadRow {
-  if (!isWhole) return { raw: text, reason: cutOff };
+function readObject({ text, isWhole }: Line, layout: Layout, place: string): ReadRow {
+  if (!isWhole) return { raw: text, reason: `${place}: ${cutOff}` };
   const value = objectOf(text);
-  if (value === null) return { raw: text, reason: 'not a JSON object' };
+  if (value === null) return { raw: text, reason: `${place}: not a JSON object` };
   const cells = columnsOf(layout).map((name) => value[name]);
   return rowOf(
     layout,
     cells.map((cell) => (typeof cell === 'string' ? cell : null)),
+    place,
   );
 }
 

@@ -198,7 +198,7 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
       for (const row of page) {
         const series = 'raw' in row ? row.reason : await seriesOf(row);
         if ('raw' in row) outside.push(row);
-        else if (typeof series === 'string') outside.push({ raw: JSON.stringify(row), reason: series });
+        else if (typeof series === 'string') outside.push(refusedAt(row, JSON.stringify(row), series));
         else {
           const stored = await series.add(row);
           if (stored !== null) tally.add(stored);
@@ -221,6 +221,11 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
   };
 }
 
+/** The rejection of a row, with the place where it stands. */
+function refusedAt({ place }: FileRow, raw: string, reason: string): RejectedRow {
+  return { raw, reason: place === undefined ? reason : `${place}: ${reason}` };
+}
+
 function rateSink({ clock, database, tally }: FileImport): Sink {
   async function store(rows: readonly TimedRate[], refused: readonly RejectedRow[]): Promise<void> {
     const result = await importRates(database, { rows, refused, nowMs: clock.now() });
@@ -231,16 +236,20 @@ function rateSink({ clock, database, tally }: FileImport): Sink {
       const byCurrency = new Map<string, Map<number, TimedRate>>();
       const refused: RejectedRow[] = [];
       for (const row of page) {
-        const read = 'raw' in row ? { row: null, refusal: row, raw: row.raw } : rateOf(row);
+        if ('raw' in row) {
+          refused.push(row);
+          continue;
+        }
+        const read = rateOf(row);
         if (read.row === null) {
-          refused.push(read.refusal);
+          refused.push(refusedAt(row, read.raw, read.refusal.reason));
           continue;
         }
         const { timeMs, rate } = read.row;
         const rates = byCurrency.get(rate.id) ?? new Map<number, TimedRate>();
         byCurrency.set(rate.id, rates);
-        if (timeMs > clock.now()) refused.push({ raw: read.raw, reason: 'time: lies in the future' });
-        else if (rates.has(timeMs)) refused.push({ raw: read.raw, reason: 'given twice' });
+        if (timeMs > clock.now()) refused.push(refusedAt(row, read.raw, 'time: lies in the future'));
+        else if (rates.has(timeMs)) refused.push(refusedAt(row, read.raw, 'given twice'));
         else rates.set(timeMs, read.row);
       }
       for (const rates of byCurrency.values()) if (rates.size > 0) await store([...rates.values()], []);

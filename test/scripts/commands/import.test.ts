@@ -98,8 +98,8 @@ it('claims no coverage of a series with a wrong time or a missing row', async ()
   const twice = await run('--json');
   expect(twice.exitCode).toBe(3);
   expect(reasonsIn(twice.stdout)).toEqual([
-    'time: not after the row before it',
-    'the sidecar states no coverage there',
+    'line 32: time: not after the row before it',
+    'line 42: the sidecar states no coverage there',
   ]);
   expect(await content()).toMatchObject({ pointCount: 179, covered: [] });
 
