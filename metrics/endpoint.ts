@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { TidemarkError } from '../errors.ts';
+import { hasTwoHosts } from '../service/request.ts';
 
 /** Enough for several scrapers. */
 const maxConnections = 32;
@@ -25,6 +26,7 @@ export async function openMetricsEndpoint(
         response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' });
         response.end(request.method === 'HEAD' ? undefined : body);
       };
+      if (hasTwoHosts(request)) return answer(400, 'give one Host header\n');
       if (request.url?.split('?')[0] !== '/metrics') return answer(404, 'not found\n');
       if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'method not allowed\n');
       read().then(

@@ -11,6 +11,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { LoginThrottle } from '../service/dashboard/access.ts';
+import { hasTwoHosts } from '../service/request.ts';
 
 /** The user name for the password. */
 export const boardUser = 'tidemark';
@@ -75,6 +76,7 @@ export async function createBoard(
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
     });
+    if (hasTwoHosts(request.raw)) return reply.code(400).send('');
     if (throttle.isExceeded(request.ip)) return reply.code(429).header('retry-after', 60).send('');
     const { authorization } = request.headers;
     if (isRight(authorization ?? '')) {

@@ -41,3 +41,8 @@ export function parseParameters<Schema extends z.ZodType>(schema: Schema, query:
   if (result.success) return result.data;
   throw badRequest(result.error.issues[0]?.message ?? 'bad parameters');
 }
+
+/** Whether a request names two hosts. It is refused (RFC 9112, 3.2): a proxy may have looked at the other one. */
+export function hasTwoHosts({ rawHeaders }: { readonly rawHeaders: readonly string[] }): boolean {
+  return rawHeaders.filter((word, place) => place % 2 === 0 && /^host$/i.test(word)).length > 1;
+}

@@ -17,7 +17,7 @@ import { addCompression } from './compression.ts';
 import type { MarketData } from './market-data.ts';
 import type { Pages } from './pages/pages.ts';
 import type { RangeLimits } from './ranges.ts';
-import { basePath, isInterfaceRequest, normalizeTarget } from './request.ts';
+import { basePath, hasTwoHosts, isInterfaceRequest, normalizeTarget } from './request.ts';
 import { errorBody, ServiceRefusal } from './response.ts';
 import type { CacheSettings } from './response-cache.ts';
 import { addRoutes } from './routes.ts';
@@ -105,9 +105,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
   extend?.(app);
   addCompression(app);
   app.addHook('onRequest', async (request, reply) => {
-    // RFC 9112, 3.2: a proxy may have looked at the other one.
-    const hosts = request.raw.rawHeaders.filter((word, place) => place % 2 === 0 && /^host$/i.test(word));
-    if (hosts.length > 1) return refuse(request, reply, 400, 'give one Host header');
+    if (hasTwoHosts(request.raw)) return refuse(request, reply, 400, 'give one Host header');
     const allowed = allowedMethods(app, request);
     if (allowed.length === 0 || allowed.includes(request.method)) return;
     reply.header('allow', allowed.join(', '));
