@@ -7,6 +7,9 @@ export function up(pgm: MigrationBuilder): void {
     alter table tidemark.series add column newest_covered timestamptz;
     comment on column tidemark.series.newest_covered is
       'Time of the newest point within coverage; null: not known yet. An open candle may be newer.';
+    -- The last covered period may have no point. The next refresh corrects it.
+    update tidemark.series set newest_covered = least(newest, upper(covered) - period)
+    where newest is not null and covered <> '{}';
   `);
 }
 

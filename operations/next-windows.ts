@@ -11,7 +11,7 @@ import { readRereadSettings } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
 
 /** Enough for the oldest gap that a source gives, where others give the gaps before it. */
-const rangesPerSeries = 100;
+const rangesPerSeries = 10_000;
 
 export interface NextWindows {
   /** Null: the default one. */

@@ -124,7 +124,8 @@ async function dropPoints(
             earliest = case when s.earliest >= $2 then s.earliest
                             else (select min(p.time) from tidemark.${table} p
                                   where p.series_id = s.id and p.time >= $2) end,
-            newest = case when s.newest >= $2 then s.newest end
+            newest = case when s.newest >= $2 then s.newest end,
+            newest_covered = case when s.newest_covered >= $2 then s.newest_covered end
        from kept k left join gone g using (id)
       where s.id = k.id
         and (lower(s.tracked) < k.since or lower(s.covered) < k.since or s.earliest < k.since or g.points > 0)`,

@@ -58,7 +58,8 @@ export async function addFileCoverage(
                   uncovered_points = s.uncovered_points + h.ranges - (s.covered + t.covered),
                   rollups_behind = s.rollups_behind + tstzmultirange(coalesce($10::tstzrange, 'empty')),
                   points = s.points + $7, revised = s.revised + $8,
-                  earliest = least(s.earliest, $5::timestamptz), newest = greatest(s.newest, $6::timestamptz)
+                  earliest = least(s.earliest, $5::timestamptz), newest = greatest(s.newest, $6::timestamptz),
+                  newest_covered = greatest(s.newest_covered, $11::timestamptz)
              from stated t, held h
             where s.id = $1`,
     values: [
@@ -72,10 +73,15 @@ export async function addFileCoverage(
       changes.revised,
       toRangeTexts(held),
       isChanged ? daysBehind(series, { startMs: firstMs, endMs: lastMs + 1 }) : null,
+      timestampOrNull(timesMs.findLast((timeMs) => includes(stated.covered, timeMs))),
     ],
   });
   if (isChanged) await markChangedMonths(client, [{ seriesId, firstMs, lastMs }]);
   await deleteCoveredWindows(client, [seriesId]);
+}
+
+function includes(ranges: readonly Range[], timeMs: EpochMs): boolean {
+  return ranges.some(({ startMs, endMs }) => startMs <= timeMs && timeMs < endMs);
 }
 
 function toRangeTexts(ranges: readonly Range[]): string[] {

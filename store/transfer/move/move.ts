@@ -17,6 +17,7 @@ import { TidemarkError } from '../../../errors.ts';
 import { type Database, disableTimeouts, inTransaction } from '../../db/database.ts';
 import { assertMigrated } from '../../db/migrate.ts';
 import { refreshRollups } from '../../rollups/refresh.ts';
+import { graceSetting } from '../../settings/grace.ts';
 import { openSide, type Side, sideError } from './connection.ts';
 import { assertSame, copyTable, summarize } from './copy.ts';
 import {
@@ -83,6 +84,8 @@ async function moveBetween(source: Side, target: Side, options: MoveOptions): Pr
   };
   await assertDifferentDatabases(source, target);
   const tables = await readTables(target);
+  // A command may have stored it in a target that is empty otherwise. That of the source holds.
+  await target.ask((client) => client.query('delete from tidemark.settings where name = $1', [graceSetting]));
   await assertEmpty(target, tables);
   await lockSource(source, tables);
   await lockTarget(target, tables);

@@ -6,12 +6,12 @@ import { openOwnStore, useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn, storeLine } from './price-line.ts';
 
-/** Functions of neither an extension nor a migration that run with their owner's rights. */
+/** Functions of no extension. */
 const present = `
   select n.nspname || '.' || p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')'
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
   where n.nspname in ('public', 'tidemark')
-    and not p.prosecdef and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+    and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
   order by 1`;
 
 it('every function is dropped and created again, and none hides another in the search path', async () => {
