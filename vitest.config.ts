@@ -3,17 +3,22 @@ import { PartsReporter } from './test/parts/parts-reporter.ts';
 
 /** The last part of `npm run test:slow`, with nothing beside it: two cores are few for eight containers' health checks. */
 const containers = ['test/deploy/compose.test.ts'];
-/** Faults, hostile sources, random trials, simulated exchanges: the first part of `npm run test:slow`. */
+/**
+ * Faults, hostile sources, random trials, simulated exchanges, upgrades, and commands that run for long: the first part of
+ * `npm run test:slow`.
+ */
 const slow = [
   'test/{faults,fuzz,hostile,model}/**/*.test.ts',
   'test/deploy/package.test.ts',
-  'test/docs/backup.test.ts',
+  'test/docs/{backup,notebooks,source-behaviours}.test.ts',
   'test/pipeline/caps.test.ts',
   'test/queue/{cluster,outage}.test.ts',
-  'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,phases,sources,verify-against}.test.ts',
+  'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,live-status,move,phases}.test.ts',
+  'test/scripts/commands/{serve-replica,sources,verify-against}.test.ts',
   'test/service/dashboard/{actions,browser/{actions,every-view}}.test.ts',
   'test/service/stored/hostile.test.ts',
-  'test/store/embedded/crash.test.ts',
+  'test/store/db/upgrade.test.ts',
+  'test/store/embedded/{crash,refusal,sharing}.test.ts',
 ];
 /** Rules, formats, the source's client, workers and commits, without processes and browsers: `npm run test:quick`. */
 const quick = [
