@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createTestClock } from '../parts/test-clock.ts';
 import { answering, failureAt, nowMs } from './failure-at.ts';
 
 describe('statuses', () => {
@@ -93,9 +94,16 @@ describe('statuses', () => {
         .write('You exceeded', () => response.destroy());
     });
     expect(cut).toMatchObject({ kind: 'rate_limited', retryAtMs: nowMs + 9000 });
-    const late = await failureAt((_, response) => void response.writeHead(503).write('x'), {
-      timeoutMs: 100,
-    });
+    const clock = createTestClock();
+    // The client reads the head in the next turns of the same process, and then the time passes.
+    const passTime = async () => {
+      for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      await clock.advance(100);
+    };
+    const late = await failureAt(
+      (_, response) => void response.writeHead(503).write('x', () => void passTime()),
+      { timeoutMs: 100, clock },
+    );
     expect(late).toMatchObject({ kind: 'server_error', status: 503 });
   });
 });

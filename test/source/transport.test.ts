@@ -129,7 +129,13 @@ describe('deadline', () => {
       },
     ],
   ] satisfies [string, RequestListener][])('%s', async (_, listener) => {
-    const error = await failureAt(listener, { timeoutMs: 150 });
+    // The time passes when the request has arrived, however long that takes.
+    const clock = createTestClock();
+    const answer: RequestListener = (request, response) => {
+      listener(request, response);
+      void clock.advance(150);
+    };
+    const error = await failureAt(answer, { timeoutMs: 150, clock });
     expect(error).toMatchObject({ kind: 'timeout', message: 'GET /rates: no complete answer within 150 ms' });
   });
 
