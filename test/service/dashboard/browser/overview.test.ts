@@ -173,6 +173,8 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       // However long the page takes to load.
       await page.getByRole('heading', { level: 1, name: view }).waitFor();
       await page.clock.fastForward(10_000);
+      // After 25 s without an event the head of the page says so, on a line that moves the rest when it goes.
+      await connection(page, 'Live');
       letGo();
       await link.waitFor();
       await scrolled('=== left');
