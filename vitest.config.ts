@@ -10,11 +10,11 @@ const containers = ['test/deploy/compose.test.ts'];
 const slow = [
   'test/{faults,fuzz,hostile,model}/**/*.test.ts',
   'test/deploy/package.test.ts',
-  'test/docs/{backup,notebooks,source-behaviours}.test.ts',
+  'test/docs/{backup,examples,notebooks,source-behaviours}.test.ts',
   'test/pipeline/caps.test.ts',
   'test/queue/{cluster,outage}.test.ts',
   'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,live-status,move,phases}.test.ts',
-  'test/scripts/commands/{serve-replica,sources,verify-against}.test.ts',
+  'test/scripts/commands/{serve,serve-replica,sources,verify-against}.test.ts',
   'test/service/dashboard/{actions,browser/{actions,every-view}}.test.ts',
   'test/service/stored/hostile.test.ts',
   'test/store/db/upgrade.test.ts',
