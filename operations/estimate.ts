@@ -9,22 +9,20 @@ import {
   type Disk,
   diskFor,
   type Estimate,
-  type EstimateRules,
   estimate,
   type Freshness,
   hourlyShareOf,
-  type PlannedSeries,
 } from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
 import { subtract } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
-import { longestRange } from '../planning/windows.ts';
 import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
 import { bytesPerPoint } from '../store/measures/measures.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
-import { readLongestRanges, readRereadSettings } from '../store/settings/settings.ts';
+import { readRereadSettings } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
-import { costOfPart, dividePlan, rulesOf, type SourceCost, type SourceLists } from './source-cost.ts';
+import { costOfPart, dividePlan, rulesOf, type SourceCost, type WantedSeries } from './source-cost.ts';
+import { readGapDivision, type SourceLists } from './source-gaps.ts';
 
 export interface PlannedRange {
   readonly series: SeriesKey;
@@ -71,26 +69,28 @@ export async function estimateCost(
     const startMs = periodStart(tracked.startMs, interval);
     const isFollowed = tracked.endMs === null;
     const endMs = tracked.endMs === null ? closedMs : nextPeriodStart(tracked.endMs, interval);
-    return { series, startMs, endMs: Math.min(closedMs, endMs), isFollowed };
+    const reachesNow = tracked.endMs === null || tracked.endMs > nowMs;
+    return { series, startMs, endMs: Math.min(closedMs, endMs), isFollowed, reachesNow };
   });
   const isEmpty = ({ startMs, endMs }: (typeof ranges)[number]) => startMs >= endMs;
   const begun = ranges.filter((range) => !isEmpty(range));
-  const planned: PlannedSeries[] = ranges.filter(isEmpty).map(withoutGaps);
+  const planned: WantedSeries[] = ranges.filter(isEmpty).map(withoutGaps);
   const found = await readMissingRanges(database, begun, nowMs);
   for (const [place, { series, missing, points, coveredMs }] of found.entries()) {
     const periods = coveredMs / intervalMs[series.interval];
     // A few periods are no basis for years.
     const density = periods < fewPeriods ? null : Math.min(1, points / periods);
-    planned.push({ series, missing, density, isFollowed: begun[place]?.isFollowed === true });
+    const { isFollowed, reachesNow } = begun[place] ?? { isFollowed: false, reachesNow: false };
+    planned.push({ series, missing, density, isFollowed, reachesNow });
   }
   const others = beside.map(({ series, tracked }) =>
-    withoutGaps({ series, isFollowed: tracked.endMs === null }),
+    withoutGaps({ series, isFollowed: tracked.endMs === null, reachesNow: tracked.endMs === null }),
   );
   const perMinute = await readBudget(context);
   const { source, scheduler } = config;
-  const accepted = await readLongestRanges(database);
+  const division = await readGapDivision(context, nowMs, sources);
   const rules = {
-    longestRangeMs: (series: SeriesKey) => longestRange(series, source.rangeLimits, accepted),
+    longestRangeMs: division.ofDefault.longestRangeMs,
     requestsPerMinute: perMinute,
     backfillShare: scheduler.backfillShare,
     refreshMs: scheduler.refreshMs,
@@ -99,15 +99,17 @@ export async function estimateCost(
       pending?.pollsEveryMs ??
       pollsEveryMs(await ratesEveryMs(database, scheduler.ratesMs), await listStatus(database, nowMs)),
   };
-  const { parts, lost } = await dividePlan(context, planned, others, sources, nowMs);
+  const { parts, lost } = dividePlan(division, planned, others);
   const costs: SourceCost[] = [];
   const estimates: Estimate[] = [];
   let own: PlanCost['own'] = null;
   const isDefaultUsed =
-    source.url !== undefined || parts.some((part) => part.source === null && part.planned.length > 0);
+    source.url !== undefined ||
+    parts.some((part) => part.source.configured === null && part.planned.length > 0);
   for (const part of parts) {
-    const rulesOfPart = await rulesOf(context, part.source, rules);
-    if (part.source === null) {
+    const { configured } = part.source;
+    const rulesOfPart = rulesOf(part.source, rules);
+    if (configured === null) {
       const estimated = estimate(
         part.planned,
         isDefaultUsed ? rulesOfPart : { ...rulesOfPart, pollsEveryMs: [] },
@@ -115,7 +117,7 @@ export async function estimateCost(
       estimates.push(estimated);
       if (part.planned.length > 0) own = { freshness: estimated.freshness, requestsPerMinute: perMinute };
     } else {
-      const cost = await costOfPart(context, part.source, part, rulesOfPart, nowMs);
+      const cost = await costOfPart(context, configured, part, rulesOfPart, nowMs);
       costs.push(cost);
       estimates.push(cost);
     }
@@ -143,39 +145,33 @@ export async function estimateCost(
         hourlyShare: hourlyShareOf(estimated.durationMs),
       },
     );
-  const later = await laterRequests(context, found, { rules, sources, nowMs });
   return {
     ...estimated,
     costs: datasets.filter((cost) => cost.series > 0),
     disk: { candles: disk('candles'), asset_history: disk('asset_history') },
-    requestsPerMinute: largest?.source?.requestsPerMinute ?? perMinute,
+    requestsPerMinute: largest?.source.configured?.requestsPerMinute ?? perMinute,
     isShared: used.length > 1,
     own,
     sources: costs.filter(({ series }) => series > 0),
-    ...later,
+    ...laterRequests(division, found),
     isWithoutKey: source.apiKey === undefined && perMinute === requestsPerMinute.withoutKey,
   };
 }
 
 /** The deferred requests, without those for what no source keeps any more. */
-async function laterRequests(
-  context: OperationContext,
+function laterRequests(
+  division: Parameters<typeof dividePlan>[0],
   found: Awaited<ReturnType<typeof readMissingRanges>>,
-  { rules, sources, nowMs }: { rules: EstimateRules; sources: SourceLists; nowMs: EpochMs },
-): Promise<Pick<PlanCost, 'laterRequests' | 'lastAtMs'>> {
+): Pick<PlanCost, 'laterRequests' | 'lastAtMs'> {
   const deferred = found
     .filter(({ later }) => later.length > 0)
     .map(({ series, later, lastAtMs }) => ({
-      series,
+      ...withoutGaps({ series, isFollowed: false, reachesNow: false }),
       missing: later,
       lastAtMs,
-      isFollowed: false,
-      density: null,
     }));
-  const { parts, lost } = await dividePlan(context, deferred, [], sources, nowMs);
-  let requests = 0;
-  for (const { source, planned } of parts)
-    requests += estimate(planned, await rulesOf(context, source, rules)).requests;
+  const { parts, lost } = dividePlan(division, deferred, []);
+  const requests = parts.flatMap(({ planned }) => planned).reduce((sum, one) => sum + one.requests, 0);
   const times = deferred.flatMap(({ series, missing, lastAtMs }) =>
     lastAtMs === null || subtract(missing, lost.get(seriesName(series)) ?? []).length === 0 ? [] : [lastAtMs],
   );
@@ -250,8 +246,12 @@ export function pollsEveryMs(
 
 const fewPeriods = 1000;
 
-function withoutGaps({ series, isFollowed }: Pick<PlannedSeries, 'series' | 'isFollowed'>): PlannedSeries {
-  return { series, isFollowed, missing: [], density: null };
+function withoutGaps({
+  series,
+  isFollowed,
+  reachesNow,
+}: Pick<WantedSeries, 'series' | 'isFollowed' | 'reachesNow'>): WantedSeries {
+  return { series, isFollowed, reachesNow, missing: [], density: null };
 }
 
 /**

@@ -1,21 +1,15 @@
 /** The part of each source in an estimate: in its own unit, beside its limits and its depth. */
 
-import { dayMs, type EpochMs, type Interval, intervalMs, minuteMs } from '../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../contract/series.ts';
+import { type EpochMs, type Interval, intervalMs, minuteMs } from '../contract/intervals.ts';
+import { seriesName } from '../contract/series.ts';
 import type { Limit } from '../contract/sources.ts';
 import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from '../planning/estimate.ts';
 import { lengthMs } from '../planning/ranges.ts';
-import { divideMissing } from '../planning/source-share.ts';
-import { longestRange } from '../planning/windows.ts';
 import { requestsOfWindow } from '../source/profiles/profile.ts';
 import { costSince } from '../store/ledger/ledger.ts';
-import { readNamedSources, type SeriesSource } from '../store/series/sources.ts';
-import { readLongestRanges } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
+import type { AskedSource, readGapDivision } from './source-gaps.ts';
 import type { ConfiguredSource } from './sources/configured.ts';
-
-/** Sources of series in order of preference, by the names of the series. */
-export type SourceLists = ReadonlyMap<string, readonly Pick<SeriesSource, 'source'>[]>;
 
 export interface SourceCost extends Estimate {
   readonly source: string;
@@ -41,10 +35,15 @@ export interface LongCost extends Pick<Limit, 'unit' | 'amount' | 'periodMs'> {
   readonly fresh: number;
 }
 
+/** A series of a plan, before it is divided among its sources. */
+export interface WantedSeries extends Omit<PlannedSeries, 'requests'> {
+  /** Whether its newest data is requested. */
+  readonly reachesNow: boolean;
+}
+
 /** A part of the plan: what one source is to give. */
 interface Part {
-  /** Null: the default source. */
-  readonly source: ConfiguredSource | null;
+  readonly source: AskedSource;
   readonly planned: PlannedSeries[];
   wanted: number;
   lostMs: number;
@@ -60,65 +59,45 @@ export interface DividedPlan {
 /**
  * Divides a plan among the sources of its series. The part of the default source is always there.
  *
- * @param beside followed series that share the budgets. @param pending sources of series that are not tracked yet.
+ * @param beside followed series that share the budgets.
  */
-export async function dividePlan(
-  context: OperationContext,
-  wanted: readonly PlannedSeries[],
-  beside: readonly PlannedSeries[],
-  pending: SourceLists,
-  nowMs: EpochMs,
-): Promise<DividedPlan> {
-  const lists = new Map([...(await readNamedSources(context.database)), ...pending]);
-  const configured = lists.size === 0 ? new Map<string, ConfiguredSource>() : await context.sources();
-  const parts = new Map<string | null, Part>();
-  const partOf = (source: ConfiguredSource | null): Part => {
-    const name = source?.name ?? null;
-    const part = parts.get(name) ?? { source, planned: [], wanted: 0, lostMs: 0 };
-    parts.set(name, part);
+export function dividePlan(
+  { ofDefault, divide }: Awaited<ReturnType<typeof readGapDivision>>,
+  wanted: readonly WantedSeries[],
+  beside: readonly WantedSeries[],
+): DividedPlan {
+  const parts = new Map<AskedSource, Part>();
+  const partOf = (source: AskedSource): Part => {
+    const part = parts.get(source) ?? { source, planned: [], wanted: 0, lostMs: 0 };
+    parts.set(source, part);
     return part;
   };
-  partOf(null);
+  partOf(ofDefault);
   const lost = new Map<string, PlannedSeries['missing']>();
-  const divide = (entry: PlannedSeries, isWanted: boolean) => {
-    const name = seriesName(entry.series);
-    const sources = (lists.get(name) ?? []).flatMap(({ source }) => configured.get(source) ?? []);
-    const count = (part: Part, planned: PlannedSeries) => {
-      part.planned.push(planned);
+  const add = (entry: WantedSeries, isWanted: boolean) => {
+    const divided = divide(entry.series, entry.missing, entry.reachesNow);
+    for (const { source, gaps: missing, windows } of divided.parts) {
+      const isSourceLive = source === divided.live;
+      if (missing.length === 0 && !isSourceLive) continue;
+      const part = partOf(source);
+      const requests =
+        windows * (source.configured === null ? 1 : requestsOfWindow(source.configured.profile));
+      part.planned.push({ ...entry, missing, requests, isFollowed: entry.isFollowed && isSourceLive });
       if (isWanted) part.wanted += 1;
-    };
-    if (sources.length === 0) {
-      count(partOf(null), entry);
-      return;
-    }
-    const divided = divideMissing(sources, entry, nowMs);
-    for (const { source, missing } of divided.parts) {
-      const isFollowed = entry.isFollowed && source === divided.live;
-      if (missing.length > 0 || source === divided.live)
-        count(partOf(source), { ...entry, missing, isFollowed });
     }
     if (divided.live !== undefined) partOf(divided.live).lostMs += lengthMs(divided.lost);
-    if (divided.lost.length > 0) lost.set(name, divided.lost);
+    if (divided.lost.length > 0) lost.set(seriesName(entry.series), divided.lost);
   };
-  for (const entry of wanted) divide(entry, true);
-  for (const entry of beside) divide(entry, false);
+  for (const entry of wanted) add(entry, true);
+  for (const entry of beside) add(entry, false);
   return { parts: [...parts.values()], lost };
 }
 
 /** The rules of an estimate for a source. @param rules of the default source. */
-export async function rulesOf(
-  { database }: Pick<OperationContext, 'database'>,
-  source: ConfiguredSource | null,
-  rules: EstimateRules,
-): Promise<EstimateRules> {
-  if (source === null) return rules;
-  const { name, rangeLimits, requestsPerMinute } = source;
-  const accepted = await readLongestRanges(database, name);
-  // The ranges of an archive are files already: of a month at most.
-  const longestRangeMs = (series: SeriesKey) =>
-    source.files === null ? longestRange(series, rangeLimits, accepted) : 31 * dayMs;
-  const requestsEach = requestsOfWindow(source.profile);
-  return { ...rules, longestRangeMs, requestsEach, requestsPerMinute, pollsEveryMs: [] };
+export function rulesOf({ configured, longestRangeMs }: AskedSource, rules: EstimateRules): EstimateRules {
+  if (configured === null) return rules;
+  const { requestsPerMinute } = configured;
+  return { ...rules, longestRangeMs, requestsPerMinute, pollsEveryMs: [] };
 }
 
 /** What the part of a source costs. */

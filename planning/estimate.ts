@@ -8,12 +8,13 @@ import type { SeriesKey } from '../contract/series.ts';
 import { hasOpenPoint } from './periods.ts';
 import { clip, lengthMs, type Range } from './ranges.ts';
 import type { RereadSettings } from './reread.ts';
-import { requestsFor } from './windows.ts';
 
 export interface PlannedSeries {
   readonly series: SeriesKey;
   /** Missing ranges up to the last closed period. */
   readonly missing: readonly Range[];
+  /** Requests for them: one for each window of the planner, two with a checksum. */
+  readonly requests: number;
   /** Whether it is followed into the future. */
   readonly isFollowed: boolean;
   /** Stored points per period; null: nothing is stored, and every period may have a point. */
@@ -21,8 +22,6 @@ export interface PlannedSeries {
 }
 
 export interface EstimateRules {
-  /** Of a window; absent: one. */
-  readonly requestsEach?: number;
   readonly longestRangeMs: (series: SeriesKey) => number;
   /** 0: the source has no limit. */
   readonly requestsPerMinute: number;
@@ -39,7 +38,7 @@ export interface Cost {
   readonly dataset: SeriesKey['dataset'];
   readonly series: number;
   readonly missingMs: number;
-  /** One per window, or two with a checksum. Second requests for empty windows are not included. */
+  /** Second requests for empty windows are not included. */
   readonly requests: number;
   /** Upper bound: a period without trades has no point. */
   readonly points: number;
@@ -75,7 +74,7 @@ export interface Estimate {
 export function estimate(planned: readonly PlannedSeries[], rules: EstimateRules): Estimate {
   const costs = (['candles', 'asset_history'] as const).flatMap((dataset) => {
     const of = planned.filter(({ series }) => series.dataset === dataset);
-    return of.length === 0 ? [] : [costOf(dataset, of, rules)];
+    return of.length === 0 ? [] : [costOf(dataset, of)];
   });
   const freshness = freshnessOf(planned, rules);
   const requests = sum(costs.map((cost) => cost.requests));
@@ -94,17 +93,12 @@ export function estimate(planned: readonly PlannedSeries[], rules: EstimateRules
   };
 }
 
-function costOf(dataset: Cost['dataset'], planned: readonly PlannedSeries[], rules: EstimateRules): Cost {
+function costOf(dataset: Cost['dataset'], planned: readonly PlannedSeries[]): Cost {
   return {
     dataset,
     series: planned.length,
     missingMs: sum(planned.map(({ missing }) => lengthMs(missing))),
-    requests: sum(
-      planned.flatMap(({ series, missing }) => {
-        const longestMs = rules.longestRangeMs(series);
-        return missing.map((range) => requestsFor(range, longestMs) * (rules.requestsEach ?? 1));
-      }),
-    ),
+    requests: sum(planned.map(({ requests }) => requests)),
     points: sum(
       planned.map(({ series, missing, density }) =>
         Math.round((lengthMs(missing) / intervalMs[series.interval]) * (density ?? 1)),
@@ -179,7 +173,10 @@ export interface Disk {
 }
 
 /** @param planned series of one dataset. */
-export function diskFor(planned: readonly PlannedSeries[], rules: DiskRules): Disk {
+export function diskFor(
+  planned: readonly Pick<PlannedSeries, 'series' | 'missing' | 'density'>[],
+  rules: DiskRules,
+): Disk {
   const { row, kept } = rules.bytes;
   const newest = { startMs: rules.nowMs - rules.rowDays * dayMs, endMs: Number.POSITIVE_INFINITY };
   let older = 0;

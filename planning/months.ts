@@ -1,6 +1,8 @@
-/** Calendar months in UTC. */
+/** Calendar months in UTC, and the files of archives, which hold a month or a day. */
 
-import type { EpochMs, Range } from '../contract/intervals.ts';
+import { dayMs, type EpochMs, periodStart, type Range, weekMs } from '../contract/intervals.ts';
+import type { ArchiveFiles } from '../contract/sources.ts';
+import { requestsFor } from './windows.ts';
 
 /** The month that holds `timeMs`. */
 export function monthAt(timeMs: EpochMs): Range {
@@ -34,4 +36,37 @@ export function byMonth(ranges: readonly Range[]): Map<string, Range[]> {
     }
   }
   return parts;
+}
+
+/** Until when an archive has files at `nowMs`: the start of the month or day whose file is not there yet. */
+export function archivedUpTo(nowMs: EpochMs, { unit, lagMs }: ArchiveFiles): EpochMs {
+  const atMs = nowMs - lagMs;
+  const { startMs } = fileAt(atMs, unit);
+  // The file of a month comes with the first Monday of the next one.
+  const isLate = unit === 'month' && atMs < periodStart(startMs + weekMs - 1, 'w1');
+  return isLate ? fileAt(startMs - 1, unit).startMs : startMs;
+}
+
+function fileAt(timeMs: EpochMs, unit: ArchiveFiles['unit']): Range {
+  if (unit === 'month') return monthAt(timeMs);
+  const startMs = periodStart(timeMs, 'd1');
+  return { startMs, endMs: startMs + dayMs };
+}
+
+/** Cuts a range where the files of an archive begin. */
+export function* cutByFile({ startMs, endMs }: Range, { unit }: ArchiveFiles): Generator<Range> {
+  let fromMs = startMs;
+  while (fromMs < endMs) {
+    const toMs = Math.min(endMs, fileAt(fromMs, unit).endMs);
+    yield { startMs: fromMs, endMs: toMs };
+    fromMs = toMs;
+  }
+}
+
+/** Number of the files that a range touches. */
+export function countFiles({ startMs, endMs }: Range, { unit }: ArchiveFiles): number {
+  if (unit === 'day') return requestsFor({ startMs: periodStart(startMs, 'd1'), endMs }, dayMs);
+  const [first, last] = [new Date(startMs), new Date(endMs - 1)];
+  const months = last.getUTCMonth() - first.getUTCMonth() + 1;
+  return 12 * (last.getUTCFullYear() - first.getUTCFullYear()) + months;
 }

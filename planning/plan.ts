@@ -9,11 +9,13 @@
 
 import { type EpochMs, intervalMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
+import type { ArchiveFiles } from '../contract/sources.ts';
 import { type Beginning, type HeldBack, holdBack, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
+import { countFiles, cutByFile } from './months.ts';
 import { newestEnd } from './periods.ts';
 import { cut, overlaps, type Range, subtract } from './ranges.ts';
-import { type Lane, type Window, withWitnesses } from './windows.ts';
+import { type Lane, requestsFor, type Window, withWitnesses } from './windows.ts';
 
 /** A series and its gaps, up to the last closed period. */
 export interface SeriesGaps {
@@ -40,19 +42,22 @@ export interface SeriesGaps {
   readonly beginning?: Beginning;
 }
 
-export interface PlanInput {
-  readonly series: readonly SeriesGaps[];
-  /** Windows in the queue, by series. Read them before the gaps, or a finished window looks missing. */
-  readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: Lane }>>;
+export interface PlanRules {
   readonly nowMs: EpochMs;
   readonly graceMs: number;
   /** Longest range of one request of a series, milliseconds. */
   readonly longestRangeMs: (series: SeriesKey) => number;
-  /** Cuts a range into windows where the source gives calendar months; absent: by the longest range. */
-  readonly cut?: ((range: Range) => Iterable<Range>) | undefined;
-  readonly slots: FreeSlots;
+  /** Of an archive, whose windows are those of its files; null or absent: cuts by the longest range. */
+  readonly files?: ArchiveFiles | null | undefined;
   /** Closed periods that each refresh reads again; default 2. */
   readonly rereadPeriods?: number | undefined;
+}
+
+export interface PlanInput extends PlanRules {
+  readonly series: readonly SeriesGaps[];
+  /** Windows in the queue, by series. Read them before the gaps, or a finished window looks missing. */
+  readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: Lane }>>;
+  readonly slots: FreeSlots;
   /** Slots that backfill leaves to rereads and pages; default 0. */
   readonly reservedSlots?: number | undefined;
   /** Last series id of the previous pass, where the round-robin continues. */
@@ -90,7 +95,7 @@ export function planWindows(input: PlanInput): Plan {
       spanMs,
       probeSpanMs: input.longestRangeMs(probedSeries(series.series)),
     });
-    if (held.ahead !== null || held.open.length > 0) pending.push(planned(held, spanMs, series, input.cut));
+    if (held.ahead !== null || held.open.length > 0) pending.push(planned(held, spanMs, series, input.files));
   }
 
   // The series that is furthest behind comes first, so that a small budget is shared.
@@ -100,6 +105,20 @@ export function planWindows(input: PlanInput): Plan {
   const backfills = takeInTurn(pending, input.slots.total - windows.length - (input.reservedSlots ?? 0));
   windows.push(...backfills);
   return { windows, cursor: (backfills.at(-1) ?? windows.at(-1))?.seriesId ?? input.cursor };
+}
+
+/**
+ * Number of the windows of a series if none is queued and every range brings points. They are not made for it: years of minutes
+ * are thousands.
+ */
+export function countWindows(series: SeriesGaps, input: PlanRules): number {
+  const spanMs = input.longestRangeMs(series.series);
+  const tail = tailOf(series, spanMs, input);
+  const { files } = input;
+  return (tail === null ? series.gaps : subtract(series.gaps, [tail])).reduce(
+    (sum, range) => sum + (files == null ? requestsFor(range, spanMs) : countFiles(range, files)),
+    tail === null ? 0 : 1,
+  );
 }
 
 function isReadAgain(lane: Lane | undefined): boolean {
@@ -119,7 +138,7 @@ const defaultRereadPeriods = 2;
  * last closed periods: a quiet minute of a thin market then is a hole between points instead of an empty answer, and
  * late changes are seen.
  */
-function tailOf(series: SeriesGaps, spanMs: number, input: PlanInput): Range | null {
+function tailOf(series: SeriesGaps, spanMs: number, input: PlanRules): Range | null {
   if (!series.reachesNow) return null;
   const endMs = newestEnd(series.series, input.nowMs, input.graceMs);
   const newestGap = series.gaps.at(-1);
@@ -144,14 +163,14 @@ function* planned(
   { ahead, open }: HeldBack,
   spanMs: number,
   entry: SeriesGaps,
-  cutter: PlanInput['cut'],
+  files: PlanInput['files'],
 ): Generator<Window> {
   if (ahead !== null) yield windowOf(entry, ahead, ahead.lane);
   for (const range of open) {
-    for (const piece of cutter?.(range) ?? cut(range, spanMs)) {
+    for (const piece of files == null ? cut(range, spanMs) : cutByFile(range, files)) {
       const window = windowOf(entry, piece, 'backfill');
       // The part of a calendar month is in the month's file: no witness can be beside it.
-      const isAlone = cutter !== undefined || subtract([piece], entry.silent ?? []).length === 0;
+      const isAlone = files != null || subtract([piece], entry.silent ?? []).length === 0;
       yield isAlone ? window : withWitnesses(window, spanMs);
     }
   }

@@ -7,13 +7,15 @@
  * (beginning.ts), since an archive cannot be asked for days.
  */
 
-import { dayMs, type EpochMs, minuteMs, periodStart, weekMs } from '../contract/intervals.ts';
+import { type EpochMs, minuteMs, periodStart } from '../contract/intervals.ts';
+import type { SeriesKey } from '../contract/series.ts';
 import type { ArchiveFiles } from '../contract/sources.ts';
-import type { PlannedSeries } from './estimate.ts';
-import { monthAt } from './months.ts';
+import { isSought, probedSeries } from './beginning.ts';
+import { archivedUpTo } from './months.ts';
 import { oldestKept } from './periods.ts';
 import type { SeriesGaps } from './plan.ts';
 import { clip, normalize, type Range, subtract } from './ranges.ts';
+import { longestRange, type RangeLimits } from './windows.ts';
 
 /**
  * A preferred source that has failed for this long, or that pauses for longer, such as during a ban, is passed over until it
@@ -21,33 +23,95 @@ import { clip, normalize, type Range, subtract } from './ranges.ts';
  */
 export const passedOverAfterMs = minuteMs;
 
+/** A source as the planner sees it. */
+export interface SourceRules {
+  /** Of an archive; null or absent: it is none. */
+  readonly files?: ArchiveFiles | null | undefined;
+  /** Of an archive, the longest ranges of the source after it. */
+  readonly nextRangeLimits?: RangeLimits | undefined;
+  /** The files of other sources that are archives, by name. */
+  readonly archives?: ReadonlyMap<string, ArchiveFiles> | undefined;
+  /** Newest periods that the source keeps; null or absent: all. */
+  readonly depthPeriods?: number | null | undefined;
+  /** Longest range of one request of a series, milliseconds. */
+  readonly longestRangeMs: (series: SeriesKey) => number;
+}
+
 /** A source's place among those of a series. */
-export interface SourceShare {
+export interface SourcePlace {
+  /** The sources that are preferred to it, except those that do not know the series. */
+  readonly better: readonly string[];
+  readonly hasNext: boolean;
   /** What the preferred sources could not give. */
   readonly lacks: readonly Range[];
-  /** Up to where the preferred sources, all of them archives, have files; null: one of them is none. */
-  readonly archivedToMs: EpochMs | null;
-  /** Whether the beginning of the series is searched for. */
-  readonly isSought: boolean;
 }
 
-/** Until when an archive has files at `nowMs`: the start of the month or day whose file is not there yet. */
-export function archivedUpTo(nowMs: EpochMs, { unit, lagMs }: ArchiveFiles): EpochMs {
-  const atMs = nowMs - lagMs;
-  const { startMs } = fileAt(atMs, unit);
-  // The file of a month comes with the first Monday of the next one.
-  const isLate = unit === 'month' && atMs < periodStart(startMs + weekMs - 1, 'w1');
-  return isLate ? fileAt(startMs - 1, unit).startMs : startMs;
+export interface SourceGaps {
+  /** The gaps that the source is to fill. */
+  readonly open: SeriesGaps;
+  /** Those of its gaps that are older than it keeps. */
+  readonly lost: readonly Range[];
 }
 
-function fileAt(timeMs: EpochMs, unit: ArchiveFiles['unit']): Range {
-  if (unit === 'month') return monthAt(timeMs);
-  const startMs = periodStart(timeMs, 'd1');
-  return { startMs, endMs: startMs + dayMs };
+/** @param place absent: no other source gives the series. */
+export function gapsFor(
+  entry: SeriesGaps,
+  source: SourceRules,
+  place: SourcePlace | undefined,
+  nowMs: EpochMs,
+): SourceGaps {
+  const { depthPeriods } = source;
+  if (depthPeriods == null) return { open: shareOf(entry, source, place, nowMs), lost: [] };
+  const oldestMs = oldestKept(entry.series, depthPeriods, nowMs);
+  const kept = clip(entry.gaps, { startMs: oldestMs, endMs: Number.POSITIVE_INFINITY });
+  const older = clip(entry.gaps, { startMs: Number.NEGATIVE_INFINITY, endMs: oldestMs });
+  return {
+    open: shareOf({ ...entry, gaps: kept }, source, place, nowMs),
+    lost: shareOf({ ...entry, gaps: older }, source, place, nowMs).gaps,
+  };
+}
+
+function shareOf(
+  entry: SeriesGaps,
+  source: SourceRules,
+  { better, hasNext, lacks }: SourcePlace = { better: [], hasNext: false, lacks: [] },
+  nowMs: EpochMs,
+): SeriesGaps {
+  const { files, archives, nextRangeLimits } = source;
+  const spanOf = (series: SeriesKey) =>
+    nextRangeLimits === undefined ? source.longestRangeMs(series) : longestRange(series, nextRangeLimits);
+  const isBeginningSought = isSought({
+    ...entry,
+    beginning: entry.beginning,
+    spanMs: spanOf(entry.series),
+    probeSpanMs: spanOf(probedSeries(entry.series)),
+  });
+  const known = better.flatMap((name) => archives?.get(name) ?? []);
+  const archivedToMs =
+    known.length < better.length ? null : Math.max(...known.map((of) => archivedUpTo(nowMs, of)));
+  if (files == null)
+    return better.length === 0
+      ? entry
+      : nextShare(entry, { lacks, archivedToMs, isSought: isBeginningSought });
+  const left = better.length === 0 ? entry : nextShare(entry, { lacks, archivedToMs, isSought: false });
+  return archiveShare(left, {
+    files,
+    nowMs,
+    isSought: hasNext && nextRangeLimits !== undefined && isBeginningSought,
+  });
+}
+
+/** Whether a source gives the newest data of a series: the first that is no archive. */
+export function isLive(
+  { files, archives }: Pick<SourceRules, 'files' | 'archives'>,
+  place: SourcePlace | undefined,
+): boolean {
+  if (files != null) return false;
+  return place === undefined || place.better.every((source) => archives?.has(source) === true);
 }
 
 /** What an archive is to fill. The open candle, refreshes and the search for the beginning are left to the next source. */
-export function archiveShare(
+function archiveShare(
   entry: SeriesGaps,
   {
     files,
@@ -61,8 +125,19 @@ export function archiveShare(
   return { ...rest, gaps, reachesNow: false, refreshDue: false };
 }
 
-/** What a source is to fill after others. */
-export function nextShare(entry: SeriesGaps, share: SourceShare): SeriesGaps {
+/**
+ * What a source is to fill after others.
+ *
+ * @param share.archivedToMs up to where the preferred sources, all of them archives, have files; null: one of them is none.
+ */
+function nextShare(
+  entry: SeriesGaps,
+  share: {
+    readonly lacks: readonly Range[];
+    readonly archivedToMs: EpochMs | null;
+    readonly isSought: boolean;
+  },
+): SeriesGaps {
   const { gaps, beginning } = entry;
   const isLive = share.archivedToMs !== null;
   const isSought = isLive && share.isSought;
@@ -83,57 +158,36 @@ export function nextShare(entry: SeriesGaps, share: SourceShare): SeriesGaps {
   };
 }
 
-/** What an estimate needs to know of a source. */
-export interface PartSource {
-  /** Of an archive; null: it is none. */
-  readonly files: ArchiveFiles | null;
-  /** Newest periods that it keeps; null: all. */
-  readonly depthPeriods: number | null;
-}
-
 export interface SourceParts<Source> {
   /** What each source will be asked for, if all of them have what they are expected to have. */
-  readonly parts: ReadonlyArray<{ readonly source: Source; readonly missing: readonly Range[] }>;
+  readonly parts: ReadonlyArray<{ readonly source: Source; readonly open: SeriesGaps }>;
   /** The source that gives the newest data: the first that is no archive; undefined: there is none. */
   readonly live: Source | undefined;
   /** What is older than the sources keep. */
   readonly lost: readonly Range[];
 }
 
-/** Divides the missing ranges of a series among its sources, in their order of preference. */
-export function divideMissing<Source extends PartSource>(
+/** Divides the gaps of a series among its sources, in their order of preference. */
+export function divideGaps<Source extends SourceRules & { readonly name: string }>(
   sources: readonly Source[],
-  { series, missing }: Pick<PlannedSeries, 'series' | 'missing'>,
+  entry: SeriesGaps,
   nowMs: EpochMs,
 ): SourceParts<Source> {
-  let rest = missing;
-  const parts = sources.map((source) => {
-    const { files, depthPeriods } = source;
-    const endMs = files === null ? Number.POSITIVE_INFINITY : archivedUpTo(nowMs, files);
-    const startMs =
-      depthPeriods === null ? Number.NEGATIVE_INFINITY : oldestKept(series, depthPeriods, nowMs);
-    const given = clip(rest, { startMs, endMs });
-    rest = subtract(rest, given);
-    return {
-      source,
-      missing: files === null ? given : given.flatMap((range) => [...cutByFile(range, files)]),
-    };
+  let rest = entry.gaps;
+  const lacks: Range[] = [];
+  const parts = sources.map((source, index) => {
+    const better = sources.slice(0, index).map(({ name }) => name);
+    const place = { better, hasNext: index + 1 < sources.length, lacks };
+    const { open, lost } = gapsFor({ ...entry, gaps: rest }, source, place, nowMs);
+    rest = subtract(rest, open.gaps);
+    lacks.push(...lost);
+    return { source, open };
   });
-  const live = sources.find(({ files }) => files === null);
-  const isLost = live !== undefined && live.depthPeriods !== null;
+  const live = sources.find(({ files }) => files == null);
+  const isLost = live?.depthPeriods != null;
   return { parts, live, lost: isLost ? rest : [] };
 }
 
 function firstDay(knownMs: EpochMs | null): EpochMs {
   return knownMs === null ? Number.POSITIVE_INFINITY : periodStart(knownMs, 'd1');
-}
-
-/** Cuts a range where the files of an archive begin. */
-export function* cutByFile({ startMs, endMs }: Range, { unit }: ArchiveFiles): Generator<Range> {
-  let fromMs = startMs;
-  while (fromMs < endMs) {
-    const toMs = Math.min(endMs, fileAt(fromMs, unit).endMs);
-    yield { startMs: fromMs, endMs: toMs };
-    fromMs = toMs;
-  }
 }

@@ -4,10 +4,9 @@ import { dayMs, type EpochMs } from '../contract/intervals.ts';
 import type { SeriesKey } from '../contract/series.ts';
 import type { Limit } from '../contract/sources.ts';
 import { type FreeSlots, freeSlots, rereadSlots, windowCost } from '../planning/budget.ts';
-import { beyondDepthText, oldestKept } from '../planning/periods.ts';
+import { beyondDepthText } from '../planning/periods.ts';
 import type { Plan, SeriesGaps } from '../planning/plan.ts';
 import type { PollPage } from '../planning/polls.ts';
-import { clip } from '../planning/ranges.ts';
 import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
 import type { Window } from '../planning/windows.ts';
 import { pageJobId } from '../queue/jobs.ts';
@@ -100,7 +99,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
       first: { count, cursor },
     });
     plan = planner.windowsOf(series, { claimed: claimed.windows, slots, reservedSlots, cursor });
-    await deferBeyondDepth(parts, series, nowMs);
+    await deferBeyondDepth(parts, planner, series, nowMs);
     isAll = series.length < count && series.every(({ gaps }) => gaps.length <= maxRead);
     rangesPerSeries *= rangesFactor;
     count *= rangesFactor;
@@ -144,16 +143,16 @@ const beyondDepthRetryMs = dayMs;
 /** Defers what the source no longer has: it stays a gap with this reason, and is never asked for. */
 async function deferBeyondDepth(
   { database, source, depthPeriods }: TickParts,
+  planner: Awaited<ReturnType<typeof seriesPlanner>>,
   series: readonly SeriesGaps[],
   nowMs: EpochMs,
 ): Promise<void> {
   if (depthPeriods == null) return;
-  for (const { seriesId, series: key, gaps } of series) {
-    const oldestMs = oldestKept(key, depthPeriods, nowMs);
-    const message = beyondDepthText(source ?? 'the source', key, depthPeriods);
-    for (const range of clip(gaps, { startMs: Number.NEGATIVE_INFINITY, endMs: oldestMs }))
+  for (const entry of series) {
+    const message = beyondDepthText(source ?? 'the source', entry.series, depthPeriods);
+    for (const range of planner.lostOf(entry))
       await deferUpstreamGaps(database.pool, {
-        seriesId,
+        seriesId: entry.seriesId,
         range,
         source,
         message,

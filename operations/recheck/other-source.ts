@@ -3,10 +3,10 @@
 import { intervalMs } from '../../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
+import { archivedUpTo, cutByFile } from '../../planning/months.ts';
 import { oldestKept } from '../../planning/periods.ts';
 import { clip, type Range } from '../../planning/ranges.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
-import { archivedUpTo, cutByFile } from '../../planning/source-share.ts';
 import { longestRange } from '../../planning/windows.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
 import { readLongestRanges } from '../../store/settings/settings.ts';

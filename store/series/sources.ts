@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SourceMarket } from '../../contract/sources.ts';
 import type { SymbolUse } from '../../planning/one-market.ts';
-import type { Range } from '../../planning/ranges.ts';
+import type { SourcePlace } from '../../planning/source-share.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { type SeriesRow, seriesColumns, seriesNameSql, toSeriesKey } from './series.ts';
 
@@ -49,13 +49,8 @@ export const isLeftToNext = `(p.kind = 'incomplete' and exists (
   where own.series_id = p.series_id and own.source = p.source))`;
 
 /** The part of a series that a source gives where others are preferred. */
-export interface Share {
+export interface Share extends SourcePlace {
   readonly seriesId: number;
-  /** The sources that are preferred to it, except those that do not know the series. */
-  readonly better: readonly string[];
-  readonly hasNext: boolean;
-  /** What the preferred sources could not give. */
-  readonly lacks: readonly Range[];
 }
 
 /** The shares of a source in tracked series that have several. */

@@ -23,16 +23,17 @@ const missing = (days: number) => [{ startMs: 0, endMs: days * dayMs }];
 const followed = (series: SeriesKey, days = 0): PlannedSeries => ({
   series,
   missing: days === 0 ? [] : missing(days),
+  requests: days,
   isFollowed: true,
   density: null,
 });
 
 describe('the estimate of a plan', () => {
-  it('counts a request for each window, and points by periods and the stored density', () => {
+  it('adds the requests of the series, and counts points by periods and the stored density', () => {
     const planned = [
       { ...followed(market('m1'), 10), density: 0.5 },
-      followed(market('d1'), 30),
-      followed({ dataset: 'asset_history', assetId: 'a', interval: 'd1' }, 365),
+      { ...followed(market('d1'), 30), requests: 1 },
+      { ...followed({ dataset: 'asset_history', assetId: 'a', interval: 'd1' }, 365), requests: 1 },
     ];
     const { costs, requests, points } = estimate(planned, rules);
     expect(costs).toEqual([
@@ -40,12 +41,6 @@ describe('the estimate of a plan', () => {
       { dataset: 'asset_history', series: 1, missingMs: 365 * dayMs, requests: 1, points: 365 },
     ]);
     expect([requests, points]).toEqual([12, 7595]);
-    // One window for each gap, however short.
-    const torn = {
-      ...followed(market('m1')),
-      missing: [...missing(0.1), { startMs: dayMs, endMs: 2.5 * dayMs }],
-    };
-    expect(estimate([torn], rules).requests).toBe(3);
   });
 
   it('computes the duration from the requests that refreshes leave, at least the share of backfill', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { dayMs, intervalMs, minuteMs, periodStart } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { closedUpTo, newestEnd } from '../../planning/periods.ts';
-import { planWindows, type SeriesGaps } from '../../planning/plan.ts';
+import { countWindows, planWindows, type SeriesGaps } from '../../planning/plan.ts';
 import { lengthMs, normalize, overlaps, type Range, subtract } from '../../planning/ranges.ts';
 import { longestRange, requestsFor, type Window } from '../../planning/windows.ts';
 
@@ -33,13 +33,13 @@ function series(seriesId: number, gaps: Range[], more: Partial<SeriesGaps> = {})
 
 const plenty = { total: 1e6, refresh: 1e6 };
 
+const rules = { nowMs, graceMs, longestRangeMs: longestRange };
+
 function plan(list: SeriesGaps[], more: Partial<Parameters<typeof planWindows>[0]> = {}) {
   return planWindows({
+    ...rules,
     series: list,
     claimed: new Map(),
-    nowMs,
-    graceMs,
-    longestRangeMs: longestRange,
     slots: plenty,
     cursor: 0,
     ...more,
@@ -72,7 +72,12 @@ describe('planWindows', () => {
       fc.property(gapsUpToNow, fc.boolean(), (gaps, known) => {
         const trackedFromMs = (gaps[0]?.startMs ?? 0) - 5 * dayMs;
         const newestMs = known ? (gaps.at(-1)?.startMs ?? 0) - minuteMs : null;
-        const { windows } = plan([series(1, gaps, { trackedFromMs, newestMs })]);
+        const entry = series(1, gaps, { trackedFromMs, newestMs });
+        const { windows } = plan([entry]);
+        for (const unit of [null, 'month', 'day'] as const) {
+          const files = unit === null ? null : { unit, lagMs: 0 };
+          expect(countWindows(entry, { ...rules, files })).toBe(plan([entry], { files }).windows.length);
+        }
         expect(subtract(gaps, windows)).toEqual([]);
         for (const window of windows) expect(window.endMs - window.startMs).toBeLessThanOrEqual(dayMs);
         const backfill = windows.filter((window) => window.lane === 'backfill');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
-import { planTick } from '../../scheduler/plan-tick.ts';
+import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
@@ -23,7 +23,7 @@ async function open() {
   const named = (source: string) => ({ source, symbol: 'BTCUSDT', isArchive: false });
   await setSeriesSources(database, seriesId, [named('first'), named('next')]);
   /** Starts of the windows that a source requests, hours after the first. */
-  const planned = async (source: string, nowMs = noonMs) => {
+  const planned = async (source: string, nowMs = noonMs, more: Partial<TickParts> = {}) => {
     const requests = parts.queues.requestsOf(source);
     await planTick(
       {
@@ -36,6 +36,7 @@ async function open() {
         openRefreshMs: null,
         rangeLimits: { candles: { h1: hourMs } },
         pausedForMs: (name) => parts.queues.requestsOf(name).pausedForMs(),
+        ...more,
       },
       nowMs,
       0,
@@ -64,6 +65,20 @@ test('the next source is asked for what the first could not give, and for nothin
   await defer(1, 'first');
   expect(await planned('first')).toEqual([0, 2, 3]);
   expect(await planned('next')).toEqual([1]);
+});
+
+test('what is beyond the depth of the next source stays to be asked of the first', async () => {
+  const { planned, defer } = await open();
+  await defer(3, 'first');
+  expect(await planned('next', noonMs, { depthPeriods: 4 })).toEqual([3]);
+  expect(await planned('first')).toEqual([0, 1, 2]);
+});
+
+test('an archive after another source is asked for what that one lacks', async () => {
+  const { planned, defer } = await open();
+  await defer(1, 'first');
+  const files = { unit: 'day', lagMs: 0 } as const;
+  expect(await planned('next', noonMs + 24 * hourMs, { files })).toEqual([1]);
 });
 
 test('the order of the sources changes, and a source is left out', async () => {

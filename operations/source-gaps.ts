@@ -1,0 +1,97 @@
+/** What each source of a series will be asked for, by the rules of the planner: for estimates, progress and the state. */
+
+import type { EpochMs } from '../contract/intervals.ts';
+import { type SeriesKey, seriesName } from '../contract/series.ts';
+import { closedUpTo } from '../planning/periods.ts';
+import { countWindows, type SeriesGaps } from '../planning/plan.ts';
+import type { Range } from '../planning/ranges.ts';
+import { divideGaps, type SourceRules } from '../planning/source-share.ts';
+import { longestRange, type RangeLimits } from '../planning/windows.ts';
+import { partsOfSource } from '../scheduler/series-plan.ts';
+import { readNamedSources, type SeriesSource } from '../store/series/sources.ts';
+import { readLongestRanges } from '../store/settings/settings.ts';
+import type { OperationContext } from './context.ts';
+import type { ConfiguredSource } from './sources/configured.ts';
+
+/** Sources of series in order of preference, by the names of the series. */
+export type SourceLists = ReadonlyMap<string, readonly Pick<SeriesSource, 'source'>[]>;
+
+export interface AskedSource extends SourceRules {
+  /** Null: the default one. */
+  readonly configured: ConfiguredSource | null;
+}
+
+export interface DividedGaps {
+  readonly parts: ReadonlyArray<{
+    readonly source: AskedSource;
+    readonly gaps: readonly Range[];
+    readonly windows: number;
+  }>;
+  /** The source that gives the newest data; undefined: there is none. */
+  readonly live: AskedSource | undefined;
+  /** What is older than the sources keep. */
+  readonly lost: readonly Range[];
+}
+
+export type DivideGaps = (
+  series: SeriesKey,
+  gaps: readonly Range[],
+  /** Whether the newest data is requested: default true. */
+  reachesNow?: boolean,
+) => DividedGaps;
+
+export type GapsContext = Pick<OperationContext, 'database' | 'sources'> & {
+  readonly config: {
+    readonly worker: { readonly graceMs: number };
+    readonly source: { readonly rangeLimits: RangeLimits };
+  };
+};
+
+/** @param pending sources of series that are not tracked yet. */
+export async function readGapDivision(
+  { config, database, sources }: GapsContext,
+  nowMs: EpochMs,
+  pending: SourceLists = new Map(),
+): Promise<{ readonly ofDefault: AskedSource; readonly divide: DivideGaps }> {
+  const { graceMs } = config.worker;
+  const lists = new Map([...(await readNamedSources(database)), ...pending]);
+  const accepted = await readLongestRanges(database);
+  const ofDefault: AskedSource & { name: string } = {
+    configured: null,
+    name: '',
+    longestRangeMs: (series) => longestRange(series, config.source.rangeLimits, accepted),
+  };
+  const configured = lists.size === 0 ? new Map<string, ConfiguredSource>() : await sources();
+  const asked = new Map<string, typeof ofDefault>();
+  for (const name of new Set([...lists.values()].flatMap((list) => list.map(({ source }) => source)))) {
+    const source = configured.get(name);
+    if (source === undefined) continue;
+    const parts = partsOfSource(name, source, configured);
+    const ranges = await readLongestRanges(database, name);
+    const longestRangeMs = (series: SeriesKey) => longestRange(series, parts.rangeLimits, ranges);
+    asked.set(name, { ...parts, configured: source, name, longestRangeMs });
+  }
+  const divide: DivideGaps = (series, gaps, reachesNow = true) => {
+    const named = (lists.get(seriesName(series)) ?? []).flatMap(({ source }) => asked.get(source) ?? []);
+    const entry: SeriesGaps = {
+      ...{ seriesId: 0, series, gaps, reachesNow, refreshDue: false, newestMs: null },
+      closedUpToMs: closedUpTo(series, nowMs, graceMs),
+      trackedFromMs: Number.NEGATIVE_INFINITY,
+    };
+    const { parts, ...rest } = divideGaps(named.length === 0 ? [ofDefault] : named, entry, nowMs);
+    return {
+      ...rest,
+      parts: parts.map(({ source, open }) => ({
+        source,
+        gaps: open.gaps,
+        windows: countWindows(open, { ...source, nowMs, graceMs }),
+      })),
+    };
+  };
+  return { ofDefault, divide };
+}
+
+/** Of the division of a series. */
+export function countAll({ parts }: DividedGaps): number {
+  return parts.reduce((sum, { windows }) => sum + windows, 0);
+}
