@@ -44,22 +44,16 @@ export interface OperationContext {
   assertFreeSpace(): void;
 }
 
-/**
- * @param which of a series with an archive, its requests for months (`history`) or any other (`live`).
- * @returns the longest range of one request for a series: as configured, and as the source accepts.
- */
-export async function readRangeLimits(
-  {
-    config,
-    database,
-    sources,
-  }: Pick<OperationContext, 'database' | 'sources'> & {
-    readonly config: { readonly source: { readonly rangeLimits: RangeLimits } };
-  },
-  which: 'history' | 'live' = 'live',
-): Promise<(series: SeriesKey) => number> {
+/** @returns the longest range of one request for a series: as configured, and as the source accepts. */
+export async function readRangeLimits({
+  config,
+  database,
+  sources,
+}: Pick<OperationContext, 'database' | 'sources'> & {
+  readonly config: { readonly source: { readonly rangeLimits: RangeLimits } };
+}): Promise<(series: SeriesKey) => number> {
   const accepted = await readLongestRanges(database);
-  const named = await readNamedSeries(database, which);
+  const named = await readNamedSeries(database);
   if (named.size === 0) return (series) => longestRange(series, config.source.rangeLimits, accepted);
   const limits = new Map<string, { limits: RangeLimits; accepted: typeof accepted }>();
   for (const [name, source] of await sources())

@@ -37,6 +37,7 @@ import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
 import { type BackfillProgress, isPausedBySource } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
+import { readGapDivision } from '../source-gaps.ts';
 import {
   assertCreditsLeft,
   assertNoServiceMessage,
@@ -131,7 +132,7 @@ export async function runBackfill(
       gaps,
       wanted,
       bounds.series,
-      windowsLeft(gaps, nowMs, await readRangeLimits(context, 'history')),
+      windowsLeft(gaps, nowMs, (await readGapDivision(context, nowMs)).divide),
     );
     const queued = gaps.some((gap) =>
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),

@@ -1,12 +1,11 @@
 /** What remains of a backfill: the windows that are left, its outcome, and the reasons why gaps remain. */
 
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../format.ts';
 import { isBeyondDepth } from '../../planning/periods.ts';
-import { lengthMs } from '../../planning/ranges.ts';
-import { requestsFor } from '../../planning/windows.ts';
+import { lengthMs, normalize } from '../../planning/ranges.ts';
 import { emptyMessage } from '../../store/commit/empty-answers.ts';
 import type { FetchTally } from '../../store/ledger/ledger.ts';
 import type { Gap } from '../../store/series/gaps.ts';
@@ -14,6 +13,7 @@ import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import type { OperationContext } from '../context.ts';
 import type { Portion } from '../progress.ts';
 import type { RollupsOutcome } from '../refresh-rollups.ts';
+import { countAll, type DivideGaps } from '../source-gaps.ts';
 
 /** Whether a gap can be requested now. */
 export function isWorkable(gap: Gap, nowMs: EpochMs): boolean {
@@ -41,15 +41,18 @@ export function isAwaited(gap: Gap, nowMs: EpochMs, untilSecondAnswer: boolean):
 export function windowsLeft(
   gaps: readonly Gap[],
   nowMs: EpochMs,
-  longestRangeMs: (series: SeriesKey) => number,
+  divide: DivideGaps,
 ): ReadonlyMap<number, number> {
-  const windows = new Map<number, number>();
+  const workable = new Map<number, Gap[]>();
   for (const gap of gaps) {
     if (!isWorkable(gap, nowMs)) continue;
-    const requests = requestsFor(gap, longestRangeMs(gap.series));
-    windows.set(gap.seriesId, (windows.get(gap.seriesId) ?? 0) + requests);
+    const of = workable.get(gap.seriesId);
+    if (of === undefined) workable.set(gap.seriesId, [gap]);
+    else of.push(gap);
   }
-  return windows;
+  return new Map(
+    [...workable].map(([seriesId, of]) => [seriesId, countAll(divide((of[0] as Gap).series, normalize(of)))]),
+  );
 }
 
 /** Milliseconds. */

@@ -1,6 +1,5 @@
 /** Reads the facts of the state: `status`, its watch and the dashboard say the same of them (planning/headline.ts). */
 
-import type { Config } from '../../config.ts';
 import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
 import type { TidemarkError } from '../../errors.ts';
 import { budgetInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
@@ -14,7 +13,6 @@ import {
   type Trouble,
 } from '../../planning/headline.ts';
 import { isBeyondDepth } from '../../planning/periods.ts';
-import type { RangeLimits } from '../../planning/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { Database } from '../../store/db/database.ts';
 import { costSince } from '../../store/ledger/ledger.ts';
@@ -31,14 +29,11 @@ import { countTracked } from '../../store/series/status.ts';
 import { readPause } from '../../store/settings/settings.ts';
 import { readFailingJobs } from '../../store/timescale/upkeep.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
-import { type OperationContext, readRangeLimits } from '../context.ts';
+import type { OperationContext } from '../context.ts';
+import { type GapsContext, readGapDivision } from '../source-gaps.ts';
 import type { ConfiguredSources } from '../sources/configured.ts';
 
-type FactsContext = Pick<OperationContext, 'database' | 'sources'> & {
-  readonly config: {
-    readonly worker: Pick<Config['worker'], 'graceMs'>;
-    readonly source: { readonly rangeLimits: RangeLimits };
-  };
+type FactsContext = GapsContext & {
   /** Where jobs run; absent: `database`. */
   readonly primary?: Database;
 };
@@ -55,20 +50,20 @@ export async function readStoredFacts(
   const { database, primary = database, config } = context;
   const { graceMs } = config.worker;
   const gaps = known ?? (await listGaps(database, { nowMs, graceMs }));
-  const longestRangeMs = await readRangeLimits(context, 'history');
+  const { divide } = await readGapDivision(context, nowMs);
   const { series, arriving } = await countTracked(database, nowMs);
   const isSettled = (gap: Gap) =>
     gap.startMs + intervalMs[gap.series.interval] + graceMs + settledMs <= nowMs;
   const failed = gaps.filter(({ reason }) => reason === 'failed');
   const awaiting = gaps.filter(({ reason }) => reason === 'awaits_second_answer' || reason === 'stale');
-  const windows = windowsLeft(gaps, nowMs, longestRangeMs);
+  const windows = windowsLeft(gaps, nowMs, divide);
   const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
   return {
     pause: await readPause(database.pool),
     series,
     arriving,
     left: sum(windows.values()),
-    behind: sum(windowsLeft(gaps.filter(isSettled), nowMs, longestRangeMs).values()),
+    behind: sum(windowsLeft(gaps.filter(isSettled), nowMs, divide).values()),
     recent: await readRecentAnswers(database, nowMs),
     failed: troubleOf(failed.filter((gap) => !isBeyondDepth(gap))),
     beyondDepth: troubleOf(failed.filter(isBeyondDepth)),

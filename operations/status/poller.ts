@@ -11,8 +11,9 @@ import { type Gap, type GapReason, listGaps } from '../../store/series/gaps.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/series/status.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
-import { type OperationContext, readRangeLimits } from '../context.ts';
+import type { OperationContext } from '../context.ts';
 import type { Portion } from '../progress.ts';
+import { readGapDivision } from '../source-gaps.ts';
 import { withRetry } from '../source-health.ts';
 import { joinQueues } from '../sources/queues.ts';
 import { readQueueFacts, readStoredFacts } from './facts.ts';
@@ -36,17 +37,17 @@ export class StatusPoller {
   async poll(nowMs: EpochMs) {
     const { database, config } = this.#context;
     const { graceMs } = config.worker;
-    const [queue, rows, gaps, longestRangeMs, activity, serviceMessage, outage] = await Promise.all([
+    const [queue, rows, gaps, { divide }, activity, serviceMessage, outage] = await Promise.all([
       this.#pollQueue(),
       seriesStatus(database, { nowMs, graceMs }),
       listGaps(database, { nowMs, graceMs }),
-      readRangeLimits(this.#context, 'history'),
+      readGapDivision(this.#context, nowMs),
       this.#recent(nowMs),
       readServiceMessage(database, nowMs),
       readSourceOutage(database, nowMs),
     ]);
     const stored = await readStoredFacts(this.#context, nowMs, gaps);
-    const windows = windowsLeft(gaps, nowMs, longestRangeMs);
+    const windows = windowsLeft(gaps, nowMs, divide);
     const { facts, ...depth } = queue;
     const rejected = rows.reduce((sum, row) => sum + row.quarantined, 0);
     const series: readonly Portion[] = rows.map((row) => ({

@@ -4,9 +4,11 @@ import type { Clock } from '../../clock.ts';
 import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import { listName } from '../../contract/lists.ts';
 import { formatDuration } from '../../format.ts';
+import { countAll, readGapDivision } from '../../operations/source-gaps.ts';
 import type { ConfiguredSources } from '../../operations/sources/configured.ts';
 import { readStoredFacts } from '../../operations/status/facts.ts';
 import { stateOf } from '../../planning/headline.ts';
+import type { RangeLimits } from '../../planning/windows.ts';
 import { readSeriesLines } from '../../store/dashboard/lines.ts';
 import {
   type CountedMinute,
@@ -21,8 +23,6 @@ import { ratesProblem, ratesStatus, serverVersions } from '../../store/series/st
 import { cachedFor } from './cached.ts';
 import type { QueueReader } from './queue.ts';
 import type { ListLine, RequestMinutes, Snapshot } from './shapes.ts';
-
-type RangeLimits = Parameters<typeof readSeriesLines>[1]['limits'];
 
 export interface StateOptions {
   readonly database: Database;
@@ -59,17 +59,14 @@ const quarantineLimit = 300;
 /** @returns reads a snapshot; call it for one snapshot at a time. */
 export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   const { database, queue, clock, graceMs, rangeLimits, perMinute, synthetic, replica } = options;
-  const facts = cachedFor(factsIntervalMs, (nowMs) =>
-    readStoredFacts(
-      {
-        database,
-        primary: replica?.primary ?? database,
-        config: { worker: { graceMs }, source: { rangeLimits } },
-        sources: options.sources ?? (async () => new Map()),
-      },
-      nowMs,
-    ),
-  );
+  const context = {
+    database,
+    primary: replica?.primary ?? database,
+    config: { worker: { graceMs }, source: { rangeLimits } },
+    sources: options.sources ?? (async () => new Map()),
+  };
+  const facts = cachedFor(factsIntervalMs, (nowMs) => readStoredFacts(context, nowMs));
+  const division = cachedFor(factsIntervalMs, (nowMs) => readGapDivision(context, nowMs));
   const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
   const quarantined = quarantineCounter(database);
@@ -77,7 +74,11 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   return async () => {
     const nowMs = clock.now();
     // Sequential, so that the dashboard takes one connection.
-    const lines = await readSeriesLines(database, { nowMs, graceMs, limits: rangeLimits });
+    const { divide } = await division(nowMs);
+    const lines = await readSeriesLines(database, {
+      ...{ nowMs, graceMs },
+      requestsFor: (series, ranges) => countAll(divide(series, ranges)),
+    });
     const requests = await readMinutes(nowMs);
     const queueState = await queue.read();
     const rejected = await quarantined(nowMs);

@@ -180,20 +180,13 @@ export async function readSeriesOnlyOf(
   return new Set(result.rows.map(({ id }) => id));
 }
 
-/**
- * The source of every series that has one of its own, by the series' name.
- *
- * @param which the one of its history, which may be an archive, or the one that answers any request.
- */
-export async function readNamedSeries(
-  database: Database,
-  which: 'history' | 'live' = 'live',
-): Promise<ReadonlyMap<string, string>> {
+/** The source of every series that has one of its own and answers any request, by the series' name. */
+export async function readNamedSeries(database: Database): Promise<ReadonlyMap<string, string>> {
   const result = await database.pool.query<{ name: string; source: string }>({
-    name: `named-series ${which}`,
+    name: 'named-series',
     text: `select distinct on (s.id) ${seriesNameSql} as name, x.source
            from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
-           order by s.id, ${which === 'live' ? 'x.archive, ' : ''}x.rank`,
+           order by s.id, x.archive, x.rank`,
   });
   return new Map(result.rows.map(({ name, source }) => [name, source]));
 }

@@ -35,6 +35,17 @@ it('counts only what a source still keeps, and warns of the rest', async () => {
   );
 });
 
+it('counts the requests of the planner, beyond a depth and in the files of an archive', async () => {
+  const { say, json, query, list } = await open(['kraken', 'binance', 'binance-archive']);
+  list({ binance: ', archive: binance-archive' });
+  await say(`track ${market('kraken', 'BTC/USD', 'm1')} 2y`);
+  expect([await json('plan'), await json('status')]).toMatchObject([{ requests: 1 }, { windowsLeft: 1 }]);
+  await query('update tidemark.series set untracked_at = now()');
+  await say(`track ${market('binance', 'BTC/USDT', 'm1')} 2024-01-15 --to 2024-03-02`);
+  // Three files, and their checksums.
+  expect([await json('plan'), await json('status')]).toMatchObject([{ requests: 6 }, { windowsLeft: 3 }]);
+});
+
 it('counts credits, and warns when they will not do', async () => {
   const { dry, cost, list, query } = await open(['coincap-v3']);
   list({ 'coincap-v3': ', key-variable: COINCAP_KEY' });

@@ -11,6 +11,7 @@ import { market as marketOf } from '../views/candles.ts';
 
 const market = marketOf('bitcoin', 'h1');
 const graceMs = minuteMs;
+const requestsFor = (_: unknown, ranges: readonly unknown[]) => ranges.length;
 
 const opened = async () => (await openOwnStore()).database;
 
@@ -31,7 +32,7 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
     ],
   );
   const nowMs = endMs + hourMs - 1;
-  const [line] = await readSeriesLines(database, { nowMs, graceMs, limits: {} });
+  const [line] = await readSeriesLines(database, { nowMs, graceMs, requestsFor });
   const [status] = await seriesStatus(database, { nowMs, graceMs });
   expect(line).toMatchObject({
     id: seriesId,
@@ -44,28 +45,21 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
     missingMs: 70 * dayMs,
     failedMs: 3 * dayMs,
     beyondDepthMs: 2 * dayMs,
-    // One request takes 30 days of h1: one for the 10 days before, two for the 60 after.
     behindMs: 60 * dayMs,
-    requestsLeft: 3,
-    requests: 4,
+    requestsLeft: 2,
+    requests: 1,
     points: 720,
     blocked: null,
   });
   const figures = ['wantedMs', 'coveredMs', 'missingMs', 'failedMs', 'beyondDepthMs', 'gaps'] as const;
   for (const key of [...figures, 'points', 'newestMs'] as const) expect(line?.[key], key).toBe(status?.[key]);
-  const [limited] = await readSeriesLines(database, {
-    nowMs,
-    graceMs,
-    limits: { candles: { h1: 10 * dayMs } },
-  });
-  expect(limited).toMatchObject({ requestsLeft: 7, requests: 10 });
 });
 
 it('has another version after every commit, and leaves out untracked series', async () => {
   const database = await opened();
   const startMs = Date.UTC(2024, 0, 1);
   const { seriesId } = await trackSeries(database, market, startMs, startMs + 10 * dayMs);
-  const read = () => readSeriesLines(database, { nowMs: Date.now(), graceMs, limits: {} });
+  const read = () => readSeriesLines(database, { nowMs: Date.now(), graceMs, requestsFor });
   const [before] = await read();
   await commitPoints(database, { seriesId, series: market, window: { startMs, endMs: startMs + dayMs } });
   const [after] = await read();
