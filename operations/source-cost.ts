@@ -85,6 +85,9 @@ export function dividePlan(
       part.planned.push({ ...entry, missing, requests, isFollowed: entry.isFollowed && isSourceLive });
       if (isWanted) part.wanted += 1;
     }
+    // Nobody is asked: no source of its list is configured, or all of them refuse it.
+    if (divided.parts.length === 0)
+      partOf(ofDefault).planned.push({ ...entry, requests: 0, isFollowed: false });
     if (divided.live !== undefined) partOf(divided.live).lostMs += lengthMs(divided.lost);
     if (divided.lost.length > 0) lost.set(seriesName(entry.series), divided.lost);
   };

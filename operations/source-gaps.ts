@@ -8,13 +8,16 @@ import type { Range } from '../planning/ranges.ts';
 import { divideGaps, type SourceRules } from '../planning/source-share.ts';
 import { longestRange, type RangeLimits } from '../planning/windows.ts';
 import { partsOfSource } from '../scheduler/series-plan.ts';
-import { readNamedSources, type SeriesSource } from '../store/series/sources.ts';
+import { type GivingSource, readNamedSources } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
 import type { ConfiguredSource } from './sources/configured.ts';
 
 /** Sources of series in order of preference, by the names of the series. */
-export type SourceLists = ReadonlyMap<string, readonly Pick<SeriesSource, 'source'>[]>;
+export type SourceLists = ReadonlyMap<
+  string,
+  ReadonlyArray<Pick<GivingSource, 'source'> & Partial<Pick<GivingSource, 'lacks'>>>
+>;
 
 export interface AskedSource extends SourceRules {
   /** Null: the default one. */
@@ -54,7 +57,7 @@ export async function readGapDivision(
   pending: SourceLists = new Map(),
 ): Promise<{ readonly ofDefault: AskedSource; readonly divide: DivideGaps }> {
   const { graceMs } = config.worker;
-  const lists = new Map([...(await readNamedSources(database)), ...pending]);
+  const lists: SourceLists = new Map([...(await readNamedSources(database, nowMs)), ...pending]);
   const accepted = await readLongestRanges(database);
   const ofDefault: AskedSource & { name: string } = {
     configured: null,
@@ -72,13 +75,17 @@ export async function readGapDivision(
     asked.set(name, { ...parts, configured: source, name, longestRangeMs });
   }
   const divide: DivideGaps = (series, gaps, reachesNow = true) => {
-    const named = (lists.get(seriesName(series)) ?? []).flatMap(({ source }) => asked.get(source) ?? []);
+    const named = lists.get(seriesName(series))?.flatMap(({ source: name, lacks = [] }) => {
+      const source = asked.get(name);
+      // The scheduler asks no source that is not configured.
+      return source === undefined ? [] : [{ source, lacks }];
+    });
     const entry: SeriesGaps = {
       ...{ seriesId: 0, series, gaps, reachesNow, refreshDue: false, newestMs: null },
       closedUpToMs: closedUpTo(series, nowMs, graceMs),
       trackedFromMs: Number.NEGATIVE_INFINITY,
     };
-    const { parts, ...rest } = divideGaps(named.length === 0 ? [ofDefault] : named, entry, nowMs);
+    const { parts, ...rest } = divideGaps(named ?? [{ source: ofDefault, lacks: [] }], entry, nowMs);
     return {
       ...rest,
       parts: parts.map(({ source, open }) => ({

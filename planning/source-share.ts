@@ -167,23 +167,27 @@ export interface SourceParts<Source> {
   readonly lost: readonly Range[];
 }
 
-/** Divides the gaps of a series among its sources, in their order of preference. */
+/**
+ * Divides the gaps of a series among its sources, in their order of preference.
+ *
+ * @param sources with what each could not give and is not asked for again yet.
+ */
 export function divideGaps<Source extends SourceRules & { readonly name: string }>(
-  sources: readonly Source[],
+  sources: ReadonlyArray<{ readonly source: Source; readonly lacks: readonly Range[] }>,
   entry: SeriesGaps,
   nowMs: EpochMs,
 ): SourceParts<Source> {
   let rest = entry.gaps;
   const lacks: Range[] = [];
-  const parts = sources.map((source, index) => {
-    const better = sources.slice(0, index).map(({ name }) => name);
+  const parts = sources.map(({ source, lacks: own }, index) => {
+    const better = sources.slice(0, index).map((one) => one.source.name);
     const place = { better, hasNext: index + 1 < sources.length, lacks };
-    const { open, lost } = gapsFor({ ...entry, gaps: rest }, source, place, nowMs);
+    const { open, lost } = gapsFor({ ...entry, gaps: subtract(rest, own) }, source, place, nowMs);
     rest = subtract(rest, open.gaps);
-    lacks.push(...lost);
+    lacks.push(...own, ...lost);
     return { source, open };
   });
-  const live = sources.find(({ files }) => files == null);
+  const live = sources.find(({ source }) => source.files == null)?.source;
   const isLost = live?.depthPeriods != null;
   return { parts, live, lost: isLost ? rest : [] };
 }

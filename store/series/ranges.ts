@@ -7,12 +7,13 @@ import type { CoveredSeries } from '../../planning/sample.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 import { multirangeLengthMs, rangesJson } from './gaps.ts';
 import { keyColumns, type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
+import { isAskedOfNext } from './sources.ts';
 
 export interface Missing {
   readonly series: SeriesKey;
   /** Sorted and disjoint. */
   readonly missing: readonly Range[];
-  /** Missing ranges that failed or await a second answer, and are not due yet. Sorted and disjoint. */
+  /** Missing ranges that failed or await a second answer, and that no source is asked for yet. Sorted and disjoint. */
   readonly later: readonly Range[];
   /** Time of the last of their retries; null: there are none. */
   readonly lastAtMs: EpochMs | null;
@@ -50,6 +51,7 @@ export async function readMissingRanges(
               max(greatest(p.retry_at, s.blocked_until)) as last_at
        from (select) one
        left join tidemark.pending_windows p on p.series_id = s.id and p.retry_at > $8 and p.range && gaps.ranges
+         and not ${isAskedOfNext}
      ) p
      order by w.place`,
     [

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { SourceMarket } from '../../contract/sources.ts';
 import type { SymbolUse } from '../../planning/one-market.ts';
+import type { Range } from '../../planning/ranges.ts';
 import type { SourcePlace } from '../../planning/source-share.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { type SeriesRow, seriesColumns, seriesNameSql, toSeriesKey } from './series.ts';
@@ -43,10 +44,20 @@ export function isLackOfBetterSource(parameter: string): string {
     where own.source = ${parameter}))`;
 }
 
-/** Whether the source after the one of a deferred window `p` is to give what that one says it lacks, as SQL. */
-export const isLeftToNext = `(p.kind = 'incomplete' and exists (
+/** Whether the series of a deferred window `p` has a source after the one of the window, as SQL. */
+const hasNext = `exists (
   select from tidemark.series_sources own join tidemark.series_sources next on next.series_id = own.series_id and next.rank > own.rank
-  where own.series_id = p.series_id and own.source = p.source))`;
+  where own.series_id = p.series_id and own.source = p.source)`;
+
+/** Whether the source after the one of a deferred window `p` is to give what that one says it lacks, as SQL. */
+export const isLeftToNext = `(p.kind = 'incomplete' and ${hasNext})`;
+
+/** Whether the source after the one of a deferred window `p` is asked for it now, as SQL. */
+export const isAskedOfNext = `(p.verdict = 'failed' and not p.of_covered and ${hasNext})`;
+
+/** The ranges of deferred windows `p` as JSON of {@link Range}, as SQL. */
+const windowsJson = `json_agg(json_build_object('startMs', (extract(epoch from lower(p.range)) * 1000)::bigint,
+                                               'endMs', (extract(epoch from upper(p.range)) * 1000)::bigint))`;
 
 /** The part of a series that a source gives where others are preferred. */
 export interface Share extends SourcePlace {
@@ -71,8 +82,7 @@ export async function readShares(
              from tidemark.series_sources where series_id = own.series_id
            ) of on of.count > 1
            left join lateral (
-             select json_agg(json_build_object('startMs', (extract(epoch from lower(p.range)) * 1000)::bigint,
-                                               'endMs', (extract(epoch from upper(p.range)) * 1000)::bigint)) as lacks
+             select ${windowsJson} as lacks
              from tidemark.pending_windows p where p.series_id = own.series_id and ${isLackOfBetterSource('$1')}
            ) l on true
            where own.source = $1`,
@@ -191,15 +201,31 @@ export async function readNamedSeries(database: Database): Promise<ReadonlyMap<s
   return new Map(result.rows.map(({ name, source }) => [name, source]));
 }
 
-/** The sources of every series that has its own, in order of preference, by the series' name. */
+/** A source of a series, in order of preference. */
+export interface GivingSource extends SeriesSource {
+  /** What it could not give and is not asked for again yet, if there is a source after it. */
+  readonly lacks: readonly Range[];
+}
+
+/** The sources of every series that has its own, except those that do not know it, by the series' name. */
 export async function readNamedSources(
   database: Database,
-): Promise<ReadonlyMap<string, readonly SeriesSource[]>> {
-  const result = await database.pool.query<{ name: string; sources: SeriesSource[] }>({
+  nowMs: EpochMs,
+): Promise<ReadonlyMap<string, readonly GivingSource[]>> {
+  const result = await database.pool.query<{ name: string; sources: GivingSource[] }>({
     name: 'named-sources',
-    text: `select ${seriesNameSql} as name,
-                  json_agg(json_build_object('source', x.source, 'symbol', x.symbol, 'isArchive', x.archive) order by x.rank) as sources
-           from tidemark.series_sources x join tidemark.series s on s.id = x.series_id group by s.id`,
+    text: `with lacking as materialized (
+             select p.series_id, p.source, ${windowsJson} as lacks from tidemark.pending_windows p
+             where p.retry_at > $1 and ${isAskedOfNext} group by p.series_id, p.source
+           )
+           select ${seriesNameSql} as name,
+                  coalesce(json_agg(json_build_object('source', x.source, 'symbol', x.symbol, 'isArchive', x.archive,
+                                                      'lacks', coalesce(l.lacks, '[]')) order by x.rank)
+                             filter (where coalesce(x.blocked_until <= $1, true)), '[]') as sources
+           from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+           left join lacking l on l.series_id = x.series_id and l.source = x.source
+           group by s.id`,
+    values: [timestamp(nowMs)],
   });
   return new Map(result.rows.map(({ name, sources }) => [name, sources]));
 }

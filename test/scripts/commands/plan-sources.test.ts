@@ -38,12 +38,19 @@ it('counts only what a source still keeps, and warns of the rest', async () => {
 it('counts the requests of the planner, beyond a depth and in the files of an archive', async () => {
   const { say, json, query, list } = await open(['kraken', 'binance', 'binance-archive']);
   list({ binance: ', archive: binance-archive' });
+  const counts = async () => [(await json('plan')).requests, (await json('status')).windowsLeft];
   await say(`track ${market('kraken', 'BTC/USD', 'm1')} 2y`);
-  expect([await json('plan'), await json('status')]).toMatchObject([{ requests: 1 }, { windowsLeft: 1 }]);
+  expect(await counts()).toEqual([1, 1]);
   await query('update tidemark.series set untracked_at = now()');
   await say(`track ${market('binance', 'BTC/USDT', 'm1')} 2024-01-15 --to 2024-03-02`);
-  // Three files, and their checksums.
-  expect([await json('plan'), await json('status')]).toMatchObject([{ requests: 6 }, { windowsLeft: 3 }]);
+  // Each file has a checksum.
+  expect(await counts()).toEqual([2 * 3, 3]);
+  await query(
+    `insert into tidemark.pending_windows (series_id, range, source, verdict, kind, first_at, retry_at)
+     select id, '[2024-02-01Z,2024-03-01Z)', 'binance-archive', 'failed', 'incomplete', now(), now() + '1 d' from tidemark.series`,
+  );
+  // REST gives 1,000 minutes a request of the month without a file.
+  expect(await counts()).toEqual([2 * 2 + 42, 2 + 42]);
 });
 
 it('counts credits, and warns when they will not do', async () => {
