@@ -19,7 +19,7 @@ import {
 import { CandleSurvey, type FileFacts, volumesProblem } from './candle-survey.ts';
 import { contentOf } from './content.ts';
 import { usablePages } from './formats.ts';
-import { layouts, type ReadRow, type RowFile } from './layout.ts';
+import { type FileRow, layouts, type ReadRow, type RowFile } from './layout.ts';
 
 export type CandleFile = RowFile & FileFacts;
 
@@ -45,28 +45,33 @@ export async function openCandleFile(path: string, query: CandleFileQuery): Prom
     query.beforePage();
     for (const record of page) survey.add(record);
   }
-  const { heading, columns, isDescending, ...facts } = survey.end();
+  const { heading, records: count, newestMs, columns, isDescending, ...facts } = survey.end();
   const names = [exchange, baseId, quoteId, interval];
-  const rowOf = ({ place, cells }: CandleRecord, isOpen: boolean): ReadRow => {
+  const rowOf = ({ place, cells }: CandleRecord): FileRow => {
     const problem = volumesProblem(cells, columns);
+    const time = format.readTime(cells[columns.time] ?? null)?.ms ?? null;
     return {
       names,
-      time: format.readTime(cells[columns.time] ?? null)?.ms ?? null,
+      time,
       values: columns.values.map((at) => cells[at] ?? null),
       place,
       ...(problem !== null && { problem }),
-      ...(isOpen && { mayBeOpen: true }),
+      ...(facts.isNewestOpen && time === newestMs && { mayBeOpen: true }),
     };
   };
   async function* pages(): AsyncGenerator<ReadRow[]> {
-    let [skipped, left] = [isDescending ? 0 : heading, facts.rows];
+    let [skipped, left] = [isDescending ? 0 : heading, count];
+    let lastMs: FileRow['time'] = null;
     const all = isDescending ? csvRecordsBackward(path, read.lines, separator) : records();
     for await (const page of all) {
-      const rows = page.slice(skipped, skipped + left);
+      const found = page.slice(skipped, skipped + left);
       skipped -= Math.min(skipped, page.length);
-      left -= rows.length;
-      // Ascending: the newest row is the last one.
-      yield rows.map((row, at) => rowOf(row, facts.isNewestOpen && left === 0 && at === rows.length - 1));
+      left -= found.length;
+      yield found.map(rowOf).filter((row) => {
+        const isRepeated = row.time === lastMs;
+        lastMs = row.time;
+        return !isRepeated;
+      });
       if (left === 0) return;
     }
   }

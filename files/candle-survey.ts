@@ -69,6 +69,9 @@ export interface FileFacts {
 export interface Surveyed extends FileFacts {
   /** Records before the first row. */
   readonly heading: number;
+  /** Records from there on: a row may follow itself. */
+  readonly records: number;
+  readonly newestMs: EpochMs;
   readonly columns: Columns;
   readonly isDescending: boolean;
 }
@@ -82,6 +85,9 @@ export class CandleSurvey {
   #heading = 0;
   #columns: Columns | null;
   #rows = 0;
+  /** The row before, and how many rows follow an equal one. */
+  #last: Cells = [];
+  #repeats = 0;
   /** Of columns. */
   #count: number | null;
   /** The record before has too few columns. If it is the last one, the file was truncated. */
@@ -211,6 +217,11 @@ export class CandleSurvey {
         `${formatTime(ms)} lies outside of the time that the name of the file states`,
         `give it the name that it had, or ${downloadAgain}`,
       );
+    if (ms === this.#lastMs && cells.every((cell, at) => cell === this.#last[at])) {
+      this.#repeats += 1;
+      return;
+    }
+    this.#last = cells;
     this.#assertOrder(ms);
     this.#assertClose(cells, ms);
     this.#assertDate(this.#format.dateText(cells), ms);
@@ -357,8 +368,11 @@ export class CandleSurvey {
     const result = {
       ...{ rows: this.#rows, unit: this.#unit, market: this.#symbol ?? this.#facts.market },
       ...{ heading: this.#heading, columns, isDescending: this.#isDescending ?? false, isNewestOpen },
+      ...{ records: this.#rows + this.#repeats, newestMs: this.#newestMs },
     };
     const notes: string[] = [...this.#exchangedNote(), ...this.#silenceNotes(), ...this.#shortNote(all)];
+    if (this.#repeats > 0)
+      notes.push(`${counted(this.#repeats, 'row')} ${this.#repeats === 1 ? 'is' : 'are'} given twice, equal`);
     if (this.#symbol !== null && this.#symbol !== symbolText(baseId + quoteId))
       notes.push(`its symbol is ${this.#symbol}; it is imported as ${baseId}/${quoteId}`);
     if (!isNewestOpen) return { ...result, covered: all, notes };

@@ -162,7 +162,12 @@ describe('binance', () => {
       'line 1: 2024-05-01 lies outside',
     ],
     ['days as weeks', lines(kline(0)), { interval: 'w1' }, 'begin on Monday, and it is a Wednesday'],
-    ['a row twice', lines(kline(0), kline(0)), {}, 'line 2: 2024-05-01 is not after the row above it'],
+    [
+      'two rows of one period that differ',
+      lines(kline(0), kline(0, { close: '1.6' })),
+      {},
+      'line 2: 2024-05-01 is not after the row above it',
+    ],
     ['no rows', '', {}, 'it has no rows'],
   ])('refuses %s, with the line', async (_, text, options, message) => {
     await expect(read('binance', text, options)).rejects.toThrow(message);
@@ -212,8 +217,10 @@ describe('cryptodatadownload', () => {
     ['seconds', 1000],
     ['milliseconds', 1],
   ])('reads descending rows, %s, and does not cover the newest', async (_, unit) => {
-    const text = lines(site, header, ...[5, 4, 2, 1, 0].map((index) => shown(index, unit)));
-    const { rows, covered } = await read('cryptodatadownload', text);
+    const text = lines(site, header, ...[5, 5, 4, 2, 2, 1, 0].map((index) => shown(index, unit)));
+    const { rows, placed, covered, notes } = await read('cryptodatadownload', text);
+    expect(notes).toContain('2 rows are given twice, equal');
+    expect(placed.at(-1)).toMatchObject({ mayBeOpen: true });
     expect(rows.map((row) => 'time' in row && row.time)).toEqual([0, 1, 2, 4, 5].map(minute));
     expect(rows[0]).toMatchObject({ values: ['1.10', '2.0', '1.0', '1.5', '7.0000'] });
     expect(covered).toEqual([range(0, 3), range(4, 5)]);
