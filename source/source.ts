@@ -117,7 +117,8 @@ export function openSource(options: SourceOptions) {
       if (reply.status !== 200) throw profile.refusal(reply, clock.now());
       const read = await resource.read(reply, query, clock.now(), checksum);
       const isOfPoints = (name === 'candles' || name === 'assetHistory') && profile.files === null;
-      const answer = isOfPoints ? madeEarlier(withoutContradicting(read), reply, clock.now()) : read;
+      const consistent = isOfPoints || name === 'rates' ? withoutContradicting(read) : read;
+      const answer = isOfPoints ? madeEarlier(consistent, reply, clock.now()) : consistent;
       report('ok', answer, { rows: answer.rows.length, rejected: answer.rejected.length });
       return checksum === null ? answer : { ...answer, checksum: replyFacts(checksum) };
     } catch (error) {

@@ -46,3 +46,16 @@ test('and points of a history', async () => {
   const { rows: kept, rejected } = await sourceAt(baseUrl).assetHistory('a', { interval: 'h1' });
   expect([kept.map(({ priceUsd }) => priceUsd), rejected.length]).toEqual([['1.5', '1.50'], 2]);
 });
+
+test('and rates of a currency', async () => {
+  const rates = ['1.5', '1.50', '7', '8'].map((rateUsd, place) => ({
+    ...{ id: place > 1 ? 'b' : 'a', symbol: 'X', currencySymbol: null, type: 'crypto' },
+    rateUsd,
+  }));
+  const { baseUrl } = await serveBody({ data: rates, timestamp: 1 });
+  const { rows, rejected } = await sourceAt(baseUrl).rates();
+  expect(rows.map(({ rateUsd }) => rateUsd)).toEqual(['1.5', '1.50']);
+  expect(rejected.map(({ reason }) => reason)).toEqual(
+    Array(2).fill('another row of the same currency has other values'),
+  );
+});
