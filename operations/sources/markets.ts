@@ -201,7 +201,7 @@ export async function chooseSource(
     const symbol = first?.dataset === 'asset_history' ? first.assetId : '';
     return { series: [...series], sources: [{ source: source.name, symbol, isArchive: false }] };
   }
-  const market = await findMarket(context, source, choice.symbol, nowMs);
+  const market = await findMarket(context, source, choice.symbol, choice, nowMs);
   await storeAliases(context);
   const exchange = choice.exchange ?? source.profile.exchange ?? source.name;
   const known = (await readMarketNames(context.database.pool, source.name, exchange)).get(market.symbol);
@@ -267,11 +267,18 @@ async function findMarket(
   context: OperationContext,
   source: ConfiguredSource,
   symbol: string,
+  names: Pick<SourceChoice, 'base' | 'quote'>,
   nowMs: EpochMs,
 ): Promise<StoredMarket> {
   const wanted = symbol.toUpperCase();
-  const unlisted = unlistedMarket(source, wanted, nowMs);
+  const unlisted = unlistedMarket(source, wanted, names, nowMs);
   if (unlisted !== null && source.profile.files !== null) return unlisted;
+  if (source.profile.files !== null)
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `${source.name} has no list that says of which two assets ${wanted} is the market`,
+      { remedy: 'name it as BTC/USDT, or name them with --base and --quote' },
+    );
   // What is known without the list does not wait for it.
   const waits = unlisted === null || source.archive === null;
   const markets = await marketsOf(context, source, nowMs, waits).catch((error: unknown) => {
@@ -296,16 +303,21 @@ async function findMarket(
   );
 }
 
-/** The market of a pair such as `BTC/USDT` whose symbol follows from its codes; null: it does not, or this is no pair. */
+/**
+ * The market of a pair such as `BTC/USDT` whose symbol follows from its codes, or of a symbol of which the user names the
+ * assets; null: it takes the list.
+ */
 function unlistedMarket(
   { profile }: ConfiguredSource,
   wanted: string,
+  names: Pick<SourceChoice, 'base' | 'quote'>,
   seenAtMs: EpochMs,
 ): StoredMarket | null {
-  const [, base, quote] = /^([^/]+)\/([^/]+)$/.exec(wanted) ?? [];
+  const pair = /^([^/]+)\/([^/]+)$/.exec(wanted);
+  const [base, quote] = pair?.slice(1) ?? [names.base, names.quote];
   if (base === undefined || quote === undefined || profile.symbolOf === undefined) return null;
   return {
-    symbol: profile.symbolOf(base, quote),
+    symbol: pair === null ? wanted : profile.symbolOf(base, quote),
     base,
     quote,
     listedMs: null,

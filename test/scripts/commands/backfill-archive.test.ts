@@ -57,3 +57,14 @@ it('files with any defect are filled from the next source', async () => {
     ]),
   );
 });
+
+it('takes a symbol whose assets are named, without any list of markets', async () => {
+  const { venues, fails, say, query } = await open();
+  const track = 'track candles --source binance-archive --symbol BTCUSDT --interval h1 --from 2024-01-01';
+  await fails(track, 2, 'name it as BTC/USDT, or name them with --base and --quote');
+  await say(`${track} --base bitcoin --quote tether`);
+  expect(
+    await query('select symbol, base_id from tidemark.series_sources join tidemark.series on series_id = id'),
+  ).toEqual([{ symbol: 'BTCUSDT', base_id: 'bitcoin' }]);
+  expect(venues.binance.requests().total).toBe(0);
+});
