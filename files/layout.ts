@@ -52,8 +52,8 @@ export interface FileRow {
   /** A number, or the original text if it is not a time. */
   readonly time: EpochMs | string | null;
   readonly values: readonly (string | null)[];
-  /** Where it stands, such as `line 12`; absent: unknown. */
-  readonly place?: string;
+  /** Where it stands, such as `line 12`, or `row 12` of a Parquet file. */
+  readonly place: string;
   /** Its period may have been open when the file was made; absent: it had closed. */
   readonly mayBeOpen?: true;
   /** What contradicts it in columns that are not stored; absent: nothing. */

@@ -31,7 +31,7 @@ export async function readParquet(path: string): Promise<RowFile> {
   const toMs = timeReading(columns.find(({ name }) => name === 'time'));
   const bare = { ...metadata, schema: metadata.schema.map(withoutMeaning) };
 
-  function rowAt(cells: ReadonlyMap<string, Cells>, place: number): FileRow {
+  function rowAt(cells: ReadonlyMap<string, Cells>, place: number, rowStart: number): FileRow {
     const digits = cells.get(fractionDigits)?.[place];
     const places = typeof digits === 'string' ? digits.split(' ').map(Number) : [];
     const read = (name: string, at: number | null) =>
@@ -40,6 +40,7 @@ export async function readParquet(path: string): Promise<RowFile> {
       names: layout.names.map((name) => read(name, null)),
       time: toMs(cells.get('time')?.[place]),
       values: layout.values.map((name, at) => read(name, places[at] ?? null)),
+      place: `row ${rowStart + place + 1}`,
     };
   }
   return {
@@ -52,7 +53,7 @@ export async function readParquet(path: string): Promise<RowFile> {
         for (let at = 0; at < rows; at += pageRows) {
           const page: ReadRow[] = [];
           for (let place = at; place < Math.min(rows, at + pageRows); place += 1)
-            page.push(rowAt(cells, place));
+            page.push(rowAt(cells, place, rowStart));
           yield page;
         }
         rowStart += rows;

@@ -41,8 +41,7 @@ function readingOf(layout: Layout, row: ReadRow): { name: string | null; refusal
     return { name: null, refusal: { raw: JSON.stringify(row), reason: series } };
   const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
   const reason = read.refusal?.reason ?? row.problem;
-  const where = row.place === undefined ? '' : `${row.place}: `;
-  const refusal = reason === undefined ? null : { raw: read.raw, reason: `${where}${reason}` };
+  const refusal = reason === undefined ? null : { raw: read.raw, reason: `${row.place}: ${reason}` };
   return { name: seriesName(series), refusal };
 }
 

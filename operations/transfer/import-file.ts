@@ -223,7 +223,7 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
 
 /** The rejection of a row, with the place where it stands. */
 function refusedAt({ place }: FileRow, raw: string, reason: string): RejectedRow {
-  return { raw, reason: place === undefined ? reason : `${place}: ${reason}` };
+  return { raw, reason: `${place}: ${reason}` };
 }
 
 function rateSink({ clock, database, tally }: FileImport): Sink {

@@ -98,8 +98,7 @@ export class SeriesImport {
       this.#firstMs ??= timeOfPoint(read.row);
       this.#rows.push(read.row);
     } else {
-      const where = row.place === undefined ? '' : `${row.place}: `;
-      this.#refused.push({ raw: read.raw, reason: `${where}${reason ?? 'not a point'}` });
+      this.#refused.push({ raw: read.raw, reason: `${row.place}: ${reason ?? 'not a point'}` });
       if (wrongTime === null) this.#holes.push(periodOf(Number(timeMs), series.interval));
     }
     return this.#rows.length + this.#refused.length < rowsOfPiece ? null : this.#store(null);

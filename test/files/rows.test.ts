@@ -80,6 +80,8 @@ for (const format of fileFormats) {
         fc.asyncProperty(rowsOf(layout), async (rows) => {
           const path = await written(format, layout, rows);
           const read = await readBack(path, format);
+          const places = read.rows.map((row) => 'place' in row && row.place);
+          if (format === 'parquet') expect(places).toEqual(places.map((_, at) => `row ${at + 1}`));
           expect({ ...read, rows: read.rows.map((row) => ({ ...row, place: undefined })) }).toEqual({
             dataset: layout.dataset,
             rows: rows.flatMap(({ names, points }) =>

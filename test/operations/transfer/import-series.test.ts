@@ -35,6 +35,7 @@ function body(on: 'main' | 'plain') {
         names: ['binance', 'bitcoin', 'tether', 'm1'],
         time: timeMs,
         values: ['1.0', '1.0', '1.0', '1.0', '1.0'],
+        place: 'line 1',
       });
     if (isDropped)
       await database.pool.query(`delete from tidemark.candle_points where time < '2020-01-01 06:00Z'`);
