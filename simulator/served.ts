@@ -5,18 +5,19 @@ import type { DecimalText } from '../contract/decimal.ts';
 import type { MarketsRequest } from '../contract/requests.ts';
 import type { Asset, AssetMarket, Market } from '../contract/resources.ts';
 import type { MarketData } from '../service/market-data.ts';
-import { type Faults, noFaults } from './faults/faults.ts';
+import { contradicting, type Faults, noFaults } from './faults/faults.ts';
 import type { Simulator } from './simulator.ts';
 
-/** @param faults may truncate candles and history. */
+/** @param faults may truncate candles and history, or let two rows contradict one another. */
 export function simulatedMarketData(
   { truth, candles, history, hasAsset }: Simulator,
-  faults: () => Pick<Faults, 'maxRows' | 'capKeeps'> = () => noFaults,
+  faults: () => Pick<Faults, 'maxRows' | 'capKeeps' | 'answerForm'> = () => noFaults,
 ): MarketData {
-  function cut<Row>(rows: Row[]): Row[] {
-    const { maxRows, capKeeps } = faults();
-    if (maxRows === null) return rows;
-    return capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
+  function cut<Row extends object>(rows: Row[]): Row[] {
+    const { maxRows, capKeeps, answerForm } = faults();
+    if (maxRows === null) return contradicting(rows, answerForm);
+    const kept = capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
+    return contradicting(kept, answerForm);
   }
   return {
     async assets({ search, ids, limit, offset }, nowMs) {

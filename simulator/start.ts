@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { listen } from '../service/connections.ts';
 import type { RangeLimits } from '../service/ranges.ts';
 import { createService } from '../service/server.ts';
+import { createBans } from './faults/bans.ts';
 import { FaultDealer, type Faults, noFaults } from './faults/faults.ts';
 import { addFaults, serviceAnswers, serviceClock } from './faults/misbehaviour.ts';
 import { defaultSeed } from './hash.ts';
@@ -38,7 +39,8 @@ export async function startSimulator(options: SimulatorServiceOptions = {}) {
   const simulator = createSimulator({ seed, clock: served, faults });
   const log = new RequestLog(clock);
   const rateLimit = new RateLimit(options.perMinute);
-  const answers = serviceAnswers({ clock, served, dealer, rateLimit });
+  const bans = createBans(clock, faults);
+  const answers = serviceAnswers({ clock, served, dealer, bans, rateLimit });
   const app = createService({
     data: simulatedMarketData(simulator, faults),
     clock: served,
@@ -57,7 +59,10 @@ export async function startSimulator(options: SimulatorServiceOptions = {}) {
     revise: simulator.revise,
     requests: () => log.counts(),
     /** Replaces the faults from the next request on. @throws RangeError for a rate outside 0 to 1. */
-    setFaults: (faults: Partial<Faults>): void => dealer.set({ ...noFaults, ...faults }),
+    setFaults(faults: Partial<Faults>): void {
+      dealer.set({ ...noFaults, ...faults });
+      bans.begin();
+    },
     /** Closes all connections, including those with pending requests. */
     close: (): Promise<void> => app.close(),
   };

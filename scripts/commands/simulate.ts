@@ -8,6 +8,7 @@ import {
   type BanForm,
   banForms,
   type Faults,
+  profilesOfForm,
   type RateLimitHeader,
   rateLimitHeaders,
 } from '../../simulator/faults/faults.ts';
@@ -39,8 +40,8 @@ const faultOptions = [
   ['clock-offset-ms', 'offset of its clock; negative: behind', 'clockOffsetMs'],
   ['revise-rate', 'share of candles and history points that change after they have closed', 'reviseRate'],
   ['revise-after-ms', 'how long after that', 'reviseAfterMs'],
-  ['ban-ms', 'a venue: how long it bans every address from its start on', 'banMs'],
-  ['bad-file-rate', 'binance-archive: share of files with a defect', 'badFileRate'],
+  ['ban-ms', 'how long it bans every address from its start on', 'banMs'],
+  ['bad-file-rate', 'archives: share of files with a defect', 'badFileRate'],
   ['rows-before-start', 'coinbase: candles before the start of a range', 'rowsBeforeStart'],
 ] as const satisfies ReadonlyArray<
   readonly [string, string, Exclude<keyof Faults, 'rateLimitHeader' | 'banForm' | 'answerForm' | 'capKeeps'>]
@@ -49,11 +50,8 @@ const faultOptions = [
 /** Options that only some profiles have. */
 const ownOptions: ReadonlyArray<readonly [string, string, readonly string[]]> = [
   ['rateLimitHeader', '--rate-limit-header', [service]],
-  ['banMs', '--ban-ms', venueNames],
-  ['banForm', '--ban-form', venueNames],
-  ['answerForm', '--answer-form', venueNames],
   ['rowsBeforeStart', '--rows-before-start', ['coinbase']],
-  ['badFileRate', '--bad-file-rate', ['binance-archive']],
+  ['badFileRate', '--bad-file-rate', ['binance-archive', 'binance-archive-daily']],
   ['apiKey', '--api-key', ['coincap-v3']],
   ['creditsPerMonth', '--credits-per-month', ['coincap-v3']],
 ];
@@ -79,11 +77,9 @@ export function simulateCommand(program: Command): void {
       rateLimitHeaders,
     ),
   );
+  command.addOption(new Option('--ban-form <form>', 'how it refuses during a ban').choices(banForms));
   command.addOption(
-    new Option('--ban-form <form>', 'a venue: how it refuses during a ban').choices(banForms),
-  );
-  command.addOption(
-    new Option('--answer-form <form>', 'a venue: what is wrong with its candles').choices(answerForms),
+    new Option('--answer-form <form>', 'what is wrong with its candles and history').choices(answerForms),
   );
   command
     .option('--api-key <key>', 'coincap-v3: the key without which it refuses requests')
@@ -97,6 +93,12 @@ async function simulate(options: Record<string, string>): Promise<void> {
     if (options[name] !== undefined && !owners.includes(profile))
       throw new TidemarkError('BAD_ARGUMENT', `the profile ${profile} has no ${option}`);
   }
+  const owners = profilesOfForm[options.answerForm as AnswerForm] ?? [profile];
+  if (!owners.includes(profile))
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `the answers of ${profile} cannot be ${options.answerForm}: those of ${owners.join(', ')} can`,
+    );
   const perMinute =
     options.perMinute === undefined ? undefined : parseWhole(options.perMinute, '--per-minute', 0, 1e6);
   const { apiKey, creditsPerMonth } = options;

@@ -48,11 +48,11 @@ export interface Faults {
   readonly maxRows: number | null;
   /** The rows that truncation keeps. */
   readonly capKeeps: 'oldest' | 'newest';
-  /** A venue bans every address for this long from the setting on, milliseconds; 0: no ban. */
+  /** The source bans every address for this long from the setting on, milliseconds; 0: no ban. */
   readonly banMs: number;
   /** How it refuses during a ban. */
   readonly banForm: BanForm;
-  /** What is wrong with a venue's answers of candles. */
+  /** What is wrong with the answers of candles and history. */
   readonly answerForm: AnswerForm;
   /** Share of an archive's files that are absent, corrupt, cut, without a checksum, or beside a wrong one. */
   readonly badFileRate: number;
@@ -65,11 +65,19 @@ export const rateLimitHeaders = ['reset', 'seconds', 'date', 'none'] as const;
 /** `X-Ratelimit-Reset` in epoch seconds, `Retry-After` in seconds or as a date, or no header. */
 export type RateLimitHeader = (typeof rateLimitHeaders)[number];
 
-export const banForms = ['own', 'no-time', 'firewall', 'country', 'payment', 'unavailable'] as const;
+export const banForms = [
+  'own',
+  'no-time',
+  'firewall',
+  'country',
+  'payment',
+  'unavailable',
+  'unavailable-no-time',
+] as const;
 
 /**
- * The venue's own ban; the same without a header; 403 with a page of a firewall; 451 for the country; 402 for the plan; 503
- * with `Retry-After`.
+ * The source's own ban; the same without a header; 403 with a page of a firewall; 451 for the country; 402 for the plan; 503
+ * with `Retry-After`, and without.
  */
 export type BanForm = (typeof banForms)[number];
 
@@ -83,10 +91,26 @@ export const answerForms = [
 ] as const;
 
 /**
- * Nothing; they name another market (Bybit, Kraken); their newest row is open, whatever the clock says (OKX, Kraken); two rows of
- * a period differ; the volumes in the two assets are exchanged; a cache has kept them for {@link cachedForMs}.
+ * Nothing; they name another market; their newest row is open, whatever the clock says; two rows of a period differ; the
+ * volumes in the two assets are exchanged; a cache has kept them for {@link cachedForMs}.
  */
 export type AnswerForm = (typeof answerForms)[number];
+
+/** The profiles whose answers can have a form; absent: all. The others name no market, no state of a row, or no turnover. */
+export const profilesOfForm: Readonly<Partial<Record<AnswerForm, readonly string[]>>> = Object.freeze({
+  'another-market': ['binance-archive', 'binance-archive-daily', 'bybit', 'kraken'],
+  'open-rows': ['kraken', 'okx'],
+  'exchanged-volumes': ['binance', 'binance-archive', 'binance-archive-daily', 'binance-us', 'bybit', 'okx'],
+});
+
+/** Ascending rows, and one more of the period of the middle one if they are to contradict one another. */
+export function contradicting<Row extends object>(rows: Row[], form: AnswerForm): Row[] {
+  const middle = rows.length >> 1;
+  const row = rows[middle];
+  if (form !== 'contradiction' || row === undefined) return rows;
+  // Candles have a volume, points of a history a price.
+  return rows.toSpliced(middle, 0, { ...row, volume: '1', priceUsd: '1' });
+}
 
 export const cachedForMs = 5_400_000;
 

@@ -11,7 +11,14 @@ import { pathTemplates } from '../../contract/paths.ts';
 import { basePath, bearerKey } from '../../service/request.ts';
 import { errorBody } from '../../service/response.ts';
 import type { LoggedRequest, RateLimit, RequestLog } from '../requests.ts';
-import type { FaultDealer, FaultKind, Faults, RateLimitHeader } from './faults.ts';
+import type { BanAnswer, createBans } from './bans.ts';
+import {
+  cachedForMs,
+  type FaultDealer,
+  type FaultKind,
+  type Faults,
+  type RateLimitHeader,
+} from './faults.ts';
 
 interface Parts {
   readonly clock: Clock;
@@ -51,6 +58,7 @@ export function addFaults(
     const route = request.routeOptions.url;
     const entry = log.addRequest(clock.now(), request.url, route ?? 'unknown', answers.costOf(request));
     logged.set(request, entry);
+    if (dealer.faults.answerForm === 'cached') reply.header('age', String(cachedForMs / 1000));
     const refusal = answers.admit(request, reply);
     if (refusal !== null) {
       log.addRefusal();
@@ -122,25 +130,30 @@ export function serviceAnswers({
   clock,
   served,
   dealer,
+  bans,
   rateLimit,
-}: Omit<Parts, 'log' | 'answers'> & { readonly rateLimit: RateLimit }): SourceAnswers {
+}: Omit<Parts, 'log' | 'answers'> & {
+  readonly bans: ReturnType<typeof createBans>;
+  readonly rateLimit: RateLimit;
+}): SourceAnswers {
   /** The body is plain text, as in the field. */
-  function refuse(reply: FastifyReply, limit: number | null, freeAtMs: EpochMs): FastifyReply {
-    const inMs = freeAtMs - clock.now();
-    return reply
-      .code(429)
-      .headers(retryHeaders(dealer.faults.rateLimitHeader, inMs, served.now() + inMs))
-      .type('text/plain')
-      .send(`You exceeded your ${limit ?? 'current'} request(s) rate limit of your FREE plan`);
-  }
+  const refusal = (limit: number | null, inMs: number): BanAnswer => ({
+    status: 429,
+    headers: retryHeaders(dealer.faults.rateLimitHeader, inMs, served.now() + inMs),
+    body: `You exceeded your ${limit ?? 'current'} request(s) rate limit of your FREE plan`,
+  });
+  const send = (reply: FastifyReply, { status, headers = {}, body }: BanAnswer): FastifyReply =>
+    reply.code(status).headers(headers).type('text/plain').send(body);
   return {
     costOf: () => 1,
     admit(request, reply) {
       const key = bearerKey(request.headers.authorization);
       const freeAtMs = rateLimit.admit(key, request.ip, clock.now());
-      return freeAtMs === null ? null : refuse(reply, rateLimit.limitOf(key), freeAtMs);
+      const ban = bans.answer((inMs) => refusal(null, inMs));
+      if (ban !== null) return send(reply, ban);
+      return freeAtMs === null ? null : send(reply, refusal(rateLimit.limitOf(key), freeAtMs - clock.now()));
     },
-    refuse: (reply, freeAtMs) => refuse(reply, null, freeAtMs),
+    refuse: (reply, freeAtMs) => send(reply, refusal(null, freeAtMs - clock.now())),
     failure: () => errorBody('internal server error', served.now()),
     empty: (_request, reply) =>
       reply.code(200).type('application/json').send(`{"data":[],"timestamp":${served.now()}}`),

@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import { zipSync } from 'fflate';
 import { dayMs, type EpochMs, intervalMs, type Range } from '../../contract/intervals.ts';
 import type { Candle } from '../../contract/resources.ts';
+import { contradicting } from '../faults/faults.ts';
 import { streamKey, uniformAt } from '../hash.ts';
 import { intervals } from './binance.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueRequest } from './venue.ts';
@@ -62,7 +63,7 @@ function answer(request: VenueRequest, span: 'month' | 'day'): VenueAnswer {
   const defect = defectOf(request, zip);
   const isThere = range.endMs + (span === 'month' ? monthLagMs : dayLagMs) <= request.nowMs;
   if (!isThere || defect === 'absent') return absent;
-  const rows = request.data.contradicting(request.data.candles(market, interval, range));
+  const rows = contradicting(request.data.candles(market, interval, range), request.data.answerForm);
   if (rows.length === 0) return absent;
   const named = request.data.answerForm === 'another-market' ? zip.replace(symbol, `${symbol}X`) : zip;
   const bytes = zipOf(named, defect === 'incomplete' ? withoutSome(rows) : rows, range, intervalMs[interval]);

@@ -6,8 +6,9 @@ import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import type { CandleSeries, SeriesKey, TimeRange } from '../../contract/series.ts';
 import { addCompression } from '../../service/compression.ts';
 import { listen } from '../../service/connections.ts';
+import { createBans } from '../faults/bans.ts';
 import type { Revision } from '../faults/changes.ts';
-import { type BanForm, cachedForMs, FaultDealer, type Faults, noFaults } from '../faults/faults.ts';
+import { FaultDealer, type Faults, noFaults } from '../faults/faults.ts';
 import { addFaults, type SourceAnswers, serviceClock } from '../faults/misbehaviour.ts';
 import { defaultSeed } from '../hash.ts';
 import { RequestLog } from '../requests.ts';
@@ -15,7 +16,6 @@ import { simulatedMarketData } from '../served.ts';
 import { createSimulator } from '../simulator.ts';
 import { type LimitRefusal, type VenueLimit, VenueLimits } from './limits.ts';
 import {
-  json,
   type VenueAnswer,
   VenueData,
   type VenueName,
@@ -40,24 +40,6 @@ export interface VenueSimulatorOptions extends VenueOptions {
   readonly clock?: Clock;
 }
 
-const page = (title: string, text: string) =>
-  `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>403 ERROR</h1><p>${text}</p></body></html>`;
-
-const bans: Readonly<Record<BanForm, (own: VenueAnswer, inMs: number) => VenueAnswer>> = {
-  own: (own) => own,
-  'no-time': ({ status, body }) => ({ status, body }),
-  firewall: () => ({
-    status: 403,
-    body: page('ERROR: The request could not be satisfied', 'Request blocked.'),
-  }),
-  country: () => json({ code: 0, msg: 'Service unavailable from a restricted location.' }, 451),
-  payment: () => json({ error: 'The credits of this plan are used up.' }, 402),
-  unavailable: (_, inMs) => ({
-    ...{ status: 503, body: 'Service Unavailable' },
-    headers: { 'retry-after': String(Math.ceil(inMs / 1000)) },
-  }),
-};
-
 export type RunningVenueSimulator = Awaited<ReturnType<typeof startVenueSimulator>>;
 
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
@@ -78,8 +60,7 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
   const simulator = createSimulator({ seed, clock: served, faults });
   const service = simulatedMarketData(simulator, faults);
   const log = new RequestLog(clock);
-  const banEndMs = () => (dealer.faults.banMs === 0 ? 0 : clock.now() + dealer.faults.banMs);
-  let bannedUntilMs = banEndMs();
+  const bans = createBans(clock, faults);
 
   const routes = new Map<string | undefined, VenueRoute>(
     venue.routes.map((route) => [basePath + route.path, route]),
@@ -110,7 +91,8 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
       const limits = limitsOf(request);
       const refusal = limits?.admit(request.ip, costOf(request), clock.now()) ?? null;
       reply.headers(venue.headers?.(limits?.used(request.ip, clock.now()) ?? 0) ?? {});
-      if (clock.now() < bannedUntilMs) return ban(reply);
+      const ban = bans.answer((inMs) => venue.refuse({ isBan: true, inMs, freeAtMs: served.now() + inMs }));
+      if (ban !== null) return send(reply, ban);
       if (refusal !== null) return refuse(reply, refusal);
       const other = venue.admit?.(venueRequest(request)) ?? null;
       return other === null ? null : send(reply, other);
@@ -147,16 +129,9 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
     return send(reply, venue.refuse({ isBan, inMs, freeAtMs: served.now() + inMs }));
   }
 
-  function ban(reply: FastifyReply): FastifyReply {
-    const inMs = bannedUntilMs - clock.now();
-    const own = venue.refuse({ isBan: true, inMs, freeAtMs: served.now() + inMs });
-    return send(reply, bans[dealer.faults.banForm](own, inMs));
-  }
-
   function send(reply: FastifyReply, { status, body, headers = {} }: VenueAnswer): FastifyReply {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     venue.sent?.({ status, bytes: bytes.length, nowMs: clock.now() });
-    if (dealer.faults.answerForm === 'cached') reply.header('age', String(cachedForMs / 1000));
     return reply.code(status).type('application/json; charset=utf-8').headers(headers).send(bytes);
   }
 
@@ -184,7 +159,7 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
     /** Replaces the faults from the next request on. @throws RangeError for a rate outside 0 to 1. */
     setFaults(faults: Partial<Faults>): void {
       dealer.set({ ...noFaults, ...faults });
-      bannedUntilMs = banEndMs();
+      bans.begin();
     },
     /** Closes all connections, including those with pending requests. */
     close: (): Promise<void> => app.close(),

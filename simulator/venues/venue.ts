@@ -14,7 +14,7 @@ import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import type { MarketData } from '../../service/market-data.ts';
 import { assetPlans, currencyPlans, type MarketPlan, marketPlans } from '../catalogue.ts';
 import { fixedText, fractionDigits } from '../digits.ts';
-import type { AnswerForm, Faults } from '../faults/faults.ts';
+import { type AnswerForm, contradicting, type Faults } from '../faults/faults.ts';
 import type { Simulator } from '../simulator.ts';
 import type { LimitRefusal, VenueLimit } from './limits.ts';
 
@@ -158,15 +158,6 @@ export class VenueData {
       : candles;
   }
 
-  /** The rows, and one more of the period of the middle one if they are to contradict one another. */
-  contradicting<Row extends object>(rows: Row[]): Row[] {
-    const middle = rows.length >> 1;
-    const row = rows[middle];
-    if (this.answerForm !== 'contradiction' || row === undefined) return rows;
-    // Candles have a volume, points of a history a price.
-    return rows.toSpliced(middle, 0, { ...row, volume: '1', priceUsd: '1' });
-  }
-
   /** The points of an asset's history, ascending; null: an unknown asset. */
   history(assetId: string, interval: HistoryInterval, range: Range): HistoryPoint[] | null {
     return this.#simulator.history({ dataset: 'asset_history', assetId, interval }, range, this.#nowMs);
@@ -212,8 +203,9 @@ export class VenueData {
   cut<Row extends object>(rows: Row[]): Row[] {
     const { maxRows, capKeeps } = this.#faults;
     if (this.isEmpty) return [];
-    if (maxRows === null) return this.contradicting(rows);
-    return this.contradicting(capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows));
+    if (maxRows === null) return contradicting(rows, this.answerForm);
+    const kept = capKeeps === 'oldest' ? rows.slice(0, maxRows) : rows.slice(-maxRows);
+    return contradicting(kept, this.answerForm);
   }
 }
 

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import { cachedForMs, type Faults } from '../../simulator/faults/faults.ts';
+import { startSimulator } from '../../simulator/start.ts';
 import { startVenueSimulator } from '../../simulator/venues/start.ts';
-import { type VenueName, venueNames } from '../../simulator/venues/venue.ts';
+import { venueNames } from '../../simulator/venues/venue.ts';
 import { profiles } from '../../source/profiles/profiles.ts';
 import type { SourceErrorKind } from '../../source/source-error.ts';
 import { SourceError } from '../../source/source-error.ts';
@@ -12,13 +13,17 @@ import { openVenues } from '../scripts/commands/watch-list-parts.ts';
 import { sourceAt } from '../source/local-server.ts';
 import { symbols } from '../source/profiles/venue-at.ts';
 
-const names = venueNames.filter((name) => name !== 'binance-archive-daily');
+const service = 'market-data-service';
+const names = [service, ...venueNames] as const;
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 const clock = clockAt(() => nowMs);
 
 /** A request of hours at the simulated venue. */
-async function ask(name: VenueName, faults: Partial<Faults>) {
-  const venue = await startVenueSimulator({ profile: name, perMinute: null, clock, faults });
+async function ask(name: (typeof names)[number], faults: Partial<Faults>) {
+  const options = { perMinute: null, clock, faults };
+  const venue = await (name === service
+    ? startSimulator(options)
+    : startVenueSimulator({ profile: name, ...options }));
   onTestFinished(() => venue.close());
   const profile = profiles[name];
   if (profile === undefined) throw new Error(`no profile ${name}`);
@@ -27,10 +32,11 @@ async function ask(name: VenueName, faults: Partial<Faults>) {
   const endMs = isArchive ? Date.UTC(2024, 3, 1) : nowMs - (nowMs % hourMs);
   const range = {
     interval: 'h1',
-    start: isArchive ? Date.UTC(2024, 2, 1) : endMs - 40 * hourMs,
+    start: endMs - (isArchive ? (profile.files?.unit === 'day' ? 1 : 31) * dayMs : 40 * hourMs),
     end: endMs,
   } as const;
-  const market = { exchange: name, baseId: 'bitcoin', quoteId: 'tether', symbol: symbols[name] ?? 'BTCUSDT' };
+  const exchange = name === service ? 'binance' : name;
+  const market = { exchange, baseId: 'bitcoin', quoteId: 'tether', symbol: symbols[name] ?? 'BTCUSDT' };
   return name === 'coincap-v3'
     ? source.assetHistory('bitcoin', range)
     : source.candles({ ...market, ...range });
@@ -67,6 +73,7 @@ const behaviours: ReadonlyArray<
   ['403 of a firewall', { ...ban, banForm: 'firewall' }, refusal],
   ['451', { ...ban, banForm: 'country' }, refusal],
   ['503 with `Retry-After`', { ...ban, banForm: 'unavailable' }, refusal],
+  ['503 without it', { ...ban, banForm: 'unavailable-no-time' }, refusal],
   [
     'an answer for another market',
     { answerForm: 'another-market' },
@@ -119,8 +126,10 @@ async function cellsOf([title, faults, read]: (typeof behaviours)[number]): Prom
 
 /** Requests of the second of two equal backfills. */
 async function secondBackfill(): Promise<string[]> {
-  const opened = await openVenues(['binance', ...names.filter((name) => name !== 'binance')]);
-  opened.list({ 'coincap-v3': ', key-variable: COINCAP_KEY' });
+  const opened = await openVenues(venueNames);
+  const simulator = await startSimulator();
+  onTestFinished(() => simulator.close());
+  opened.list({ 'coincap-v3': ', key-variable: COINCAP_KEY' }, `  ${service}: { url: '${simulator.url}' }\n`);
   const cells = ['a second backfill'];
   for (const name of names) {
     const what =
@@ -128,8 +137,11 @@ async function secondBackfill(): Promise<string[]> {
         'coincap-v3': 'history --asset bitcoin',
         kraken: 'candles --symbol BTC/USD',
         coinbase: 'candles --symbol BTC/USD',
+        [service]: 'candles --exchange binance --base bitcoin --quote tether',
       }[name as string] ?? 'candles --symbol BTC/USDT';
-    const range = name === 'binance-archive' ? '--from 2024-03-01 --to 2024-04-01' : '--from 2d --to 1d';
+    const range = name.startsWith('binance-archive')
+      ? '--from 2024-03-01 --to 2024-04-01'
+      : '--from 2d --to 1d';
     const words = `backfill ${what} --source ${name} --interval h1 ${range} --json`;
     await opened.say(words, { COINCAP_KEY: 'a-key' });
     const { requests } = JSON.parse(await opened.say(words, { COINCAP_KEY: 'a-key' })) as {
