@@ -7,9 +7,7 @@ import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../format.ts';
 import { expectedCost } from '../planning/budget.ts';
 import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
-import { passedOverAfterMs } from '../planning/source-share.ts';
 import { costSince, type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
-import { readRateRefusals } from '../store/ledger/recent-answers.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
 import type { SourceName } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
@@ -162,28 +160,19 @@ export async function readOutage(
   }
 }
 
-/**
- * The sources that have refused requests for longer than the pause after a single refusal, and until when each accepts none.
- */
+/** The sources that refuse all requests, and until when each accepts none. */
 export async function readBans(
-  context: Pick<OperationContext, 'database' | 'openQueues'>,
+  { database }: Pick<OperationContext, 'database'>,
   sources: readonly SourceName[],
   nowMs: EpochMs,
 ): Promise<ReadonlyMap<SourceName, EpochMs>> {
-  const refusals = await readRateRefusals(context.database, nowMs);
-  const refusing = sources.filter((source) => refusals.has(source));
   const bans = new Map<SourceName, EpochMs>();
-  if (refusing.length === 0) return bans;
-  const queues = await context.openQueues();
-  try {
-    for (const source of refusing) {
-      const pausedMs = await queues.requestsOf(source).pausedForMs();
-      if (pausedMs > passedOverAfterMs) bans.set(source, nowMs + pausedMs);
-    }
-    return bans;
-  } finally {
-    await queues.close();
+  for (const source of sources) {
+    const refusal = await readRefusal(database, source);
+    const isRefused = refusal !== null && refusal.acceptedAtMs === null;
+    if (isRefused && refusal.untilMs > nowMs) bans.set(source, refusal.untilMs);
   }
+  return bans;
 }
 
 export function banText(source: SourceName, untilMs: EpochMs): string {

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { afterRefusal } from '../../../planning/source-refusal.ts';
+import { changeRefusal } from '../../../store/settings/source-refusal.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 const series = '--exchange binance --base bitcoin --quote tether --interval h1';
@@ -59,7 +61,7 @@ it('suggests the nearest series for an unknown one', async () => {
 });
 
 it('names what each source would be asked for next, and promises nothing that no source has', async () => {
-  const { say, query } = await openWatched();
+  const { say, query, database } = await openWatched();
   await say(
     'track candles --exchange binance --base bitcoin --quote tether --interval m1 --from 2024-03-02 --to 2024-05-01',
   );
@@ -75,5 +77,11 @@ it('names what each source would be asked for next, and promises nothing that no
   await query("update tidemark.series set begins = '2017-01-01Z'");
   expect(await say('why 1')).toMatch(
     /^Next of binance-archive: backfill of 2024-03-02 to 2024-04-01, as soon/m,
+  );
+  const [message, startedMs] = ['status 451', Date.now()];
+  const refusal = { kind: 'country_refused', message, startedMs, nowMs: startedMs, retryAtMs: null };
+  await changeRefusal(database, 'binance-archive', () => afterRefusal(null, refusal));
+  expect(await say('why 1')).toMatch(
+    /^Next of binance-archive: .+, when binance-archive accepts requests again/m,
   );
 });
