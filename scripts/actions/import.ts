@@ -4,7 +4,12 @@ import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type CandleFormatName, candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';
-import { type ColumnNames, formatOfColumns, neededColumns } from '../../files/named-columns.ts';
+import {
+  type ColumnNames,
+  formatOfColumns,
+  furtherColumn,
+  neededColumns,
+} from '../../files/named-columns.ts';
 import { assertIsFile } from '../../files/sidecar.ts';
 import { formatDuration } from '../../format.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
@@ -109,10 +114,11 @@ async function dryRun(
 function columnsNamed(text: string): ColumnNames {
   const pairs = text.split(',').map((pair) => pair.split('=').map((part) => part.trim()));
   const names = Object.fromEntries(pairs.map(([column = '', ...name]) => [column, name.join('=')]));
-  const wrong = Object.keys(names).find((column) => !neededColumns.some((needed) => needed === column));
+  const known: readonly string[] = [...neededColumns, furtherColumn];
+  const wrong = Object.keys(names).find((column) => !known.includes(column));
   const missing = neededColumns.filter((column) => (names[column] ?? '') === '');
   const remedy = `name ${neededColumns.map((column) => `${column}=...`).join(',')}`;
-  if (wrong !== undefined || pairs.length > neededColumns.length)
+  if (wrong !== undefined || pairs.length > Object.keys(names).length)
     throw new TidemarkError('BAD_ARGUMENT', `--columns has no ${wrong ?? 'column twice'}`, { remedy });
   if (missing.length > 0)
     throw new TidemarkError('BAD_ARGUMENT', `--columns lacks ${missing.join(', ')}`, { remedy });

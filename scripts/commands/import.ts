@@ -21,7 +21,7 @@ export function importCommand(program: Command): void {
     )
     .option(
       '--columns <list>',
-      'candles of a CSV file of any program: time=timestamp,open=open,high=high,low=low,close=close,volume=volume, each with the name of its column, or all with its number from 1 on',
+      'candles of a CSV file of any program: time=timestamp,open=open,high=high,low=low,close=close,volume=volume, and turnover=... where it has the volume in the quote asset too, each with the name of its column, or all with its number from 1 on',
     )
     .option('--exchange <id>', 'exchange of such candle files, such as binance')
     .option('--base <id>', 'asset that is bought, such as bitcoin')

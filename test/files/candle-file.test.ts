@@ -345,7 +345,7 @@ describe('--columns', () => {
   const columns = { time: 'Stamp', open: 'o', high: 'h', low: 'l', close: 'c', volume: 'vol' };
   const named = (times: unknown[]) => [
     'c,x,o,h,l,vol,stamp',
-    ...times.map((time) => `1.5,-,1.1,2.0,1,7,${time}`),
+    ...times.map((time, at) => `1.5,${at === 1 ? 70 : 8},1.1,2.0,1,7,${time}`),
   ];
   const iso = (index: number) => new Date(minute(index)).toISOString().slice(0, 19);
 
@@ -362,6 +362,12 @@ describe('--columns', () => {
         const text = named([0, 1, 2].map((index) => time(isDescending ? 2 - index : index)));
         const byName = await read(formatOfColumns(columns), lines(...text).replaceAll(',', separator));
         expect(byName).toMatchObject({ unit, covered: [range(0, 2)] });
+        expect(byName.placed.map(({ problem }) => problem)).toEqual(Array(3).fill(undefined));
+        const compared = await read(
+          formatOfColumns({ ...columns, turnover: 'X' }),
+          lines(...text).replaceAll(',', separator),
+        );
+        expect(compared.placed.map(({ problem }) => problem !== undefined)).toEqual([false, true, false]);
         expect(byName.rows[1]).toMatchObject({ time: minute(1), values: ['1.1', '2.0', '1', '1.5', '7'] });
         const plain = lines(...text.slice(1)).replaceAll(',', separator);
         const { rows } = await read(formatOfColumns(numbers), plain);
