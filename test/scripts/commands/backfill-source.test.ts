@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, minuteMs } from '../../../contract/intervals.ts';
 import type { Candle } from '../../../contract/resources.ts';
+import { startVenueSimulator } from '../../../simulator/venues/start.ts';
 import { profiles } from '../../../source/profiles/profiles.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { openVenues } from './watch-list-parts.ts';
@@ -115,4 +116,28 @@ it('of coincap-v3 with its key, and no further than its credits reach', async ()
   // The key is in nothing that is printed or stored.
   const stored = await query('select * from tidemark.fetches');
   expect(JSON.stringify(stored) + stopped.stderr).not.toContain(apiKey);
+});
+
+it('of rows that contradict one another, the next source gives them; without one they are named, and it is not complete', async () => {
+  const { fails, list, say, query, venues } = await openVenues(['okx']);
+  venues.okx.setFaults({ answerForm: 'contradiction' });
+  const mirror = await startVenueSimulator({ profile: 'okx' });
+  onTestFinished(() => mirror.close());
+  list(
+    {},
+    `  mirror: { profile: okx, url: '${mirror.url}' }
+candles: [{ source: [okx, mirror], symbol: BTC/USDT, interval: h1, from: 2024-03-01, to: 2024-03-03 }]\n`,
+  );
+  await say('apply');
+  await say(
+    `backfill candles --exchange okx --base BTC --quote USDT --interval h1 ${days} --accept-rejected`,
+  );
+  const given =
+    'select source, sum(to_time - from_time)::text as time from source_coverage group by 1 order by 1';
+  expect(await query(given)).toEqual([
+    { source: 'mirror', time: '01:00:00' },
+    { source: 'okx', time: '1 day 23:00:00' },
+  ]);
+  const said = /the answer has rows of this period that differ/;
+  await fails(`backfill candles --source okx --symbol BTC/USDT --interval m30 ${days}`, 3, said);
 });
