@@ -78,6 +78,7 @@ function shareOf(
   nowMs: EpochMs,
 ): SeriesGaps {
   const { files, archives, nextRangeLimits } = source;
+  if (files == null && better.length === 0) return entry;
   const spanOf = (series: SeriesKey) =>
     nextRangeLimits === undefined ? source.longestRangeMs(series) : longestRange(series, nextRangeLimits);
   const isBeginningSought = isSought({
@@ -89,10 +90,7 @@ function shareOf(
   const known = better.flatMap((name) => archives?.get(name) ?? []);
   const archivedToMs =
     known.length < better.length ? null : Math.max(...known.map((of) => archivedUpTo(nowMs, of)));
-  if (files == null)
-    return better.length === 0
-      ? entry
-      : nextShare(entry, { lacks, archivedToMs, isSought: isBeginningSought });
+  if (files == null) return nextShare(entry, { lacks, archivedToMs, isSought: isBeginningSought });
   const left = better.length === 0 ? entry : nextShare(entry, { lacks, archivedToMs, isSought: false });
   return archiveShare(left, {
     files,

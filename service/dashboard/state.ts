@@ -1,8 +1,9 @@
 /** Reads the snapshots for pages: cheap parts each time, expensive parts at intervals. */
 
 import type { Clock } from '../../clock.ts';
-import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { type EpochMs, hourMs, minuteMs, type Range } from '../../contract/intervals.ts';
 import { listName } from '../../contract/lists.ts';
+import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { formatDuration } from '../../format.ts';
 import { countAll, readGapDivision } from '../../operations/source-gaps.ts';
 import type { ConfiguredSources } from '../../operations/sources/configured.ts';
@@ -66,7 +67,17 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
     sources: options.sources ?? (async () => new Map()),
   };
   const facts = cachedFor(factsIntervalMs, (nowMs) => readStoredFacts(context, nowMs));
-  const division = cachedFor(factsIntervalMs, (nowMs) => readGapDivision(context, nowMs));
+  const counting = cachedFor(factsIntervalMs, async (nowMs) => {
+    const { divide } = await readGapDivision(context, nowMs);
+    // Most ranges stay the same for many snapshots.
+    const known = new Map<string, number>();
+    return (series: SeriesKey, ranges: readonly Range[]): number => {
+      const key = [seriesName(series), ...ranges.flatMap(({ startMs, endMs }) => [startMs, endMs])].join();
+      const count = known.get(key) ?? countAll(divide(series, ranges));
+      known.set(key, count);
+      return count;
+    };
+  });
   const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
   const quarantined = quarantineCounter(database);
@@ -74,11 +85,8 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   return async () => {
     const nowMs = clock.now();
     // Sequential, so that the dashboard takes one connection.
-    const { divide } = await division(nowMs);
-    const lines = await readSeriesLines(database, {
-      ...{ nowMs, graceMs },
-      requestsFor: (series, ranges) => countAll(divide(series, ranges)),
-    });
+    const requestsFor = await counting(nowMs);
+    const lines = await readSeriesLines(database, { nowMs, graceMs, requestsFor });
     const requests = await readMinutes(nowMs);
     const queueState = await queue.read();
     const rejected = await quarantined(nowMs);
