@@ -84,6 +84,8 @@ export function shareConnections(
     listener(): Promise<pg.Client>;
     /** Shows a worker of this name to all processes. */
     enter(name: string): Promise<void>;
+    /** Resolves when the workers of the backend, which has closed, are shown no more. */
+    left(): Promise<unknown>;
     /** Names of the present workers. */
     present(): Promise<readonly string[]>;
   },
@@ -94,8 +96,13 @@ export function shareConnections(
     getListenClient: () => shared.listener(),
     setListenClientName: (name: string) => shared.enter(name),
   });
+  const close = backend.close.bind(backend);
   Object.assign(backend, {
     schema,
+    async close(force?: boolean) {
+      await close(force);
+      await shared.left();
+    },
     getClientList: async () => [(await shared.present()).map((name) => `name=${name}`).join('\n')],
   });
 }

@@ -87,9 +87,10 @@ export function openConnections(settings: pg.PoolConfig, prepare: (pool: pg.Pool
     if (before !== undefined && (present.get(name) ?? 0) > 0) await client.query(lockOf(name, 'lock'));
   }
 
-  function leave(name: string): void {
+  /** Nothing is to be left where the connection has ended. */
+  async function leave(name: string): Promise<void> {
     present.set(name, (present.get(name) ?? 0) - 1);
-    void listening?.then((client) => client.query(lockOf(name, 'unlock'))).catch(() => {});
+    await listening?.then((client) => client.query(lockOf(name, 'unlock'))).catch(() => {});
   }
 
   return Object.freeze({
@@ -105,9 +106,10 @@ export function openConnections(settings: pg.PoolConfig, prepare: (pool: pg.Pool
       const { connection } = backend;
       users.add(connection);
       const names: string[] = [];
+      let left: Promise<unknown> = Promise.resolve();
       connection.once('close', () => {
         users.delete(connection);
-        for (const name of names) leave(name);
+        left = Promise.all(names.map(leave));
       });
       shareConnections(backend, {
         schema,
@@ -116,6 +118,7 @@ export function openConnections(settings: pg.PoolConfig, prepare: (pool: pg.Pool
           names.push(name);
           return enter(name);
         },
+        left: () => left,
         async present() {
           const { rows } = await pool.query<{ budget: number }>(presentSql, [workers]);
           return rows.map(({ budget }) => (budget === noBudget ? workers : `${workers}@${budget}`));
