@@ -68,7 +68,9 @@ test('an address with https of a server without TLS is said to be one', async ()
 
 test('answers before the final one are passed over', async () => {
   const server = await serve((_, response) => {
+    response.writeContinue();
     response.writeProcessing();
+    response.writeContinue();
     response.writeEarlyHints({ link: '</v2>; rel=preload' });
     response.end('{"data":[],"timestamp":1704067200000.0}');
   });
