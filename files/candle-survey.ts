@@ -251,7 +251,8 @@ export class CandleSurvey {
     const silence = { startMs: this.#lastMs + intervalMs[this.#series.interval], endMs: ms };
     const silentMs = silence.endMs - silence.startMs;
     this.#silentMs += silentMs;
-    if (isLongSilence(silentMs, { othersMs: 0, points: 1 })) this.#silences.push(silence);
+    if (isLongSilence(silentMs, { othersMs: 0, points: Number.POSITIVE_INFINITY }))
+      this.#silences.push(silence);
   }
 
   #silenceNotes(): string[] {

@@ -3,25 +3,38 @@
  * ticker. Where a missing row proves nothing, one is asked for a second time before it is covered.
  */
 
-import { dayMs, type EpochMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
 import type { Range } from './ranges.ts';
 
-/** A shorter one is an outage at most. */
-const shortestMs = dayMs;
-/** How many times as long as the silence that the others leave between two points on average. */
-const timesUsual = 20;
+/**
+ * How long a silence is at least, and how many times as long as the one that the others leave between two points on average.
+ * A shorter one is an outage at most. Many markets have quiet hours each night: within a day the others count for more, and
+ * one hour more is taken for granted.
+ */
+const least = [
+  { lengthMs: dayMs, timesUsual: 20, grantedMs: 0 },
+  { lengthMs: hourMs, timesUsual: 1000, grantedMs: hourMs },
+];
 
 /** Whether a silence is far longer than usual. @param of.othersMs sum of the other silences. @param of.points between which they lie. */
 export function isLongSilence(
-  lengthMs: number,
+  ofMs: number,
   of: { readonly othersMs: number; readonly points: number },
 ): boolean {
-  return lengthMs >= shortestMs && lengthMs * of.points > timesUsual * of.othersMs;
+  return least.some(
+    ({ lengthMs, timesUsual, grantedMs }) =>
+      ofMs >= lengthMs && ofMs * of.points > timesUsual * (of.othersMs + grantedMs),
+  );
 }
 
 /** The same as SQL, of expressions in seconds. */
-export const isLongSilenceSql = (length: string, others: string, points: string) =>
-  `(${length} >= ${shortestMs / 1000} and ${length} * ${points} > ${timesUsual} * (${others}))`;
+export const isLongSilenceSql = (length: string, others: string, points: string) => {
+  const rules = least.map(({ lengthMs, timesUsual, grantedMs }) => {
+    const habit = `${timesUsual} * (${others} + ${grantedMs / 1000})`;
+    return `${length} >= ${lengthMs / 1000} and ${length} * ${points} > ${habit}`;
+  });
+  return `(${rules.join(' or ')})`;
+};
 
 /** The long silences between some points. @param timesMs starts of their periods, ascending. @param periodMs length of a period. */
 export function longSilences(timesMs: readonly EpochMs[], periodMs: number): Range[] {
