@@ -8,10 +8,12 @@ import {
   requestsPerMinuteOf,
 } from '../../planning/budget.ts';
 
+const noLimit = { max: 1e9, durationMs: 1 };
+
 it('never allows more requests in a minute than the budget', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 60_000 }), (perMinute) => {
-      const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };
+      const { max, durationMs } = limiterFor(perMinute) ?? noLimit;
       // The most that fall into a minute: of those that start together at each of its ends, all.
       const most = max * (Math.floor(60_000 / durationMs) + 1);
       expect(most).toBeLessThanOrEqual(Math.max(perMinute, max));
@@ -24,7 +26,7 @@ it.each([
   [600, 5000],
 ])('leaves room for late starts in a limit of %i in %i ms', (amount, periodMs) => {
   const perMinute = requestsPerMinuteOf([{ amount, periodMs }], 1, null);
-  const { max, durationMs } = limiterFor(perMinute) ?? { max: 0, durationMs: 1 };
+  const { max, durationMs } = limiterFor(perMinute) ?? noLimit;
   const most = max * (Math.floor(periodMs / durationMs) + 1);
   expect(most).toBeLessThanOrEqual(amount);
   // One that starts late, at the end of the period before, does not exceed it either.
