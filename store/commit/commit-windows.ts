@@ -10,7 +10,7 @@ import { quarantineRows } from '../ledger/quarantine.ts';
 import { markReread } from '../recheck/reread.ts';
 import { compareRepairs } from '../recheck/verification.ts';
 import { createChunks } from './create-chunks.ts';
-import { recordEmptyTimes } from './empty-answers.ts';
+import { holdUnusualSilences, recordEmptyTimes } from './empty-answers.ts';
 import { evaluateAnswers, mayContainPoints, type WrittenWindow } from './evaluate-answers.ts';
 import {
   type PreparedWindow,
@@ -95,7 +95,8 @@ async function commitTogether(
         seenAtMs: window.nowMs,
       });
     }
-    const evaluated = await reopenSilences(client, await evaluateAnswers(client, written));
+    const answered = await holdUnusualSilences(client, await evaluateAnswers(client, written));
+    const evaluated = await reopenSilences(client, answered);
     const recorded = await recordCoverage(client, evaluated);
     await markReread(client, recorded);
     await countRevisions(client, recorded);

@@ -3,6 +3,7 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../contract/intervals.ts';
 import type { Range } from '../../planning/ranges.ts';
+import { isLongSilenceSql } from '../../planning/silences.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
 import type { Lane } from '../../planning/windows.ts';
 import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
@@ -36,6 +37,46 @@ export async function recordSilence(client: pg.PoolClient, window: EvaluatedWind
     ? ['failed', truncatedKind, 'the answer lacks points that are stored beside the window']
     : ['empty', silentKind, 'the source answered with points beside the window only'];
   await awaitAnswerAlone(client, window, evaluation.rest, said, retryAtMs);
+}
+
+/**
+ * Leaves out the coverage of windows without a point between two points, where that is far longer than usual: a silence that the
+ * border of two windows divides. Only the whole series shows what is usual.
+ */
+export async function holdUnusualSilences(
+  client: pg.PoolClient,
+  windows: readonly EvaluatedWindow[],
+): Promise<EvaluatedWindow[]> {
+  const held: EvaluatedWindow[] = [];
+  for (const window of windows) {
+    const { evaluation, isAbsenceUnknown, answer } = window;
+    const { covered } = evaluation;
+    const isSilent =
+      evaluation.verdict === 'filled' && window.points.timesMs.length === 0 && window.rejectedWithin === 0;
+    const mayBeUnusual = isSilent && isAbsenceUnknown === true && answer.isWhole !== true;
+    if (mayBeUnusual && covered !== null && (await isUnusual(client, window.seriesId, covered)))
+      held.push({ ...window, silences: [covered], evaluation: { ...evaluation, covered: null } });
+    else held.push(window);
+  }
+  return held;
+}
+
+async function isUnusual(
+  client: pg.PoolClient,
+  seriesId: number,
+  { startMs, endMs }: Range,
+): Promise<boolean> {
+  const { rows } = await client.query<{ long: boolean }>({
+    name: 'unusual-silence',
+    text: `select ${isLongSilenceSql('$3::double precision', 'others', 's.points')} as long
+           from tidemark.series s, lateral (
+             select greatest(0, (select coalesce(sum(date_part('epoch', upper(r) - lower(r))), 0)
+                                 from unnest(s.covered - s.before_beginning - tstzmultirange($2::tstzrange)) r)
+                                - s.points * date_part('epoch', s.period)) as others) o
+           where s.id = $1`,
+    values: [seriesId, timeRange(startMs, endMs), (endMs - startMs) / 1000],
+  });
+  return rows[0]?.long === true;
 }
 
 /** Records silences that are far longer than usual. They are requested alone next: an empty answer confirms them. */

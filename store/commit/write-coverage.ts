@@ -40,7 +40,8 @@ export async function recordCoverage(
   // The series are locked from here on, so another commit cannot cover a range that is deferred here.
   for (const window of windows) {
     await deferUnusableRanges(client, window);
-    if (window.evaluation.covered !== null) await recordUnusualSilences(client, window);
+    const { covered, verdict } = window.evaluation;
+    if (covered !== null || verdict === 'filled') await recordUnusualSilences(client, window);
   }
   await markChangedMonths(client, windows.flatMap(changedSpan));
   const recorded: Array<ReopenedWindow & Outcome> = [];
@@ -55,6 +56,7 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
     const behind = changedDays(window);
     if (behind !== null) await addDaysBehind(client, window.seriesId, behind);
     const outcome = await recordEmptyAnswer(client, window, evaluation.covered);
+    await recordSources(client, [{ ...window, evaluation: { ...evaluation, covered: outcome.covered } }]);
     await recordFetch(client, ledgerEntry(window, outcome.verdict));
     return outcome;
   }
@@ -157,7 +159,7 @@ function newestCovered(window: ReopenedWindow): EpochMs | undefined {
 }
 
 /** Records which named source gave the covered part of each window. */
-async function recordSources(client: pg.PoolClient, windows: readonly ReopenedWindow[]): Promise<void> {
+async function recordSources(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
   const given = windows.flatMap(({ seriesId, window: { source }, evaluation: { covered }, holes }) =>
     source === undefined || covered === null
       ? []

@@ -214,6 +214,16 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await answered([], { ...rest, ...later(1) })).toBe('confirmed_empty 60-240');
   });
 
+  it('asks alone, once more, for hours between two windows where a missing row proves nothing', async () => {
+    await track(minute(-1000), minute(500));
+    await commit(candlesOf(-1000, -300), within(-1000, -200));
+    await commit(candlesOf(-100, 500), within(-200, 500));
+    const rows = [candle(-301), candle(-100)];
+    expect(await answered(rows, { ...requested(-300, -100), isAbsenceUnknown: true })).toBe('filled');
+    expect(await planned(nowMs)).toEqual({ gaps: ['-300--100'], silent: ['-300--100'] });
+    expect(await answered([], within(-300, -100))).toBe('confirmed_empty -300--100');
+  });
+
   it('confirms nothing by tail answers that hold only the points before it', async () => {
     await track(startMs, minute(240));
     await commit(upTo(20));
