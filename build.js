@@ -28,6 +28,13 @@ const sameTerms = `Copyright (c) 2019 TradingView, Inc
 MIT License: the permission notice and the disclaimer that follow below, of Preact, hold for it word by word.
 `;
 
+// `npm ci` comes here first, and an older Node cannot load the bundler.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`This is Node ${process.versions.node}; Tidemark needs Node 20.19 or newer.`);
+  process.exit(2);
+}
+
 const compiler = 'node_modules/typescript/bin/tsc';
 /** Each build has a folder of its own there, named by its process. */
 const unfinished = '.build';
