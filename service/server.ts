@@ -102,10 +102,13 @@ export function createService(options: ServiceOptions): FastifyInstance {
     if (page !== null) return page;
     return reply.code(status).type('application/json; charset=utf-8').send(errorBody(message, clock.now()));
   };
+  // Before any other hook: the dashboard's redirect.
+  app.addHook('onRequest', async (request, reply) => {
+    if (hasTwoHosts(request.raw)) return refuse(request, reply, 400, 'give one Host header');
+  });
   extend?.(app);
   addCompression(app);
   app.addHook('onRequest', async (request, reply) => {
-    if (hasTwoHosts(request.raw)) return refuse(request, reply, 400, 'give one Host header');
     const allowed = allowedMethods(app, request);
     if (allowed.length === 0 || allowed.includes(request.method)) return;
     reply.header('allow', allowed.join(', '));
