@@ -158,7 +158,7 @@ export async function estimateCost(
   };
 }
 
-/** The deferred requests, without those for what no source keeps any more. */
+/** The deferred requests, without those for what no source is asked for. */
 function laterRequests(
   division: Parameters<typeof dividePlan>[0],
   found: Awaited<ReturnType<typeof readMissingRanges>>,

@@ -4,7 +4,7 @@ import { type EpochMs, type Interval, intervalMs, minuteMs } from '../contract/i
 import { seriesName } from '../contract/series.ts';
 import type { Limit } from '../contract/sources.ts';
 import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from '../planning/estimate.ts';
-import { lengthMs } from '../planning/ranges.ts';
+import { lengthMs, normalize } from '../planning/ranges.ts';
 import { requestsOfWindow } from '../source/profiles/profile.ts';
 import { costSince } from '../store/ledger/ledger.ts';
 import type { OperationContext } from './context.ts';
@@ -25,6 +25,8 @@ export interface SourceCost extends Estimate {
   readonly shortest: Interval | null;
   /** Missing ranges of wanted series that are older than it keeps, milliseconds. */
   readonly lostMs: number;
+  /** Missing ranges of wanted series that it alone gives, and has no file of yet, milliseconds. */
+  readonly unpublishedMs: number;
   /** Its limit of a long period, such as the credits of a month; null: it has none. */
   readonly long: LongCost | null;
 }
@@ -47,9 +49,10 @@ interface Part {
   readonly planned: PlannedSeries[];
   wanted: number;
   lostMs: number;
+  unpublishedMs: number;
 }
 
-/** The parts of the sources, and what no source keeps any more. */
+/** The parts of the sources, and what no source is asked for. */
 export interface DividedPlan {
   readonly parts: readonly Part[];
   /** By the name of the series. */
@@ -68,7 +71,7 @@ export function dividePlan(
 ): DividedPlan {
   const parts = new Map<AskedSource, Part>();
   const partOf = (source: AskedSource): Part => {
-    const part = parts.get(source) ?? { source, planned: [], wanted: 0, lostMs: 0 };
+    const part = parts.get(source) ?? { source, planned: [], wanted: 0, lostMs: 0, unpublishedMs: 0 };
     parts.set(source, part);
     return part;
   };
@@ -78,18 +81,21 @@ export function dividePlan(
     const divided = divide(entry.series, entry.missing, entry.reachesNow);
     for (const { source, gaps: missing, windows } of divided.parts) {
       const isSourceLive = source === divided.live;
-      if (missing.length === 0 && !isSourceLive) continue;
+      const isOnlyArchive = divided.live === undefined && source === divided.parts[0]?.source;
+      if (missing.length === 0 && !isSourceLive && !isOnlyArchive) continue;
       const part = partOf(source);
       const requests =
         windows * (source.configured === null ? 1 : requestsOfWindow(source.configured.profile));
       part.planned.push({ ...entry, missing, requests, isFollowed: entry.isFollowed && isSourceLive });
       if (isWanted) part.wanted += 1;
+      if (isOnlyArchive) part.unpublishedMs += lengthMs(divided.unpublished);
     }
     // Nobody is asked: no source of its list is configured, or all of them refuse it.
     if (divided.parts.length === 0)
       partOf(ofDefault).planned.push({ ...entry, requests: 0, isFollowed: false });
     if (divided.live !== undefined) partOf(divided.live).lostMs += lengthMs(divided.lost);
-    if (divided.lost.length > 0) lost.set(seriesName(entry.series), divided.lost);
+    const unasked = normalize([...divided.lost, ...divided.unpublished]);
+    if (unasked.length > 0) lost.set(seriesName(entry.series), unasked);
   };
   for (const entry of wanted) add(entry, true);
   for (const entry of beside) add(entry, false);
@@ -107,7 +113,7 @@ export function rulesOf({ configured, longestRangeMs }: AskedSource, rules: Esti
 export async function costOfPart(
   { database }: Pick<OperationContext, 'database'>,
   source: ConfiguredSource,
-  { planned, wanted, lostMs }: Part,
+  { planned, wanted, lostMs, unpublishedMs }: Part,
   rules: EstimateRules,
   nowMs: EpochMs,
 ): Promise<SourceCost> {
@@ -121,6 +127,7 @@ export async function costOfPart(
     requestsPerMinute,
     depthPeriods,
     lostMs,
+    unpublishedMs,
     shortest: shortestOf(planned),
   };
   const [first] = limits;

@@ -2,12 +2,13 @@
 
 import type { EpochMs } from '../contract/intervals.ts';
 import { type SeriesKey, seriesName } from '../contract/series.ts';
-import { closedUpTo } from '../planning/periods.ts';
+import { beyondDepthText, closedUpTo, isBeyondDepth } from '../planning/periods.ts';
 import { countWindows, type SeriesGaps } from '../planning/plan.ts';
-import type { Range } from '../planning/ranges.ts';
+import { clip, normalize, type Range, subtract } from '../planning/ranges.ts';
 import { divideGaps, type SourceRules } from '../planning/source-share.ts';
 import { longestRange, type RangeLimits } from '../planning/windows.ts';
 import { partsOfSource } from '../scheduler/series-plan.ts';
+import type { Gap } from '../store/series/gaps.ts';
 import { type GivingSource, readNamedSources } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
@@ -34,6 +35,8 @@ export interface DividedGaps {
   readonly live: AskedSource | undefined;
   /** What is older than the sources keep. */
   readonly lost: readonly Range[];
+  /** What is newer than the files of the archives, where no other source follows them. */
+  readonly unpublished: readonly Range[];
 }
 
 export type DivideGaps = (
@@ -90,7 +93,8 @@ export async function readGapDivision(
       windows: countWindows(open, { ...source, nowMs, graceMs }),
     });
     // As below, in less time: the dashboard counts for every series.
-    if (named === undefined) return { parts: [partOf(ofDefault, entry)], live: ofDefault, lost: [] };
+    if (named === undefined)
+      return { parts: [partOf(ofDefault, entry)], live: ofDefault, lost: [], unpublished: [] };
     const { parts, ...rest } = divideGaps(named, entry, nowMs);
     return { ...rest, parts: parts.map(({ source, open }) => partOf(source, open)) };
   };
@@ -100,4 +104,45 @@ export async function readGapDivision(
 /** Of the division of a series. */
 export function countAll({ parts }: DividedGaps): number {
   return parts.reduce((sum, { windows }) => sum + windows, 0);
+}
+
+const notPublished = 'its archive has no file of that time yet, and no other source is named';
+
+/** Adds its reason to each gap that no source of its series is asked for, and divides gaps where such a part begins. */
+export function explainUnasked(gaps: readonly Gap[], divide: DivideGaps): Gap[] {
+  const bySeries = new Map<number, Gap[]>();
+  for (const gap of gaps) {
+    const of = bySeries.get(gap.seriesId) ?? [];
+    bySeries.set(gap.seriesId, of);
+    of.push(gap);
+  }
+  return [...bySeries.values()].flatMap((of) => {
+    const open = of.filter(({ reason }) => reason === 'not_asked');
+    const [first] = open;
+    if (first === undefined) return of;
+    const { live, lost, unpublished } = divide(first.series, normalize(open));
+    if (lost.length + unpublished.length === 0) return of;
+    const { configured, depthPeriods } = live ?? {};
+    const tooOld =
+      depthPeriods == null ? null : beyondDepthText(configured?.name ?? '', first.series, depthPeriods);
+    return of.flatMap((gap) => {
+      if (gap.reason !== 'not_asked') return [gap];
+      const pieces = (ranges: readonly Range[], message: string | null) =>
+        clip(ranges, gap).map((piece) => ({ ...gap, ...piece, message }));
+      const asked = subtract([gap], normalize([...lost, ...unpublished]));
+      return [...pieces(asked, null), ...pieces(lost, tooOld), ...pieces(unpublished, notPublished)].sort(
+        (one, other) => one.startMs - other.startMs,
+      );
+    });
+  });
+}
+
+/** Whether no source is asked for a gap of {@link explainUnasked}. */
+export function isUnasked(gap: Pick<Gap, 'reason' | 'message'>): boolean {
+  return isBeyondDepth(gap) || isNotPublished(gap);
+}
+
+/** Whether an archive may give it later. */
+export function isNotPublished({ message }: Pick<Gap, 'message'>): boolean {
+  return message === notPublished;
 }

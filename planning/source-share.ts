@@ -163,6 +163,8 @@ export interface SourceParts<Source> {
   readonly live: Source | undefined;
   /** What is older than the sources keep. */
   readonly lost: readonly Range[];
+  /** What is newer than the files of the archives, where no other source follows them. */
+  readonly unpublished: readonly Range[];
 }
 
 /**
@@ -187,7 +189,12 @@ export function divideGaps<Source extends SourceRules & { readonly name: string 
   });
   const live = sources.find(({ source }) => source.files == null)?.source;
   const isLost = live?.depthPeriods != null;
-  return { parts, live, lost: isLost ? rest : [] };
+  const publishedMs = sources.map(({ source: { files } }) =>
+    files == null ? Number.POSITIVE_INFINITY : archivedUpTo(nowMs, files),
+  );
+  const startMs = publishedMs.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...publishedMs);
+  const unpublished = clip(rest, { startMs, endMs: Number.POSITIVE_INFINITY });
+  return { parts, live, lost: isLost ? rest : [], unpublished };
 }
 
 function firstDay(knownMs: EpochMs | null): EpochMs {

@@ -28,7 +28,7 @@ import type { QueueBackend } from '../../queue/backend.ts';
 import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
 import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
-import { countRejected } from '../../store/ledger/quarantine.ts';
+import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readAllSources, readSourcesOf, type SourceName } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
@@ -37,7 +37,7 @@ import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
 import { type BackfillProgress, isPausedBySource } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
-import { readGapDivision } from '../source-gaps.ts';
+import { explainUnasked, readGapDivision } from '../source-gaps.ts';
 import {
   assertCreditsLeft,
   assertNoServiceMessage,
@@ -125,15 +125,11 @@ export async function runBackfill(
     const requests = joinQueues(queues, sources, sourcesOf);
     const claimed = await requests.claimedWindows();
     const nowMs = clock.now();
-    const gaps = await missingWithin(context, bounds, nowMs);
+    const { divide } = await readGapDivision(context, nowMs);
+    const gaps = explainUnasked(await missingWithin(context, bounds, nowMs), divide);
     if (wanted === undefined) await reportBudgets(queues);
     wanted ??= lengthsBySeries(gaps);
-    const left = portionsOf(
-      gaps,
-      wanted,
-      bounds.series,
-      windowsLeft(gaps, nowMs, (await readGapDivision(context, nowMs)).divide),
-    );
+    const left = portionsOf(gaps, wanted, bounds.series, windowsLeft(gaps, nowMs, divide));
     const queued = gaps.some((gap) =>
       claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
     );
@@ -195,10 +191,13 @@ export async function runBackfill(
     assertSourceUsable(tallyFetches(await ledger.read(clock.now())), named?.name);
     const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
+    const rejected = await countRejected(database, bounds.ranges);
+    const reasons = rejected === 0 ? [] : await readQuarantined(database);
     return {
       ...(await outcome()),
       rollups,
-      rejected: await countRejected(database, bounds.ranges),
+      rejected,
+      rejectedFor: reasons.find(({ seriesId }) => request.seriesIds.includes(seriesId))?.reason ?? null,
       withoutPoints: await withoutPoints(context, request.seriesIds),
       refusal: await refusalOf(context, gaps, request.seriesIds),
     };

@@ -13,11 +13,13 @@ import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import type { OperationContext } from '../context.ts';
 import type { Portion } from '../progress.ts';
 import type { RollupsOutcome } from '../refresh-rollups.ts';
-import { countAll, type DivideGaps } from '../source-gaps.ts';
+import { countAll, type DivideGaps, isNotPublished, isUnasked } from '../source-gaps.ts';
 
 /** Whether a gap can be requested now. */
 export function isWorkable(gap: Gap, nowMs: EpochMs): boolean {
-  return gap.reason === 'not_asked' || (gap.retryAtMs !== null && gap.retryAtMs <= nowMs);
+  // A pass of the scheduler records what is too old.
+  if (gap.reason === 'not_asked') return !isNotPublished(gap);
+  return gap.retryAtMs !== null && gap.retryAtMs <= nowMs;
 }
 
 /** A deferred window that is due within this time is awaited. */
@@ -62,15 +64,15 @@ export function lengthsBySeries(gaps: readonly Gap[]): Map<number, number> {
   return sums;
 }
 
-/** The progress of each series. What its source has no longer is not part of it: the outcome names it. */
+/** The progress of each series. What no source is asked for is not part of it: the outcome names it. */
 export function portionsOf(
   gaps: readonly Gap[],
   wanted: ReadonlyMap<number, number>,
   tracked: ReadonlyMap<number, Pick<SeriesStatus, 'series'>>,
   windows: ReadonlyMap<number, number>,
 ): Portion[] {
-  const lost = lengthsBySeries(gaps.filter(isBeyondDepth));
-  const missing = lengthsBySeries(gaps.filter((gap) => !isBeyondDepth(gap)));
+  const lost = lengthsBySeries(gaps.filter(isUnasked));
+  const missing = lengthsBySeries(gaps.filter((gap) => !isUnasked(gap)));
   return [...tracked].map(([seriesId, { series }]) => {
     const wantedMs = Math.max(0, (wanted.get(seriesId) ?? 0) - (lost.get(seriesId) ?? 0));
     const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
@@ -92,6 +94,8 @@ export interface BackfillOutcome {
   readonly accepted: number;
   /** Rejected rows of periods without a stored point. */
   readonly rejected: number;
+  /** Reason of one of them, such as the newest; null: none is rejected. */
+  readonly rejectedFor: string | null;
   readonly windowsLeft: number;
   /** Names of series whose range is confirmed empty and that have no point at all. */
   readonly withoutPoints: readonly string[];
@@ -117,6 +121,7 @@ export function outcomeOf(
     awaitingUntilMs: awaiting.length === 0 ? null : Math.max(...awaiting.map((gap) => gap.retryAtMs ?? 0)),
     accepted: 0,
     rejected: 0,
+    rejectedFor: null,
     windowsLeft: windows,
     withoutPoints: [],
     rollups: 'current',
@@ -164,12 +169,7 @@ export async function refusalOf(
     return new TidemarkError(
       'GAPS_REMAIN',
       `${counted(failed.length, 'requested range')} missing, first ${gapText(first, context.clock.now())}`,
-      failed.every(isBeyondDepth)
-        ? {
-            remedy:
-              'begin later, or import files of that time (docs/import.md): running it again cannot fill what the source no longer has',
-          }
-        : {},
+      remedyFor(failed),
     );
   const [awaiting] = gaps;
   if (awaiting === undefined) return null;
@@ -192,6 +192,17 @@ export async function refusalOf(
   );
 }
 
+function remedyFor(gaps: readonly Gap[]): { readonly remedy?: string } {
+  if (gaps.every(isBeyondDepth))
+    return {
+      remedy:
+        'begin later, or import files of that time (docs/import.md): running it again cannot fill what the source no longer has',
+    };
+  if (gaps.every(isNotPublished))
+    return { remedy: 'run it again when the archive has the file, or name a source after it' };
+  return {};
+}
+
 const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
   not_asked: 'awaits a request',
   awaits_second_answer: 'answered empty, awaits a second answer',
@@ -205,7 +216,7 @@ export function explainGap(
   gap: Gap,
   at: { readonly nowMs: EpochMs; readonly isSourceDown?: boolean },
 ): string {
-  if (isBeyondDepth(gap)) return `not requested: ${gap.message}`;
+  if (isUnasked(gap)) return `not requested: ${gap.message}`;
   const why =
     at.isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
   const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;

@@ -60,7 +60,7 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
       if (outcome.rejected > 0 && !acceptRejected)
         throw new TidemarkError(
           'ROWS_REJECTED',
-          `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ${outcome.rejected === 1 ? 'its period' : 'their periods'}`,
+          `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ${outcome.rejected === 1 ? 'its period' : 'their periods'}; such as: ${outcome.rejectedFor}`,
         );
     },
   );
@@ -115,7 +115,12 @@ function awaitingText({ awaiting, awaitingUntilMs }: BackfillOutcome): string {
   return `${counted(awaiting, 'range')} ${awaiting === 1 ? 'awaits' : 'await'} a second answer${due}`;
 }
 
-function asJson({ refusal: _, awaitingUntilMs, ...outcome }: BackfillOutcome): JsonDocument<'backfill'> {
+function asJson({
+  refusal: _,
+  rejectedFor: _reason,
+  awaitingUntilMs,
+  ...outcome
+}: BackfillOutcome): JsonDocument<'backfill'> {
   return {
     ...outcome,
     awaitingUntil: isoTime(awaitingUntilMs),

@@ -3,6 +3,7 @@
 import { seriesName } from '../../contract/series.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
+import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { outageJson, readOutage } from '../../operations/source-health.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
@@ -37,11 +38,9 @@ export async function run(options: { json?: true }): Promise<void> {
   await withContext({ command: 'gaps', defaultLogLevel: 'warn' }, async (context) => {
     const nowMs = context.clock.now();
     const outage = await readOutage(context, nowMs);
-    const gaps = await listGaps(context.database, {
-      nowMs,
-      graceMs: context.config.worker.graceMs,
-      ledger: true,
-    });
+    const { graceMs } = context.config.worker;
+    const listed = await listGaps(context.database, { nowMs, graceMs, ledger: true });
+    const gaps = explainUnasked(listed, (await readGapDivision(context, nowMs)).divide);
     const quarantined = await readQuarantined(context.database);
     if (options.json) {
       const document: JsonDocument<'gaps'> = {

@@ -5,6 +5,7 @@ import { seriesName } from '../../contract/series.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../format.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
+import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { banText, readBans, readOutage } from '../../operations/source-health.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
@@ -43,7 +44,8 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const { graceMs } = config.worker;
   const seriesIds = [history.seriesId];
   const [status] = await seriesStatus(database, { nowMs, graceMs, seriesIds });
-  const gaps = await listGaps(database, { nowMs, graceMs, seriesIds, ledger: true });
+  const { divide } = await readGapDivision(context, nowMs);
+  const gaps = explainUnasked(await listGaps(database, { nowMs, graceMs, seriesIds, ledger: true }), divide);
   const silences = await readSilences(database, seriesIds);
   const sources = await readAllSources(database, seriesIds);
   const anyOutage = await readOutage(context, nowMs);
@@ -97,7 +99,10 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       ),
     ),
     ...listed(
-      `In quarantine, ${counted(status?.quarantined ?? history.rejections.length, 'row')}; the newest:`,
+      // Rows of periods that have a point by now are not counted.
+      status === undefined || status.quarantined < history.rejections.length
+        ? 'In quarantine, the newest rows:'
+        : `In quarantine, ${counted(status.quarantined, 'row')}; the newest:`,
       history.rejections.map(
         ({ seenAtMs, reason, raw }) => `${formatTime(seenAtMs)}, ${reason}: ${raw.slice(0, 200)}`,
       ),

@@ -64,6 +64,7 @@ function sourceLines({ sources, isShared }: PlanCost): string[] {
     ...creditWarning(one),
     ...(isShared && isTooSlow(one.freshness, one.requestsPerMinute) ? [staleWarning(one, one.source)] : []),
     ...depthWarnings(one),
+    ...unpublishedLine(one),
   ]);
 }
 
@@ -124,10 +125,17 @@ function depthWarnings({ source, depthPeriods, shortest, lostMs }: SourceCost): 
   return lines;
 }
 
+function unpublishedLine({ source, unpublishedMs }: SourceCost): string[] {
+  if (unpublishedMs === 0) return [];
+  return [
+    `${source} has no file yet of ${formatDuration(unpublishedMs)}: they stay missing until it has, or until a source after it is named`,
+  ];
+}
+
 function backfillLine({ requests, durationMs, requestsPerMinute, isShared, sources }: PlanCost): string {
   if (requests === 0)
-    return sources.some(({ lostMs }) => lostMs > 0)
-      ? 'nothing is missing that a source still has'
+    return sources.some(({ lostMs, unpublishedMs }) => lostMs + unpublishedMs > 0)
+      ? 'nothing is missing that a source has'
       : 'nothing is missing';
   const unlimited = sources.filter((one) => one.requests > 0 && one.durationMs === null);
   const untimed =

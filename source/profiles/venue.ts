@@ -86,7 +86,9 @@ export function placedCandle(interval: CandleInterval, places: Places, timeUnitM
     const turnover = decimal(row, places.turnover);
     // One that agrees in neither order may be of another unit, such as contracts: it says nothing of the volume.
     const traded = typeof turnover === 'string' && isDecimalText(turnover) ? { ...candle, turnover } : null;
-    return traded !== null && isExchanged(traded) ? (turnoverProblem(traded) ?? candle) : candle;
+    return traded !== null && isExchanged(traded)
+      ? `${turnoverProblem(traded)}; the two columns seem exchanged`
+      : candle;
   };
   const timeOf = (row: unknown) => {
     const time = timeAt(row);

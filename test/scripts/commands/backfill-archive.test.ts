@@ -62,9 +62,17 @@ it('takes a symbol whose assets are named, without any list of markets', async (
   const { venues, fails, say, query } = await open();
   const track = 'track candles --source binance-archive --symbol BTCUSDT --interval h1 --from 2024-01-01';
   await fails(track, 2, 'name it as BTC/USDT, or name them with --base and --quote');
-  await say(`${track} --base bitcoin --quote tether`);
+  const named = `${track} --base bitcoin --quote tether`;
+  await say(named);
   expect(
     await query('select symbol, base_id from tidemark.series_sources join tidemark.series on series_id = id'),
   ).toEqual([{ symbol: 'BTCUSDT', base_id: 'bitcoin' }]);
   expect(venues.binance.requests().total).toBe(0);
+  // It ends, although the archive has no file of this month.
+  const missing = 'its archive has no file of that time yet';
+  await fails(named.replace('track', 'backfill'), 3, `not requested: ${missing}`);
+  expect(await say('why 1')).toContain(missing);
+  expect(await say('plan')).toMatch(
+    /^nothing is missing that a source has\n.*\nbinance-archive has no file yet of /,
+  );
 });

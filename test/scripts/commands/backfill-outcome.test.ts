@@ -100,7 +100,7 @@ it('reports rejected rows, and is not complete unless they are accepted', async 
   );
   const env = { SOURCE_URL: server.baseUrl };
   const words = `backfill candles ${market} --interval h1 --from 2024-03-01 --to 2024-03-03`;
-  const rejects = /^tidemark: ROWS_REJECTED: 32 rows of the range .*; .*--accept-rejected/;
+  const rejects = /^tidemark: ROWS_REJECTED: 32 rows of the range .*; such as: .*--accept-rejected/;
   expect(lastOf(await fails(words, 10, rejects, env))).toMatch(
     /^not complete: 32 rejected rows in quarantine; 1 request, 16 new points, /,
   );
