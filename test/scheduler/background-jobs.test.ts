@@ -60,17 +60,18 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
     });
   }
 
+  const rename = (from: string, to: string) =>
+    store.database.pool.query(`do $$ declare one regprocedure; begin
+      for one in select oid from pg_proc where proname = '${from}' loop
+        execute format('alter routine %s rename to ${to}', one);
+      end loop;
+    end $$`);
   const upkeep = () => readUpkeep(store.database, { nowMs, afterDays });
 
   it('report a failed run with its error, and the scheduler does the remaining work', async () => {
     const { database } = store;
     // In any version of TimescaleDB the policies fail at a function that they call.
-    await database.pool.query(`
-      do $$ declare one regprocedure; begin
-        for one in select oid from pg_proc where proname = 'policy_compression_execute' loop
-          execute format('alter procedure %s rename to away', one);
-        end loop;
-      end $$`);
+    await rename('policy_compression_execute', 'away');
     const before = await upkeep();
     expect(before.chunksDue).toBeGreaterThan(1);
     expect(before.rollupsBehind).toBe(1);
@@ -145,13 +146,6 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
   });
 
   it('are joined by a release of TimescaleDB that is not known, which stops nothing else', async () => {
-    const { pool } = store.database;
-    const rename = (from: string, to: string) =>
-      pool.query(`do $$ declare one regprocedure; begin
-          for one in select oid from pg_proc where proname = '${from}' loop
-            execute format('alter function %s rename to ${to}', one);
-          end loop;
-        end $$`);
     await rename('chunk_status_text', 'away');
     const { failingJobs, chunksDue, rollupsBehind } = await upkeep();
     expect(failingJobs.at(-1)).toMatchObject({
@@ -171,12 +165,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       const id = await database.pool.query<{ job_id: number }>(
         `select job_id from (${policies}) j order by job_id limit 1`,
       );
-      await database.pool.query(`
-        do $$ declare one regprocedure; begin
-          for one in select oid from pg_proc where proname = 'policy_compression_execute' loop
-            execute format('alter procedure %s rename to away', one);
-          end loop;
-        end $$`);
+      await rename('policy_compression_execute', 'away');
       await runByWorkers();
       await tidemark(['migrate'], { DATABASE_URL: url });
       await markBehind(database, seriesId);

@@ -76,14 +76,12 @@ describe('an attempt whose answer cannot be stored', () => {
     };
   }
 
+  const retried = (inMs: number, counted: boolean) => ({ kind: 'retry', inMs, counted });
+
   test('costs the window no attempt while the database fails, and repeats no request', async () => {
     const { parts, workOf, all } = await prepare();
     const work = workOf(withCode('53100', 'could not extend file: No space left on device'));
-    expect(await runAttempt(work, attempt(true), parts)).toEqual({
-      kind: 'retry',
-      inMs: 1000,
-      counted: false,
-    });
+    expect(await runAttempt(work, attempt(true), parts)).toEqual(retried(1000, false));
     expect(await all.queues.requests.pausedForMs()).toBeGreaterThan(0);
     expect(await listGaps(all.database, { nowMs: noonMs, graceMs: 0 })).toMatchObject([
       { reason: 'not_asked' },
@@ -93,11 +91,7 @@ describe('an attempt whose answer cannot be stored', () => {
   test('uses up its attempts when it can never be stored, and is then deferred', async () => {
     const { parts, workOf, all } = await prepare();
     const work = workOf(withCode('23514', 'violates check constraint'));
-    expect(await runAttempt(work, attempt(false), parts)).toEqual({
-      kind: 'retry',
-      inMs: 500,
-      counted: true,
-    });
+    expect(await runAttempt(work, attempt(false), parts)).toEqual(retried(500, true));
     expect(await runAttempt(work, attempt(true), parts)).toEqual({ kind: 'done' });
     expect(await listGaps(all.database, { nowMs: noonMs, graceMs: 0 })).toMatchObject([
       { reason: 'failed', message: 'violates check constraint' },
@@ -125,13 +119,12 @@ describe('an attempt whose answer cannot be stored', () => {
         return 'answer';
       },
     };
-    const retried = { kind: 'retry', inMs: 1000, counted: false };
     const whileAway = attemptParts(all.queues, await unreachableDatabase());
     for (let tries = 0; tries < 5; tries += 1)
-      expect(await runAttempt(work, attempt(true), whileAway)).toEqual(retried);
+      expect(await runAttempt(work, attempt(true), whileAway)).toEqual(retried(1000, false));
     expect(requests).toBe(0);
     const { storeBreaker } = whileAway;
-    expect(await runAttempt(work, attempt(true), { ...parts, storeBreaker })).toEqual(retried);
+    expect(await runAttempt(work, attempt(true), { ...parts, storeBreaker })).toEqual(retried(1000, false));
     expect(requests).toBe(1);
   });
 });
