@@ -47,11 +47,24 @@ const maxStretches = 3;
 /** A name of a column. A rounded time such as `1.78E+12` is none. */
 const columnName = /^\D*[a-z]/i;
 const rounded = /^\d+(?:[.,]\d+)?E\+?\d+$/i;
+/**
+ * A value as a spreadsheet saves it, such as `1.23457E+12`: a capital E, a plus, two digits, and at most six digits before
+ * them. Programs write `1e+16` (Python, JavaScript), `1.23457E12` (Java), or all digits before `E+16` (.NET). `2.12E-05` is
+ * no sign of a spreadsheet: .NET writes small numbers so.
+ */
+const roundedValue = /^-?\d(?:[.,]\d{1,5})?E\+\d\d$/;
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const otherLayout = 'its layout changes at this line';
 const divide = 'divide it there, and import each part';
 const checkFormat = 'check --format, or name its columns with --columns';
 const checkInterval = 'check --interval';
+
+function roundedProblem(what: 'times' | 'values', text: string | null): FileProblem {
+  return new FileProblem(
+    `a spreadsheet rounded its ${what}, here to ${text}: digits are lost`,
+    `${downloadAgain}, and import it without saving it in a spreadsheet`,
+  );
+}
 
 export interface FileFacts {
   readonly rows: number;
@@ -226,6 +239,7 @@ export class CandleSurvey {
     this.#assertClose(cells, ms);
     this.#assertDate(this.#format.dateText(cells), ms);
     this.#assertSymbol(this.#format.symbol(cells));
+    this.#assertValues(cells);
     this.#cover(periodOf(ms, interval));
     this.#hasNeighbours ||= this.#lastMs !== null && Math.abs(ms - this.#lastMs) === intervalMs[interval];
     this.#watchSilence(ms);
@@ -270,11 +284,7 @@ export class CandleSurvey {
     const { units, name, syntax } = this.#format;
     const time = this.#format.readTime(text);
     const expected = units.join(' or ');
-    if (time === null && syntax === 'csv' && rounded.test(text ?? ''))
-      throw new FileProblem(
-        `a spreadsheet rounded its times, here to ${text}: digits are lost`,
-        `${downloadAgain}, and import it without saving it in a spreadsheet`,
-      );
+    if (time === null && syntax === 'csv' && rounded.test(text ?? '')) throw roundedProblem('times', text);
     if (time === null || !Number.isSafeInteger(time.ms)) {
       const what = `${JSON.stringify(text)} is not a time in ${expected}`;
       if (this.#rows === 0 || syntax === 'json') throw new FileProblem(what, checkFormat);
@@ -335,6 +345,15 @@ export class CandleSurvey {
     this.#symbol ??= text;
     if (text !== this.#symbol)
       throw new FileProblem(`its symbol is ${text}, and that of the rows before ${this.#symbol}`, divide);
+  }
+
+  #assertValues(cells: Cells): void {
+    if (this.#columns === null || this.#format.syntax === 'json') return;
+    const { values, turnover } = this.#columns;
+    for (const at of turnover === undefined ? values : [...values, turnover]) {
+      const text = cells[at] ?? '';
+      if (roundedValue.test(text)) throw roundedProblem('values', text);
+    }
   }
 
   #cover(period: Range): void {

@@ -187,8 +187,9 @@ describe('kraken', () => {
 
   it('reads a file with a header of the documented columns', async () => {
     const header = 'time,open,high,low,close,volume,trades';
-    const { rows, covered } = await read('kraken', lines(header, trades(0), trades(1)));
-    expect(rows).toHaveLength(2);
+    const scientific = '1.23457E12,1e+16,1.5E-7,1e-07,1.23456789E+16';
+    const { rows, covered } = await read('kraken', lines(header, trades(0), `1714521660,${scientific},3`));
+    expect(rows[1]).toMatchObject({ values: scientific.split(',') });
     expect(covered).toEqual([range(0, 2)]);
     await expect(read('kraken', lines(header, header))).rejects.toThrow('line 2: "time" is not a time');
   });
@@ -271,10 +272,10 @@ describe('cryptodatadownload', () => {
 
 describe('ccxt-json', () => {
   it('reads numbers and text with their digits, and does not cover the newest row', async () => {
-    const text = `[[${minute(0)},1.10,"2.000",1e0,0.1234567890123456789,null] ,\n ${fetched(1)},${fetched(2)} ]\n`;
+    const text = `[[${minute(0)},1.10,"2.000",1E+00,0.1234567890123456789,null] ,\n ${fetched(1)},${fetched(2)} ]\n`;
     const { rows, covered } = await read('ccxt-json', text, { name: 'file.json' });
     expect(rows).toEqual([
-      { names, time: minute(0), values: ['1.10', '2.000', '1e0', '0.1234567890123456789', null] },
+      { names, time: minute(0), values: ['1.10', '2.000', '1E+00', '0.1234567890123456789', null] },
       { names, time: minute(1), values: ['1.10', '2e0', '1.0', '1.500', '7.0'] },
       { names, time: minute(2), values: ['1.10', '2e0', '1.0', '1.500', '7.0'] },
     ]);
@@ -333,6 +334,7 @@ it.each([
   ['kraken', [trades(0), 'time,open'], `line 2: it is another header, time,open: ${changes}`, 'divide'],
   ['kraken', ['time;open'], 'line 1: its fields are separated by semicolons', '--columns'],
   ['kraken', ['1.71452E+12,1,1,1,1,1,1'], 'line 1: a spreadsheet rounded its times', 'without saving it'],
+  ['kraken', ['1714521600,1,1,1,1,1.5E+12,1'], 'line 1: a spreadsheet rounded its values', 'without saving'],
 ] as const)(
   'says where %s changes or was rounded, with fitting advice',
   async (format, all, message, advice) => {
