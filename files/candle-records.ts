@@ -9,6 +9,8 @@ export interface CandleRecord {
   /** Such as `line 12`. */
   readonly place: string;
   readonly cells: Cells;
+  /** The last line of CSV has no line end: the file may end within its last field. */
+  readonly mayBeCut?: boolean;
 }
 
 type Bytes = AsyncIterable<Uint8Array>;
@@ -34,11 +36,11 @@ export async function* csvRecords(
 ): AsyncGenerator<CandleRecord[]> {
   for await (const lines of linesOf(bytes)) {
     const records: CandleRecord[] = [];
-    for (const { text } of lines) {
+    for (const { text, isWhole } of lines) {
       read.lines += 1;
-      // The last column is unused, so a last line with all columns is whole without its line feed.
       const cells = cellsOf(text, separator);
-      if (cells !== null) records.push({ place: placeOf(read.lines), cells });
+      if (cells !== null)
+        records.push({ place: placeOf(read.lines), cells, ...(!isWhole && { mayBeCut: true }) });
     }
     yield records;
   }

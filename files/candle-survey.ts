@@ -105,6 +105,8 @@ export class CandleSurvey {
   #count: number | null;
   /** The record before has too few columns. If it is the last one, the file was truncated. */
   #torn: { place: string; what: string } | null = null;
+  /** The last row, if it may be cut. */
+  #cutAt: string | null = null;
   #isDescending: boolean | null;
   #unit: TimeUnit | null = null;
   #symbol: string | null = null;
@@ -133,9 +135,10 @@ export class CandleSurvey {
   }
 
   /** @throws FileProblem with the line. */
-  add({ place, cells }: CandleRecord): void {
+  add({ place, cells, mayBeCut = false }: CandleRecord): void {
     if (this.#torn !== null)
       throw new FileProblem(`${this.#torn.place}: ${this.#torn.what}: ${otherLayout}`, divide);
+    if (mayBeCut) this.#cutAt = place;
     try {
       if (this.#rows === 0) this.#assertCommas(cells);
       if (this.#rows === 0 && this.#isHeading(cells)) this.#heading += 1;
@@ -200,6 +203,13 @@ export class CandleSurvey {
     const endMs = all.at(-1)?.endMs ?? statedMs;
     return endMs < statedMs
       ? [`its name states the time up to ${formatTime(statedMs)}, and its rows end at ${formatTime(endMs)}`]
+      : [];
+  }
+
+  /** Many programs write no last line end. Where the last column is not stored, a row with all columns is whole. */
+  #cutNote({ time, values }: Columns): string[] {
+    return this.#cutAt !== null && [time, ...values].includes((this.#count ?? 0) - 1)
+      ? [`the file ends without a line end: its last row, ${this.#cutAt}, may be cut`]
       : [];
   }
 
@@ -390,7 +400,8 @@ export class CandleSurvey {
       ...{ heading: this.#heading, columns, isDescending: this.#isDescending ?? false, isNewestOpen },
       ...{ records: this.#rows + this.#repeats, newestMs: this.#newestMs },
     };
-    const notes: string[] = [...this.#exchangedNote(), ...this.#silenceNotes(), ...this.#shortNote(all)];
+    const notes = [...this.#exchangedNote(), ...this.#silenceNotes(), ...this.#shortNote(all)];
+    notes.push(...this.#cutNote(columns));
     if (this.#repeats > 0)
       notes.push(`${counted(this.#repeats, 'row')} ${this.#repeats === 1 ? 'is' : 'are'} given twice, equal`);
     if (this.#symbol !== null && this.#symbol !== symbolText(baseId + quoteId))

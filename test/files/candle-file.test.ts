@@ -231,9 +231,9 @@ describe('cryptodatadownload', () => {
     const all = Array.from({ length: 50_000 }, (_, index) => index);
     const text = [site, header, ...all.toReversed().map((index) => shown(index))].join('\r\n');
     for (const content of [text, `${text}\r\n`, gzipSync(text)]) {
-      const { rows, covered } = await read('cryptodatadownload', content);
+      const { rows, covered, notes } = await read('cryptodatadownload', content);
       expect(rows.map((row) => 'time' in row && row.time)).toEqual(all.map(minute));
-      expect(covered).toEqual([range(0, 49_999)]);
+      expect([covered, notes]).toEqual([[range(0, 49_999)], [expect.stringMatching(/^its newest row/)]]);
     }
   });
 
@@ -372,8 +372,10 @@ describe('--columns', () => {
         expect(compared.placed.map(({ problem }) => problem !== undefined)).toEqual([false, true, false]);
         expect(byName.rows[1]).toMatchObject({ time: minute(1), values: ['1.1', '2.0', '1', '1.5', '7'] });
         const plain = lines(...text.slice(1)).replaceAll(',', separator);
-        const { rows } = await read(formatOfColumns(numbers), plain);
+        const { rows, notes } = await read(formatOfColumns(numbers), plain.trimEnd());
         expect(rows).toEqual(byName.rows);
+        const cut = 'the file ends without a line end: its last row, line 3, may be cut';
+        expect([byName.notes, notes]).toEqual([[notes[1]], [cut, expect.stringMatching(/^its newest row/)]]);
       }
     },
   );
