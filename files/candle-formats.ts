@@ -220,13 +220,15 @@ const digitsOfUnits: Readonly<Record<number, TimeUnit>> = {
 };
 
 /**
- * Reads a time. From 2001 to 2286 the number of its digits gives its unit.
+ * Reads a time, a whole number that may be written as `1714521600.0`. From 2001 to 2286 the number of its digits gives its
+ * unit.
  *
  * @returns null when it is no such number. The milliseconds may have a fraction.
  */
 export function readTime(text: string | null): ReadTime | null {
-  const unit = text !== null && /^[1-9]\d+$/.test(text) ? digitsOfUnits[text.length] : undefined;
-  if (unit === undefined || text === null) return null;
+  const [, digits = ''] = /^([1-9]\d+)(?:\.0*)?$/.exec(text ?? '') ?? [];
+  const unit = digitsOfUnits[digits.length];
+  if (unit === undefined) return null;
   // The milliseconds have 13 digits. More digits in one number would be rounded.
-  return { unit, ms: Number(`${text.slice(0, 13).padEnd(13, '0')}.${text.slice(13) || '0'}`) };
+  return { unit, ms: Number(`${digits.slice(0, 13).padEnd(13, '0')}.${digits.slice(13) || '0'}`) };
 }

@@ -36,7 +36,7 @@ export function formatOfColumns(names: ColumnNames): CandleFormat {
     // Such as the address of the vendor.
     isComment: (cells) => cells.filter((cell) => cell !== null).length < neededColumns.length,
     header: (cells) => (areNumbers ? byNumber(cells.length) : columnsIn(cells, names)),
-    readTime: (text) => readTime(text?.replace(/\.0*$/, '') ?? null) ?? readDate(text),
+    readTime: (text) => readTime(text) ?? readDate(text),
   };
 }
 

@@ -272,7 +272,7 @@ describe('cryptodatadownload', () => {
 
 describe('ccxt-json', () => {
   it('reads numbers and text with their digits, and does not cover the newest row', async () => {
-    const text = `[[${minute(0)},1.10,"2.000",1E+00,0.1234567890123456789,null] ,\n ${fetched(1)},${fetched(2)} ]\n`;
+    const text = `[[${minute(0)}.0,1.10,"2.000",1E+00,0.1234567890123456789,null] ,\n ${fetched(1)},${fetched(2)} ]\n`;
     const { rows, covered } = await read('ccxt-json', text, { name: 'file.json' });
     expect(rows).toEqual([
       { names, time: minute(0), values: ['1.10', '2.000', '1E+00', '0.1234567890123456789', null] },
