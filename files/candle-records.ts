@@ -93,6 +93,8 @@ export async function* csvRecordsBackward(
 const opening = /\s*\[/y;
 const emptyEnd = /\s*\]/y;
 const element = /\s*\[([^[\]]*)\]\s*([,\]])/y;
+/** Of an element, or nothing. */
+const beginning = /^\s*(?:\[[^[\]{}]*\]?\s*)?$/;
 /** An element is shorter, white space included. */
 const longestElement = 10_000;
 
@@ -135,8 +137,11 @@ export async function* jsonRecords(bytes: Bytes): AsyncGenerator<CandleRecord[]>
   }
   if (expects === 'end' && rest.trim() === '') return;
   line += newLines(rest, 0, rest.length - rest.trimStart().length);
-  const what =
-    expects === 'end' ? 'text follows the array' : 'not an array of numbers, or the file ends within it';
+  // Read to the end of the file, where the remainder is short.
+  const isWithin = expects === 'first' || expects === 'element';
+  if (isWithin && rest.length <= longestElement && beginning.test(rest))
+    throw new FileProblem(`${place()}: the file ends within this row, or before it`, downloadAgain);
+  const what = expects === 'end' ? 'text follows the array' : 'not an array of numbers';
   throw new FileProblem(`${place()}: ${what}`, `check --format, or ${downloadAgain}`);
 }
 

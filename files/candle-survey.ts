@@ -56,7 +56,10 @@ const roundedValue = /^-?\d(?:[.,]\d{1,5})?E\+\d\d$/;
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const otherLayout = 'its layout changes at this line';
 const divide = 'divide it there, and import each part';
-const checkFormat = 'check --format, or name its columns with --columns';
+const checkFormat = 'check --format';
+const nameColumns = 'name its columns with --columns';
+/** The beginning of an array or of an object, not of a line of CSV. */
+const beginsAsJson = /^\s*[[{]\s*(?:[[{"\d]|$)/;
 const checkInterval = 'check --interval';
 
 function roundedProblem(what: 'times' | 'values', text: string | null): FileProblem {
@@ -140,7 +143,7 @@ export class CandleSurvey {
       throw new FileProblem(`${this.#torn.place}: ${this.#torn.what}: ${otherLayout}`, divide);
     if (mayBeCut) this.#cutAt = place;
     try {
-      if (this.#rows === 0) this.#assertCommas(cells);
+      if (this.#rows === 0) this.#assertCsv(cells);
       if (this.#rows === 0 && this.#isHeading(cells)) this.#heading += 1;
       else if (this.#hasItsColumns(place, cells)) this.#addRow(cells);
       this.#watchVolumes(place, cells);
@@ -150,11 +153,23 @@ export class CandleSurvey {
     }
   }
 
-  #assertCommas([first, ...others]: Cells): void {
-    if (others.length > 0 || this.#format.syntax === 'json' || !/[;\t]/.test(first ?? '')) return;
+  /** `--columns` reads CSV only. */
+  get #checkFormat(): string {
+    return this.#format.syntax === 'json' ? checkFormat : `${checkFormat}, or ${nameColumns}`;
+  }
+
+  #assertCsv([first, ...others]: Cells): void {
+    const { name, syntax } = this.#format;
+    if (syntax === 'json') return;
+    if (beginsAsJson.test(first ?? ''))
+      throw new FileProblem(
+        `it is JSON, and ${name} is CSV`,
+        'import arrays of numbers with --format ccxt-json',
+      );
+    if (others.length > 0 || !/[;\t]/.test(first ?? '')) return;
     throw new FileProblem(
       'its fields are separated by semicolons or tabs, as a spreadsheet saves them',
-      `${downloadAgain}, and import it without saving it in a spreadsheet, or name its columns with --columns`,
+      `${downloadAgain}, and import it without saving it in a spreadsheet, or ${nameColumns}`,
     );
   }
 
@@ -167,7 +182,7 @@ export class CandleSurvey {
       throw new FileProblem(`it is another header, ${cells.join().slice(0, 200)}: ${otherLayout}`, divide);
     if (cells.length === count) return true;
     const what = `it has ${counted(cells.length, 'column')}, not ${count}`;
-    if (this.#rows === 0) throw new FileProblem(what, checkFormat);
+    if (this.#rows === 0) throw new FileProblem(what, this.#checkFormat);
     if (cells.length > count) throw new FileProblem(`${what}: ${otherLayout}`, divide);
     this.#torn = { place, what };
     return false;
@@ -221,7 +236,7 @@ export class CandleSurvey {
     if (columns === null)
       throw new FileProblem(
         `unknown columns for ${this.#format.name}: ${cells.join().slice(0, 200)}`,
-        checkFormat,
+        this.#checkFormat,
       );
     this.#columns = columns;
     this.#count = columns.count;
@@ -297,11 +312,14 @@ export class CandleSurvey {
     if (time === null && syntax === 'csv' && rounded.test(text ?? '')) throw roundedProblem('times', text);
     if (time === null || !Number.isSafeInteger(time.ms)) {
       const what = `${JSON.stringify(text)} is not a time in ${expected}`;
-      if (this.#rows === 0 || syntax === 'json') throw new FileProblem(what, checkFormat);
+      if (this.#rows === 0 || syntax === 'json') throw new FileProblem(what, this.#checkFormat);
       throw new FileProblem(`${what}: ${otherLayout}`, divide);
     }
     if (!units.includes(time.unit))
-      throw new FileProblem(`its time ${text} is in ${time.unit}, and ${name} has ${expected}`, checkFormat);
+      throw new FileProblem(
+        `its time ${text} is in ${time.unit}, and ${name} has ${expected}`,
+        this.#checkFormat,
+      );
     this.#unit ??= time.unit;
     if (time.unit !== this.#unit)
       throw new FileProblem(
@@ -331,7 +349,7 @@ export class CandleSurvey {
     if (close === null || close.unit !== this.#unit)
       throw new FileProblem(
         `its close time ${JSON.stringify(text)} is not a time in ${this.#unit}`,
-        checkFormat,
+        this.#checkFormat,
       );
     // It may be earlier: an outage ends a period.
     if (close.ms >= ms + intervalMs[interval])
@@ -346,15 +364,18 @@ export class CandleSurvey {
 
   #assertSymbol(text: string | null): void {
     if (text === null) return;
+    this.#symbol ??= text;
+    if (text !== this.#symbol)
+      throw new FileProblem(
+        `its symbol is ${text}, and that of the rows before ${this.#symbol}: the file has two markets`,
+        'divide it by market, and import each part in a call of its own',
+      );
     const volumeOf = this.#columns?.volumeOf ?? '';
     if (!text.startsWith(volumeOf))
       throw new FileProblem(
         `its symbol is ${text}, and the first volume is counted in ${volumeOf}`,
-        'name its columns with --columns, the volume of the base asset among them',
+        `${nameColumns}, the volume of the base asset among them`,
       );
-    this.#symbol ??= text;
-    if (text !== this.#symbol)
-      throw new FileProblem(`its symbol is ${text}, and that of the rows before ${this.#symbol}`, divide);
   }
 
   #assertValues(cells: Cells): void {

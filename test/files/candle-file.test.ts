@@ -257,8 +257,8 @@ describe('cryptodatadownload', () => {
     ],
     [
       'two markets',
-      lines(header, shown(1), shown(0).replace('BTC', 'BTCUP')),
-      'line 3: its symbol is BTCUPUSDT',
+      lines(header, shown(1), shown(0).replace('BTC', 'ETH')),
+      'line 3: its symbol is ETHUSDT, and that of the rows before BTCUSDT: the file has two markets',
     ],
     [
       'a volume of the other asset',
@@ -299,12 +299,15 @@ describe('ccxt-json', () => {
     [
       'a file that ends within a row',
       list(fetched(0), fetched(1)).slice(0, -9),
-      'line 3, row 2: not an array of',
+      'line 3, row 2: the file ends within this row',
     ],
     ['objects', `[{"time": ${minute(0)}}]`, 'line 1, row 1: not an array of numbers'],
     ['an empty array', '[]', 'it has no rows'],
-  ])('refuses %s, with the line', async (_, text, message) => {
-    await expect(read('ccxt-json', text)).rejects.toThrow(message);
+    ['two arrays', `[${fetched(0)}]\n[${fetched(1)}`, 'line 2, row 2: text follows the array'],
+  ])('refuses %s, with the line, and does not name an option for CSV', async (_, text, message) => {
+    const remedy = expect.not.stringContaining('--columns');
+    const refusal = { message: expect.stringContaining(message), remedy };
+    await expect(read('ccxt-json', text)).rejects.toMatchObject(refusal);
   });
 });
 
@@ -333,6 +336,8 @@ it.each([
   ['binance', [kline(0), '1,2'], 'line 2: it has 2 columns, not 12: the file ends within', 'download'],
   ['kraken', [trades(0), 'time,open'], `line 2: it is another header, time,open: ${changes}`, 'divide'],
   ['kraken', ['time;open'], 'line 1: its fields are separated by semicolons', '--columns'],
+  ['ccxt-json', ['[', `${fetched(0)},`], 'line 3, row 2: the file ends within this row', 'download it again'],
+  ['kraken', [list(fetched(0))], 'line 1: it is JSON, and kraken is CSV', '--format ccxt-json'],
   ['kraken', ['1.71452E+12,1,1,1,1,1,1'], 'line 1: a spreadsheet rounded its times', 'without saving it'],
   ['kraken', ['1714521600,1,1,1,1,1.5E+12,1'], 'line 1: a spreadsheet rounded its values', 'without saving'],
 ] as const)(
