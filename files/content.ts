@@ -20,6 +20,7 @@ const packings = [
   { packing: 'Zstandard', start: '\x28\xb5\x2f\xfd', ending: /\.zst$/i },
 ] as const;
 type Packing = (typeof packings)[number]['packing'];
+const plainText = /^(?:\xef\xbb\xbf)?[\t\r\n -~]+$/;
 
 /** `candles.csv` for `candles.csv.gz`, and the path itself without such an ending. */
 export function unpackedName(path: string): string {
@@ -71,10 +72,15 @@ async function packingOf(path: string): Promise<Packing | null> {
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
     const begins = buffer.toString('latin1', 0, bytesRead);
-    const found =
-      packings.find(({ start }) => begins.startsWith(start)) ??
-      packings.find(({ ending }) => ending.test(path));
-    return found?.packing ?? null;
+    const found = packings.find(({ start }) => begins.startsWith(start));
+    if (found !== undefined) return found.packing;
+    const named = packings.find(({ ending }) => ending.test(path));
+    if (named !== undefined && plainText.test(begins))
+      throw new FileProblem(
+        `it is not a ${named.packing} file, as its name says, but begins as text`,
+        `rename it if it is not compressed, or ${downloadAgain}`,
+      );
+    return named?.packing ?? null;
   } finally {
     await file.close();
   }

@@ -2,7 +2,7 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { unzipSync } from 'fflate';
+import { type UnzipFileFilter, unzipSync } from 'fflate';
 import { messageOf } from '../errors.ts';
 import { formatBytes } from '../format.ts';
 import { downloadAgain, FileProblem } from './file-problem.ts';
@@ -10,6 +10,7 @@ import { downloadAgain, FileProblem } from './file-problem.ts';
 /** The file is read into memory. A month of minutes has 6 MB. */
 const maxBytes = 256 * 1024 * 1024;
 const pieceBytes = 1 << 18;
+const [stored, deflated] = [0, 8];
 const entryOfDirectory = 'PK\x01\x02';
 
 const endings = { csv: /\.csv$/i, json: /\.json$/i, jsonl: /\.(?:jsonl|ndjson)$/i } as const;
@@ -19,7 +20,7 @@ export async function* fileInZip(path: string, syntax: keyof typeof endings): As
   assertSize((await stat(path)).size);
   const bytes = await readFile(path);
   const names: string[] = [];
-  const files = unzipped(bytes, ({ name, originalSize }) => {
+  const files = unzipped(bytes, ({ name, originalSize, compression }) => {
     assertSize(originalSize);
     if (name === 'xl/workbook.xml')
       throw new FileProblem(
@@ -28,6 +29,11 @@ export async function* fileInZip(path: string, syntax: keyof typeof endings): As
       );
     // Others, such as a directory or a readme, do no harm.
     const isWanted = endings[syntax].test(name) && !name.startsWith('__MACOSX/');
+    if (isWanted && compression !== stored && compression !== deflated)
+      throw new FileProblem(
+        `${name} in it is compressed by method ${compression}, which cannot be read`,
+        'compress it anew with deflate, or unpack it',
+      );
     if (isWanted) names.push(name);
     return isWanted;
   });
@@ -43,7 +49,7 @@ export async function* fileInZip(path: string, syntax: keyof typeof endings): As
   for (let at = 0; at < file.length; at += pieceBytes) yield file.subarray(at, at + pieceBytes);
 }
 
-function unzipped(bytes: Buffer, filter: (entry: { name: string; originalSize: number }) => boolean) {
+function unzipped(bytes: Buffer, filter: UnzipFileFilter) {
   try {
     return unzipSync(bytes, { filter });
   } catch (error) {
