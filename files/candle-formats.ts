@@ -143,7 +143,7 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
     isComment: ([first, ...others]) =>
       /cryptodatadownload/i.test(first ?? '') && others.every((cell) => cell === null),
     header(cells) {
-      const names = cells.map((cell) => cell?.trim().toLowerCase() ?? '');
+      const names = cells.map((cell) => cell?.toLowerCase() ?? '');
       const [volume, quoteVolume, trades, ...others] = names.slice(7);
       const isKnown =
         names.slice(0, 7).join() === 'unix,date,symbol,open,high,low,close' &&

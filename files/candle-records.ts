@@ -15,7 +15,11 @@ export interface CandleRecord {
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** That of the first line with several of one; a comma if there is none. @throws Error as {@link linesOf} does. */
+/**
+ * That of the first line with several of one, of equally many the first of {@link separators}; else a comma.
+ *
+ * @throws Error as {@link linesOf} does.
+ */
 export async function separatorIn(bytes: Bytes): Promise<Separator> {
   for await (const lines of linesOf(bytes)) {
     for (const { text } of lines) {
@@ -50,7 +54,8 @@ const placeOf = (line: number) => `line ${line}`;
 
 function cellsOf(text: string, separator: Separator): Cells | null {
   const line = text.endsWith('\r') ? text.slice(0, -1) : text;
-  return line === '' ? null : (fieldsOf(line, separator) ?? [line]);
+  // Blanks around fields are no part of them.
+  return line === '' ? null : (fieldsOf(line, separator) ?? [line]).map((field) => field?.trim() || null);
 }
 
 const pieceBytes = 1 << 18;

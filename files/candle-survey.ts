@@ -53,6 +53,8 @@ const rounded = /^\d+(?:[.,]\d+)?E\+?\d+$/i;
  * no sign of a spreadsheet: .NET writes small numbers so.
  */
 const roundedValue = /^-?\d(?:[.,]\d{1,5})?E\+\d\d$/;
+/** With a decimal comma, or commas between thousands. */
+const withComma = /^-?\d[\d.]*,[\d.,]*$/;
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const otherLayout = 'its layout changes at this line';
 const divide = 'divide it there, and import each part';
@@ -381,10 +383,15 @@ export class CandleSurvey {
   #assertValues(cells: Cells): void {
     if (this.#columns === null || this.#format.syntax === 'json') return;
     const { values, turnover } = this.#columns;
-    for (const at of turnover === undefined ? values : [...values, turnover]) {
-      const text = cells[at] ?? '';
-      if (roundedValue.test(text)) throw roundedProblem('values', text);
-    }
+    const texts = [...values, ...(turnover === undefined ? [] : [turnover])].map((at) => cells[at] ?? '');
+    const roundedText = texts.find((text) => roundedValue.test(text));
+    if (roundedText !== undefined) throw roundedProblem('values', roundedText);
+    const commaText = texts.find((text) => withComma.test(text));
+    if (commaText !== undefined)
+      throw new FileProblem(
+        `its numbers have commas, here ${commaText}`,
+        'write decimals with points, and thousands without commas',
+      );
   }
 
   #cover(period: Range): void {

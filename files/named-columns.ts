@@ -41,7 +41,7 @@ export function formatOfColumns(names: ColumnNames): CandleFormat {
 }
 
 function columnsIn(cells: Cells, names: ColumnNames): Columns | null {
-  const header = cells.map((cell) => cell?.trim().toLowerCase());
+  const header = cells.map((cell) => cell?.toLowerCase());
   const places = placesOf(names, (name) => header.indexOf(name.trim().toLowerCase()));
   return places.includes(-1) ? null : placed(cells.length, places);
 }
@@ -62,11 +62,7 @@ function placed(count: number | null, places: readonly number[]): Columns {
 
 /** A date of ISO 8601, with or without a time. It is UTC unless it states another offset. */
 function readDate(text: string | null): ReadTime | null {
-  const iso =
-    text
-      ?.trim()
-      .replace(/\.0+(?=\D|$)/, '')
-      .replace(/ ?UTC$/, 'Z') ?? '';
+  const iso = text?.replace(/\.0+(?=\D|$)/, '').replace(/ ?UTC$/, 'Z') ?? '';
   const ms = iso.includes('-') ? parseIsoTime(iso) : null;
   return ms === null ? null : { unit: 'dates in UTC', ms };
 }

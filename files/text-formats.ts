@@ -146,7 +146,8 @@ function hasOpenQuote(text: string): boolean {
   return quotes % 2 === 1;
 }
 
-export const separators = [',', ';', '\t', '|'] as const;
+/** Those first that are not within numbers. */
+export const separators = [';', '\t', '|', ','] as const;
 export type Separator = (typeof separators)[number];
 
 const quotedFields: Readonly<Record<Separator, RegExp>> = {

@@ -192,9 +192,9 @@ describe('kraken', () => {
 
   it('reads a file with a header of the documented columns', async () => {
     const header = 'time,open,high,low,close,volume,trades';
-    const scientific = '1.23457E12,1e+16,1.5E-7,1e-07,1.23456789E+16';
-    const { rows, covered } = await read('kraken', lines(header, trades(0), `1714521660,${scientific},3`));
-    expect(rows[1]).toMatchObject({ values: scientific.split(',') });
+    const row = '1714521660 , 1.23457E12, 1e+16, 1.5E-7, 1e-07, 1.23456789E+16, 3';
+    const { rows, covered } = await read('kraken', lines(header, trades(0), row));
+    expect(rows[1]).toMatchObject({ values: row.split(', ').slice(1, 6) });
     expect(covered).toEqual([range(0, 2)]);
     await expect(read('kraken', lines(header, header))).rejects.toThrow('line 2: "time" is not a time');
   });
@@ -339,6 +339,7 @@ it.each([
   ['ccxt-json', ['[', `${fetched(0)},`, '[17145'], 'line 3, row 2: the file ends within this', 'download'],
   ['kraken', [list(fetched(0))], 'line 1: it is JSON, and kraken is CSV', '--format ccxt-json'],
   ['kraken', ['1.71452E+12,1,1,1,1,1,1'], 'line 1: a spreadsheet rounded its times', 'without saving it'],
+  ['kraken', ['1714521600,1,1,"1,10",1,1,1'], 'line 1: its numbers have commas, here 1,10', 'with points'],
   ['kraken', ['1714521600,1,1,1,1,1.5E+12,1'], 'line 1: a spreadsheet rounded its values', 'without saving'],
 ] as const)(
   'says where %s changes or was rounded, with fitting advice',
@@ -379,6 +380,8 @@ describe('--columns', () => {
         const plain = lines(...text.slice(1)).replaceAll(',', separator);
         const { rows, notes } = await read(formatOfColumns(numbers), plain.trimEnd());
         expect(rows).toEqual(byName.rows);
+        const commas = read(formatOfColumns(numbers), '1,5;8,0;1,1;2,0;1,0;7,0;1714521600\n');
+        await expect(commas).rejects.toThrow('line 1: its numbers have commas, here 1,1');
         const cut = 'the file ends without a line end: its last row, line 3, may be cut';
         expect([byName.notes, notes]).toEqual([[notes[1]], [cut, expect.stringMatching(/^its newest row/)]]);
       }
