@@ -165,7 +165,7 @@ export class CandleSurvey {
     if (syntax === 'json') return;
     if (beginsAsJson.test(first ?? ''))
       throw new FileProblem(
-        `it is JSON, and ${name} is CSV`,
+        `it is JSON, and ${name} reads CSV`,
         'import arrays of numbers with --format ccxt-json',
       );
     if (others.length > 0 || !/[;\t]/.test(first ?? '')) return;

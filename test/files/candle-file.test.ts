@@ -337,7 +337,7 @@ it.each([
   ['kraken', [trades(0), 'time,open'], `line 2: it is another header, time,open: ${changes}`, 'divide'],
   ['kraken', ['time;open'], 'line 1: its fields are separated by semicolons', '--columns'],
   ['ccxt-json', ['[', `${fetched(0)},`, '[17145'], 'line 3, row 2: the file ends within this', 'download'],
-  ['kraken', [list(fetched(0))], 'line 1: it is JSON, and kraken is CSV', '--format ccxt-json'],
+  ['kraken', [list(fetched(0))], 'line 1: it is JSON, and kraken reads CSV', '--format ccxt-json'],
   ['kraken', ['1.71452E+12,1,1,1,1,1,1'], 'line 1: a spreadsheet rounded its times', 'without saving it'],
   ['kraken', ['1714521600,1,1,"1,10",1,1,1'], 'line 1: its numbers have commas, here 1,10', 'with points'],
   ['kraken', ['1714521600,1,1,1,1,1.5E+12,1'], 'line 1: a spreadsheet rounded its values', 'without saving'],
