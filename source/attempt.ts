@@ -190,12 +190,14 @@ async function decompress(raw: Buffer, maxBytes: number): Promise<Buffer> {
 
 function failure(error: unknown): { kind: SourceErrorKind; words: string; bytes: number } {
   if (error instanceof SourceError) return { kind: error.kind, words: error.message, bytes: error.bytes };
-  const isHttp = !(error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError);
   const words = causeOf(error);
   const tls = tlsTrouble[codeOf(error)];
-  return tls === undefined
-    ? { kind: isHttp ? 'unreachable' : 'unexpected', words, bytes: 0 }
-    : { kind: 'unexpected', words: `${tls} (${words})`, bytes: 0 };
+  if (tls !== undefined) return { kind: 'unexpected', words: `${tls} (${words})`, bytes: 0 };
+  const isAnswered =
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.HeadersOverflowError ||
+    (error instanceof errors.SocketError && /^bad (?:response|upgrade)$/.test(error.message));
+  return { kind: isAnswered ? 'unexpected' : 'unreachable', words, bytes: 0 };
 }
 
 const unknownAuthority =

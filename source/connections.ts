@@ -46,27 +46,49 @@ export function openConnections(
   }
 }
 
-/** An answer before the final one, such as `100 Continue`, needs no request for it (RFC 9110, 15.2). undici takes 100 for an error. */
-const interim = /^(?:HTTP\/1\.1 1(?!01)\d\d[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n)+/;
-const longestHead = 16 * 1024;
-
-/** Its connections leave out interim answers. */
+/** Its connections leave out answers before the final one. */
 function openPool(
   origin: URL | string,
   options: Pool.Options & { readonly connect: buildConnector.connector },
 ): Pool {
   const connect: buildConnector.connector = (to, callback) =>
-    options.connect(to, (...[error, socket]) => {
-      // Without a socket there is one argument.
-      if (error !== null) return callback(error, null);
-      const read = socket.read.bind(socket) as Socket['read'];
-      socket.read = (size) => withoutInterim(read(size));
-      callback(null, socket);
-    });
+    // Without a socket there is one argument.
+    options.connect(to, (...[error, socket]) =>
+      error === null ? callback(null, withoutInterim(socket)) : callback(error, null),
+    );
   return new Pool(origin, { ...options, connect });
 }
 
-function withoutInterim(chunk: Buffer | null): Buffer | null {
-  const [head] = chunk === null ? [] : (interim.exec(chunk.toString('latin1', 0, longestHead)) ?? []);
-  return chunk === null || head === undefined ? chunk : chunk.subarray(head.length);
+/** Answers such as `100 Continue` need no request for them (RFC 9110, 15.2). undici takes 100 for an error. */
+const interim = /^(?:HTTP\/1\.1 1(?!01)\d\d[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n)*/;
+const longestHead = 16 * 1024;
+const nothing = Buffer.alloc(0);
+
+/** Whether more bytes may make it one. */
+function mayBecomeInterim(text: string): boolean {
+  const begins = text.startsWith('HTTP/1.1 1') || 'HTTP/1.1 1'.startsWith(text);
+  return begins && !text.startsWith('101', 9) && !text.includes('\r\n\r\n') && text.length < longestHead;
+}
+
+/** A request is one `write`, and has been answered before the next one. */
+function withoutInterim(socket: Socket): Socket {
+  const write = socket.write.bind(socket);
+  const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+  /** The beginning of an answer, until it is known whether it is the final one. Null: it is. */
+  let held: Buffer | null = null;
+  socket.write = ((...given: Parameters<Socket['write']>) => {
+    held = nothing;
+    return write(...given);
+  }) as Socket['write'];
+  socket.read = (size) => {
+    const chunk = read(size);
+    if (chunk === null || held === null) return chunk;
+    const all = Buffer.concat([held, chunk]);
+    const text = all.toString('latin1');
+    const [{ length }] = interim.exec(text) ?? [''];
+    const isHeld = mayBecomeInterim(text.slice(length));
+    held = isHeld ? all.subarray(length) : null;
+    return isHeld ? nothing : all.subarray(length);
+  };
+  return socket;
 }

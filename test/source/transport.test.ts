@@ -66,15 +66,30 @@ test('an address with https of a server without TLS is said to be one', async ()
   expect(error.message).toContain('it does not speak TLS at this port; its address may begin with http://');
 });
 
-test('answers before the final one are passed over', async () => {
-  const server = await serve((_, response) => {
-    response.writeContinue();
-    response.writeProcessing();
-    response.writeContinue();
-    response.writeEarlyHints({ link: '</v2>; rel=preload' });
-    response.end('{"data":[],"timestamp":1704067200000.0}');
-  });
-  expect(await sourceAt(server.baseUrl).rates()).toMatchObject({ rows: [], sourceTimeMs: 1704067200000 });
+/** Sends each piece alone. */
+const inPieces = (...pieces: readonly string[]): RequestListener => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  return async ({ socket }) => {
+    for (const piece of pieces) await new Promise((sent) => socket.write(piece, sent)).then(turn).then(turn);
+  };
+};
+
+test('answers before the final one are passed over wherever they are cut, and nothing of a body is', async () => {
+  const early = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </v2>\r\n\r\n';
+  const head = (status: string) => `HTTP/1.1 ${status}\r\ncontent-length: 25\r\n\r\n`;
+  const final = `${head('200 OK')}{"data":[],"timestamp":1}`;
+  for (const pieces of [[early + final], [early, final], [...`${early}${early}${final}`]]) {
+    const source = sourceAt((await serve(inPieces(...pieces))).baseUrl, { connections: 1 });
+    for (let call = 0; call < 2; call += 1) expect(await source.rates()).toMatchObject({ sourceTimeMs: 1 });
+  }
+  const said = await failureAt(inPieces(early + head('400 No'), 'HTTP/1.1 100 Continue\r\n\r\n'));
+  expect(said).toMatchObject({ kind: 'refused', body: 'HTTP/1.1 100 Continue' });
+  for (const unusable of [
+    'HTTP/1.1 101 X\r\nupgrade: x\r\nconnection: upgrade',
+    'HTTP/1.0 100 Continue',
+    'SSH-2.0',
+  ])
+    expect((await failureAt(inPieces(`${unusable}\r\n\r\n`))).kind).toBe('unexpected');
 });
 
 describe('a proxy', () => {
