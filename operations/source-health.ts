@@ -7,6 +7,7 @@ import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../format.ts';
 import { expectedCost } from '../planning/budget.ts';
 import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
+import type { SourceError } from '../source/source-error.ts';
 import { costSince, type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
 import type { SourceName } from '../store/series/sources.ts';
@@ -87,23 +88,47 @@ export function assertSourceUsable(tally: FetchTally, name?: string): void {
   const last = tally.lastFailure;
   if (last === null) return;
   if (tally.succeeded > 0 || tally.failed < hopelessAfter) return;
-  const failedMostlyBy = (...kinds: string[]) =>
-    2 * kinds.reduce((sum, kind) => sum + (tally.failures[kind] ?? 0), 0) > tally.failed;
-  // A 404 without the interface's JSON: the server does not know its paths.
-  if (failedMostlyBy('unexpected', 'not_found')) {
-    if (name !== undefined)
-      throw new TidemarkError('SOURCE_UNUSABLE', `${name} is answering unusably: ${last.message}`, {
-        remedy: 'check its url in `sources` of the watch list; docs/sources.md describes the profile',
-      });
-    throw new TidemarkError('SOURCE_NOT_A_MARKET_DATA_SERVICE', last.message);
+  for (const kinds of [unusable, silent]) {
+    const failures = kinds.reduce((sum, kind) => sum + (tally.failures[kind] ?? 0), 0);
+    if (2 * failures > tally.failed) throw uselessSource(kinds, last.message, name);
   }
-  if (failedMostlyBy('unreachable', 'timeout'))
-    throw new TidemarkError(
-      'SOURCE_UNREACHABLE',
-      name === undefined ? last.message : `${name}: ${last.message}`,
-      name === undefined ? {} : { remedy: 'check the network, and its url if the watch list has one' },
-    );
 }
+
+/** A 404 without the interface's JSON: the server does not know its paths. */
+const unusable: readonly string[] = ['unexpected', 'not_found'];
+const silent: readonly string[] = ['unreachable', 'timeout'];
+
+/** What a failed request says of the whole source; null: nothing. */
+export function asUseless({ kind, message }: SourceError, name: string): TidemarkError | null {
+  const kinds = [unusable, silent].find((one) => one.includes(kind));
+  return kinds === undefined ? null : uselessSource(kinds, message, name);
+}
+
+function uselessSource(kinds: readonly string[], message: string, name: string | undefined): TidemarkError {
+  const [, remedy] = namedCauses.find(([words]) => message.includes(words)) ?? [];
+  if (name === undefined)
+    return new TidemarkError(
+      kinds === silent ? 'SOURCE_UNREACHABLE' : 'SOURCE_NOT_A_MARKET_DATA_SERVICE',
+      message,
+      remedy === undefined ? {} : { remedy },
+    );
+  if (kinds === silent)
+    return new TidemarkError('SOURCE_UNREACHABLE', `${name}: ${message}`, {
+      remedy: remedy ?? 'check the network, and its url if the watch list has one',
+    });
+  return new TidemarkError('SOURCE_UNUSABLE', `${name} is answering unusably: ${message}`, {
+    remedy: remedy ?? 'check its url in `sources` of the watch list; docs/sources.md describes the profile',
+  });
+}
+
+/** Words of source/attempt.ts, and what to do about what they name. */
+const namedCauses = [
+  [
+    'its certificate',
+    "check the clock of this machine and the source's address; NODE_EXTRA_CA_CERTS can name a file with a company's authority",
+  ],
+  ['the proxy at ', 'check HTTPS_PROXY, HTTP_PROXY and NO_PROXY'],
+] as const;
 
 /**
  * The planner stops before a limit of a long period, such as the credits of a month, is exceeded.

@@ -154,7 +154,7 @@ export async function afterSourceError<Answer>(
   if (reaction.kind === 'pause') {
     await parts.gate.refused(error, startedMs);
   } else if (isOutage(error)) {
-    const isAnswered = error.status !== null;
+    const isAnswered = error.status !== null || kind === 'unexpected';
     await pause(parts.sourceBreaker.failed({ startedMs, nowMs, message, isAnswered }), parts);
   }
   const asked = {

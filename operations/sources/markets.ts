@@ -22,7 +22,7 @@ import { version } from '../../version.ts';
 import { didYouMean } from '../../watch-list/names.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import type { OperationContext } from '../context.ts';
-import { assertNotPaused, remedyOf } from '../source-health.ts';
+import { assertNotPaused, asUseless, remedyOf } from '../source-health.ts';
 import { assertUsable, type ConfiguredSource } from './configured.ts';
 import { storeAliases } from './names.ts';
 
@@ -135,12 +135,10 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
     }
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
+    const useless = asUseless(error, name);
+    if (useless !== null) throw useless;
     throw new TidemarkError(
-      refusesAll(error.kind)
-        ? 'SOURCE_REFUSED'
-        : error.status === null
-          ? 'SOURCE_UNREACHABLE'
-          : 'SOURCE_UNUSABLE',
+      refusesAll(error.kind) ? 'SOURCE_REFUSED' : 'SOURCE_UNUSABLE',
       `the markets of ${name} cannot be read: ${error.message}`,
       { cause: error, remedy: remedyOf(error.kind, source) ?? 'run the same command again later' },
     );

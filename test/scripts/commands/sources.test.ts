@@ -55,7 +55,7 @@ it('shows each source with its limits, use and state', async () => {
 });
 
 it('lists the markets of a source with one request a day, and not while the source bans it', async () => {
-  const { fails, json, say, sources, venues } = await open();
+  const { fails, json, say, sources, venues, list } = await open();
   const { markets } = documents.markets.parse(await json('markets --source binance --search btc/u'));
   expect(markets).toContainEqual(expect.objectContaining({ symbol: 'BTCUSDT', base: 'BTC', quote: 'USDT' }));
   expect(markets.every(({ symbol }) => symbol.startsWith('BTCU'))).toBe(true);
@@ -69,6 +69,12 @@ it('lists the markets of a source with one request a day, and not while the sour
   expect((await sources()).get('bybit')?.pausedSeconds).toBeGreaterThan(300);
   await fails('markets --source bybit', 4, /SOURCE_REFUSED: .*bybit accepts no request before/);
   expect(venues.bybit.requests().total).toBe(1);
+
+  const without = venues.bybit.url.replace('http:', 'https:');
+  list({}, `  kraken: { url: '${without}' }\n  okx: { url: 'http://127.0.0.1:1' }\n`);
+  const noTls = /SOURCE_UNUSABLE: kraken is answering unusably: .*not speak TLS.*; check its url/;
+  await fails('markets --source kraken', 4, noTls);
+  await fails('markets --source okx', 4, /SOURCE_UNREACHABLE: okx: .*ECONNREFUSED.*; check the network/);
 });
 
 it(
