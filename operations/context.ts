@@ -26,6 +26,8 @@ export interface OperationContext {
   readonly log: Logger;
   readonly database: Database;
   readonly phase: ShowPhase;
+  /** Aborted when the user stops a command that handles signals; absent: of another command. */
+  readonly signal?: AbortSignal;
   openQueues(): Promise<QueueBackend>;
   /** The sources beside the default one, by name. @throws TidemarkError BAD_WATCH_LIST */
   sources(): Promise<ConfiguredSources>;

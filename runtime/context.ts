@@ -234,7 +234,8 @@ export async function withContext<Result>(
     const context = await openContext(options);
     context.phase('waiting for the database');
     try {
-      return await work(context, stop?.signal ?? new AbortController().signal);
+      const signal = stop?.signal ?? new AbortController().signal;
+      return await work({ ...context, signal }, signal);
     } finally {
       await context.close();
     }

@@ -22,7 +22,7 @@ import { version } from '../../version.ts';
 import { didYouMean } from '../../watch-list/names.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import type { OperationContext } from '../context.ts';
-import { assertNotPaused, asUseless, remedyOf } from '../source-health.ts';
+import { assertNotPaused, asUseless, refusalSaid, remedyOf } from '../source-health.ts';
 import { assertUsable, type ConfiguredSource } from './configured.ts';
 import { storeAliases } from './names.ts';
 
@@ -74,7 +74,8 @@ export async function marketsOf(
           },
     );
   const asked = await requestSymbols(context, source, waits).catch((error: unknown) => {
-    if (!(error instanceof TidemarkError) || listed === undefined) throw error;
+    if (!(error instanceof TidemarkError) || error.code === 'INTERRUPTED' || listed === undefined)
+      throw error;
     const seenAt = formatTime(listed.seenAtMs);
     context.log.warn(`the list of markets of ${source.name} is that of ${seenAt}: ${error.message}`);
     return null;
@@ -106,7 +107,9 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
       pauseMs = pauseForUse(profile, reply, { concurrency: 0, nowMs: context.clock.now() });
     },
   });
-  const { clock, database, log } = context;
+  const { clock, database, log, signal } = context;
+  const abandon = () => void client.abandon();
+  signal?.addEventListener('abort', abandon);
   const gate = createSourceGate({ database, source: name, requests, log, clock });
   /** @returns null: it was refused for a while. */
   async function ask() {
@@ -135,6 +138,7 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
     }
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
+    assertNotStopped(context, name);
     const useless = asUseless(error, name);
     if (useless !== null) throw useless;
     throw new TidemarkError(
@@ -143,27 +147,36 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
       { cause: error, remedy: remedyOf(error.kind, source) ?? 'run the same command again later' },
     );
   } finally {
+    signal?.removeEventListener('abort', abandon);
     context.phase(null);
     await client.close();
     await requests.pauseForMs(pauseMs).finally(() => queues.close());
   }
 }
 
-/** @throws TidemarkError SOURCE_REFUSED when the pause is that of a ban, and is not waited for. */
+/** @throws TidemarkError SOURCE_REFUSED when the pause is that of a ban, and is not waited for; INTERRUPTED. */
 async function untilResumed(
-  { clock, phase }: OperationContext,
+  context: OperationContext,
   name: string,
   pausedMs: number,
   waits: boolean,
 ): Promise<void> {
+  const { clock, phase, signal } = context;
   const until = formatTime(clock.now() + pausedMs);
   if (pausedMs > passedOverAfterMs && !waits)
     throw new TidemarkError('SOURCE_REFUSED', `${name} accepts no request before ${until}`, {
       remedy: 'run the same command again then',
     });
   if (pausedMs <= 0) return;
-  phase(`waiting for ${name} until ${until}`);
-  await clock.sleep(pausedMs);
+  const refusal = await refusalSaid(context, name);
+  phase(`waiting for ${name} until ${until}${refusal === null ? '' : `: ${refusal}`}`);
+  await clock.sleep(pausedMs, signal);
+  assertNotStopped(context, name);
+}
+
+function assertNotStopped({ signal }: OperationContext, name: string): void {
+  if (signal?.aborted === true)
+    throw new TidemarkError('INTERRUPTED', `stopped before the markets of ${name} were read`);
 }
 
 /** What a command selects: series in the words of a source. */
@@ -281,7 +294,8 @@ async function findMarket(
   const waits = unlisted === null || source.archive === null;
   const markets = await marketsOf(context, source, nowMs, waits).catch((error: unknown) => {
     // Its archive answers at another address.
-    if (!(error instanceof TidemarkError) || unlisted === null || source.archive === null) throw error;
+    if (!(error instanceof TidemarkError) || error.code === 'INTERRUPTED') throw error;
+    if (unlisted === null || source.archive === null) throw error;
     context.log.warn(`${symbol} is taken for ${unlisted.symbol} of ${source.name}: ${error.message}`);
     return [unlisted];
   });

@@ -148,8 +148,15 @@ it('a source without its key stops only commands that ask it', async () => {
   expect(venues.binance.requests().total).toBe(0);
 });
 
-it('waits for a refusal that ends by itself, where a command needs the list of markets', async () => {
-  const { run, tracking, venues } = await open();
+it('waits for a refusal that ends by itself, where a command needs the list of markets, unless Ctrl-C ends it', async () => {
+  const { begin, run, tracking, venues } = await open();
+  venues.bybit.setFaults({ banMs: 600_000 });
+  const banned = begin(tracking('bybit').replace('track', 'backfill'));
+  await waitFor('the reason', () =>
+    /waiting for bybit until .*: bybit refuses requests: /.test(banned.stderr()),
+  );
+  banned.kill('SIGINT');
+  expect(await banned.ended).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('INTERRUPTED') });
   venues.binance.setFaults({ rateLimitRate: 1, rateLimitBurst: 1, rateLimitResetMs: 500 });
   const ended = run(tracking('binance'));
   await waitFor('the refusal', () => venues.binance.requests().total === 1);
