@@ -15,6 +15,8 @@ export interface AttemptOptions {
   readonly dispatcher: Dispatcher;
   /** `https://host:port` of the source. */
   readonly origin: string;
+  /** `host:port` of the proxy that is used; null: none. */
+  readonly proxy: string | null;
   /** Name of the request in messages: `GET /assets/bitcoin`. */
   readonly name: string;
   /** Path and query, percent-encoded. */
@@ -77,7 +79,7 @@ export async function attempt(options: AttemptOptions): Promise<Reply> {
   } catch (error) {
     const failed = deadline.signal.aborted
       ? { kind: 'timeout' as const, words: `no complete answer within ${timeoutMs} ms`, bytes: 0 }
-      : failure(error);
+      : failure(error, options);
     const { words, bytes } = failed;
     // A source whose answer breaks off can be reached.
     const kind = failed.kind === 'unreachable' && status !== null ? 'unexpected' : failed.kind;
@@ -188,11 +190,16 @@ async function decompress(raw: Buffer, maxBytes: number): Promise<Buffer> {
   }
 }
 
-function failure(error: unknown): { kind: SourceErrorKind; words: string; bytes: number } {
+function failure(
+  error: unknown,
+  { origin, proxy }: Pick<AttemptOptions, 'origin' | 'proxy'>,
+): { kind: SourceErrorKind; words: string; bytes: number } {
   if (error instanceof SourceError) return { kind: error.kind, words: error.message, bytes: error.bytes };
   const words = causeOf(error);
-  const tls = tlsTrouble[codeOf(error)];
-  if (tls !== undefined) return { kind: 'unexpected', words: `${tls} (${words})`, bytes: 0 };
+  const byProxy = proxy === null ? null : proxyTrouble(words, origin);
+  if (byProxy !== null) return { kind: 'unreachable', words: `the proxy at ${proxy} ${byProxy}`, bytes: 0 };
+  const tls = tlsTrouble(codeOf(error));
+  if (tls !== null) return { kind: 'unexpected', words: `${tls} (${words})`, bytes: 0 };
   const isAnswered =
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
@@ -200,11 +207,26 @@ function failure(error: unknown): { kind: SourceErrorKind; words: string; bytes:
   return { kind: isAnswered ? 'unexpected' : 'unreachable', words, bytes: 0 };
 }
 
+/** @param words of undici, or of the only connection that is made here: the one to the proxy. */
+function proxyTrouble(words: string, origin: string): string | null {
+  if (/^(?:connect|getaddrinfo) |^Connect Timeout/.test(words)) return `cannot be reached (${words})`;
+  const status = /^Proxy .*\((\d+)\)/.exec(words)?.[1];
+  if (status === undefined) return null;
+  const variable = origin.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  return `refuses (status ${status}${status === '407' ? `: it needs a user and password in ${variable}` : ''})`;
+}
+
+function tlsTrouble(code: string): string | null {
+  if (/^ERR_SSL_.*(?:HANDSHAKE_FAILURE|PROTOCOL)/.test(code))
+    return 'it and this machine share no version or cipher of TLS';
+  return tlsCodes[code] ?? (code.startsWith('ERR_SSL_') ? 'TLS fails' : null);
+}
+
 const unknownAuthority =
   'its certificate comes from an authority that is not known here; NODE_EXTRA_CA_CERTS can name a file with it';
 
 /** Codes of OpenSSL and Node: https://nodejs.org/docs/latest-v20.x/api/tls.html#x509-certificate-error-codes. */
-const tlsTrouble: Readonly<Record<string, string>> = Object.freeze({
+const tlsCodes: Readonly<Record<string, string>> = Object.freeze({
   CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet, or the clock of this machine is wrong',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is that of another host',

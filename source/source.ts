@@ -10,7 +10,7 @@ import type { AssetsRequest, HistoryRequest, MarketsRequest, PageRequest } from 
 import { TidemarkError } from '../errors.ts';
 import { madeEarlier, replyFacts } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
-import { openConnections } from './connections.ts';
+import { openConnections, proxyFor } from './connections.ts';
 import { withoutContradicting } from './contradictions.ts';
 import { marketDataService } from './profiles/market-data-service.ts';
 import type { CandlesQuery, Profile, Resource, ResourceName, Resources } from './profiles/profile.ts';
@@ -68,6 +68,7 @@ export function openSource(options: SourceOptions) {
   const headers = headersOf(options, profile);
   const { clock } = options;
   const connections = openConnections(origin, options);
+  const proxy = proxyFor(origin);
   let isClosed = false;
 
   const send = (path: string) =>
@@ -75,6 +76,7 @@ export function openSource(options: SourceOptions) {
       clock,
       dispatcher: connections,
       origin,
+      proxy: proxy === null ? null : new URL(proxy).host,
       name: `GET ${path.replace(/\?.*$/, '')}`,
       path: `${basePath}${path}`,
       headers,

@@ -173,7 +173,7 @@ export async function costSince(
     text: `select count(*)::int as requests, (count(*) + coalesce(sum(ceil(bytes / $3::float8)), 0))::int as used,
              min(time) as "firstMs"
            from tidemark.fetches where time > $1 and source = $2
-             and not (verdict = 'unreachable' and coalesce(error, '') ~ ': (connect|getaddrinfo) E')`,
+             and not (verdict = 'unreachable' and coalesce(error, '') ~ ': (connect E|getaddrinfo E|the proxy at )')`,
     values: [timestamp(sinceMs), source, bytesEach],
   });
   return result.rows[0] ?? { used: 0, requests: 0, firstMs: null };

@@ -28,10 +28,8 @@ describe('statuses', () => {
   test('the error contains the text of the service', async () => {
     const words = { error: 'use valid interval:\n m1, m5', timestamp: 1_701_083_661_335 };
     const error = await failureAt(answering(400, JSON.stringify(words)));
-    expect(error).toMatchObject({
-      kind: 'refused',
-      message: 'GET /rates: status 400: use valid interval: m1, m5',
-    });
+    const message = 'GET /rates: status 400: use valid interval: m1, m5';
+    expect(error).toMatchObject({ kind: 'refused', message });
     expect(error.body).toContain('use valid interval');
   });
 
@@ -75,10 +73,8 @@ describe('statuses', () => {
 
   test('a redirect is not followed', async () => {
     const error = await failureAt(answering(302, '', { location: '/v2/exchanges' }));
-    expect(error).toMatchObject({
-      kind: 'unexpected',
-      message: 'GET /rates: status 302: redirects to /v2/exchanges',
-    });
+    const message = 'GET /rates: status 302: redirects to /v2/exchanges';
+    expect(error).toMatchObject({ kind: 'unexpected', message });
   });
 
   test('an error body that is endless, broken or late does not hide its status', async () => {
@@ -111,21 +107,14 @@ describe('statuses', () => {
 describe('an unknown id and a missing path', () => {
   const unknown = '{"error":"asdf not found","timestamp":1567334797490}';
 
-  test.each([200, 400, 404])(
-    'a JSON error text with status %i means that the id is unknown',
-    async (status) => {
-      expect(await failureAt(answering(status, unknown))).toMatchObject({
-        kind: 'not_found',
-        unknownId: true,
-        message: `GET /rates: status ${status}: asdf not found`,
-      });
-    },
-  );
+  test.each([200, 400, 404])('a JSON error text with status %i: the id is unknown', async (status) => {
+    const message = `GET /rates: status ${status}: asdf not found`;
+    const error = await failureAt(answering(status, unknown));
+    expect(error).toMatchObject({ kind: 'not_found', unknownId: true, message });
+  });
 
-  test.each(['Not Found', '<h1>404 page not found</h1>', '{"error":"no route"}', '"asdf not found"'])(
-    'a 404 with %j says nothing about the id',
-    async (body) => {
-      expect(await failureAt(answering(404, body))).toMatchObject({ kind: 'not_found', unknownId: false });
-    },
-  );
+  const others = ['Not Found', '<h1>404 page not found</h1>', '{"error":"no route"}', '"asdf not found"'];
+  test.each(others)('a 404 with %j says nothing about the id', async (body) => {
+    expect(await failureAt(answering(404, body))).toMatchObject({ kind: 'not_found', unknownId: false });
+  });
 });
