@@ -27,6 +27,14 @@ const singlyUpTo = 500;
 /** Of a minute's budget, what may start together. It is less than the margin, so a rolling minute stays within the budget. */
 const togetherShare = 0.004;
 
+/** Of their time, what those that start together are spread over. A process that is late catches up in the rest. */
+const spreadShare = 0.8;
+
+/** Milliseconds between requests that a limiter starts together; 0: each starts alone, or there is no limit. */
+export function spacingWithin(limiter: ReturnType<typeof limiterFor>): number {
+  return limiter === null || limiter.max === 1 ? 0 : (spreadShare * limiter.durationMs) / limiter.max;
+}
+
 /** What a limit allows each minute. */
 export interface PeriodLimit {
   readonly amount: number;

@@ -48,15 +48,27 @@ export function createSourceGate(options: {
   readonly requests: Pick<RequestQueue, 'pauseForMs' | 'endPause'>;
   readonly log: Logger;
   readonly clock: Clock;
+  /** Between two requests of this process; absent: none. */
+  readonly spacingMs?: number;
 }) {
-  const { database, source, requests, log, clock } = options;
+  const { database, source, requests, log, clock, spacingMs = 0 } = options;
   const change = (how: (before: SourceRefusal) => SourceRefusal | null) =>
     changeRefusal(database, source, (before) => (before === null ? null : how(before)));
   let openUntilMs = Number.NEGATIVE_INFINITY;
   /** Of this process, before the others know. */
   let closedUntilMs: EpochMs = Number.NEGATIVE_INFINITY;
 
+  /** The limiter of a large budget starts several requests together. Sent one after the other, few follow one that is refused. */
+  let nextTurnMs = Number.NEGATIVE_INFINITY;
+  async function takeTurn(): Promise<void> {
+    const nowMs = clock.monotonicMs();
+    const turnMs = Math.max(nowMs, nextTurnMs);
+    nextTurnMs = turnMs + spacingMs;
+    if (turnMs > nowMs) await clock.sleep(turnMs - nowMs);
+  }
+
   async function enter(): Promise<Entry> {
+    await takeTurn();
     const nowMs = clock.now();
     if (nowMs < closedUntilMs) return { kind: 'wait', forMs: closedUntilMs - nowMs };
     if (clock.monotonicMs() < openUntilMs) return { kind: 'open' };

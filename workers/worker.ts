@@ -5,7 +5,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { differingBudgets, limiterFor, lowestBudget } from '../planning/budget.ts';
+import { differingBudgets, limiterFor, lowestBudget, spacingWithin } from '../planning/budget.ts';
 import { isProbe } from '../planning/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type Attempt, done, type Outcome, type RequestJob } from '../queue/jobs.ts';
@@ -87,7 +87,9 @@ export async function startWorker(options: WorkerOptions) {
     onWait: () => options.events?.notStored({ isTransient: true }),
   });
   const requests = queues.requestsOf(sourceName);
-  const gate = createSourceGate({ database, source: sourceName, requests, log, clock });
+  const limiter = limiterOf(options.source, options.requestsPerMinute);
+  const spacingMs = spacingWithin(limiter);
+  const gate = createSourceGate({ database, source: sourceName, requests, log, clock, spacingMs });
   await gate.retry();
   const parts: AttemptParts & WorkParts = {
     database,
@@ -123,7 +125,7 @@ export async function startWorker(options: WorkerOptions) {
       (await isPaused()) ? whilePaused(attempt) : middleware(attempt, () => run(attempt, parts)),
     {
       concurrency: settings.concurrency,
-      limiter: limiterOf(options.source, options.requestsPerMinute),
+      limiter,
       requestsPerMinute: options.requestsPerMinute,
       ...(options.lockMs === undefined ? {} : { lockMs: options.lockMs }),
     },

@@ -4,15 +4,12 @@ import { beginBackfill, concurrency, lockMs } from './backfill.ts';
 import { seededTest } from './seeded.ts';
 import { expectWhole, untilWhole, watch } from './witness.ts';
 
+const size = { windows: 40, requestsPerMinute: 1200 };
+
 describeNeeding('redis', 'a backfill', () => {
   seededTest('loses nothing when Redis restarts with an older snapshot', async (chance, context) => {
     const redis = await ownRedis(context);
-    const backfill = await beginBackfill('redis', chance, {
-      windows: 40,
-      requestsPerMinute: 1200,
-      redisUrl: redis.url,
-      complaints: /./,
-    });
+    const backfill = await beginBackfill('redis', chance, { ...size, redisUrl: redis.url, complaints: /./ });
     await backfill.pipeline.startScheduler({ ...backfill.scheduler, lockMs });
     await backfill.pipeline.startWorker({ ...backfill.worker, lockMs });
     const watching = watch(backfill);
@@ -36,8 +33,7 @@ describeNeeding('redis', 'a backfill', () => {
   seededTest('loses nothing when Redis is flushed repeatedly', async (chance, context) => {
     const redis = await ownRedis(context);
     const backfill = await beginBackfill('redis', chance, {
-      windows: 40,
-      requestsPerMinute: 1200,
+      ...size,
       redisUrl: redis.url,
       complaints: /lock|job/i,
     });

@@ -2,10 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { listGaps } from '../../store/series/gaps.ts';
 import { writePause } from '../../store/settings/settings.ts';
+import { createSourceGate } from '../../workers/source-gate.ts';
 import { quickPauses } from '../faults/quick-pauses.ts';
-import { clockAt } from '../parts/test-clock.ts';
+import { clockAt, createTestClock } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { onEachBackend } from '../queue/queue-parts.ts';
+import { onEachBackend, silent } from '../queue/queue-parts.ts';
 import { serveBody } from '../source/local-server.ts';
 import { serveCandles } from './candle-server.ts';
 import {
@@ -26,10 +27,8 @@ const wholeTrack = (hours: number) => {
 };
 
 async function untilIdle(parts: WorkerParts): Promise<void> {
-  await waitFor(
-    'an empty queue',
-    async () => (await parts.queues.requests.claimedWindows()).windows.size === 0,
-  );
+  const { requests } = parts.queues;
+  await waitFor('an empty queue', async () => (await requests.claimedWindows()).windows.size === 0);
 }
 
 onEachBackend('a worker', (kind) => {
@@ -88,6 +87,18 @@ onEachBackend('a worker', (kind) => {
     ]);
     expect(ledger.filter((line) => line.verdict === 'filled').map((line) => line.attempt)).toEqual([1, 1, 1]);
     expect(await coveredOf(parts.database)).toBe(wholeTrack(3));
+  });
+
+  test('sends requests of one moment one after the other, and none of them after a refusal', async () => {
+    const { database, queues } = await openParts(kind);
+    const clock = createTestClock(noonMs);
+    const of = { database, source: null, requests: queues.requests, log: silent, clock };
+    const gate = createSourceGate({ ...of, spacingMs: 20 });
+    const entries = [gate.enter(), gate.enter(), gate.enter()];
+    expect(await entries[0]).toEqual({ kind: 'open' });
+    await gate.refused({ kind: 'address_refused', message: 'no', retryAtMs: null }, noonMs);
+    await clock.advance(40);
+    expect(await Promise.all(entries.slice(1))).toMatchObject([{ kind: 'wait' }, { kind: 'wait' }]);
   });
 
   test('defers a window with its reason when its attempts are used up, and continues with the others', async () => {
