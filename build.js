@@ -74,9 +74,7 @@ function hashOfSources() {
     if (!entry.isDirectory())
       return /\.ts$|^(?:build\.js|package.*\.json|tsconfig.*\.json)$/.test(entry.name) ? [entry.name] : [];
     const below = readdirSync(entry.name, { recursive: true });
-    return below
-      .filter((name) => /\.(?:tsx?|css|html|svg)$/.test(name))
-      .map((name) => join(entry.name, name));
+    return below.filter((name) => /\.(?:tsx?|css|html|svg)$/.test(name)).map((name) => join(entry.name, name));
   });
   const sum = createHash('sha256');
   for (const name of names.sort()) sum.update(`${name}\0`).update(readFileSync(name)).update('\0');

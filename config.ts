@@ -20,8 +20,7 @@ function settingsOf(value: z.output<typeof environment>) {
       url: value.SOURCE_URL?.replace(/\/$/, ''),
       apiKey: value.SOURCE_API_KEY,
       requestsPerMinute:
-        value.SOURCE_REQUESTS_PER_MINUTE ??
-        (hasKey ? requestsPerMinute.withKey : requestsPerMinute.withoutKey),
+        value.SOURCE_REQUESTS_PER_MINUTE ?? (hasKey ? requestsPerMinute.withKey : requestsPerMinute.withoutKey),
       /** Whether the budget follows from a variable; if not, workers may know better. */
       isBudgetStated: value.SOURCE_REQUESTS_PER_MINUTE !== undefined || hasKey,
       timeoutMs: value.SOURCE_TIMEOUT_SECONDS * 1000,
@@ -105,17 +104,12 @@ export type StorageSettings = Config['storage'];
  * @throws TidemarkError BAD_CONFIGURATION with the first offending name, its value (not of a secret), and the rule.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const given = Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
-  );
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
   const result = environment.safeParse(given);
   if (!result.success) {
     const issue = result.error.issues[0];
     const name = String(issue?.path[0]);
-    throw new TidemarkError(
-      'BAD_CONFIGURATION',
-      `${name} ${issue?.message}, but is ${shown(name, given[name])}`,
-    );
+    throw new TidemarkError('BAD_CONFIGURATION', `${name} ${issue?.message}, but is ${shown(name, given[name])}`);
   }
   return deepFreeze(settingsOf(result.data));
 }
@@ -143,7 +137,6 @@ function shown(name: string, value: string | undefined): string {
 }
 
 function deepFreeze<Value extends object>(value: Value): Frozen<Value> {
-  for (const inner of Object.values(value))
-    if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
   return Object.freeze(value);
 }

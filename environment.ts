@@ -63,9 +63,7 @@ export const sections = {
       })
       .refine((value) => /\/v2\/?$/.test(new URL(value).pathname), { error: 'must end in /v2' })
       .optional()
-      .describe(
-        'Base URL of the Market Data Service; ends in `/v2`. `backfill`, `run` and `worker` need it.',
-      ),
+      .describe('Base URL of the Market Data Service; ends in `/v2`. `backfill`, `run` and `worker` need it.'),
     SOURCE_API_KEY: z
       .string()
       .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
@@ -181,9 +179,7 @@ export const sections = {
     ),
     SERVE_CONNECTIONS: count(1, 100, 10).describe("The service's connections to the database."),
     SERVE_STATEMENT_TIMEOUT_SECONDS: count(1, 600, 10).describe('Timeout of one statement of the service.'),
-    SERVE_REMEMBER_MS: count(0, 60_000, 1000).describe(
-      'How long a response is cached, in milliseconds. 0: no cache.',
-    ),
+    SERVE_REMEMBER_MS: count(0, 60_000, 1000).describe('How long a response is cached, in milliseconds. 0: no cache.'),
     SERVE_DRAIN_SECONDS: count(0, 60, 0).describe(
       'How long the service still answers after SIGTERM, while `/readyz` reports that it stops.',
     ),

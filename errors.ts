@@ -43,13 +43,11 @@ export const errorTable = Object.freeze({
   }),
   ...entries(exitCodes.incomplete, {
     GAPS_REMAIN: 'run the same command again; `tidemark gaps` gives the reasons',
-    WINDOWS_UNANSWERED:
-      'run the same command again later; `select * from tidemark.fetches` lists each request',
+    WINDOWS_UNANSWERED: 'run the same command again later; `select * from tidemark.fetches` lists each request',
     RANGE_HAS_GAPS:
       '`tidemark backfill` fills them, with --wait also those that await a second answer; --allow-gaps exports the stored points and lists the gaps',
     VALUES_TOO_LONG: 'write a lake with other --decimals, or with --decimals text, into another directory',
-    ROWS_REFUSED:
-      '`select * from tidemark.quarantine` lists each row with its reason; their periods are not covered',
+    ROWS_REFUSED: '`select * from tidemark.quarantine` lists each row with its reason; their periods are not covered',
   }),
   ...entries(exitCodes.awaiting, {
     AWAITS_SECOND_ANSWER:
@@ -60,12 +58,10 @@ export const errorTable = Object.freeze({
       '`select * from tidemark.quarantine` shows each row and its reason; `verify --all` and `repair` request their periods again; --accept-rejected accepts them',
   }),
   ...entries(exitCodes.different, {
-    DIFFERENCES_FOUND:
-      '`tidemark repair` requests them again; `select * from tidemark.differences` lists them',
+    DIFFERENCES_FOUND: '`tidemark repair` requests them again; `select * from tidemark.differences` lists them',
     DIFFERENCES_REMAIN:
       'points that the source no longer has are never deleted; `select * from tidemark.differences` lists them',
-    IMPORT_DIFFERS:
-      "stored values were kept; --overwrite stores the file's values and keeps the old ones as revisions",
+    IMPORT_DIFFERS: "stored values were kept; --overwrite stores the file's values and keeps the old ones as revisions",
     MOVE_DIFFERS: 'nothing was moved; look for a trigger or a rule on that table in either database',
   }),
   ...entries(exitCodes.file, {
@@ -81,12 +77,10 @@ export const errorTable = Object.freeze({
     SOURCE_NOT_A_MARKET_DATA_SERVICE:
       'SOURCE_URL must be the base address of a Market Data Service, ending in /v2; if it is, the source is failing: try again later',
     SOURCE_REFUSED: 'check the series, the API key, and whether the source serves this country',
-    SOURCE_NOTICE:
-      'read the message of the source; stored data is kept, and the same command requests the rest again',
+    SOURCE_NOTICE: 'read the message of the source; stored data is kept, and the same command requests the rest again',
     UNKNOWN_AT_SOURCE:
       'check the ids (they are lower-case words, such as bitcoin), then `tidemark untrack` the wrong one',
-    LIST_NOT_POLLED:
-      'run the same command again later, or write the entries without patterns; nothing was changed',
+    LIST_NOT_POLLED: 'run the same command again later, or write the entries without patterns; nothing was changed',
   }),
   ...entries(exitCodes.database, {
     DATABASE_UNREACHABLE: 'check DATABASE_URL, and that the server runs',

@@ -24,9 +24,7 @@ const usual = new Set(['level', 'time', 'pid', 'msg']);
 /** The other fields as `name=value`, and the stack of an error on lines of its own. */
 function fieldsOf(log: Readonly<Record<string, unknown>>): string[] {
   const fields = Object.entries(log).filter(([name]) => !usual.has(name));
-  const text = fields.map(
-    ([name, value]) => `${name}=${isError(value) ? quoted(value.message) : quoted(value)}`,
-  );
+  const text = fields.map(([name, value]) => `${name}=${isError(value) ? quoted(value.message) : quoted(value)}`);
   const stacks = fields.flatMap(([, value]) => (isError(value) ? [`\n    ${value.stack}`] : []));
   return [...text, ...stacks];
 }

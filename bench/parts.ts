@@ -30,8 +30,7 @@ export async function obtainParts(): Promise<BenchParts> {
   const database = typeof timescale === 'string' ? await obtainPlain() : timescale;
   if (typeof database === 'string') throw new Error(`no database to measure on: ${timescale}; ${database}`);
   const redis = await obtainRedis();
-  const extension =
-    database.timescale === null ? 'WITHOUT TimescaleDB' : `with TimescaleDB ${database.timescale}`;
+  const extension = database.timescale === null ? 'WITHOUT TimescaleDB' : `with TimescaleDB ${database.timescale}`;
   return {
     databaseUrl: database.url,
     redisUrl: typeof redis === 'string' ? null : redis.url,
@@ -63,10 +62,7 @@ export function environmentOf(parts: BenchParts, kind: QueueKind, databaseUrl: s
 }
 
 /** Runs `work` with a migrated database of its own, and drops it afterwards. */
-export async function withDatabase<Result>(
-  parts: BenchParts,
-  work: (url: string) => Promise<Result>,
-): Promise<Result> {
+export async function withDatabase<Result>(parts: BenchParts, work: (url: string) => Promise<Result>): Promise<Result> {
   const name = `bench_${randomBytes(4).toString('hex')}`;
   const url = new URL(parts.databaseUrl);
   url.pathname = `/${name}`;

@@ -33,9 +33,7 @@ export function startProcesses(
     assertRunning() {
       const ended = children.find(({ child }) => hasEnded(child));
       if (ended !== undefined) {
-        throw new Error(
-          `tidemark ${ended.command} ended with ${ended.child.exitCode ?? ended.child.signalCode}`,
-        );
+        throw new Error(`tidemark ${ended.command} ended with ${ended.child.exitCode ?? ended.child.signalCode}`);
       }
     },
     peakMb() {

@@ -36,11 +36,7 @@ const assetFields = {
 
 const listedAsset = z.strictObject({
   ...assetFields,
-  rank: z
-    .string()
-    .regex(/^\d+$/)
-    .nullable()
-    .describe('Position by market capitalisation, from 1; here as text.'),
+  rank: z.string().regex(/^\d+$/).nullable().describe('Position by market capitalisation, from 1; here as text.'),
 });
 
 const singleAsset = z.strictObject({

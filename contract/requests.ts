@@ -29,13 +29,9 @@ const largestCount = 999_999_999_999_999;
  *
  * @param described JSON Schema keywords for the description. Without a `maximum` it is {@link largestCount}.
  */
-function count(
-  parameter: string,
-  described: { maximum?: number; default?: number; description?: string } = {},
-) {
+function count(parameter: string, described: { maximum?: number; default?: number; description?: string } = {}) {
   const { maximum = largestCount } = described;
-  const excess =
-    maximum === largestCount ? `${parameter} is out of range` : `${parameter} exceeds ${maximum}`;
+  const excess = maximum === largestCount ? `${parameter} is out of range` : `${parameter} exceeds ${maximum}`;
   return z
     .string(`give ${parameter} once`)
     .regex(/^\d+$/, `${parameter} must be a whole number`)

@@ -9,13 +9,7 @@
 import { basename } from 'node:path';
 import type { CandleSeries } from '../contract/series.ts';
 import { type CandleFormat, type CandleFormatName, candleFormats } from './candle-formats.ts';
-import {
-  type CandleRecord,
-  csvRecords,
-  csvRecordsBackward,
-  jsonRecords,
-  separatorIn,
-} from './candle-records.ts';
+import { type CandleRecord, csvRecords, csvRecordsBackward, jsonRecords, separatorIn } from './candle-records.ts';
 import { CandleSurvey, type FileFacts, volumesProblem } from './candle-survey.ts';
 import { contentOf } from './content.ts';
 import { usablePages } from './formats.ts';

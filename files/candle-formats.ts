@@ -122,8 +122,7 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
     units: ['seconds'],
     isAbsenceNoTrade: true,
     columns: ohlcvt,
-    header: (cells) =>
-      wordsOf(cells).join() === 'time,open,high,low,close,volume,trades' ? { ...ohlcvt } : null,
+    header: (cells) => (wordsOf(cells).join() === 'time,open,high,low,close,volume,trades' ? { ...ohlcvt } : null),
     nameFacts(name) {
       const [, market, minutes] = /([\p{L}\p{N}]*)_(1|5|15|30|60|240|720|1440)$/iu.exec(stemOf(name)) ?? [];
       return minutes === undefined
@@ -140,8 +139,7 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
     isDescending: true,
     columns: null,
     // A spreadsheet pads the line.
-    isComment: ([first, ...others]) =>
-      /cryptodatadownload/i.test(first ?? '') && others.every((cell) => cell === null),
+    isComment: ([first, ...others]) => /cryptodatadownload/i.test(first ?? '') && others.every((cell) => cell === null),
     header(cells) {
       const names = cells.map((cell) => cell?.toLowerCase() ?? '');
       const [volume, quoteVolume, trades, ...others] = names.slice(7);
@@ -161,8 +159,7 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
           }
         : null;
     },
-    dateText: (cells) =>
-      /^\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?$/.test(cells[1] ?? '') ? (cells[1] ?? null) : null,
+    dateText: (cells) => (/^\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d)?$/.test(cells[1] ?? '') ? (cells[1] ?? null) : null),
     symbol: (cells) => symbolText(cells[2] ?? ''),
   },
   'ccxt-json': {

@@ -43,8 +43,7 @@ export async function* csvRecords(
     for (const { text, isWhole } of lines) {
       read.lines += 1;
       const cells = cellsOf(text, separator);
-      if (cells !== null)
-        records.push({ place: placeOf(read.lines), cells, ...(!isWhole && { mayBeCut: true }) });
+      if (cells !== null) records.push({ place: placeOf(read.lines), cells, ...(!isWhole && { mayBeCut: true }) });
     }
     yield records;
   }

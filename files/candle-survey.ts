@@ -20,11 +20,7 @@ import type { CandleRecord } from './candle-records.ts';
 import { downloadAgain, FileProblem } from './file-problem.ts';
 
 /** Why the two volumes of a row contradict one another; null: they agree, or there is one. @param exchanged: if they were. */
-export function volumesProblem(
-  cells: Cells,
-  { values, turnover: place }: Columns,
-  exchanged = false,
-): string | null {
+export function volumesProblem(cells: Cells, { values, turnover: place }: Columns, exchanged = false): string | null {
   if (place === undefined) return null;
   const [, high = '', low = '', , first = ''] = values.map((at) => cells[at] ?? '');
   const second = cells[place] ?? '';
@@ -141,8 +137,7 @@ export class CandleSurvey {
 
   /** @throws FileProblem with the line. */
   add({ place, cells, mayBeCut = false }: CandleRecord): void {
-    if (this.#torn !== null)
-      throw new FileProblem(`${this.#torn.place}: ${this.#torn.what}: ${otherLayout}`, divide);
+    if (this.#torn !== null) throw new FileProblem(`${this.#torn.place}: ${this.#torn.what}: ${otherLayout}`, divide);
     if (mayBeCut) this.#cutAt = place;
     try {
       if (this.#rows === 0) this.#assertCsv(cells);
@@ -164,10 +159,7 @@ export class CandleSurvey {
     const { name, syntax } = this.#format;
     if (syntax === 'json') return;
     if (beginsAsJson.test(first ?? ''))
-      throw new FileProblem(
-        `it is JSON, and ${name} reads CSV`,
-        'import arrays of numbers with --format ccxt-json',
-      );
+      throw new FileProblem(`it is JSON, and ${name} reads CSV`, 'import arrays of numbers with --format ccxt-json');
     if (others.length > 0 || !/[;\t]/.test(first ?? '')) return;
     throw new FileProblem(
       'its fields are separated by semicolons or tabs, as a spreadsheet saves them',
@@ -193,8 +185,7 @@ export class CandleSurvey {
   #watchVolumes(place: string, cells: Cells): void {
     const columns = this.#columns;
     if (columns === null || this.#rows === 0 || this.#torn !== null) return;
-    const isExchanged =
-      volumesProblem(cells, columns) !== null && volumesProblem(cells, columns, true) === null;
+    const isExchanged = volumesProblem(cells, columns) !== null && volumesProblem(cells, columns, true) === null;
     if (!isExchanged) this.#stretch = null;
     else if (this.#stretch === null) {
       this.#stretch = { first: place, last: place, rows: 1 };
@@ -292,8 +283,7 @@ export class CandleSurvey {
     const silence = { startMs: this.#lastMs + intervalMs[this.#series.interval], endMs: ms };
     const silentMs = silence.endMs - silence.startMs;
     this.#silentMs += silentMs;
-    if (isLongSilence(silentMs, { othersMs: 0, points: Number.POSITIVE_INFINITY }))
-      this.#silences.push(silence);
+    if (isLongSilence(silentMs, { othersMs: 0, points: Number.POSITIVE_INFINITY })) this.#silences.push(silence);
   }
 
   #silenceNotes(): string[] {
@@ -318,10 +308,7 @@ export class CandleSurvey {
       throw new FileProblem(`${what}: ${otherLayout}`, divide);
     }
     if (!units.includes(time.unit))
-      throw new FileProblem(
-        `its time ${text} is in ${time.unit}, and ${name} has ${expected}`,
-        this.#checkFormat,
-      );
+      throw new FileProblem(`its time ${text} is in ${time.unit}, and ${name} has ${expected}`, this.#checkFormat);
     this.#unit ??= time.unit;
     if (time.unit !== this.#unit)
       throw new FileProblem(
@@ -349,10 +336,7 @@ export class CandleSurvey {
     const close = this.#format.readTime(text);
     const { interval } = this.#series;
     if (close === null || close.unit !== this.#unit)
-      throw new FileProblem(
-        `its close time ${JSON.stringify(text)} is not a time in ${this.#unit}`,
-        this.#checkFormat,
-      );
+      throw new FileProblem(`its close time ${JSON.stringify(text)} is not a time in ${this.#unit}`, this.#checkFormat);
     // It may be earlier: an outage ends a period.
     if (close.ms >= ms + intervalMs[interval])
       throw new FileProblem(`it closes at ${formatTime(close.ms)}, after ${interval}`, checkInterval);
@@ -412,10 +396,7 @@ export class CandleSurvey {
     const { interval, baseId, quoteId } = this.#series;
     const columns = this.#columns;
     if (this.#torn !== null)
-      throw new FileProblem(
-        `${this.#torn.place}: ${this.#torn.what}: the file ends within this row`,
-        downloadAgain,
-      );
+      throw new FileProblem(`${this.#torn.place}: ${this.#torn.what}: the file ends within this row`, downloadAgain);
     if (columns === null || this.#range === null || this.#unit === null)
       throw new FileProblem('it has no rows', 'leave it out');
     // Hours that are named minutes begin on the grid of minutes, too.

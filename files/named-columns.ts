@@ -1,14 +1,7 @@
 /** The format of a CSV file of any program, whose user names the columns. */
 
 import { parseIsoTime } from '../planning/time-text.ts';
-import {
-  type CandleFormat,
-  type Cells,
-  type Columns,
-  plain,
-  type ReadTime,
-  readTime,
-} from './candle-formats.ts';
+import { type CandleFormat, type Cells, type Columns, plain, type ReadTime, readTime } from './candle-formats.ts';
 
 export const neededColumns = ['time', 'open', 'high', 'low', 'close', 'volume'] as const;
 /** The volume in the quote asset, which is compared with the other one and not stored. */
@@ -49,9 +42,7 @@ function columnsIn(cells: Cells, names: ColumnNames): Columns | null {
 /** In the order of {@link neededColumns}, and then that of {@link furtherColumn} if it is named. */
 function placesOf(names: ColumnNames, placeOf: (name: string) => number): number[] {
   const { [furtherColumn]: further } = names;
-  return [...neededColumns.map((column) => names[column]), ...(further === undefined ? [] : [further])].map(
-    placeOf,
-  );
+  return [...neededColumns.map((column) => names[column]), ...(further === undefined ? [] : [further])].map(placeOf);
 }
 
 function placed(count: number | null, places: readonly number[]): Columns {

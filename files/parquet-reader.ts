@@ -34,8 +34,7 @@ export async function readParquet(path: string): Promise<RowFile> {
   function rowAt(cells: ReadonlyMap<string, Cells>, place: number, rowStart: number): FileRow {
     const digits = cells.get(fractionDigits)?.[place];
     const places = typeof digits === 'string' ? digits.split(' ').map(Number) : [];
-    const read = (name: string, at: number | null) =>
-      readings.get(name)?.(cells.get(name)?.[place], at) ?? null;
+    const read = (name: string, at: number | null) => readings.get(name)?.(cells.get(name)?.[place], at) ?? null;
     return {
       names: layout.names.map((name) => read(name, null)),
       time: toMs(cells.get('time')?.[place]),
@@ -92,10 +91,8 @@ function readingOf({ name, type, converted_type, logical_type, scale }: SchemaEl
   }
   if (type === 'BYTE_ARRAY') return textOf;
   if (name === 'time') return () => null;
-  const isUnsigned =
-    converted_type?.startsWith('UINT') || (logical_type?.type === 'INTEGER' && !logical_type.isSigned);
-  if ((type === 'INT32' || type === 'INT64') && !isUnsigned)
-    return (cell) => wholeOf(cell)?.toString() ?? null;
+  const isUnsigned = converted_type?.startsWith('UINT') || (logical_type?.type === 'INTEGER' && !logical_type.isSigned);
+  if ((type === 'INT32' || type === 'INT64') && !isUnsigned) return (cell) => wholeOf(cell)?.toString() ?? null;
   throw new FileProblem(
     `its column ${name} is of the type ${type ?? 'group'}, which holds no exact decimals`,
     'write it again with this column as a decimal or as text',
@@ -105,14 +102,10 @@ function readingOf({ name, type, converted_type, logical_type, scale }: SchemaEl
 /** @throws FileProblem when the column is not a timestamp. */
 function timeReading(column: SchemaElement | undefined): (cell: unknown) => FileRow['time'] {
   const { type, converted_type, logical_type } = column ?? { name: 'time' };
-  const unit =
-    logical_type?.type === 'TIMESTAMP' ? logical_type.unit : converted_type?.replace('TIMESTAMP_', '');
+  const unit = logical_type?.type === 'TIMESTAMP' ? logical_type.unit : converted_type?.replace('TIMESTAMP_', '');
   const perMs = { MILLIS: 1n, MICROS: 1000n, NANOS: 1_000_000n }[unit ?? ''];
   if (type !== 'INT64' || perMs === undefined)
-    throw new FileProblem(
-      'its column time is not a timestamp',
-      'write it again with this column as a timestamp',
-    );
+    throw new FileProblem('its column time is not a timestamp', 'write it again with this column as a timestamp');
   return (cell) => {
     const value = wholeOf(cell);
     if (value === null) return null;

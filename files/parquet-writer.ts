@@ -38,11 +38,7 @@ const string = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { typ
  * @param digits per value column.
  * @param hasDoubles whether each value column has a twin of doubles.
  */
-export function parquetSchema(
-  layout: Layout,
-  digits: readonly Digits[],
-  hasDoubles = false,
-): SchemaElement[] {
+export function parquetSchema(layout: Layout, digits: readonly Digits[], hasDoubles = false): SchemaElement[] {
   const columns: SchemaElement[] = [
     ...layout.names.map(
       (name): SchemaElement => ({
@@ -58,9 +54,7 @@ export function parquetSchema(
       ...required,
       logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
     },
-    ...layout.values.map((name, place) =>
-      valueColumn(name, digits[place] ?? { beforePoint: 1, afterPoint: 0 }),
-    ),
+    ...layout.values.map((name, place) => valueColumn(name, digits[place] ?? { beforePoint: 1, afterPoint: 0 })),
     { name: fractionDigits, ...string, ...required },
     ...(hasDoubles ? layout.values : []).map(
       (name): SchemaElement => ({ name: name + doubleEnding, type: 'DOUBLE', ...required }),
@@ -133,9 +127,7 @@ export async function parquetWriter(
     return new Map(schema.slice(1).map(({ name }) => [name, []]));
   }
   const scales = new Map(
-    schema.flatMap((element) =>
-      element.converted_type === 'DECIMAL' ? [[element.name, element.scale ?? 0]] : [],
-    ),
+    schema.flatMap((element) => (element.converted_type === 'DECIMAL' ? [[element.name, element.scale ?? 0]] : [])),
   );
   function put(name: string, cell: Cell): void {
     group.get(name)?.push(cell);

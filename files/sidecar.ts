@@ -152,8 +152,7 @@ export async function assertDescribed(
   const pieces = format === 'parquet' ? createReadStream(path) : contentOf(path, format);
   const { sha256, bytes } = await digestOf(path, pieces, beforePiece);
   if (sha256 === described.sha256) return;
-  const what =
-    bytes === described.bytes ? 'its SHA-256 differs' : `it has ${bytes} bytes, not ${described.bytes}`;
+  const what = bytes === described.bytes ? 'its SHA-256 differs' : `it has ${bytes} bytes, not ${described.bytes}`;
   throw new TidemarkError('FILE_NOT_USABLE', `${path} is not the file that its sidecar describes: ${what}`, {
     remedy: 'export it again, or import it with --points-only: no coverage is claimed then',
   });

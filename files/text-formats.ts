@@ -53,10 +53,7 @@ export async function* textOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
     try {
       return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
     } catch {
-      throw new FileProblem(
-        'it is not UTF-8 text',
-        'unpack it if it is compressed otherwise, or convert it to UTF-8',
-      );
+      throw new FileProblem('it is not UTF-8 text', 'unpack it if it is compressed otherwise, or convert it to UTF-8');
     }
   };
   for await (const piece of bytes) yield decoded(piece);

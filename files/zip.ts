@@ -23,10 +23,7 @@ export async function* fileInZip(path: string, syntax: keyof typeof endings): As
   const files = unzipped(bytes, ({ name, originalSize, compression }) => {
     assertSize(originalSize);
     if (name === 'xl/workbook.xml')
-      throw new FileProblem(
-        'it is a workbook of a spreadsheet',
-        'import the file of its publisher in its place',
-      );
+      throw new FileProblem('it is a workbook of a spreadsheet', 'import the file of its publisher in its place');
     // Others, such as a directory or a readme, do no harm.
     const isWanted = endings[syntax].test(name) && !name.startsWith('__MACOSX/');
     if (isWanted && compression !== stored && compression !== deflated)
@@ -62,11 +59,7 @@ function unzipped(bytes: Buffer, filter: UnzipFileFilter) {
 /** The checksum in the directory at the end of a zip. Null: the directory does not name the file. */
 function statedChecksum(zip: Buffer, name: string): number | null {
   const [checksumAt, nameLengthAt, nameAt] = [16, 28, 46];
-  for (
-    let at = zip.lastIndexOf(entryOfDirectory);
-    at !== -1;
-    at = zip.lastIndexOf(entryOfDirectory, at - 1)
-  ) {
+  for (let at = zip.lastIndexOf(entryOfDirectory); at !== -1; at = zip.lastIndexOf(entryOfDirectory, at - 1)) {
     const end = at + nameAt + zip.readUInt16LE(at + nameLengthAt);
     if (zip.toString('utf8', at + nameAt, end) === name) return zip.readUInt32LE(at + checksumAt);
     if (at === 0) break;

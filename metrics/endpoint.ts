@@ -19,22 +19,19 @@ export async function openMetricsEndpoint(
   read: () => Promise<{ readonly contentType: string; readonly text: string }>,
   at: { readonly host: string; readonly port: number },
 ) {
-  const server = createServer(
-    { requestTimeout: requestMs, headersTimeout: requestMs },
-    (request, response) => {
-      const answer = (status: number, body: string, contentType = 'text/plain; charset=utf-8') => {
-        response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' });
-        response.end(request.method === 'HEAD' ? undefined : body);
-      };
-      if (hasTwoHosts(request)) return answer(400, 'give one Host header\n');
-      if (request.url?.split('?')[0] !== '/metrics') return answer(404, 'not found\n');
-      if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'method not allowed\n');
-      read().then(
-        ({ contentType, text }) => answer(200, text, contentType),
-        () => answer(500, 'the metrics could not be read\n'),
-      );
-    },
-  );
+  const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs }, (request, response) => {
+    const answer = (status: number, body: string, contentType = 'text/plain; charset=utf-8') => {
+      response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' });
+      response.end(request.method === 'HEAD' ? undefined : body);
+    };
+    if (hasTwoHosts(request)) return answer(400, 'give one Host header\n');
+    if (request.url?.split('?')[0] !== '/metrics') return answer(404, 'not found\n');
+    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'method not allowed\n');
+    read().then(
+      ({ contentType, text }) => answer(200, text, contentType),
+      () => answer(500, 'the metrics could not be read\n'),
+    );
+  });
   server.maxConnections = maxConnections;
   server.listen(at);
   await once(server, 'listening').catch((cause) => {

@@ -26,10 +26,7 @@ export interface WorkMetrics {
 
 export function workMetrics(registry: Registry): WorkMetrics {
   const { counter, histogram } = registering(registry);
-  const requests = counter('source_requests_total', 'Requests to the source by outcome', [
-    'endpoint',
-    'outcome',
-  ]);
+  const requests = counter('source_requests_total', 'Requests to the source by outcome', ['endpoint', 'outcome']);
   const durations = histogram(
     'source_request_duration_seconds',
     'Time from a request to the last byte of its response or to its failure',
@@ -38,11 +35,9 @@ export function workMetrics(registry: Registry): WorkMetrics {
   );
   const bytes = counter('source_response_bytes_total', 'Size of the decoded responses', ['endpoint']);
   const rows = counter('source_rows_total', 'Accepted rows of responses', ['endpoint']);
-  const rejected = counter(
-    'source_rejected_rows_total',
-    'Rejected rows of responses, which went to quarantine',
-    ['endpoint'],
-  );
+  const rejected = counter('source_rejected_rows_total', 'Rejected rows of responses, which went to quarantine', [
+    'endpoint',
+  ]);
   const waits = histogram(
     'queue_wait_seconds',
     'Time a job waited in the queue for the budget, from when it was due',
@@ -60,16 +55,13 @@ export function workMetrics(registry: Registry): WorkMetrics {
     'Responses that were not stored because of the database or because of the response',
     ['cause'],
   );
-  const points = counter(
-    'points_total',
-    'Committed points and list rows by their effect on the stored data',
-    ['dataset', 'effect'],
-  );
-  const revisions = counter(
-    'revisions_total',
-    'Revised values of closed periods, whose old values are kept',
-    ['dataset'],
-  );
+  const points = counter('points_total', 'Committed points and list rows by their effect on the stored data', [
+    'dataset',
+    'effect',
+  ]);
+  const revisions = counter('revisions_total', 'Revised values of closed periods, whose old values are kept', [
+    'dataset',
+  ]);
   const windows = counter('windows_total', 'Windows and pages by verdict; put_aside: failed and deferred', [
     'dataset',
     'lane',
@@ -142,11 +134,10 @@ const noRoute = 'none';
 
 export function servingMetrics(registry: Registry): (served: ServedEvent) => void {
   const { counter, histogram } = registering(registry);
-  const requests = counter(
-    'served_requests_total',
-    'Requests that the service answered, by route and HTTP status',
-    ['route', 'status'],
-  );
+  const requests = counter('served_requests_total', 'Requests that the service answered, by route and HTTP status', [
+    'route',
+    'status',
+  ]);
   const durations = histogram(
     'served_request_duration_seconds',
     'Time from a request to the end of its response, except event streams',

@@ -18,12 +18,7 @@ export const requestedEndpoints = [
 
 export const outcomes = ['ok', ...sourceErrorKinds, 'defect'] as const;
 
-export const datasets: readonly LedgerEntry['dataset'][] = [
-  'candles',
-  'asset_history',
-  'rates',
-  ...snapshotDatasets,
-];
+export const datasets: readonly LedgerEntry['dataset'][] = ['candles', 'asset_history', 'rates', ...snapshotDatasets];
 
 export const effects = ['new', 'changed', 'unchanged'] as const;
 

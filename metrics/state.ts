@@ -7,12 +7,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { Depth } from '../queue/requests.ts';
 import { ledgerLanes } from '../store/ledger/ledger.ts';
-import type {
-  GapMeasures,
-  IntervalMeasures,
-  PollMeasures,
-  RequestMeasures,
-} from '../store/measures/measures.ts';
+import type { GapMeasures, IntervalMeasures, PollMeasures, RequestMeasures } from '../store/measures/measures.ts';
 import { gapReasons } from '../store/series/gaps.ts';
 import type { Upkeep } from '../store/timescale/upkeep.ts';
 import { datasets, jobKindOf, jobKinds } from './names.ts';
@@ -96,15 +91,10 @@ function gaugesOf(registry: Registry) {
     new Gauge({ name: `tidemark_${name}`, help, labelNames, registers: [registry] });
   const each = ['dataset', 'interval'];
   return {
-    budgetLimit: gauge(
-      'budget_limit_requests_per_minute',
-      'Requests a minute that the source allows; 0: unlimited',
-    ),
-    budgetUsed: gauge(
-      'budget_used_requests_per_minute',
-      'Requests of all workers in the last 60 seconds, by lane',
-      ['lane'],
-    ),
+    budgetLimit: gauge('budget_limit_requests_per_minute', 'Requests a minute that the source allows; 0: unlimited'),
+    budgetUsed: gauge('budget_used_requests_per_minute', 'Requests of all workers in the last 60 seconds, by lane', [
+      'lane',
+    ]),
     series: gauge('series', 'Tracked series', each),
     blocked: gauge('blocked_series', 'Tracked series that the source currently refuses', each),
     tracked: gauge('tracked_seconds', 'Tracked length of all series up to the last closed period', each),
@@ -144,14 +134,8 @@ function gaugesOf(registry: Registry) {
     chunksDue: gauge('columnstore_chunks_due', 'Chunks that are due for the columnstore'),
     lockWaits: gauge('lock_waits', "Tidemark's statements that wait for a lock"),
     databaseBytes: gauge('database_size_bytes', 'Size of the database on disk'),
-    diskFree: gauge(
-      'disk_free_bytes',
-      'Free space on the file system of the embedded database; absent without one',
-    ),
-    diskSize: gauge(
-      'disk_size_bytes',
-      'Size of the file system of the embedded database; absent without one',
-    ),
+    diskFree: gauge('disk_free_bytes', 'Free space on the file system of the embedded database; absent without one'),
+    diskSize: gauge('disk_size_bytes', 'Size of the file system of the embedded database; absent without one'),
   };
 }
 

@@ -104,16 +104,12 @@ export async function estimateCost(
   const estimates: Estimate[] = [];
   let own: PlanCost['own'] = null;
   const isDefaultUsed =
-    source.url !== undefined ||
-    parts.some((part) => part.source.configured === null && part.planned.length > 0);
+    source.url !== undefined || parts.some((part) => part.source.configured === null && part.planned.length > 0);
   for (const part of parts) {
     const { configured } = part.source;
     const rulesOfPart = rulesOf(part.source, rules);
     if (configured === null) {
-      const estimated = estimate(
-        part.planned,
-        isDefaultUsed ? rulesOfPart : { ...rulesOfPart, pollsEveryMs: [] },
-      );
+      const estimated = estimate(part.planned, isDefaultUsed ? rulesOfPart : { ...rulesOfPart, pollsEveryMs: [] });
       estimates.push(estimated);
       if (part.planned.length > 0) own = { freshness: estimated.freshness, requestsPerMinute: perMinute };
     } else {

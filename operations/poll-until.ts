@@ -45,8 +45,7 @@ export async function pollUntil<Outcome extends object>(
       if (!isUnreachable(explained) || !isWithinLimit) throw explained;
       // The first error may be "does not answer", and the next one the cause.
       const text = unreachableText(explained);
-      if (text !== reported)
-        phase(`${text}; retrying until ${formatTime(unreachableSinceMs + longestOutageMs)}`);
+      if (text !== reported) phase(`${text}; retrying until ${formatTime(unreachableSinceMs + longestOutageMs)}`);
       reported = text;
     }
     await clock.sleep(pollEveryMs, signal);
@@ -54,11 +53,7 @@ export async function pollUntil<Outcome extends object>(
 }
 
 /** A command that is stopped does not wait for an unreachable server. */
-async function answered<Outcome>(
-  clock: Clock,
-  polled: Promise<Outcome>,
-  signal: AbortSignal,
-): Promise<Outcome> {
+async function answered<Outcome>(clock: Clock, polled: Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
   const over = new AbortController();
   const late = async (): Promise<never> => {
     await stopped(AbortSignal.any([signal, over.signal]));
@@ -80,8 +75,7 @@ function stopped(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-const interrupted = (why: string) =>
-  new TidemarkError('INTERRUPTED', `stopped; fetched windows are stored (${why})`);
+const interrupted = (why: string) => new TidemarkError('INTERRUPTED', `stopped; fetched windows are stored (${why})`);
 
 export function isUnreachable(error: unknown): error is TidemarkError {
   return error instanceof TidemarkError && unreachableCodes.has(error.code);

@@ -72,10 +72,7 @@ export class RateEstimator {
     return rate === null ? null : rate * 1000;
   }
 
-  timeLeftMs(
-    left: number,
-    limits: { readonly perMinute: number; readonly arriving?: number },
-  ): number | null {
+  timeLeftMs(left: number, limits: { readonly perMinute: number; readonly arriving?: number }): number | null {
     return timeLeftMs(left, perMs(this.#seen), limits);
   }
 }

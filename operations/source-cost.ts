@@ -84,15 +84,13 @@ export function dividePlan(
       const isOnlyArchive = divided.live === undefined && source === divided.parts[0]?.source;
       if (missing.length === 0 && !isSourceLive && !isOnlyArchive) continue;
       const part = partOf(source);
-      const requests =
-        windows * (source.configured === null ? 1 : requestsOfWindow(source.configured.profile));
+      const requests = windows * (source.configured === null ? 1 : requestsOfWindow(source.configured.profile));
       part.planned.push({ ...entry, missing, requests, isFollowed: entry.isFollowed && isSourceLive });
       if (isWanted) part.wanted += 1;
       if (isOnlyArchive) part.unpublishedMs += lengthMs(divided.unpublished);
     }
     // Nobody is asked: no source of its list is configured, or all of them refuse it.
-    if (divided.parts.length === 0)
-      partOf(ofDefault).planned.push({ ...entry, requests: 0, isFollowed: false });
+    if (divided.parts.length === 0) partOf(ofDefault).planned.push({ ...entry, requests: 0, isFollowed: false });
     if (divided.live !== undefined) partOf(divided.live).lostMs += lengthMs(divided.lost);
     const unasked = normalize([...divided.lost, ...divided.unpublished]);
     if (unasked.length > 0) lost.set(seriesName(entry.series), unasked);
@@ -147,8 +145,6 @@ function costOf({ bytesEach, rowBytes = 0 }: Limit, requests: number, points: nu
 }
 
 function shortestOf(planned: readonly PlannedSeries[]): Interval | null {
-  const followed = planned
-    .filter(({ isFollowed }) => isFollowed)
-    .map(({ series }): Interval => series.interval);
+  const followed = planned.filter(({ isFollowed }) => isFollowed).map(({ series }): Interval => series.interval);
   return followed.sort((a, b) => intervalMs[a] - intervalMs[b])[0] ?? null;
 }

@@ -93,8 +93,7 @@ export async function readGapDivision(
       windows: countWindows(open, { ...source, nowMs, graceMs }),
     });
     // As below, in less time: the dashboard counts for every series.
-    if (named === undefined)
-      return { parts: [partOf(ofDefault, entry)], live: ofDefault, lost: [], unpublished: [] };
+    if (named === undefined) return { parts: [partOf(ofDefault, entry)], live: ofDefault, lost: [], unpublished: [] };
     const { parts, ...rest } = divideGaps(named, entry, nowMs);
     return { ...rest, parts: parts.map(({ source, open }) => partOf(source, open)) };
   };
@@ -123,8 +122,7 @@ export function explainUnasked(gaps: readonly Gap[], divide: DivideGaps): Gap[] 
     const { live, lost, unpublished } = divide(first.series, normalize(open));
     if (lost.length + unpublished.length === 0) return of;
     const { configured, depthPeriods } = live ?? {};
-    const tooOld =
-      depthPeriods == null ? null : beyondDepthText(configured?.name ?? '', first.series, depthPeriods);
+    const tooOld = depthPeriods == null ? null : beyondDepthText(configured?.name ?? '', first.series, depthPeriods);
     return of.flatMap((gap) => {
       if (gap.reason !== 'not_asked') return [gap];
       const pieces = (ranges: readonly Range[], message: string | null) =>

@@ -158,12 +158,7 @@ export async function assertCreditsLeft(
 }
 
 /** @param needed by the next request. */
-export function creditsText(
-  name: string,
-  { amount, unit, periodMs }: Limit,
-  used: number,
-  needed: number,
-): string {
+export function creditsText(name: string, { amount, unit, periodMs }: Limit, used: number, needed: number): string {
   const left = formatCount(Math.max(0, amount - used));
   return `${name}: ${formatCount(used)} of ${counted(amount, unit)} in ${formatDuration(periodMs)} are used, ${left} are left, and the next request needs about ${formatCount(needed)}`;
 }

@@ -83,11 +83,7 @@ export function requestsLeft(
  * @param cost of one request, in the unit of the limits.
  * @param budget what may be used each minute of the first limit; null: all.
  */
-export function requestsPerMinuteOf(
-  limits: readonly PeriodLimit[],
-  cost: number,
-  budget: number | null,
-): number {
+export function requestsPerMinuteOf(limits: readonly PeriodLimit[], cost: number, budget: number | null): number {
   const spaced = limits.filter(({ periodMs }) => periodMs <= longestSpacedMs);
   const perMinute = spaced.map((limit) => (usableOf(limit) * 60_000) / limit.periodMs);
   const least = Math.min(...perMinute, budget ?? Number.POSITIVE_INFINITY);

@@ -32,13 +32,7 @@ export interface CalendarMonth {
 }
 
 /** @returns each month from the first wanted one to the last, ascending. The work grows with the ranges, not with their months. */
-export function coverageByMonth({
-  wanted,
-  missing,
-  failed,
-  awaiting,
-  silent,
-}: CalendarRanges): CalendarMonth[] {
+export function coverageByMonth({ wanted, missing, failed, awaiting, silent }: CalendarRanges): CalendarMonth[] {
   const starts = monthStarts(wanted);
   const lengths = [wanted, missing, failed, awaiting, silent].map((ranges) => lengthsIn(starts, ranges));
   return starts.slice(0, -1).map((startMs, place) => {

@@ -32,15 +32,7 @@ export const conditionKinds = [
 ] as const;
 
 /** Where the entries behind a sentence are listed: a part of the dashboard. */
-export const listNames = [
-  'series',
-  'failing',
-  'awaiting',
-  'failed_requests',
-  'jobs',
-  'quarantine',
-  'queue',
-] as const;
+export const listNames = ['series', 'failing', 'awaiting', 'failed_requests', 'jobs', 'quarantine', 'queue'] as const;
 export type ListName = (typeof listNames)[number];
 
 export interface Headline {

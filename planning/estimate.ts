@@ -82,8 +82,7 @@ export function estimate(planned: readonly PlannedSeries[], rules: EstimateRules
   const constant = freshness.rereadPerMinute + freshness.pollPerMinute;
   // Refreshes take their share first, up to the reserve of backfill.
   const perMinute =
-    requestsPerMinute -
-    Math.min(freshness.refreshPerMinute + constant, requestsPerMinute * (1 - backfillShare));
+    requestsPerMinute - Math.min(freshness.refreshPerMinute + constant, requestsPerMinute * (1 - backfillShare));
   return {
     costs,
     requests,
@@ -114,8 +113,7 @@ function freshnessOf(planned: readonly PlannedSeries[], rules: EstimateRules): F
   const rereadPerMinute =
     rangeMs === 0
       ? 0
-      : (sum(followed.map((series) => Math.ceil(rangeMs / rules.longestRangeMs(series)))) * minuteMs) /
-        everyMs;
+      : (sum(followed.map((series) => Math.ceil(rangeMs / rules.longestRangeMs(series)))) * minuteMs) / everyMs;
   const pollPerMinute = perMinuteOf(rules.pollsEveryMs);
   const { requestsPerMinute, backfillShare } = rules;
   const refreshPerMinute = perMinuteOf(wanted);

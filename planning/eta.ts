@@ -36,11 +36,7 @@ export function windowsEtaMs(
   return timeLeftMs(left, rate, { perMinute, arriving: Math.min(arriving, refreshes * minuteMs) });
 }
 
-function samplesOf(
-  recent: readonly RecentAnswers[],
-  amount: (one: RecentAnswers) => number,
-  nowMs: EpochMs,
-): Sample[] {
+function samplesOf(recent: readonly RecentAnswers[], amount: (one: RecentAnswers) => number, nowMs: EpochMs): Sample[] {
   const samples: Sample[] = [];
   let done = 0;
   for (const one of recent) {

@@ -105,12 +105,7 @@ export function stateOf(facts: StateFacts): State {
   return { headline, also, left: facts.left, etaMs };
 }
 
-const bad = (
-  kind: Headline['kind'],
-  text: string,
-  list: ListName | null,
-  command: string | null,
-): Headline => ({
+const bad = (kind: Headline['kind'], text: string, list: ListName | null, command: string | null): Headline => ({
   kind,
   level: 'bad',
   text,
@@ -175,9 +170,7 @@ function queueConditions(facts: StateFacts): Headline[] {
     if (isEverywhere) return found;
   }
   if (queue.schedulers === 0)
-    found.push(
-      bad('no_scheduler', `no scheduler is connected: ${waitsText(facts.left)}`, 'queue', 'tidemark run'),
-    );
+    found.push(bad('no_scheduler', `no scheduler is connected: ${waitsText(facts.left)}`, 'queue', 'tidemark run'));
   return found;
 }
 
@@ -245,8 +238,7 @@ function storeConditions({ failingJobs, failed, beyondDepth, blocked, rejected }
   const missing = failed.ranges + blocked.ranges;
   if (missing > 0) {
     const first = failed.first ?? blocked.first;
-    const what =
-      failed.ranges > 0 ? 'failed' : verb(missing, 'is refused by the source', 'are refused by the source');
+    const what = failed.ranges > 0 ? 'failed' : verb(missing, 'is refused by the source', 'are refused by the source');
     const text = `${counted(missing, 'range')} ${what}${first === null ? '' : `: ${printable(first)}`}`;
     found.push(bad('ranges_failed', text, 'failing', 'tidemark gaps'));
   }

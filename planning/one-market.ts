@@ -17,11 +17,7 @@ export interface SymbolUse extends MarketOfSource {
 }
 
 /** The series as it is tracked: under the name that it had when its aliases were others, if it has one. */
-export function trackedAs(
-  uses: readonly SymbolUse[],
-  key: SeriesKey,
-  { source, symbol }: MarketOfSource,
-): SeriesKey {
+export function trackedAs(uses: readonly SymbolUse[], key: SeriesKey, { source, symbol }: MarketOfSource): SeriesKey {
   if (key.dataset !== 'candles') return key;
   const same = uses.flatMap((use) =>
     use.isTracked &&
@@ -45,8 +41,7 @@ export function otherMarketOf(
 ): SymbolUse | undefined {
   const name = seriesName(key);
   return uses.find(
-    (use) =>
-      use.isListed && use.source === source && use.symbol !== symbol && seriesName(use.series) === name,
+    (use) => use.isListed && use.source === source && use.symbol !== symbol && seriesName(use.series) === name,
   );
 }
 

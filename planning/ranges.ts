@@ -49,11 +49,7 @@ export function clip(ranges: readonly Range[], bounds: Range): Range[] {
 }
 
 /** The parts of a range in which none of the periods lies. @param timesMs their starts, in any order. */
-export function periodsWithout(
-  { startMs, endMs }: Range,
-  timesMs: readonly EpochMs[],
-  lengthMs: number,
-): Range[] {
+export function periodsWithout({ startMs, endMs }: Range, timesMs: readonly EpochMs[], lengthMs: number): Range[] {
   const without: Range[] = [];
   let nextMs = startMs;
   const isSorted = timesMs.every((timeMs, place) => timeMs >= (timesMs[place - 1] ?? timeMs));

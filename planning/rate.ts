@@ -39,8 +39,7 @@ export function perMs(samples: readonly Sample[]): number | null {
   const seen = withoutInterruption(samples);
   const last = seen.at(-1);
   if (last === undefined) return null;
-  const isEnough = ({ atMs, done }: Sample) =>
-    last.atMs - atMs >= rateWindowMs && last.done - done >= minEvents;
+  const isEnough = ({ atMs, done }: Sample) => last.atMs - atMs >= rateWindowMs && last.done - done >= minEvents;
   const from = seen.findLast(isEnough) ?? seen[0] ?? last;
   const elapsedMs = last.atMs - from.atMs;
   const done = last.done - from.done;

@@ -11,15 +11,10 @@ export interface CoveredSeries {
   readonly ranges: readonly Range[];
 }
 
-export type CoveredWindow = Range &
-  Pick<CoveredSeries, 'seriesId' | 'series'> &
-  Pick<Window, 'byDays' | 'requested'>;
+export type CoveredWindow = Range & Pick<CoveredSeries, 'seriesId' | 'series'> & Pick<Window, 'byDays' | 'requested'>;
 
 /** Number of requests for all covered ranges. */
-export function countWindows(
-  covered: readonly CoveredSeries[],
-  longestRangeMs: (series: SeriesKey) => number,
-): number {
+export function countWindows(covered: readonly CoveredSeries[], longestRangeMs: (series: SeriesKey) => number): number {
   return covered
     .flatMap(({ series, ranges }) => ranges.map((range) => requestsFor(range, longestRangeMs(series))))
     .reduce((sum, count) => sum + count, 0);

@@ -17,10 +17,7 @@ const least = [
 ];
 
 /** Whether a silence is far longer than usual. @param of.othersMs sum of the other silences. @param of.points between which they lie. */
-export function isLongSilence(
-  ofMs: number,
-  of: { readonly othersMs: number; readonly points: number },
-): boolean {
+export function isLongSilence(ofMs: number, of: { readonly othersMs: number; readonly points: number }): boolean {
   return least.some(
     ({ lengthMs, timesUsual, grantedMs }) =>
       ofMs >= lengthMs && ofMs * of.points > timesUsual * (of.othersMs + grantedMs),

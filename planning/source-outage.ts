@@ -76,9 +76,6 @@ export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
 }
 
 /** Without the next try: the text stays the same as long as the outage. @param name of the source. */
-export function outageSince(
-  { source, kind, sinceMs, message }: SourceOutage,
-  name = source ?? 'the source',
-): string {
+export function outageSince({ source, kind, sinceMs, message }: SourceOutage, name = source ?? 'the source'): string {
   return `${name} ${source === null ? (ofDefault[kind] ?? whatFails[kind]) : whatFails[kind]} since ${formatTime(sinceMs)}: ${printable(message)}`;
 }

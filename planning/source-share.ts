@@ -88,8 +88,7 @@ function shareOf(
     probeSpanMs: spanOf(probedSeries(entry.series)),
   });
   const known = better.flatMap((name) => archives?.get(name) ?? []);
-  const archivedToMs =
-    known.length < better.length ? null : Math.max(...known.map((of) => archivedUpTo(nowMs, of)));
+  const archivedToMs = known.length < better.length ? null : Math.max(...known.map((of) => archivedUpTo(nowMs, of)));
   if (files == null) return nextShare(entry, { lacks, archivedToMs, isSought: isBeginningSought });
   const left = better.length === 0 ? entry : nextShare(entry, { lacks, archivedToMs, isSought: false });
   return archiveShare(left, {
@@ -111,11 +110,7 @@ export function isLive(
 /** What an archive is to fill. The open candle, refreshes and the search for the beginning are left to the next source. */
 function archiveShare(
   entry: SeriesGaps,
-  {
-    files,
-    nowMs,
-    isSought,
-  }: { readonly files: ArchiveFiles; readonly nowMs: EpochMs; readonly isSought: boolean },
+  { files, nowMs, isSought }: { readonly files: ArchiveFiles; readonly nowMs: EpochMs; readonly isSought: boolean },
 ): SeriesGaps {
   const { beginning, ...rest } = entry;
   const startMs = isSought ? firstDay(beginning?.knownMs ?? null) : Number.NEGATIVE_INFINITY;

@@ -101,8 +101,7 @@ export function evaluateAnswer(input: {
     return { verdict, covered: null, ...nothing };
   }
   if (shown === null) {
-    if (!contradicted.atStart && !contradicted.atEnd)
-      return { verdict: 'empty', covered: answered, ...nothing };
+    if (!contradicted.atStart && !contradicted.atEnd) return { verdict: 'empty', covered: answered, ...nothing };
     return { verdict: 'cut_short', covered: null, ...nothing, rest: [answered], isContradicted: true };
   }
   const { start, end, range } = proved(input, answered, shown);
@@ -160,9 +159,7 @@ type Points = Pick<Parameters<typeof evaluateAnswer>[0], 'timesMs' | 'rejected'>
 function isUsualPause(points: Points, lengthMs: number, silenceMs: number): boolean {
   const pauses = pausesOf(points, lengthMs, silenceMs);
   const most = points.timesMs.length - 1;
-  return (
-    pauses >= Math.min(fewestPauses, Math.max(1, most)) && pauses * pointsPerPause >= points.timesMs.length
-  );
+  return pauses >= Math.min(fewestPauses, Math.max(1, most)) && pauses * pointsPerPause >= points.timesMs.length;
 }
 
 /** Number of pauses at least as long. An invalid row may lie in one of them. */

@@ -10,9 +10,7 @@ import { type EpochMs, nextPeriodStart, periodStart } from '../contract/interval
 import { type SeriesKey, seriesName } from '../contract/series.ts';
 import { timeOfAge } from './time-text.ts';
 
-export type Start =
-  | { readonly kind: 'time'; readonly atMs: EpochMs }
-  | { readonly kind: 'age'; readonly age: string };
+export type Start = { readonly kind: 'time'; readonly atMs: EpochMs } | { readonly kind: 'age'; readonly age: string };
 
 /** A null end is open: the series is followed into the future. */
 export interface Span {
@@ -121,8 +119,7 @@ function askedFor(
   const ages: Record<string, EpochMs> = {};
   let firstMs = Number.POSITIVE_INFINITY;
   for (const start of starts) {
-    const atMs =
-      start.kind === 'time' ? start.atMs : (remembered?.[start.age] ?? timeOfAge(start.age, nowMs));
+    const atMs = start.kind === 'time' ? start.atMs : (remembered?.[start.age] ?? timeOfAge(start.age, nowMs));
     if (start.kind === 'age') ages[start.age] = atMs;
     firstMs = Math.min(firstMs, atMs);
   }
@@ -137,12 +134,7 @@ function askedFor(
  * What begins before the first period that is kept begins there; and one that is tracked from between the two already
  * has been cut by the retention, or will be, and is as wanted.
  */
-function withinKept(
-  span: Span,
-  known: KnownSeries | null,
-  series: SeriesKey,
-  cutMs: EpochMs | null,
-): Span | null {
+function withinKept(span: Span, known: KnownSeries | null, series: SeriesKey, cutMs: EpochMs | null): Span | null {
   if (cutMs === null) return span;
   const keptMs = nextPeriodStart(cutMs, series.interval);
   if (span.startMs >= keptMs) return span;
@@ -151,15 +143,9 @@ function withinKept(
   return { ...span, startMs: Math.min(keptMs, Math.max(span.startMs, trackedMs)) };
 }
 
-function changeOf(
-  series: SeriesKey,
-  known: KnownSeries | null,
-  after: Span,
-  ages: Ages | null,
-): SeriesChange[] {
+function changeOf(series: SeriesKey, known: KnownSeries | null, after: Span, ages: Ages | null): SeriesChange[] {
   const seriesId = known?.seriesId ?? null;
-  if (known === null || !known.isTracked)
-    return [{ kind: 'added', series, seriesId, before: null, after, ages }];
+  if (known === null || !known.isTracked) return [{ kind: 'added', series, seriesId, before: null, after, ages }];
   const before = known.tracked;
   const change = { series, seriesId, before, after, ages };
   const isWider = after.startMs < before.startMs || endOf(after) > endOf(before);

@@ -60,14 +60,10 @@ export async function openQueueBackend(
     `the queue on ${store.kind === 'redis' ? 'Redis' : 'PostgreSQL'} reports an error`,
     clock,
   );
-  const explained = <Calls extends QueueCalls>(calls: Calls) =>
-    store.kind === 'redis' ? explainErrors(calls) : calls;
+  const explained = <Calls extends QueueCalls>(calls: Calls) => (store.kind === 'redis' ? explainErrors(calls) : calls);
   const settings = { connection: 'queue', streams: { events: { maxLen: maxEvents } } } as const;
   const openRequests = (source: string | null) => {
-    const queue = new classes.Queue<RequestJob['data'], void, RequestJob['name']>(
-      requestsQueueName(source),
-      settings,
-    );
+    const queue = new classes.Queue<RequestJob['data'], void, RequestJob['name']>(requestsQueueName(source), settings);
     queue.on('error', logError);
     const requests = requestQueue(queue, {
       attempts: options.attempts,
@@ -86,17 +82,12 @@ export async function openQueueBackend(
     return known;
   };
   const allQueues = () => [...[...opened.values()].map(({ queue }) => queue), planning];
-  const planning = new classes.Queue<PlanningJob['data'], void, PlanningJob['name']>(
-    queueNames.planning,
-    settings,
-  );
+  const planning = new classes.Queue<PlanningJob['data'], void, PlanningJob['name']>(queueNames.planning, settings);
   planning.on('error', logError);
-  await Promise.all([ofDefault.queue.waitUntilReady(), planning.waitUntilReady()]).catch(
-    async (error: unknown) => {
-      await store.close();
-      throw error;
-    },
-  );
+  await Promise.all([ofDefault.queue.waitUntilReady(), planning.waitUntilReady()]).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
 
   const worker = { classes, workerName: namespace, logError, isLost: store.isLost };
   // Commands that only read the queue do not log it.
@@ -114,11 +105,7 @@ export async function openQueueBackend(
     /** BullMQ's own objects, for the board only. */
     bullQueues: () => allQueues() as unknown as readonly Queue[],
     /** @param source whose requests it takes; null: the default one. */
-    startRequestWorker(
-      processor: Processor<RequestJob>,
-      settings: WorkerSettings,
-      source: string | null = null,
-    ) {
+    startRequestWorker(processor: Processor<RequestJob>, settings: WorkerSettings, source: string | null = null) {
       warnOnce();
       return startQueueWorker({ ...worker, queueName: requestsQueueName(source), processor, settings });
     },

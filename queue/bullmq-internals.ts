@@ -64,8 +64,7 @@ export function queryInTurn(client: pg.Client): void {
   client.query = ((...args: unknown[]) => {
     const answer = last.then(() => query(...args));
     last = answer.catch((error: unknown) => {
-      if (error instanceof Error && error.message === 'Query read timeout')
-        client.connection.stream.destroy(error);
+      if (error instanceof Error && error.message === 'Query read timeout') client.connection.stream.destroy(error);
     });
     return answer;
   }) as typeof client.query;

@@ -11,10 +11,7 @@ export const extraTickId = 'tick_soon';
 // A failed tick is not retried: the next one plans from the current state.
 const jobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 };
 
-export function planningQueue(
-  queue: BullQueue<PlanningJob['data'], PlanningJob['name']>,
-  workerName: string,
-) {
+export function planningQueue(queue: BullQueue<PlanningJob['data'], PlanningJob['name']>, workerName: string) {
   return Object.freeze({
     /** Runs a pass every `ms`, one at a time over all schedulers. Idempotent: repeats restore a lost repetition. */
     async tickEvery(ms: number) {

@@ -40,10 +40,7 @@ interface PostgresQueue {
 }
 
 /** @param prepare is given the pool before its first connection. */
-export function postgresStore(
-  options: PostgresQueue,
-  prepare: (pool: pg.Pool) => void = () => {},
-): QueueStore {
+export function postgresStore(options: PostgresQueue, prepare: (pool: pg.Pool) => void = () => {}): QueueStore {
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
   const schema = schemaOf(options.namespace);
   const { connectionString, options: settings } = settingsOf(options.url);

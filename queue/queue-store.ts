@@ -44,13 +44,8 @@ export function nameOfWorker(installation: string, requestsPerMinute?: number): 
  * Counts the connected workers of an installation, on any host, and lists their budgets, each once, ascending; 0: no
  * limit. A crashed worker vanishes with its connection. On PostgreSQL the workers of one process count once.
  */
-export async function countWorkersOn<Data, Name extends string>(
-  queue: BullQueue<Data, Name>,
-  installation: string,
-) {
-  const names = (await queue.getWorkers()).map(({ rawname = '' }) =>
-    rawname.slice(rawname.lastIndexOf(':w:') + 3),
-  );
+export async function countWorkersOn<Data, Name extends string>(queue: BullQueue<Data, Name>, installation: string) {
+  const names = (await queue.getWorkers()).map(({ rawname = '' }) => rawname.slice(rawname.lastIndexOf(':w:') + 3));
   const own = names.flatMap((name) => {
     const [of, budget] = name.split('@');
     return of === installation ? [budget === undefined ? null : Number(budget)] : [];

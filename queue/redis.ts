@@ -17,9 +17,7 @@ const refusalTimeoutMs = 1000;
 useRedisClients(({ url, ...settings }) => {
   if (typeof url !== 'string') return new Redis(settings);
   const client =
-    inCluster in settings
-      ? openCluster(url, { maxRetriesPerRequest: null, ...settings })
-      : new Redis(url, settings);
+    inCluster in settings ? openCluster(url, { maxRetriesPerRequest: null, ...settings }) : new Redis(url, settings);
   const connected = connectionOption in settings ? settings[connectionOption] : undefined;
   if (connected instanceof ConnectionState) connected.follow(client);
   return client;
@@ -181,9 +179,7 @@ export function openCluster(url: string, ofNode: NodeOptions): Cluster {
  */
 function redisErrorText(slots: unknown): string | null {
   if (!Array.isArray(slots) || slots.length === 0) return 'no node of the cluster holds any slots';
-  const hosts = slots.map((range: unknown) =>
-    Array.isArray(range) && Array.isArray(range[2]) ? range[2][0] : '',
-  );
+  const hosts = slots.map((range: unknown) => (Array.isArray(range) && Array.isArray(range[2]) ? range[2][0] : ''));
   // A cluster of a single node does not know its own address.
   return hosts.every((host) => typeof host === 'string' && host !== '')
     ? null

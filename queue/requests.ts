@@ -30,15 +30,7 @@ const maxShown = 2000;
  * The states in the order in which a job passes them, and again those to which it returns: the PostgreSQL backend reads
  * them one after the other, and must not miss a job that moves meanwhile. `missedIds` finds one that moves twice.
  */
-const claimingStates = [
-  'delayed',
-  'wait',
-  'prioritized',
-  'active',
-  'delayed',
-  'wait',
-  'prioritized',
-] as const;
+const claimingStates = ['delayed', 'wait', 'prioritized', 'active', 'delayed', 'wait', 'prioritized'] as const;
 
 export function requestQueue(
   queue: BullQueue<RequestJob['data'], RequestJob['name']>,

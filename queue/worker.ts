@@ -91,8 +91,7 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
       maxStalledCount: maxStalls,
       runRetryDelay: reconnectMs,
       settings: {
-        backoffStrategy: (_attempts, _type, error) =>
-          error instanceof RetryLater ? error.inMs : afterDefectMs,
+        backoffStrategy: (_attempts, _type, error) => (error instanceof RetryLater ? error.inMs : afterDefectMs),
       },
     },
   );

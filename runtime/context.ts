@@ -105,18 +105,12 @@ const needDatabase = new Set([
 export async function openContext(options: ContextOptions): Promise<Context> {
   const clock = systemClock;
   let config = options.config ?? configFromEnvironment();
-  if (
-    config.database.url === undefined &&
-    needDatabase.has(options.command) &&
-    !hasDatabase(config.directory)
-  )
+  if (config.database.url === undefined && needDatabase.has(options.command) && !hasDatabase(config.directory))
     throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(config.directory)}`);
   const log = await openLog(config.logLevel ?? options.defaultLogLevel);
   // First, so that an occupied port fails at once.
-  const metrics =
-    options.isMeasured === true ? await openMetrics(options.command, { clock, config, log }) : null;
-  const tracing =
-    options.isMeasured === true ? await openTracing(options.command, { clock, config, log }) : null;
+  const metrics = options.isMeasured === true ? await openMetrics(options.command, { clock, config, log }) : null;
+  const tracing = options.isMeasured === true ? await openTracing(options.command, { clock, config, log }) : null;
   const phases = openPhases(clock, options.defaultLogLevel === 'info' ? (line) => log.info(line) : undefined);
   const { phase } = phases;
   const { url, release } = await databaseOf({ clock, config, log, phase }).catch(async (error: unknown) => {
@@ -148,9 +142,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   let isMigrating = false;
   const onSignal = () => {
     if (isMigrating)
-      console.error(
-        'tidemark: stopped while the database was migrated: nothing was changed, run the command again',
-      );
+      console.error('tidemark: stopped while the database was migrated: nothing was changed, run the command again');
     void close().finally(() => process.exit(exitCodes.interrupted));
   };
   async function close(): Promise<void> {

@@ -51,10 +51,7 @@ async function queueUsers(
       log,
     });
     try {
-      const [workers, schedulers] = await Promise.all([
-        workersOf(database, queues),
-        queues.planning.countWorkers(),
-      ]);
+      const [workers, schedulers] = await Promise.all([workersOf(database, queues), queues.planning.countWorkers()]);
       return [...(workers > 0 ? ['worker'] : []), ...(schedulers > 0 ? ['scheduler'] : [])];
     } finally {
       await queues.close();

@@ -47,10 +47,7 @@ export function stopped(signal: AbortSignal): Promise<void> {
 }
 
 /** @returns the result of the work; undefined if the signal is aborted before. */
-export function unlessStopped<Result>(
-  work: Promise<Result>,
-  signal: AbortSignal,
-): Promise<Result | undefined> {
+export function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result | undefined> {
   if (signal.aborted) {
     work.catch(() => {});
     return Promise.resolve(undefined);
@@ -77,10 +74,7 @@ export function startSteps(
   signal: AbortSignal,
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
 ) {
-  return async <Part extends { close(): Promise<void> }>(
-    what: string,
-    open: () => Promise<Part>,
-  ): Promise<Part> => {
+  return async <Part extends { close(): Promise<void> }>(what: string, open: () => Promise<Part>): Promise<Part> => {
     if (signal.aborted) throw new StoppedAtStart();
     const late = clock.after(warnAfterMs, () => log.warn(`waiting for ${what}`));
     try {

@@ -129,8 +129,7 @@ async function settingsOf(
   }
   const known = (await sources()).get(name);
   // Its key may have been set since.
-  const found =
-    known === undefined || known.problem === null ? known : (await configuredSources(config)).get(name);
+  const found = known === undefined || known.problem === null ? known : (await configuredSources(config)).get(name);
   if (found !== undefined) {
     assertUsable(found);
     return found;

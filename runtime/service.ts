@@ -70,10 +70,7 @@ export async function runService(
   try {
     const asReader = await mayBecomeReader(context.database.pool);
     if (!asReader)
-      log.warn(
-        { role: readerRole },
-        'the service keeps its own role, because it may not use the read-only role',
-      );
+      log.warn({ role: readerRole }, 'the service keeps its own role, because it may not use the read-only role');
     const role = asReader ? [`role=${readerRole}`] : [];
     const readFrom = config.service.databaseUrl ?? context.database.url;
     const reading = open(context, 'serve', config.service.connections, {
@@ -92,9 +89,7 @@ export async function runService(
     const counter = counterOf(context, accounts);
     disposer.add(() => counter.close());
     const replica =
-      config.service.databaseUrl === undefined
-        ? null
-        : await watchReplica(accounts.pool, reading.pool, { clock, log });
+      config.service.databaseUrl === undefined ? null : await watchReplica(accounts.pool, reading.pool, { clock, log });
     if (replica !== null) {
       disposer.add(() => replica.close());
       context.metrics?.measureReplica(replica.lagMs);
@@ -201,9 +196,7 @@ export function openDashboard(
   const queues = queuesOf(context, disposer, options.queues);
   return {
     database,
-    ...(replica === null
-      ? {}
-      : { replica: { lagMs: replica.lagMs, primary: openAt(context.database.url, 1) } }),
+    ...(replica === null ? {} : { replica: { lagMs: replica.lagMs, primary: openAt(context.database.url, 1) } }),
     access,
     actions: { context, token: makeToken() },
     assets: fileURLToPath(new URL('../service/dashboard/assets', import.meta.url)),

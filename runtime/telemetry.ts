@@ -100,13 +100,8 @@ async function diskOf(directory: string): Promise<StoreState['disk']> {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }
 
-export async function openTracing(
-  command: string,
-  { clock, config, log }: Telemetry,
-): Promise<Tracing | null> {
+export async function openTracing(command: string, { clock, config, log }: Telemetry): Promise<Tracing | null> {
   if (config.tracing.endpoint === undefined) return null;
   const { createTracing } = await import('../tracing/tracing.ts');
-  return createTracing({ clock, command, version }, (cause) =>
-    log.warn({ cause }, 'traces could not be sent'),
-  );
+  return createTracing({ clock, command, version }, (cause) => log.warn({ cause }, 'traces could not be sent'));
 }

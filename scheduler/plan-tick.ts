@@ -80,9 +80,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   const again = dueAgain.filter(({ seriesId }) => planner.isLive(seriesId));
   const share = rereadSlots({ requestsPerMinute: parts.requestsPerMinute, queued: reread });
   const due =
-    parts.polls === true
-      ? await planPages(database, { claimed: claimed.pages, most: slots.refresh, nowMs })
-      : [];
+    parts.polls === true ? await planPages(database, { claimed: claimed.pages, most: slots.refresh, nowMs }) : [];
   const reservedSlots = Math.min(again.length, share) + due.length;
   let plan: Plan;
   let isAll: boolean;
@@ -107,10 +105,7 @@ export async function planTick(parts: TickParts, nowMs: EpochMs, cursor: number)
   // Pages also get the slots that backfill does not use.
   const refreshes = plan.windows.filter(({ lane }) => lane === 'refresh').length;
   const pages = due.slice(0, Math.max(0, slots.refresh - refreshes));
-  const planned = [
-    ...plan.windows,
-    ...again.slice(0, Math.max(0, slots.total - plan.windows.length - pages.length)),
-  ];
+  const planned = [...plan.windows, ...again.slice(0, Math.max(0, slots.total - plan.windows.length - pages.length))];
   const windows = withinLongLimit(planned, parts, left);
   await requests.addWindows(windows);
   await requests.addPages(pages);
@@ -178,9 +173,7 @@ async function rereads(
   const { nowMs, most, claimed, longestRangeMs } = pass;
   const roundMs = roundStart(nowMs, trailing.everyMs);
   // The query also returns series with a queued reread, which are left out below.
-  const waiting = [...claimed.values()].filter((windows) =>
-    windows.some(({ lane }) => lane === 'reread'),
-  ).length;
+  const waiting = [...claimed.values()].filter((windows) => windows.some(({ lane }) => lane === 'reread')).length;
   const due = await readDueRereads(database, {
     ...trailing,
     roundMs,

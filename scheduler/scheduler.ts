@@ -205,8 +205,7 @@ export async function startScheduler(options: SchedulerOptions) {
     } catch (error) {
       options.events?.({ durationMs: clock.monotonicMs() - begun, added: null });
       // A failed pass loses nothing: the next one plans from the current state.
-      if (!isFailing)
-        log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'planning failed');
+      if (!isFailing) log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'planning failed');
       isFailing = true;
     }
     passesWithoutWindow = unlimited.added > 0 ? 0 : passesWithoutWindow + 1;

@@ -42,10 +42,7 @@ export function keepRollups({ database, everyMs, log, clock }: UpkeepOptions): R
       // A chunk that is being compressed is locked. The next run finds the same ranges.
       if (isLockWait(error)) return everyMs;
       if (!isFailing)
-        log.warn(
-          { cause: error instanceof Error ? error.message : String(error) },
-          'rollups could not be refreshed',
-        );
+        log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'rollups could not be refreshed');
       isFailing = true;
     }
     return Math.max(everyMs, restPerRefresh * (clock.monotonicMs() - startedMs));

@@ -28,8 +28,7 @@ const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buf
 /** Compresses responses outside the main thread. */
 export function addCompression(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
-    const isLarge =
-      (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length >= smallestBytes;
+    const isLarge = (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length >= smallestBytes;
     // A 304 has the headers that the 200 would have.
     if (!isLarge && reply.statusCode !== 304) return payload;
     const vary = reply.getHeader('vary');

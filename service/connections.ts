@@ -62,9 +62,7 @@ function explained(error: unknown, port: number, host: string, settings: ListenS
     });
   }
   const remedy =
-    error.code === 'EACCES'
-      ? 'choose a port from 1024 on'
-      : `choose an address of this machine with ${settings.host}`;
+    error.code === 'EACCES' ? 'choose a port from 1024 on' : `choose an address of this machine with ${settings.host}`;
   return new TidemarkError('BAD_ARGUMENT', `cannot listen on ${host}, port ${port}: ${error.message}`, {
     cause: error,
     remedy,

@@ -19,10 +19,7 @@ export interface Health {
 const checkCacheMs = 1000;
 
 /** `/healthz`: the process responds. `/readyz`: it can serve requests. */
-export function addHealth(
-  app: FastifyInstance,
-  { assertReadable, isDraining, replicaLagMs, clock }: Health,
-): void {
+export function addHealth(app: FastifyInstance, { assertReadable, isDraining, replicaLagMs, clock }: Health): void {
   let known: { readonly atMs: EpochMs; readonly reads: Promise<boolean> } | undefined;
   const reads = () => {
     if (known === undefined || clock.now() - known.atMs >= checkCacheMs) {
@@ -34,9 +31,7 @@ export function addHealth(
     }
     return known.reads;
   };
-  app.get('/healthz', async (_request, reply) =>
-    reply.header('cache-control', 'no-store').send({ status: 'ok' }),
-  );
+  app.get('/healthz', async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
     if (isDraining()) return reply.code(503).send({ status: 'stopping' });

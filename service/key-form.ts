@@ -28,20 +28,13 @@ const request = z.object({
 export type KeyRequest = z.output<typeof request>;
 
 /** Stores a key request unless `caller` sent too many recently or too many are pending. */
-export type StoreKeyRequest = (
-  request: KeyRequest,
-  caller: string,
-) => Promise<'stored' | 'throttled' | 'full'>;
+export type StoreKeyRequest = (request: KeyRequest, caller: string) => Promise<'stored' | 'throttled' | 'full'>;
 
 export function addKeyForm(app: FastifyInstance, sendPage: SendPage, store: StoreKeyRequest): void {
   app.register(async (form) => {
-    form.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'string' },
-      (_request, body, done) => {
-        done(null, Object.fromEntries(new URLSearchParams(String(body))));
-      },
-    );
+    form.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+      done(null, Object.fromEntries(new URLSearchParams(String(body))));
+    });
     form.get('/keys', async (_request, reply) =>
       sendPage(reply.header('cache-control', 'no-store'), 200, formPage(null, {})),
     );

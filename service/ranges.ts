@@ -15,8 +15,7 @@ export type RangeLimits = typeof longestRangeMs;
  */
 export function historyRange(request: HistoryRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
   const { interval, start, end } = request;
-  if (start === undefined && end === undefined)
-    return { startMs: nowMs - defaultRangeMs[interval], endMs: nowMs };
+  if (start === undefined && end === undefined) return { startMs: nowMs - defaultRangeMs[interval], endMs: nowMs };
   if (start === undefined) throw badRequest('query requires start');
   if (end === undefined) throw badRequest('query requires end');
   return checked({ startMs: start, endMs: end }, interval, limits[interval]);

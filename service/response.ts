@@ -20,8 +20,7 @@ export interface PreparedAnswer {
 }
 
 export function prepareAnswer(answer: JsonText | SeriesAnswer): PreparedAnswer {
-  const { rows, coverage, derivedFrom }: SeriesAnswer =
-    typeof answer === 'string' ? { rows: answer } : answer;
+  const { rows, coverage, derivedFrom }: SeriesAnswer = typeof answer === 'string' ? { rows: answer } : answer;
   const encoded = Buffer.from(rows);
   const known = coverage === undefined ? undefined : writeCoverage(coverage);
   return { rows: encoded, tag: entityTag(encoded, known), coverage: known, derivedFrom };

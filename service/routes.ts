@@ -52,9 +52,7 @@ export function addRoutes(
       const context = { nowMs, id: idOf(request), visibleFromMs: visibleFrom(request, nowMs) };
       // Clients with full and with limited history must not share responses.
       const key = `${context.visibleFromMs === null ? 'all' : 'some'} ${request.url}`;
-      const prepared = await cached(key, nowMs, async () =>
-        prepareAnswer(await handle(request.query, context)),
-      );
+      const prepared = await cached(key, nowMs, async () => prepareAnswer(await handle(request.query, context)));
       return sendAnswer(request, reply, prepared, nowMs);
     });
   }

@@ -76,8 +76,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
     timeouts,
     cache: { forMs: options.rememberMs, maxBytes: maxCacheBytes },
     onClose: 'finish',
-    visibleFrom: (request, nowMs) =>
-      admission.hasKey(request) ? null : yearsBefore(nowMs, historyDepthYears),
+    visibleFrom: (request, nowMs) => (admission.hasKey(request) ? null : yearsBefore(nowMs, historyDepthYears)),
     ...(options.log === undefined ? {} : { log: options.log }),
     sendError: pages.sendError,
     extend: (app) => {

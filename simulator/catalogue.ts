@@ -110,13 +110,7 @@ export const exchangePlans: readonly ExchangePlan[] = [
   exchange('bitso', 'Bitso', 'https://bitso.com/', false, 0.0015),
 ];
 
-function exchange(
-  id: string,
-  name: string,
-  exchangeUrl: string,
-  socket: boolean,
-  premium: number,
-): ExchangePlan {
+function exchange(id: string, name: string, exchangeUrl: string, socket: boolean, premium: number): ExchangePlan {
   return { id, name, exchangeUrl, socket, premium, ticked: false };
 }
 

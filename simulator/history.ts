@@ -7,14 +7,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { DecimalText } from '../contract/decimal.ts';
-import {
-  dayMs,
-  type EpochMs,
-  type HistoryInterval,
-  intervalMs,
-  minuteMs,
-  periodStart,
-} from '../contract/intervals.ts';
+import { dayMs, type EpochMs, type HistoryInterval, intervalMs, minuteMs, periodStart } from '../contract/intervals.ts';
 import type { HistoryPoint } from '../contract/resources.ts';
 import type { TimeRange } from '../contract/series.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';

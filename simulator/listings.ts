@@ -61,9 +61,7 @@ export function listMarkets(figures: readonly MarketFigures[], nowMs: EpochMs): 
   return exchangePlans
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .flatMap((exchange) => {
-      const own = figures.filter(
-        ({ traded }) => traded.exchange === exchange && isListed(traded.plan, nowMs),
-      );
+      const own = figures.filter(({ traded }) => traded.exchange === exchange && isListed(traded.plan, nowMs));
       const total = sum(own.map((market) => market.volumeUsd));
       return own.toSorted(byVolume).map(
         (market, index): Market => ({
@@ -85,11 +83,7 @@ export function listMarkets(figures: readonly MarketFigures[], nowMs: EpochMs): 
 }
 
 /** Markets with the asset as base or quote: those without volume first, then by descending volume. */
-export function listAssetMarkets(
-  figures: readonly MarketFigures[],
-  assetId: string,
-  nowMs: EpochMs,
-): AssetMarket[] {
+export function listAssetMarkets(figures: readonly MarketFigures[], assetId: string, nowMs: EpochMs): AssetMarket[] {
   const own = figures.filter(
     ({ traded: { plan } }) => (plan.baseId === assetId || plan.quoteId === assetId) && isListed(plan, nowMs),
   );

@@ -24,8 +24,8 @@ const noise = 0.0002;
 
 /** Turnover of each hour relative to the mean, UTC: high in the Asian morning, highest when Europe and America overlap. */
 const hourlyTurnover = [
-  1.05, 1.0, 0.95, 0.85, 0.8, 0.75, 0.75, 0.8, 0.9, 0.95, 0.95, 0.95, 1.05, 1.3, 1.55, 1.6, 1.45, 1.25, 1.1,
-  1.05, 1.05, 1.0, 0.95, 1.0,
+  1.05, 1.0, 0.95, 0.85, 0.8, 0.75, 0.75, 0.8, 0.9, 0.95, 0.95, 0.95, 1.05, 1.3, 1.55, 1.6, 1.45, 1.25, 1.1, 1.05, 1.05,
+  1.0, 0.95, 1.0,
 ];
 const turnover = Float64Array.from({ length: minutesPerDay }, (_, minute) => {
   const hour = Math.floor(minute / minutesPerHour);
@@ -48,14 +48,7 @@ export class SimulatedMarket {
   readonly #quotePrices = new Float64Array(minutesPerDay + 1);
   readonly #prices = new Float64Array(minutesPerDay + 1);
 
-  constructor(
-    seed: string,
-    plan: MarketPlan,
-    exchange: ExchangePlan,
-    base: Walk,
-    quote: Walk,
-    outages: Outages,
-  ) {
+  constructor(seed: string, plan: MarketPlan, exchange: ExchangePlan, base: Walk, quote: Walk, outages: Outages) {
     this.plan = plan;
     this.#base = base;
     this.#quote = quote;
@@ -98,11 +91,7 @@ export class SimulatedMarket {
     this.#quote.minutes(day, this.#quotePrices);
     const first = day * minutesPerDay;
     for (let at = 0; at <= minutesPerDay; at++) {
-      this.#prices[at] = this.#price(
-        first + at,
-        this.#basePrices[at] as number,
-        this.#quotePrices[at] as number,
-      );
+      this.#prices[at] = this.#price(first + at, this.#basePrices[at] as number, this.#quotePrices[at] as number);
     }
   }
 

@@ -125,8 +125,7 @@ export class RollingMinute {
 
   /** Number of times in the period before `nowMs`. A time exactly a period old no longer counts. */
   count(nowMs: EpochMs): number {
-    while (this.#first < this.#times.length && (this.#times[this.#first] ?? 0) <= nowMs - this.#periodMs)
-      this.#first++;
+    while (this.#first < this.#times.length && (this.#times[this.#first] ?? 0) <= nowMs - this.#periodMs) this.#first++;
     if (this.#first > 10_000) {
       this.#times = this.#times.slice(this.#first);
       this.#first = 0;

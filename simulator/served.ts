@@ -24,10 +24,7 @@ export function simulatedMarketData(
       const wanted = ids === undefined ? null : new Set(ids.split(','));
       const matching = truth
         .assets(nowMs)
-        .filter(
-          (asset) =>
-            (wanted?.has(asset.id) ?? true) && (search === undefined || matchesSearch(asset, search)),
-        );
+        .filter((asset) => (wanted?.has(asset.id) ?? true) && (search === undefined || matchesSearch(asset, search)));
       return JSON.stringify(matching.slice(offset, offset + limit).map(listedAsset));
     },
     asset: async (id, nowMs) => jsonOf(truth.assets(nowMs), id),
@@ -36,8 +33,7 @@ export function simulatedMarketData(
       const points =
         rows &&
         cut(rows).map(
-          ({ priceUsd, time }) =>
-            `{"priceUsd":${priceUsd},"time":${time},"date":"${new Date(time).toISOString()}"}`,
+          ({ priceUsd, time }) => `{"priceUsd":${priceUsd},"time":${time},"date":"${new Date(time).toISOString()}"}`,
         );
       return points && { rows: `[${points.join(',')}]` };
     },

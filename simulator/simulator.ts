@@ -77,8 +77,7 @@ export function createSimulator({ seed, clock, faults = () => noFaults }: Simula
       assets: (asOfMs?: EpochMs) => snapshot((at, atMs) => listAssets(world, at, atMs), asOfMs),
       exchanges: (asOfMs?: EpochMs) => snapshot(listExchanges, asOfMs),
       markets: (asOfMs?: EpochMs) => snapshot(listMarkets, asOfMs),
-      assetMarkets: (id: string, asOfMs?: EpochMs) =>
-        snapshot((at, atMs) => listAssetMarkets(at, id, atMs), asOfMs),
+      assetMarkets: (id: string, asOfMs?: EpochMs) => snapshot((at, atMs) => listAssetMarkets(at, id, atMs), asOfMs),
     },
     /** Changes the truth retroactively. */
     revise: (revision: Revision) => revisions.add(revision),

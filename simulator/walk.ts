@@ -32,8 +32,8 @@ const largestUnits = 6e12;
 
 /** Volatility of each hour relative to its day: lowest at 4:00 UTC, highest when the American day begins. */
 const hourlyVolatility = [
-  1.0, 0.9, 0.8, 0.75, 0.7, 0.75, 0.8, 0.9, 1.0, 1.0, 0.95, 0.95, 1.05, 1.3, 1.5, 1.5, 1.4, 1.25, 1.15, 1.1,
-  1.1, 1.05, 1.0, 1.0,
+  1.0, 0.9, 0.8, 0.75, 0.7, 0.75, 0.8, 0.9, 1.0, 1.0, 0.95, 0.95, 1.05, 1.3, 1.5, 1.5, 1.4, 1.25, 1.15, 1.1, 1.1, 1.05,
+  1.0, 1.0,
 ];
 const hourStep = Math.sqrt(1 / hoursPerDay);
 const minuteStep = Math.sqrt(1 / minutesPerDay);

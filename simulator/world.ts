@@ -61,9 +61,7 @@ export function createWorld(seed: string) {
     const base = currencies.get(plan.baseId);
     const quote = currencies.get(plan.quoteId);
     if (exchange === undefined || base === undefined || quote === undefined) {
-      throw new RangeError(
-        `a market of something unknown: ${plan.exchangeId} ${plan.baseId}/${plan.quoteId}`,
-      );
+      throw new RangeError(`a market of something unknown: ${plan.exchangeId} ${plan.baseId}/${plan.quoteId}`);
     }
     const market = new SimulatedMarket(seed, plan, exchange, base.walk, quote.walk, outages);
     const traded = { plan, exchange, base, quote, market, candles: new CandleMaker(market) };

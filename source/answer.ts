@@ -144,10 +144,7 @@ export function candleAnswer(reply: Reply, interval: CandleInterval): Answer<Can
  * @throws SourceError `incomplete` if it has nothing of the range, or if the header cannot be parsed: something may be
  * missing.
  */
-export function statedCoverage(
-  reply: Reply,
-  asked: HistoryRequest | CandlesRequest,
-): UpstreamCoverage | null {
+export function statedCoverage(reply: Reply, asked: HistoryRequest | CandlesRequest): UpstreamCoverage | null {
   const header = reply.header(coverageHeader);
   if (header === undefined) return null;
   const stated = readCoverage(header);

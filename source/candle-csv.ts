@@ -58,14 +58,11 @@ export function candleCsv(file: Buffer, form: CsvForm) {
     if (commas !== columns - 1 || !isPossible(file, row)) return -1;
     if (turnoverColumn === undefined) return at;
     const turnover = file.toString('latin1', turnoverAt, turnoverEnd) as DecimalText;
-    return turnoverProblem({ low: textOf(2), high: textOf(1), volume: textOf(4), turnover }) === null
-      ? at
-      : -1;
+    return turnoverProblem({ low: textOf(2), high: textOf(1), volume: textOf(4), turnover }) === null ? at : -1;
   }
 
   /** Of the columns open, high, low, close, volume. */
-  const textOf = (column: number) =>
-    file.toString('latin1', startOf(row, column), endOf(row, column)) as DecimalText;
+  const textOf = (column: number) => file.toString('latin1', startOf(row, column), endOf(row, column)) as DecimalText;
 
   /** Reads the line that starts here. @returns its end. */
   function readLine(from: number, others: string[]): number {

@@ -47,10 +47,7 @@ export function openConnections(
 }
 
 /** Its connections leave out answers before the final one. */
-function openPool(
-  origin: URL | string,
-  options: Pool.Options & { readonly connect: buildConnector.connector },
-): Pool {
+function openPool(origin: URL | string, options: Pool.Options & { readonly connect: buildConnector.connector }): Pool {
   const connect: buildConnector.connector = (to, callback) =>
     // Without a socket there is one argument.
     options.connect(to, (...[error, socket]) =>

@@ -66,8 +66,7 @@ function areStrictlyOrdered(keys: readonly Key[]): boolean {
   return keys.every((key, place) => place === 0 || sign * (Number(key) - Number(keys[place - 1])) > 0);
 }
 
-const keyOf = (point: Point): Key =>
-  'rateUsd' in point ? point.id : 'period' in point ? point.period : point.time;
+const keyOf = (point: Point): Key => ('rateUsd' in point ? point.id : 'period' in point ? point.period : point.time);
 
 function pointAt(rows: Points, place: number): Point {
   if (!isCandleLines(rows)) return rows[place] as Point;

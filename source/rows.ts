@@ -54,12 +54,7 @@ export function plainCandle(value: unknown): Candle | null {
   if (!isObject(value)) return null;
   const { open, high, low, close, volume, period } = value;
   const isPlain =
-    isDecimal(open) &&
-    isDecimal(high) &&
-    isDecimal(low) &&
-    isDecimal(close) &&
-    isDecimal(volume) &&
-    isTime(period);
+    isDecimal(open) && isDecimal(high) && isDecimal(low) && isDecimal(close) && isDecimal(volume) && isTime(period);
   return isPlain ? { open, high, low, close, volume, period } : null;
 }
 

@@ -12,9 +12,7 @@ import { impossible, isOnGridOf } from './rows.ts';
 
 const head = Buffer.from('{"data":[');
 /** What stands before each decimal. */
-const keys = ['{"open":"', '","high":"', '","low":"', '","close":"', '","volume":"'].map((key) =>
-  Buffer.from(key),
-);
+const keys = ['{"open":"', '","high":"', '","low":"', '","close":"', '","volume":"'].map((key) => Buffer.from(key));
 const periodKey = Buffer.from('","period":');
 const tail = /^,"timestamp":(0|[1-9]\d{0,14})\}[ \t\r\n]*$/;
 const [comma, zero, nine, bracket, brace] = [44, 48, 57, 93, 125] as const;

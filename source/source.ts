@@ -179,10 +179,7 @@ function baseOf(baseUrl: string): { origin: string; basePath: string } {
   return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
 }
 
-function headersOf(
-  { apiKey, userAgent = 'tidemark' }: SourceOptions,
-  profile: Profile,
-): Record<string, string> {
+function headersOf({ apiKey, userAgent = 'tidemark' }: SourceOptions, profile: Profile): Record<string, string> {
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': userAgent };
   if (apiKey === undefined) return headers;
   // The message must not contain the key.

@@ -14,9 +14,7 @@ describe('readConfig', () => {
   it('uses the default budgets of the interface: 200 a minute, 500 with a key', () => {
     expect(readConfig({}).source.requestsPerMinute).toBe(200);
     expect(readConfig({ SOURCE_API_KEY: 'k' }).source.requestsPerMinute).toBe(500);
-    expect(
-      readConfig({ SOURCE_API_KEY: 'k', SOURCE_REQUESTS_PER_MINUTE: '60' }).source.requestsPerMinute,
-    ).toBe(60);
+    expect(readConfig({ SOURCE_API_KEY: 'k', SOURCE_REQUESTS_PER_MINUTE: '60' }).source.requestsPerMinute).toBe(60);
     expect(readConfig({ SOURCE_REQUESTS_PER_MINUTE: '0' }).source.requestsPerMinute).toBe(0);
   });
 
@@ -25,9 +23,7 @@ describe('readConfig', () => {
   });
 
   it('accepts a source address with a trailing slash', () => {
-    expect(readConfig({ SOURCE_URL: 'https://x.example/api/v2/' }).source.url).toBe(
-      'https://x.example/api/v2',
-    );
+    expect(readConfig({ SOURCE_URL: 'https://x.example/api/v2/' }).source.url).toBe('https://x.example/api/v2');
   });
 
   it.each([

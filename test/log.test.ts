@@ -8,10 +8,7 @@ describe('withoutCredentials', () => {
     ['postgres://me:p@ss:w"o,rd@db:5432/x?a=b', 'postgres://me:[redacted]@db:5432/x?a=b'],
     ['cannot reach redis://:x@redis:6379, nor x', 'cannot reach redis://:[redacted]@redis:6379, nor x'],
     ['rediss://user:p%40ss@h and http://k3y@h/v2', 'rediss://user:[redacted]@h and http://[redacted]@h/v2'],
-    [
-      'postgres://db/x?user=me&password=x&sslmode=on',
-      'postgres://db/x?user=me&password=[redacted]&sslmode=on',
-    ],
+    ['postgres://db/x?user=me&password=x&sslmode=on', 'postgres://db/x?user=me&password=[redacted]&sslmode=on'],
     ["host=db user=me password='a b' port=1", 'host=db user=me password=[redacted] port=1'],
     ['https://h/v2?apiKey=abc', 'https://h/v2?apiKey=[redacted]'],
     ['401 for Bearer sk-"odd', '401 for Bearer [redacted]"odd'],
@@ -42,14 +39,8 @@ describe('createLog', () => {
 
   it('redacts named fields at any depth, and credentials in texts', () => {
     const [started, failed] = logged((log) => {
-      log.info(
-        { apiKey: 'sk', nested: { deep: { Password: 'x', name: 'x' } }, list: ['redis://:x@h'] },
-        'start',
-      );
-      log.error(
-        { err: new Error('no answer of postgres://me:migrate@db/x: run migrate') },
-        'failed: migrate',
-      );
+      log.info({ apiKey: 'sk', nested: { deep: { Password: 'x', name: 'x' } }, list: ['redis://:x@h'] }, 'start');
+      log.error({ err: new Error('no answer of postgres://me:migrate@db/x: run migrate') }, 'failed: migrate');
     });
     expect(started).toMatchObject({
       level: 'info',

@@ -26,9 +26,7 @@ const rooms: Readonly<Record<string, string>> = {
   migrations: '',
 };
 
-const topLevel = 'clock.ts config.ts environment.ts errors.ts log.ts format.ts redaction.ts version.ts'.split(
-  ' ',
-);
+const topLevel = 'clock.ts config.ts environment.ts errors.ts log.ts format.ts redaction.ts version.ts'.split(' ');
 /** A folder with more files holds several concepts. */
 const maxFiles = 25;
 
@@ -59,9 +57,7 @@ describe('a room imports only from rooms below it', () => {
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
       .map((entry) => entry.name)
       .filter((name) => !['test', 'bench', 'dist', 'node_modules'].includes(name))
-      .filter((name) =>
-        readdirSync(name, { recursive: true, encoding: 'utf8' }).some((file) => file.endsWith('.ts')),
-      );
+      .filter((name) => readdirSync(name, { recursive: true, encoding: 'utf8' }).some((file) => file.endsWith('.ts')));
     expect(folders.sort()).toEqual(Object.keys(rooms).sort());
   });
 });
@@ -89,9 +85,7 @@ describe('the command line is parsed without heavy modules', () => {
   });
 
   it('actions import no declaration', () => {
-    const wrong = [...imports('scripts/actions')].filter(({ target }) =>
-      target.startsWith('scripts/commands/'),
-    );
+    const wrong = [...imports('scripts/actions')].filter(({ target }) => target.startsWith('scripts/commands/'));
     expect(wrong).toEqual([]);
   });
 });

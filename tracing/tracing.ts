@@ -26,12 +26,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import {
-  defaultResource,
-  detectResources,
-  envDetector,
-  resourceFromAttributes,
-} from '@opentelemetry/resources';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Clock } from '../clock.ts';
 import { pathTemplates } from '../contract/paths.ts';
@@ -189,7 +184,5 @@ export function parseTraceparent(carried: string | undefined): Context {
     traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
     isRemote: true,
   };
-  return trace.isSpanContextValid(spanContext)
-    ? trace.setSpanContext(ROOT_CONTEXT, spanContext)
-    : ROOT_CONTEXT;
+  return trace.isSpanContextValid(spanContext) ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
 }

@@ -29,9 +29,7 @@ export function applyWatchList(
     const { nowMs, hash } = context;
     const series = await writeSeriesChanges(client, plan.series, nowMs);
     if (plan.sources.length > 0) {
-      const ids = new Map(
-        (await readKnownSeries(client)).map((known) => [nameOfChange(known.series), known.seriesId]),
-      );
+      const ids = new Map((await readKnownSeries(client)).map((known) => [nameOfChange(known.series), known.seriesId]));
       for (const { series, sources } of plan.sources) {
         const id = ids.get(nameOfChange(series));
         // A series that retention leaves out is not known.

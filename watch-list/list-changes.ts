@@ -20,11 +20,7 @@ export interface ListChanges {
   readonly left: readonly KnownList[];
 }
 
-export function listChanges(
-  wanted: readonly WantedList[],
-  known: readonly KnownList[],
-  prune: boolean,
-): ListChanges {
+export function listChanges(wanted: readonly WantedList[], known: readonly KnownList[], prune: boolean): ListChanges {
   const byName = new Map(known.map((one) => [listName(one.list), one]));
   const changes: ListChange[] = [];
   for (const { list, everyMs } of wanted) {
@@ -41,7 +37,6 @@ export function listChanges(
     ({ list, isTracked }) => isTracked && list.dataset !== 'rates' && !named.has(listName(list)),
   );
   if (!prune) return { changes, left };
-  for (const { list, everyMs } of left)
-    changes.push({ kind: 'stopped', list, beforeMs: everyMs, afterMs: null });
+  for (const { list, everyMs } of left) changes.push({ kind: 'stopped', list, beforeMs: everyMs, afterMs: null });
   return { changes, left: [] };
 }

@@ -125,8 +125,7 @@ export async function planWatchList(
     const source = sources.get(name);
     return source !== undefined && isUnlisted(source);
   });
-  if (missing.length > 0)
-    return { kind: 'lists', lists: missing.map((dataset) => ({ dataset, asset: null })) };
+  if (missing.length > 0) return { kind: 'lists', lists: missing.map((dataset) => ({ dataset, asset: null })) };
   // What such a source gives is not known.
   const prune = context.prune && unlisted.length === 0;
   const wasPolled = (dataset: string) => (standing(dataset)?.completedMs ?? null) !== null;
@@ -235,8 +234,7 @@ async function retentionChanges(
   for (const [dataset, after] of list.retention) {
     const before = ages.get(dataset) ?? null;
     if (before === after) continue;
-    const isShorter =
-      after !== null && (before === null || timeOfAge(after, nowMs) > timeOfAge(before, nowMs));
+    const isShorter = after !== null && (before === null || timeOfAge(after, nowMs) > timeOfAge(before, nowMs));
     const cutMs = isShorter ? await cutOf(dataset, after) : null;
     const drops = cutMs !== null && (await hasPointsBefore(client, dataset, cutMs));
     const change = { dataset, before, after, dropsBeforeMs: drops ? cutMs : null };
@@ -260,9 +258,7 @@ function seriesAfter(
   const changed = new Set(changes.map(({ seriesId }) => seriesId));
   const as = (series: SeriesKey, tracked: Span) => ({ series, tracked });
   return [
-    ...known
-      .filter((one) => one.isTracked && !changed.has(one.seriesId))
-      .map((one) => as(one.series, one.tracked)),
+    ...known.filter((one) => one.isTracked && !changed.has(one.seriesId)).map((one) => as(one.series, one.tracked)),
     ...changes.flatMap(({ series, after }) => (after === null ? [] : [as(series, after)])),
   ];
 }

@@ -58,9 +58,7 @@ export function readWatchList(text: string, nowMs: EpochMs): Read {
   if (!parsed.success) return { kind: 'problems', problems: inOrder(problemsOf(parsed.error, yaml)) };
   const reader = new Reader(yaml, nowMs);
   const list = reader.read(parsed.data);
-  return reader.problems.length > 0
-    ? { kind: 'problems', problems: inOrder(reader.problems) }
-    : { kind: 'list', list };
+  return reader.problems.length > 0 ? { kind: 'problems', problems: inOrder(reader.problems) } : { kind: 'list', list };
 }
 
 function inOrder(problems: readonly Problem[]): Problem[] {
@@ -164,16 +162,12 @@ class Reader {
     };
   }
 
-  #range(
-    entry: { from: string; to?: string | undefined },
-    path: Path,
-  ): { start: Start; endMs: EpochMs | null } {
+  #range(entry: { from: string; to?: string | undefined }, path: Path): { start: Start; endMs: EpochMs | null } {
     const atMs = isAge(entry.from) ? timeOfAge(entry.from, this.#nowMs) : (parseIsoTime(entry.from) ?? 0);
     const endMs = entry.to === undefined ? null : parseIsoTime(entry.to);
     const at = [...path, 'from'];
     if (atMs <= 0) this.#wrong(at, `from ${entry.from} lies before 1970`);
-    else if (endMs !== null && atMs >= endMs)
-      this.#wrong(at, `from ${entry.from} is not before to ${entry.to}`);
+    else if (endMs !== null && atMs >= endMs) this.#wrong(at, `from ${entry.from} is not before to ${entry.to}`);
     else if (endMs === null && atMs > this.#nowMs) this.#wrong(at, `from ${entry.from} lies in the future`);
     const start: Start = isAge(entry.from) ? { kind: 'age', age: entry.from } : { kind: 'time', atMs };
     return { start, endMs };

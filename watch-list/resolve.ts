@@ -32,8 +32,7 @@ export interface Resolved {
 export function listsNeeded(list: WatchList): ReadonlySet<'assets' | 'markets'> {
   const assets = [...list.history, ...list.assetMarkets];
   const needed = new Set<'assets' | 'markets'>();
-  if (list.candles.some((entry) => entry.symbols === null && marketsNamed(entry) === null))
-    needed.add('markets');
+  if (list.candles.some((entry) => entry.symbols === null && marketsNamed(entry) === null)) needed.add('markets');
   if (list.candles.some(({ top }) => top !== null) || assets.some((entry) => assetsNamed(entry) === null))
     needed.add('assets');
   return needed;
@@ -42,10 +41,7 @@ export function listsNeeded(list: WatchList): ReadonlySet<'assets' | 'markets'> 
 /** @param listed contains every needed list. */
 export function resolve(list: WatchList, listed: Listed): Resolved {
   const notes: Problem[] = [];
-  const series = new Map<
-    string,
-    WantedSeries & { starts: Start[]; endMs: EpochMs | null; sources?: WantedSources }
-  >();
+  const series = new Map<string, WantedSeries & { starts: Start[]; endMs: EpochMs | null; sources?: WantedSources }>();
   const want = (
     wanted: SeriesKey,
     { start, endMs, place }: { start: Start; endMs: EpochMs | null; place: Noted['place'] },
@@ -72,9 +68,7 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
     const named = sourcesOf(entry, listed, notes);
     const from = withMarkets(named, entry, notes);
     const markets =
-      entry.symbols === null
-        ? marketsOf(entry, listed, notes)
-        : listedMarkets(entry, from, exchangeOf(named), notes);
+      entry.symbols === null ? marketsOf(entry, listed, notes) : listedMarkets(entry, from, exchangeOf(named), notes);
     const intervals = given(entry, from, 'candles', notes);
     for (const market of markets) {
       const { exchange, base, quote } = market;
@@ -84,11 +78,7 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
       if (has.length === 0 && intervals.length > 0)
         notes.push({ ...entry.place, message: `left out: no source of it has ${exchange} ${base}/${quote}` });
       for (const interval of has)
-        want(
-          { dataset: 'candles', exchange, baseId: base, quoteId: quote, interval },
-          entry,
-          sourcesAt(interval),
-        );
+        want({ dataset: 'candles', exchange, baseId: base, quoteId: quote, interval }, entry, sourcesAt(interval));
     }
   }
   for (const entry of list.history) {
@@ -120,11 +110,7 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
 type WantedSources = readonly WantedSource[];
 
 /** The name under which the series is stored: one market is one series. */
-function storedKey(
-  wanted: SeriesKey,
-  sources: WantedSources | undefined,
-  { storedAs, uses = [] }: Listed,
-): SeriesKey {
+function storedKey(wanted: SeriesKey, sources: WantedSources | undefined, { storedAs, uses = [] }: Listed): SeriesKey {
   if (wanted.dataset !== 'candles') return wanted;
   const key = storedAs?.get(seriesName(wanted)) ?? wanted;
   for (const source of sources ?? []) {
@@ -144,8 +130,7 @@ function otherMarket(
   for (const given of sources ?? []) {
     const { source, symbol } = given;
     const other =
-      before?.find((one) => one.source === source && one.symbol !== symbol) ??
-      otherMarketOf(uses, key, given);
+      before?.find((one) => one.source === source && one.symbol !== symbol) ?? otherMarketOf(uses, key, given);
     if (other !== undefined) return otherMarketText(key, other, given);
   }
   return null;
@@ -335,9 +320,7 @@ function assetsOf(entry: AssetFilter, { assets }: Listed, notes: Problem[]): str
 /** @returns the markets of an entry without patterns; null: it selects from the list. */
 function marketsNamed({ exchange, base, quote, top }: CandleEntry): Market[] | null {
   if (top !== null || !isNamed(exchange) || !isNamed(base) || !isNamed(quote)) return null;
-  return exchange.flatMap((exchange) =>
-    base.flatMap((base) => quote.map((quote) => ({ exchange, base, quote }))),
-  );
+  return exchange.flatMap((exchange) => base.flatMap((base) => quote.map((quote) => ({ exchange, base, quote }))));
 }
 
 function assetsNamed({ asset, top }: AssetFilter): readonly string[] | null {

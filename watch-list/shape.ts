@@ -44,8 +44,7 @@ function map<Shape extends z.core.$ZodLooseShape>(expected: string, shape: Shape
 }
 
 const text = (expected: string) => z.string({ error: wrong(expected) });
-const list = <Item extends z.ZodType>(item: Item, expected: string) =>
-  z.array(item, { error: wrong(expected) });
+const list = <Item extends z.ZodType>(item: Item, expected: string) => z.array(item, { error: wrong(expected) });
 const oneOrMany = <Item extends z.ZodType>(item: Item) =>
   z.union([item, z.array(item).min(1, 'must name at least one, but the list is empty')]);
 
@@ -79,9 +78,7 @@ const isLength = (value: string) => parseInterval(value) !== null;
 const from = textThat(
   (value) => isAge(value) || isTime(value),
   'a date such as 2024-01-31 (UTC) or an age such as 5y',
-).describe(
-  'Where it begins: a date or time in UTC, or an age, which counts back from when it is first applied.',
-);
+).describe('Where it begins: a date or time in UTC, or an age, which counts back from when it is first applied.');
 const to = textThat(isTime, 'a date such as 2024-01-31 (UTC)').describe(
   'Where it ends (excluded); without it the series are followed into the future.',
 );
@@ -141,9 +138,7 @@ const assetMarkets = map('a map such as { asset: bitcoin, every: 1h }', {
 });
 
 const source = map('a map such as { profile: binance, budget: 3000 }', {
-  profile: text('the name of a profile')
-    .describe('How it speaks; by default the profile of its own name.')
-    .optional(),
+  profile: text('the name of a profile').describe('How it speaks; by default the profile of its own name.').optional(),
   // The value may hold a password, and is not shown.
   url: text('an http or https address')
     .refine(
@@ -155,9 +150,7 @@ const source = map('a map such as { profile: binance, budget: 3000 }', {
   'key-variable': text('the name of a variable').describe('The variable that holds its key.').optional(),
   'key-file': text('a path').describe('The file that holds its key.').optional(),
   archive: text('the name of a source')
-    .describe(
-      'The source that has its history by months; by default that of the profile, at its public address only.',
-    )
+    .describe('The source that has its history by months; by default that of the profile, at its public address only.')
     .optional(),
   credits: whole(1, 1_000_000_000)
     .describe('Credits of its plan in a month; by default those of the free plan.')
@@ -168,9 +161,7 @@ const source = map('a map such as { profile: binance, budget: 3000 }', {
 });
 
 /** Names of sources are parts of names of queues. */
-const sourceName = z
-  .string()
-  .regex(/^[a-z][a-z0-9-]{0,30}$/, 'must be lower-case letters, digits and hyphens');
+const sourceName = z.string().regex(/^[a-z][a-z0-9-]{0,30}$/, 'must be lower-case letters, digits and hyphens');
 
 export const sourcesShape = z.record(sourceName, source, {
   error: (issue) =>
@@ -243,10 +234,7 @@ export type WatchListText = z.output<typeof watchListShape>;
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-export function problemsOf(
-  error: Pick<z.ZodError, 'issues'>,
-  yaml: Extract<Located, { kind: 'value' }>,
-): Problem[] {
+export function problemsOf(error: Pick<z.ZodError, 'issues'>, yaml: Extract<Located, { kind: 'value' }>): Problem[] {
   return error.issues.flatMap((issue) => problemsOfIssue(issue, [], yaml));
 }
 

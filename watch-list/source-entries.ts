@@ -40,8 +40,5 @@ async function readPart<Value>(file: string, key: string, shape: ZodType<Value>)
 }
 
 function refusal(file: string, [first]: readonly Problem[]): TidemarkError {
-  return new TidemarkError(
-    'BAD_WATCH_LIST',
-    `${file}:${first?.line ?? 1}: ${first?.message ?? 'not usable'}`,
-  );
+  return new TidemarkError('BAD_WATCH_LIST', `${file}:${first?.line ?? 1}: ${first?.message ?? 'not usable'}`);
 }

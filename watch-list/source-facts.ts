@@ -14,9 +14,7 @@ export interface SourceFacts {
 }
 
 /** The sources as the watch list resolves them, without their markets. */
-export function watchedSources(
-  sources: ReadonlyMap<string, SourceFacts>,
-): ReadonlyMap<string, SourceEntries> {
+export function watchedSources(sources: ReadonlyMap<string, SourceFacts>): ReadonlyMap<string, SourceEntries> {
   const intervalsOf = (facts: SourceFacts | undefined, dataset: keyof RangeLimits) =>
     Object.keys(facts?.rangeLimits[dataset] ?? {});
   return new Map(

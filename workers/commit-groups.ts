@@ -47,8 +47,7 @@ export function groupCommits(
       for (const [place, result] of results.entries()) group[place]?.resolve(result);
     } catch (error) {
       if (isLockWait(error)) for (const entry of group) commitAlone(entry, error);
-      else if (group.length === 1 || storeTroubleOf(error).isTransient)
-        for (const { reject } of group) reject(error);
+      else if (group.length === 1 || storeTroubleOf(error).isTransient) for (const { reject } of group) reject(error);
       else for (const entry of group) await commitGroup([entry]);
     }
   }

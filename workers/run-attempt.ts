@@ -92,10 +92,7 @@ async function afterAccepted(window: Window, parts: AttemptParts): Promise<void>
 const stopped = Symbol('stopped');
 
 /** The promise's value, or `stopped` as soon as the worker must stop. */
-async function unlessStopped<Value>(
-  promise: Promise<Value>,
-  stopping: AbortSignal,
-): Promise<Value | typeof stopped> {
+async function unlessStopped<Value>(promise: Promise<Value>, stopping: AbortSignal): Promise<Value | typeof stopped> {
   let onAbort = () => {};
   const abort = new Promise<typeof stopped>((resolve) => {
     onAbort = () => resolve(stopped);

@@ -120,10 +120,7 @@ export function createSourceGate(options: {
     },
 
     /** After a refusal of more than a request or a series. @param startedMs when its request began. */
-    async refused(
-      error: Pick<SourceError, 'kind' | 'message' | 'retryAtMs'>,
-      startedMs: EpochMs,
-    ): Promise<void> {
+    async refused(error: Pick<SourceError, 'kind' | 'message' | 'retryAtMs'>, startedMs: EpochMs): Promise<void> {
       const nowMs = clock.now();
       const { kind, message, retryAtMs } = error;
       const failure = { kind, message, startedMs, nowMs, retryAtMs };
@@ -138,8 +135,7 @@ export function createSourceGate(options: {
       });
       const untilMs = after?.untilMs ?? nowMs;
       await closeUntil(untilMs);
-      if (isFirst)
-        log.warn({ cause: message, until: formatTime(untilMs) }, refusalText[kind] ?? refusalText.other);
+      if (isFirst) log.warn({ cause: message, until: formatTime(untilMs) }, refusalText[kind] ?? refusalText.other);
     },
 
     /** Sends a request that goes alone. Any answer to it opens the source for the others. @throws as `send`. */

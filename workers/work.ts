@@ -155,10 +155,7 @@ async function requestPoints(
  *
  * @throws SourceError `incomplete`.
  */
-export function assertWhole<Answer extends WindowAnswer<unknown, unknown>>(
-  answer: Answer,
-  range: Range,
-): Answer {
+export function assertWhole<Answer extends WindowAnswer<unknown, unknown>>(answer: Answer, range: Range): Answer {
   const { known, status, bytes, durationMs } = answer;
   const missing = known?.missing.find((part) => overlaps(part, range));
   if (missing === undefined) return answer;
@@ -222,8 +219,6 @@ export function ratesWork(parts: WorkParts): Work<WindowAnswer<Rate>> {
     window: null,
     fetch: () => parts.source.rates(),
     commit: (answer, attempt) =>
-      parts.commitSlot(() =>
-        commitRates(parts.database, { answer, attempt: attempt.number, nowMs: attempt.nowMs }),
-      ),
+      parts.commitSlot(() => commitRates(parts.database, { answer, attempt: attempt.number, nowMs: attempt.nowMs })),
   };
 }

@@ -35,10 +35,7 @@ export interface WorkerEvents {
   notStored(trouble: { readonly isTransient: boolean }): void;
 }
 
-export type AttemptMiddleware = (
-  attempt: Attempt<RequestJob>,
-  run: () => Promise<Outcome>,
-) => Promise<Outcome>;
+export type AttemptMiddleware = (attempt: Attempt<RequestJob>, run: () => Promise<Outcome>) => Promise<Outcome>;
 
 /** The lane that a job is counted under, as the ledger has it. */
 export function laneOf(job: RequestJob): Lane {

@@ -116,13 +116,11 @@ export async function startWorker(options: WorkerOptions) {
     clock,
     random: options.random ?? Math.random,
   };
-  for (const [key, longestMs] of await readLongestRanges(database, sourceName))
-    parts.rangeLimits.learn(key, longestMs);
+  for (const [key, longestMs] of await readLongestRanges(database, sourceName)) parts.rangeLimits.learn(key, longestMs);
   const middleware = options.middleware ?? ((_attempt, run) => run());
   const isPaused = pauseOf(clock, database);
   const worker = queues.startRequestWorker(
-    async (attempt) =>
-      (await isPaused()) ? whilePaused(attempt) : middleware(attempt, () => run(attempt, parts)),
+    async (attempt) => ((await isPaused()) ? whilePaused(attempt) : middleware(attempt, () => run(attempt, parts))),
     {
       concurrency: settings.concurrency,
       limiter,

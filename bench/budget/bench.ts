@@ -113,11 +113,7 @@ async function measure(input: {
 }
 
 /** Waits until `seconds` after the first request. */
-async function untilMeasured(
-  simulator: RunningSimulator,
-  seconds: number,
-  assertRunning: () => void,
-): Promise<void> {
+async function untilMeasured(simulator: RunningSimulator, seconds: number, assertRunning: () => void): Promise<void> {
   for (;;) {
     const firstMs = simulator.requests().recent[0]?.atMs;
     if (firstMs !== undefined && Date.now() >= firstMs + seconds * 1000) return;

@@ -99,12 +99,7 @@ export async function benchDashboard({ parts, isQuick, say }: BenchOptions): Pro
   };
 }
 
-async function measureAll(
-  much: Side,
-  little: Side,
-  rounds: number,
-  say: (line: string) => void,
-): Promise<Measured[]> {
+async function measureAll(much: Side, little: Side, rounds: number, say: (line: string) => void): Promise<Measured[]> {
   const all = [
     await inTurns('the state, first of the stream', Math.ceil(rounds / 8), [
       () => much.firstState(),
@@ -126,8 +121,7 @@ async function inTurns(
   [much, little]: readonly [() => Promise<number>, () => Promise<number>],
 ): Promise<Measured> {
   const taken: Array<{ muchMs: number; littleMs: number }> = [];
-  for (let round = 0; round <= rounds; round += 1)
-    taken.push({ muchMs: await much(), littleMs: await little() });
+  for (let round = 0; round <= rounds; round += 1) taken.push({ muchMs: await much(), littleMs: await little() });
   const counted = taken.slice(1);
   return {
     name,

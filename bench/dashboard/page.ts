@@ -45,11 +45,7 @@ export async function measurePage(page: string, seriesId: number): Promise<reado
   }
 }
 
-async function visit(
-  browser: Browser,
-  address: string,
-  width: number,
-): Promise<{ bytes: number; shift: number }> {
+async function visit(browser: Browser, address: string, width: number): Promise<{ bytes: number; shift: number }> {
   const context = await browser.newContext({ viewport: { width, height: 800 } });
   try {
     const page = await context.newPage();

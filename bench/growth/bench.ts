@@ -23,17 +23,7 @@ import { timeToFirstState } from '../dashboard/bench.ts';
 import { type BenchParts, environmentOf, withDatabase } from '../parts.ts';
 import { startServing } from '../service/serving.ts';
 import { figure, type Spread, spreadOf } from '../spread.ts';
-import {
-  candlesOf,
-  endMs,
-  load,
-  nowMs,
-  type Size,
-  type Store,
-  seriesOf,
-  timeOf,
-  yearsOfDays,
-} from './load.ts';
+import { candlesOf, endMs, load, nowMs, type Size, type Store, seriesOf, timeOf, yearsOfDays } from './load.ts';
 
 const full = {
   sizes: [
@@ -123,11 +113,7 @@ async function withStores<Result>(
 }
 
 /** Measures the stores in turns. A first round that fills caches does not count. */
-async function inTurns(
-  { names, measure }: Question,
-  stores: readonly Store[],
-  rounds: number,
-): Promise<Row[]> {
+async function inTurns({ names, measure }: Question, stores: readonly Store[], rounds: number): Promise<Row[]> {
   const taken = names.map(() => stores.map((): number[] => []));
   for (let round = 0; round <= rounds; round += 1)
     for (const [place, store] of stores.entries()) {
@@ -150,16 +136,13 @@ function questionsOf(parts: BenchParts): Question[] {
     async measure(store, round) {
       const { seriesId, commitMs } = await apply(store, round);
       // As `backfill` does for the series that it was given.
-      const refresh = () =>
-        refreshRollups(store.database, { clock: systemClock, nowMs, seriesIds: [seriesId] });
+      const refresh = () => refreshRollups(store.database, { clock: systemClock, nowMs, seriesIds: [seriesId] });
       return [commitMs, await timeOf(refresh)];
     },
   });
   return [
     // Before the changes: question 12 looks at every revision.
-    ...cookbook().map(({ title, statements }) =>
-      alone(`cookbook ${title}`, (store) => answer(store, statements)),
-    ),
+    ...cookbook().map(({ title, statements }) => alone(`cookbook ${title}`, (store) => answer(store, statements))),
     alone('tidemark status', (store) => command(parts, store, 'status')),
     alone('tidemark plan', (store) => command(parts, store, 'plan')),
     { names: ['a planning pass'], measure: async (store) => [await pass(parts, store)] },
@@ -231,8 +214,7 @@ async function commit({ database }: Store, { seriesId, series, range, rows }: Fi
     graceMs: 60_000,
     emptyConfirmMs: hourMs,
   });
-  if (result.covered?.endMs !== range.endMs)
-    throw new Error(`not covered to its end: ${JSON.stringify(series)}`);
+  if (result.covered?.endMs !== range.endMs) throw new Error(`not covered to its end: ${JSON.stringify(series)}`);
 }
 
 /** Milliseconds from the start of the process to its end. */
@@ -314,17 +296,11 @@ async function backfillInTurn(store: Store, count: number): Promise<number[]> {
   return taken;
 }
 
-function textOf(
-  stores: readonly Store[],
-  rounds: number,
-  rows: readonly Row[],
-  turns: readonly number[],
-): string {
+function textOf(stores: readonly Store[], rounds: number, rows: readonly Row[], turns: readonly number[]): string {
   const shown = (row: Row, place: number) => {
     const digits = row.unit === 'ratio' ? 3 : 1;
     const spread = row.spreads?.[place];
-    const range =
-      spread === undefined ? '' : ` (${figure(spread.least, digits)} to ${figure(spread.most, digits)})`;
+    const range = spread === undefined ? '' : ` (${figure(spread.least, digits)} to ${figure(spread.most, digits)})`;
     return `${figure(row.figures[place] ?? Number.NaN, digits)}${range}`;
   };
   const growth = ({ figures }: Row) => figure((figures.at(-1) ?? Number.NaN) / (figures[0] ?? Number.NaN), 2);

@@ -58,12 +58,7 @@ export function candlesOf(series: CandleSeries, range: { startMs: EpochMs; endMs
 }
 
 /** @param say reports progress. */
-export async function load(
-  client: pg.Client,
-  url: string,
-  size: Size,
-  say: (line: string) => void,
-): Promise<Store> {
+export async function load(client: pg.Client, url: string, size: Size, say: (line: string) => void): Promise<Store> {
   const database = openDatabase({
     url,
     applicationName: 'tidemark bench',
@@ -84,16 +79,10 @@ export async function load(
   await copyMinutes(client, minutes, startMs, say);
   for (let market = 0; market < size.markets / 5; market += 1) {
     await copySeries(database, client, seriesOf(size.markets + market, 'h1'), startMs);
-    await copySeries(
-      database,
-      client,
-      seriesOf(2 * size.markets + market, 'd1'),
-      endMs - yearsOfDays * 365 * dayMs,
-    );
+    await copySeries(database, client, seriesOf(2 * size.markets + market, 'd1'), endMs - yearsOfDays * 365 * dayMs);
   }
-  const ids = (
-    await client.query<{ id: number }>(`select id from tidemark.series where exchange_id like 'exchange-%'`)
-  ).rows;
+  const ids = (await client.query<{ id: number }>(`select id from tidemark.series where exchange_id like 'exchange-%'`))
+    .rows;
   await client.query(
     `update tidemark.series s
         set points = p.points, earliest = p.earliest, newest = p.newest, covered = tstzmultirange(s.tracked)
@@ -143,9 +132,7 @@ async function copyMinutes(
       [minutes.map(({ seriesId }) => seriesId), benchSeries.length],
     );
     await compress(client, 'candle_points', range.endMs);
-    say(
-      `growth: ${minutes.length} markets are loaded up to ${new Date(range.endMs).toISOString().slice(0, 10)}`,
-    );
+    say(`growth: ${minutes.length} markets are loaded up to ${new Date(range.endMs).toISOString().slice(0, 10)}`);
   }
   await client.query('drop table originals');
 }
@@ -183,11 +170,7 @@ async function copyRows(
 }
 
 /** Moves the chunks that end before `beforeMs` to the columnstore. */
-async function compress(
-  client: pg.Client,
-  name: string,
-  beforeMs: EpochMs = nowMs + 400 * dayMs,
-): Promise<void> {
+async function compress(client: pg.Client, name: string, beforeMs: EpochMs = nowMs + 400 * dayMs): Promise<void> {
   const chunks = await client.query<{ chunk: string }>(
     `select chunk::text from show_chunks('tidemark.${name}', older_than => $1::timestamptz) chunk`,
     [new Date(beforeMs)],

@@ -72,9 +72,7 @@ export async function benchService({ parts, isQuick, say }: BenchOptions): Promi
       for (const question of questions) {
         for (const connections of concurrencies) {
           const at = { connections, seconds: settings.seconds };
-          measured.push(
-            await measure({ program, url, serving, remembering, question, rounds: settings.rounds, at }),
-          );
+          measured.push(await measure({ program, url, serving, remembering, question, rounds: settings.rounds, at }));
           const last = measured.at(-1);
           if (last !== undefined)
             say(
@@ -154,11 +152,7 @@ async function measure(of: {
 }
 
 /** Under all questions in turn, on 16 connections. */
-async function watchMemory(
-  serving: Serving,
-  questions: readonly Question[],
-  seconds: number,
-): Promise<Memory | null> {
+async function watchMemory(serving: Serving, questions: readonly Question[], seconds: number): Promise<Memory | null> {
   const paths = questions.map(({ path }) => path);
   const samples: number[] = [];
   const watching = new AbortController();

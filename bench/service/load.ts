@@ -89,10 +89,10 @@ async function loadCandles(
 
 async function loadAssets(client: pg.Client, { assets, polls }: Extent, nowMs: EpochMs): Promise<void> {
   const { listed, snapshots } = listShape('assets');
-  await client.query(
-    `insert into ${listed} (asset, newest) select 'asset-' || n, $2 from generate_series(1, $1) n`,
-    [assets, new Date(nowMs)],
-  );
+  await client.query(`insert into ${listed} (asset, newest) select 'asset-' || n, $2 from generate_series(1, $1) n`, [
+    assets,
+    new Date(nowMs),
+  ]);
   await client.query(
     `insert into ${snapshots} (listed_id, time, rank, symbol, name, supply, max_supply, market_cap_usd, volume_usd_24hr,
                                price_usd, change_percent_24hr, vwap_24hr)

@@ -32,8 +32,7 @@ export async function benchSources({ parts, isQuick, say }: BenchOptions): Promi
   const shares: Share[] = [];
   for (const queue of queueKinds(parts)) {
     const found = await withDatabase(parts, (url) => benchTwo(parts, queue, url, size.seconds));
-    for (const share of found)
-      say(`sources, ${queue}: ${share.source} ${figure(share.share, 4)} of its budget`);
+    for (const share of found) say(`sources, ${queue}: ${share.source} ${figure(share.share, 4)} of its budget`);
     shares.push(...found);
   }
   return {
@@ -138,10 +137,7 @@ async function benchArchive(
   });
 }
 
-async function trackArchived(
-  url: string,
-  { startMs, endMs }: { startMs: EpochMs; endMs: EpochMs },
-): Promise<number> {
+async function trackArchived(url: string, { startMs, endMs }: { startMs: EpochMs; endMs: EpochMs }): Promise<number> {
   const database = openDatabase({
     url,
     applicationName: 'tidemark bench',
@@ -150,9 +146,7 @@ async function trackArchived(
   });
   try {
     const { seriesId } = await trackSeries(database, series, startMs, endMs);
-    await setSeriesSources(database, seriesId, [
-      { source: 'binance-archive', symbol: 'BTCUSDT', isArchive: true },
-    ]);
+    await setSeriesSources(database, seriesId, [{ source: 'binance-archive', symbol: 'BTCUSDT', isArchive: true }]);
     return seriesId;
   } finally {
     await database.close();
@@ -195,8 +189,7 @@ async function benchTwo(parts: BenchParts, queue: QueueKind, url: string, second
   const directory = mkdtempSync(join(tmpdir(), 'tidemark-bench-'));
   const list = join(directory, 'tidemark.yaml');
   const entries = simulators.map(
-    ({ profile, simulator }) =>
-      `  ${profile}: { url: '${simulator.url}', budget: ${budgets[profile].perMinute} }\n`,
+    ({ profile, simulator }) => `  ${profile}: { url: '${simulator.url}', budget: ${budgets[profile].perMinute} }\n`,
   );
   writeFileSync(list, `sources:\n${entries.join('')}`);
   const database = openDatabase({
@@ -216,8 +209,7 @@ async function benchTwo(parts: BenchParts, queue: QueueKind, url: string, second
     const environment = { ...environmentOf(parts, queue, url), WATCH_LIST: list, RATES_SECONDS: '0' };
     const processes = startProcesses(['scheduler', 'worker', 'worker'], environment);
     try {
-      const firstOf = ({ simulator }: (typeof simulators)[number]) =>
-        simulator.requests().recent[0]?.atMs ?? null;
+      const firstOf = ({ simulator }: (typeof simulators)[number]) => simulator.requests().recent[0]?.atMs ?? null;
       for (;;) {
         processes.assertRunning();
         const firsts = simulators.map(firstOf);

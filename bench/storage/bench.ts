@@ -55,9 +55,7 @@ async function measure(
   seriesIds: readonly number[],
   { days, digits, shape }: { days: number } & (typeof kinds)[number],
 ): Promise<Sizes> {
-  const target = client.query(
-    copyFrom(`copy tidemark.candle_points (${copiedColumns}) from stdin (format csv)`),
-  );
+  const target = client.query(copyFrom(`copy tidemark.candle_points (${copiedColumns}) from stdin (format csv)`));
   const zip = createGzip({ level: 6 });
   let gzip = 0;
   zip.on('data', (chunk: Buffer) => {

@@ -122,9 +122,7 @@ export async function planTracking(
 
 async function resolve(context: OperationContext, asked: Selection) {
   const notes: string[] = [];
-  const selection = await withinRetention(context, await atSource(context, asked), (text) =>
-    notes.push(text),
-  );
+  const selection = await withinRetention(context, await atSource(context, asked), (text) => notes.push(text));
   return { selection, notes };
 }
 

@@ -13,13 +13,7 @@
  */
 
 import type { Clock } from '../../clock.ts';
-import {
-  type EpochMs,
-  intervalMs,
-  minuteMs,
-  nextPeriodStart,
-  periodStart,
-} from '../../contract/intervals.ts';
+import { type EpochMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../../planning/budget.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../planning/ranges.ts';
@@ -82,10 +76,7 @@ const idlePollMs = 1000;
  * @throws TidemarkError SOURCE_UNREACHABLE, SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED or SOURCE_NOTICE when the
  * source cannot answer.
  */
-export async function runBackfill(
-  context: OperationContext,
-  request: BackfillRequest,
-): Promise<BackfillOutcome> {
+export async function runBackfill(context: OperationContext, request: BackfillRequest): Promise<BackfillOutcome> {
   const { database, config, clock } = context;
   await assertNotPaused(context);
   const startedMs = clock.now();
@@ -130,9 +121,7 @@ export async function runBackfill(
     if (wanted === undefined) await reportBudgets(queues);
     wanted ??= lengthsBySeries(gaps);
     const left = portionsOf(gaps, wanted, bounds.series, windowsLeft(gaps, nowMs, divide));
-    const queued = gaps.some((gap) =>
-      claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)),
-    );
+    const queued = gaps.some((gap) => claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)));
     const isWorking = queued || gaps.some((gap) => isWorkable(gap, nowMs));
     const awaited = isWorking ? [] : gaps.filter((gap) => isAwaited(gap, nowMs, request.wait === true));
     if (isWorking && !queued && named !== undefined) {
@@ -156,12 +145,7 @@ export async function runBackfill(
     });
     const windows = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
     const outcome = async () => ({
-      ...outcomeOf(
-        tallyFetches(await ledger.recount(clock.now())),
-        { startedMs, nowMs: clock.now() },
-        gaps,
-        windows,
-      ),
+      ...outcomeOf(tallyFetches(await ledger.recount(clock.now())), { startedMs, nowMs: clock.now() }, gaps, windows),
       accepted,
     });
     if (request.signal.aborted) return { ...(await outcome()), interrupted: true };
@@ -218,21 +202,14 @@ interface Bounds {
 }
 
 /** The requested range per series, in whole closed periods. */
-async function boundsOf(
-  context: OperationContext,
-  request: BackfillRequest,
-  nowMs: EpochMs,
-): Promise<Bounds> {
+async function boundsOf(context: OperationContext, request: BackfillRequest, nowMs: EpochMs): Promise<Bounds> {
   const { graceMs } = context.config.worker;
   const rows = await seriesStatus(context.database, { nowMs, graceMs, seriesIds: request.seriesIds });
   const ranges = rows.map((row): [number, Range] => {
     const closedMs = closedUpTo(row.series, nowMs, graceMs);
     const { interval } = row.series;
     const toMs = request.toMs === null ? closedMs : nextPeriodStart(request.toMs, interval);
-    return [
-      row.seriesId,
-      { startMs: periodStart(request.fromMs, interval), endMs: Math.min(toMs, closedMs) },
-    ];
+    return [row.seriesId, { startMs: periodStart(request.fromMs, interval), endMs: Math.min(toMs, closedMs) }];
   });
   return { series: new Map(rows.map((row) => [row.seriesId, row])), ranges: new Map(ranges) };
 }
@@ -258,8 +235,7 @@ function lastMinuteOf({ database, clock }: OperationContext, source: SourceName)
 function atMostEverySecond<Value>(clock: Clock, read: () => Promise<Value>): () => Promise<Value> {
   let known: { readonly value: Value; readonly untilMs: number } | null = null;
   return async () => {
-    if (known === null || clock.now() >= known.untilMs)
-      known = { value: await read(), untilMs: clock.now() + 1000 };
+    if (known === null || clock.now() >= known.untilMs) known = { value: await read(), untilMs: clock.now() + 1000 };
     return known.value;
   };
 }

@@ -40,11 +40,7 @@ export function isAwaited(gap: Gap, nowMs: EpochMs, untilSecondAnswer: boolean):
 }
 
 /** Counts the windows per series that can be requested now. */
-export function windowsLeft(
-  gaps: readonly Gap[],
-  nowMs: EpochMs,
-  divide: DivideGaps,
-): ReadonlyMap<number, number> {
+export function windowsLeft(gaps: readonly Gap[], nowMs: EpochMs, divide: DivideGaps): ReadonlyMap<number, number> {
   const workable = new Map<number, Gap[]>();
   for (const gap of gaps) {
     if (!isWorkable(gap, nowMs)) continue;
@@ -131,15 +127,10 @@ export function outcomeOf(
 }
 
 /** A source may answer an unknown name with an empty list. */
-export async function withoutPoints(
-  context: OperationContext,
-  seriesIds: readonly number[],
-): Promise<string[]> {
+export async function withoutPoints(context: OperationContext, seriesIds: readonly number[]): Promise<string[]> {
   const { graceMs } = context.config.worker;
   const rows = await seriesStatus(context.database, { nowMs: context.clock.now(), graceMs, seriesIds });
-  return rows
-    .filter((row) => row.points === 0 && row.confirmedEmptyMs > 0)
-    .map((row) => seriesName(row.series));
+  return rows.filter((row) => row.points === 0 && row.confirmedEmptyMs > 0).map((row) => seriesName(row.series));
 }
 
 /** Said when a wait begins: minutes without a word look as if it hung. */
@@ -212,22 +203,15 @@ const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
 });
 
 /** @param at.isSourceDown the source does not answer, so that nothing is requested. */
-export function explainGap(
-  gap: Gap,
-  at: { readonly nowMs: EpochMs; readonly isSourceDown?: boolean },
-): string {
+export function explainGap(gap: Gap, at: { readonly nowMs: EpochMs; readonly isSourceDown?: boolean }): string {
   if (isUnasked(gap)) return `not requested: ${gap.message}`;
-  const why =
-    at.isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
+  const why = at.isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
   const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;
   const by = gap.source === null ? '' : ` at ${gap.source}`;
   return `${why}${by}${said}${again(gap, at)}`;
 }
 
-function again(
-  { reason, retryAtMs }: Gap,
-  { nowMs, isSourceDown }: Parameters<typeof explainGap>[1],
-): string {
+function again({ reason, retryAtMs }: Gap, { nowMs, isSourceDown }: Parameters<typeof explainGap>[1]): string {
   if (reason === 'not_asked') return '';
   return retryAtMs === null || retryAtMs <= nowMs
     ? ` (again ${isSourceDown ? 'once the source answers' : 'as soon as the budget allows'})`

@@ -35,9 +35,7 @@ export function wantedMonths(
 ): WantedMonth[] {
   const covered = byMonth(state.covered);
   const names = [...new Set([...covered.keys(), ...months.keys()])].sort();
-  return names.map((name) =>
-    wanted(name, covered.get(name) ?? [], { state, droppedMs, known: months.get(name) }),
-  );
+  return names.map((name) => wanted(name, covered.get(name) ?? [], { state, droppedMs, known: months.get(name) }));
 }
 
 function wanted(
@@ -74,7 +72,6 @@ function wanted(
 
 function isSame(a: readonly Range[], b: readonly Range[]): boolean {
   return (
-    a.length === b.length &&
-    a.every(({ startMs, endMs }, at) => startMs === b[at]?.startMs && endMs === b[at]?.endMs)
+    a.length === b.length && a.every(({ startMs, endMs }, at) => startMs === b[at]?.startMs && endMs === b[at]?.endMs)
   );
 }

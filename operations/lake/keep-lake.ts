@@ -77,15 +77,11 @@ export function keepLake({
 
   function sayOutcome(directory: string, outcome: LakeOutcome, durationMs: number): void {
     const { refused, ...counts } = outcome;
-    if (counts.written + counts.removed > 0)
-      log.info({ directory, ...counts, durationMs }, 'the lake was written');
+    if (counts.written + counts.removed > 0) log.info({ directory, ...counts, durationMs }, 'the lake was written');
     const [first] = refused;
     const cause = first === undefined ? '' : `${first.month}: ${first.reason}`;
     if (cause !== '' && said !== cause)
-      log.warn(
-        { directory, months: refused.length, cause },
-        'the lake lacks months with values that are too long',
-      );
+      log.warn({ directory, months: refused.length, cause }, 'the lake lacks months with values that are too long');
     said = cause;
   }
 

@@ -16,9 +16,7 @@ import { version } from '../../version.ts';
 import { lakePath, manifestName, seriesPath } from './paths.ts';
 
 const time = z.iso.datetime().transform((text) => Date.parse(text));
-const range = z
-  .object({ from: time, to: time })
-  .transform(({ from, to }): Range => ({ startMs: from, endMs: to }));
+const range = z.object({ from: time, to: time }).transform(({ from, to }): Range => ({ startMs: from, endMs: to }));
 const count = z.int().min(0);
 
 const month = z.object({

@@ -228,8 +228,7 @@ class LakeWriter {
     try {
       return await readMonthFile(client, state, month, { ...this.#lake, previous });
     } catch (error) {
-      if (previous === null || !(error instanceof TidemarkError) || error.code !== 'FILE_NOT_USABLE')
-        throw error;
+      if (previous === null || !(error instanceof TidemarkError) || error.code !== 'FILE_NOT_USABLE') throw error;
       if (!this.#lost.includes(previous)) this.#lost.push(previous);
       return null;
     }

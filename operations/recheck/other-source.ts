@@ -54,14 +54,11 @@ export async function comparedWith(
       [...symbols].map(([id, symbol]) => [id, { source: name, symbol, isArchive }]),
     ),
     // The ranges of an archive are those of its files already, and have no room for witnesses.
-    longestRangeMs: (series) =>
-      isArchive ? 31 * intervalMs.d1 : longestRange(series, source.rangeLimits, accepted),
+    longestRangeMs: (series) => (isArchive ? 31 * intervalMs.d1 : longestRange(series, source.rangeLimits, accepted)),
     notes:
       first === undefined
         ? []
-        : [
-            `${name} does not have ${covered.length - given.length} series, such as ${seriesName(first.series)}`,
-          ],
+        : [`${name} does not have ${covered.length - given.length} series, such as ${seriesName(first.series)}`],
   };
 }
 

@@ -99,10 +99,7 @@ const ledgerMs = 300_000;
 const summed = ['points', 'missingHere', 'missingThere', 'changed', 'rewritten', 'fresh', 'revised'] as const;
 
 /** @throws TidemarkError when the source, the database or the queue cannot be used. */
-export async function recheckWindows(
-  context: OperationContext,
-  request: RecheckRequest,
-): Promise<RecheckOutcome> {
+export async function recheckWindows(context: OperationContext, request: RecheckRequest): Promise<RecheckOutcome> {
   if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [] };
   const { database } = context;
   await assertNotPaused(context);
@@ -322,9 +319,7 @@ export async function recheckWindows(
       reached.map((range) => ({ seriesId, ...range })),
     );
     const differences =
-      ranges.length === 0
-        ? []
-        : await readDifferences(database, ranges, [...(against?.values() ?? [])][0]?.source);
+      ranges.length === 0 ? [] : await readDifferences(database, ranges, [...(against?.values() ?? [])][0]?.source);
     return { isWhole, differing, differences, unanswered };
   } finally {
     request.progress.stop();

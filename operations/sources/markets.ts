@@ -74,8 +74,7 @@ export async function marketsOf(
           },
     );
   const asked = await requestSymbols(context, source, waits).catch((error: unknown) => {
-    if (!(error instanceof TidemarkError) || error.code === 'INTERRUPTED' || listed === undefined)
-      throw error;
+    if (!(error instanceof TidemarkError) || error.code === 'INTERRUPTED' || listed === undefined) throw error;
     const seenAt = formatTime(listed.seenAtMs);
     context.log.warn(`the list of markets of ${source.name} is that of ${seenAt}: ${error.message}`);
     return null;
@@ -155,12 +154,7 @@ async function requestSymbols(context: OperationContext, source: ConfiguredSourc
 }
 
 /** @throws TidemarkError SOURCE_REFUSED when the pause is that of a ban, and is not waited for; INTERRUPTED. */
-async function untilResumed(
-  context: OperationContext,
-  name: string,
-  pausedMs: number,
-  waits: boolean,
-): Promise<void> {
+async function untilResumed(context: OperationContext, name: string, pausedMs: number, waits: boolean): Promise<void> {
   const { clock, phase, signal } = context;
   const until = formatTime(clock.now() + pausedMs);
   if (pausedMs > passedOverAfterMs && !waits)
@@ -339,10 +333,7 @@ function unlistedMarket(
 }
 
 /** The source whose list of markets names those of a source: itself, or of an archive the one that it belongs to; null: none. */
-async function listerOf(
-  context: OperationContext,
-  source: ConfiguredSource,
-): Promise<ConfiguredSource | null> {
+async function listerOf(context: OperationContext, source: ConfiguredSource): Promise<ConfiguredSource | null> {
   const { resources, marketsOf: profile } = source.profile;
   if (resources.symbols !== undefined) return source;
   const sources = [...(await context.sources()).values()];
@@ -404,9 +395,7 @@ export async function symbolsAt(
     }
   }
   const symbolOf = (key: SeriesKey) =>
-    key.dataset === 'asset_history'
-      ? key.assetId
-      : pairs.get(pairOf({ base: key.baseId, quote: key.quoteId }));
+    key.dataset === 'asset_history' ? key.assetId : pairs.get(pairOf({ base: key.baseId, quote: key.quoteId }));
   return new Map(
     given.flatMap(({ seriesId, series: key }) => {
       const symbol = own.get(seriesId) ?? symbolOf(key);

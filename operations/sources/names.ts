@@ -7,10 +7,7 @@ import { readAliasEntries } from '../../watch-list/source-entries.ts';
 import type { OperationContext } from '../context.ts';
 
 /** Stores the aliases of the watch list, so that they hold before it is applied. */
-export async function storeAliases({
-  config,
-  database,
-}: Pick<OperationContext, 'config' | 'database'>): Promise<void> {
+export async function storeAliases({ config, database }: Pick<OperationContext, 'config' | 'database'>): Promise<void> {
   const aliases = config.watchList === undefined ? null : await readAliasEntries(config.watchList);
   if (aliases === null || areSameAliases(await readAliases(database.pool), aliases)) return;
   await inTransaction(database, (client) => writeAliases(client, aliases));

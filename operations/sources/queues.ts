@@ -17,11 +17,7 @@ export function distinctSources(seriesIds: readonly number[], sourcesOf: Sources
 export type SourceQueues = ReturnType<typeof joinQueues>;
 
 /** The queues of these sources as one. A window goes to the queue of its series' source. */
-export function joinQueues(
-  queues: QueueBackend,
-  sources: readonly SourceName[],
-  sourcesOf: SourcesOf = new Map(),
-) {
+export function joinQueues(queues: QueueBackend, sources: readonly SourceName[], sourcesOf: SourcesOf = new Map()) {
   const all = sources.map((source) => queues.requestsOf(source));
   return {
     async addWindows(windows: readonly Window[]) {
@@ -42,8 +38,7 @@ export function joinQueues(
     },
     async depth() {
       const depths = await Promise.all(all.map((requests) => requests.depth()));
-      const sum = (count: 'waiting' | 'active' | 'delayed') =>
-        depths.reduce((total, depth) => total + depth[count], 0);
+      const sum = (count: 'waiting' | 'active' | 'delayed') => depths.reduce((total, depth) => total + depth[count], 0);
       return { waiting: sum('waiting'), active: sum('active'), delayed: sum('delayed') };
     },
     async queuedRanges(): Promise<ReadonlyMap<number, readonly Range[]>> {

@@ -16,11 +16,7 @@ import { isBeyondDepth } from '../../planning/periods.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { Database } from '../../store/db/database.ts';
 import { costSince } from '../../store/ledger/ledger.ts';
-import {
-  countRecentRequests,
-  readRateRefusals,
-  readRecentAnswers,
-} from '../../store/ledger/recent-answers.ts';
+import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { isDefaultPolled } from '../../store/lists/lists.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
@@ -52,8 +48,7 @@ export async function readStoredFacts(
   const gaps = known ?? (await listGaps(database, { nowMs, graceMs }));
   const { divide } = await readGapDivision(context, nowMs);
   const { series, arriving } = await countTracked(database, nowMs);
-  const isSettled = (gap: Gap) =>
-    gap.startMs + intervalMs[gap.series.interval] + graceMs + settledMs <= nowMs;
+  const isSettled = (gap: Gap) => gap.startMs + intervalMs[gap.series.interval] + graceMs + settledMs <= nowMs;
   const failed = gaps.filter(({ reason }) => reason === 'failed');
   const awaiting = gaps.filter(({ reason }) => reason === 'awaits_second_answer' || reason === 'stale');
   const windows = windowsLeft(gaps, nowMs, divide);
@@ -135,9 +130,7 @@ async function isUsedUp(
   const longLimit = configured.get(source)?.longLimit ?? null;
   if (longLimit === null) return false;
   const { periodMs, bytesEach } = longLimit;
-  return (
-    requestsLeft(longLimit, await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach })) <= 0
-  );
+  return requestsLeft(longLimit, await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach })) <= 0;
 }
 
 /**

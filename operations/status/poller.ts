@@ -99,10 +99,7 @@ export class StatusPoller {
       if (answered === null) {
         // A late answer is ignored.
         answer.catch(() => {});
-        throw new TidemarkError(
-          'QUEUE_UNREACHABLE',
-          `the queue has not answered for ${queueTimeoutMs / 1000} s`,
-        );
+        throw new TidemarkError('QUEUE_UNREACHABLE', `the queue has not answered for ${queueTimeoutMs / 1000} s`);
       }
       const [depth, workers, pausedMs, facts] = answered;
       return { ...depth, workers, pausedMs, perMinute: facts.perMinute, facts };

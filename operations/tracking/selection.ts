@@ -47,9 +47,7 @@ export async function withinRetention<Selected extends Selection>(
   note: (text: string) => void,
 ): Promise<KeptSelection<Selected>> {
   const dataset = selection.series[0]?.dataset;
-  const retention = (await readRetentions(context, context.clock.now())).find(
-    (one) => one.dataset === dataset,
-  );
+  const retention = (await readRetentions(context, context.clock.now())).find((one) => one.dataset === dataset);
   if (retention === undefined || selection.fromMs >= retention.cutMs) {
     return { ...selection, trackFromMs: () => selection.fromMs };
   }

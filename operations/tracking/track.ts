@@ -35,8 +35,6 @@ export async function estimateSelection(
   const tracked = await seriesStatus(context.database, { nowMs, graceMs });
   const beside = tracked.filter(({ series }) => !names.has(seriesName(series)));
   const { sources: chosen } = selection;
-  const sources = new Map(
-    chosen === null ? [] : selection.series.map((series) => [seriesName(series), chosen]),
-  );
+  const sources = new Map(chosen === null ? [] : selection.series.map((series) => [seriesName(series), chosen]));
   return estimateCost(context, wanted, beside, nowMs, undefined, sources);
 }

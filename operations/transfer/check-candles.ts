@@ -32,22 +32,14 @@ export async function checkCandleFile(
   for (const note of notes) tally.note(path, note);
   const [first, last] = [covered[0], covered.at(-1)];
   if (first === undefined || last === undefined)
-    throw new TidemarkError(
-      'FILE_NOT_USABLE',
-      `${path}: its only row may have been open when the file was made`,
-      {
-        remedy: 'nothing was imported; leave this file out',
-      },
-    );
+    throw new TidemarkError('FILE_NOT_USABLE', `${path}: its only row may have been open when the file was made`, {
+      remedy: 'nothing was imported; leave this file out',
+    });
   const newestMs = last.endMs - intervalMs[series.interval];
   if (newestMs > clock.now())
-    throw new TidemarkError(
-      'FILE_NOT_USABLE',
-      `${path}: its row of ${formatTime(newestMs)} lies in the future`,
-      {
-        remedy: 'nothing was imported; check the unit of its times, and the clock of this machine',
-      },
-    );
+    throw new TidemarkError('FILE_NOT_USABLE', `${path}: its row of ${formatTime(newestMs)} lies in the future`, {
+      remedy: 'nothing was imported; check the unit of its times, and the clock of this machine',
+    });
   if (pointsOnly) return { file, stated: null, stamp, market, unit };
   const range = { startMs: first.startMs, endMs: last.endMs };
   const stated = {

@@ -9,10 +9,7 @@ import type { CheckedFile, FileCheck } from './import-file.ts';
 import { candleOf, historyPointOf, rateOf, seriesOfRow } from './import-rows.ts';
 
 /** @throws TidemarkError FILE_NOT_USABLE */
-export async function readChecked(
-  { path, tally, beforePiece }: FileCheck,
-  { file, unit }: CheckedFile,
-): Promise<void> {
+export async function readChecked({ path, tally, beforePiece }: FileCheck, { file, unit }: CheckedFile): Promise<void> {
   const { layout } = file;
   let [rows, first, last]: [number, FileRow | null, FileRow | null] = [0, null, null];
   for await (const page of file.pages()) {
@@ -25,8 +22,7 @@ export async function readChecked(
     }
   }
   const times = unit === undefined ? '' : `; its times are ${unit}`;
-  const range =
-    first === null || last === null ? '' : `, the first of ${timeOf(first)}, the last of ${timeOf(last)}`;
+  const range = first === null || last === null ? '' : `, the first of ${timeOf(first)}, the last of ${timeOf(last)}`;
   tally.note(path, `${counted(rows, 'row')}${range}${times}`);
   if (first === null) return;
   const values = layout.values.map((name, at) => `${name} ${first?.values[at]}`);
@@ -37,8 +33,7 @@ function readingOf(layout: Layout, row: ReadRow): { name: string | null; refusal
   if ('raw' in row) return { name: null, refusal: row };
   if (layout.dataset === 'rates') return { name: row.names[0] ?? null, refusal: rateOf(row).refusal };
   const series = seriesOfRow(layout, row.names);
-  if (typeof series === 'string')
-    return { name: null, refusal: { raw: JSON.stringify(row), reason: series } };
+  if (typeof series === 'string') return { name: null, refusal: { raw: JSON.stringify(row), reason: series } };
   const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
   const reason = read.refusal?.reason ?? row.problem;
   const refusal = reason === undefined ? null : { raw: read.raw, reason: `${row.place}: ${reason}` };

@@ -74,13 +74,9 @@ async function writeRows(source: ExportSource, output: Output, to: Destination):
 }
 
 function interrupted(done: number): TidemarkError {
-  return new TidemarkError(
-    'INTERRUPTED',
-    `stopped after ${formatCount(done)} points; no file is left behind`,
-    {
-      remedy: 'run the same command again: it starts over',
-    },
-  );
+  return new TidemarkError('INTERRUPTED', `stopped after ${formatCount(done)} points; no file is left behind`, {
+    remedy: 'run the same command again: it starts over',
+  });
 }
 
 /** Computes size and digest of the output, for the sidecar. */
@@ -97,11 +93,7 @@ function measured(output: Output): Output & { result(): { bytes: number; sha256:
   };
 }
 
-function sidecarText(
-  source: ExportSource,
-  to: Destination,
-  file: { bytes: number; sha256: string },
-): SidecarText {
+function sidecarText(source: ExportSource, to: Destination, file: { bytes: number; sha256: string }): SidecarText {
   return {
     tidemark: 'export',
     version: 1,

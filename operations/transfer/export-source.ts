@@ -20,11 +20,7 @@ import {
   selectRates,
   seriesNames,
 } from '../../store/transfer/export-points.ts';
-import {
-  type ExportedSeries,
-  type ExportQuery,
-  readExportSeries,
-} from '../../store/transfer/export-series.ts';
+import { type ExportedSeries, type ExportQuery, readExportSeries } from '../../store/transfer/export-series.ts';
 
 export interface ExportSource {
   readonly layout: Layout;

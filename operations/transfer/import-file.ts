@@ -68,11 +68,9 @@ export async function checkFile(options: FileCheck): Promise<CheckedFile> {
   const sidecarFile = options.sidecar ?? sidecarPath(unpackedName(path));
   const sidecar = pointsOnly ? null : await readSidecar(sidecarFile);
   if (sidecar === null && !pointsOnly) {
-    throw new TidemarkError(
-      'FILE_NOT_USABLE',
-      `${path} has no sidecar ${sidecarFile}, which states its coverage`,
-      { remedy: 'name it with --sidecar, or import with --points-only: no coverage is claimed then' },
-    );
+    throw new TidemarkError('FILE_NOT_USABLE', `${path} has no sidecar ${sidecarFile}, which states its coverage`, {
+      remedy: 'name it with --sidecar, or import with --points-only: no coverage is claimed then',
+    });
   }
   if (sidecar !== null) await assertDescribed(path, sidecar.file, options.beforePiece);
   const format = options.format ?? sidecar?.file.format ?? formatOf(path);
@@ -112,9 +110,7 @@ export async function importFile(options: FileImport, { file, stated, stamp }: C
   };
   const progress = showProgress('import', stated?.rows ?? null);
   const sink =
-    file.layout.dataset === 'rates'
-      ? rateSink(options)
-      : seriesSink(options, file.layout, stated?.series ?? null);
+    file.layout.dataset === 'rates' ? rateSink(options) : seriesSink(options, file.layout, stated?.series ?? null);
   let rows = 0;
   try {
     await assertUnchanged();

@@ -64,9 +64,7 @@ function read<Row extends object>(
 ): { row: Row; refusal: null; raw: string } | { row: null; refusal: RejectedRow; raw: string } {
   const row = reader(value);
   const raw = JSON.stringify(value);
-  return typeof row === 'string'
-    ? { row: null, refusal: { raw, reason: row }, raw }
-    : { row, refusal: null, raw };
+  return typeof row === 'string' ? { row: null, refusal: { raw, reason: row }, raw } : { row, refusal: null, raw };
 }
 
 /** The statement of a sidecar about a series. */
@@ -115,9 +113,7 @@ export function statedSeries(sidecar: Sidecar, path: string, follow: boolean): S
   const remedy = 'restore the sidecar as `export` wrote it, or import with --points-only';
   return sidecar.series.map((entry) => {
     const names =
-      'asset' in entry
-        ? [entry.asset, entry.interval]
-        : [entry.exchange, entry.base, entry.quote, entry.interval];
+      'asset' in entry ? [entry.asset, entry.interval] : [entry.exchange, entry.base, entry.quote, entry.interval];
     const series = seriesOfRow(layouts[sidecar.dataset], names);
     if (typeof series === 'string') {
       throw new TidemarkError('FILE_NOT_USABLE', `${path} states an invalid series: ${series}`, { remedy });

@@ -85,11 +85,7 @@ export class SeriesImport {
     const series = this.#series;
     const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
     const timeMs = read.row === null ? row.time : timeOfPoint(read.row);
-    const wrongTime = timeRejection(
-      timeMs,
-      { lastMs: this.#lastMs, nowMs: this.#context.clock.now() },
-      this.#stated,
-    );
+    const wrongTime = timeRejection(timeMs, { lastMs: this.#lastMs, nowMs: this.#context.clock.now() }, this.#stated);
     const reason = read.refusal?.reason ?? wrongTime ?? row.problem ?? null;
     this.#rowsRead += 1;
     if (wrongTime !== null) this.#hasWrongTime = true;
@@ -158,8 +154,7 @@ export class SeriesImport {
           'FILE_NOT_USABLE',
           `points of ${seriesName(series)} were deleted while the file was imported`,
           {
-            remedy:
-              'run the same command again, or change the retention first; no coverage of this series is claimed',
+            remedy: 'run the same command again, or change the retention first; no coverage of this series is claimed',
           },
         );
     }

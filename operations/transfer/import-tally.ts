@@ -32,9 +32,7 @@ export class ImportTally {
     this.#counts.differing += change.differences.length;
     this.#missingInFile += change.differences.filter(({ inFile }) => inFile === null).length;
     const room = maxListed - this.#differences.length;
-    this.#differences.push(
-      ...change.differences.slice(0, room).map((one) => ({ series: change.name, ...one })),
-    );
+    this.#differences.push(...change.differences.slice(0, room).map((one) => ({ series: change.name, ...one })));
     this.refuse(change.name, change.refused);
   }
 
@@ -126,14 +124,9 @@ export class ImportTally {
 }
 
 function differenceText({ series, timeMs, stored, inFile }: FileDifference & { series: string }): string {
-  const columns = Object.keys(stored).filter(
-    (column) => inFile === null || stored[column] !== inFile[column],
-  );
+  const columns = Object.keys(stored).filter((column) => inFile === null || stored[column] !== inFile[column]);
   const text = columns
-    .map(
-      (column) =>
-        `${column} stored ${stored[column]}${inFile === null ? '' : `, in the file ${inFile[column]}`}`,
-    )
+    .map((column) => `${column} stored ${stored[column]}${inFile === null ? '' : `, in the file ${inFile[column]}`}`)
     .join('; ');
   return `${series}  ${formatTime(timeMs)}  ${text}${inFile === null ? ', missing in the file' : ''}`;
 }

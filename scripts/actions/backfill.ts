@@ -103,8 +103,7 @@ export function lastLine(outcome: BackfillOutcome, acceptRejected: boolean): str
       : `; no point was ever returned for ${outcome.withoutPoints.join(', ')}: is the name right?`;
   const accepted = outcome.rejected > 0 && acceptRejected ? `; ${rejected}` : '';
   const rollups = outcome.rollups === 'left' ? '; the rollups follow within the hour' : '';
-  const once =
-    outcome.accepted > 0 ? `; ${counted(outcome.accepted, 'range')} accepted as empty after one answer` : '';
+  const once = outcome.accepted > 0 ? `; ${counted(outcome.accepted, 'range')} accepted as empty after one answer` : '';
   const rest = `${work}${once}${accepted}${silent}${rollups}`;
   if (lacking.length > 0) return `not complete: ${lacking.join(', ')}; ${rest}`;
   return `${outcome.requests === 0 ? 'nothing was missing' : 'complete'}: ${rest}`;

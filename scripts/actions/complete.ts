@@ -39,13 +39,10 @@ export async function addSuggestions(program: Command, words: readonly string[])
   const named = words.some((word) => optionOf(word) in namingOptions);
   // Loaded on demand: most completions need no database.
   const known =
-    several !== undefined || named
-      ? await (await import('../input/known-series.ts')).readSeriesToComplete()
-      : [];
+    several !== undefined || named ? await (await import('../input/known-series.ts')).readSeriesToComplete() : [];
   const series = root.commands.get(called)?.arguments.get('series');
   if (series !== undefined && several !== undefined) {
-    const accepted =
-      called === 'untrack' || called === 'retry' ? known.filter((one) => one.isTracked) : known;
+    const accepted = called === 'untrack' || called === 'retry' ? known.filter((one) => one.isTracked) : known;
     const command = program.commands.find((one) => one.name() === called);
     const given = argumentsOf(command, before.slice(1));
     series.handler = (complete) => {
@@ -110,11 +107,7 @@ function suggestSeries(
 }
 
 /** Values of an option, of series that have the values of the other options. */
-function suggestValues(
-  known: readonly KnownSeries[],
-  before: readonly string[],
-  option: string,
-): Set<string> {
+function suggestValues(known: readonly KnownSeries[], before: readonly string[], option: string): Set<string> {
   const others = Object.entries(namingOptions).filter(([name]) => name !== option);
   const values = new Set<string>();
   for (const { series } of known) {

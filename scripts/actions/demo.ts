@@ -100,12 +100,7 @@ function demoConfig(config: Config, simulator: RunningSimulator): Config {
   };
 }
 
-async function show(
-  context: Context,
-  simulator: RunningSimulator,
-  once: boolean,
-  signal: AbortSignal,
-): Promise<void> {
+async function show(context: Context, simulator: RunningSimulator, once: boolean, signal: AbortSignal): Promise<void> {
   const closing = new Disposer(context.clock);
   try {
     const queues = await context.openQueues();
@@ -124,19 +119,14 @@ async function show(
     if (service === null) return;
     context.phase(null);
     console.log('\nRefreshing and serving until Ctrl-C.');
-    if (service.dashboard !== null)
-      console.log(`The dashboard is at ${service.dashboard}. In another terminal:`);
+    if (service.dashboard !== null) console.log(`The dashboard is at ${service.dashboard}. In another terminal:`);
     console.log(`  curl '${service.url}/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1'`);
     if (context.metrics !== null) console.log(`  curl ${context.metrics.url}`);
     // Without these variables it would show the source and the budget of the user's own configuration.
     const source = `SOURCE_URL=${simulator.url} SOURCE_API_KEY=${demoKey}`;
-    console.log(
-      `  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${context.config.directory} ${source} npx tidemark status`,
-    );
+    console.log(`  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${context.config.directory} ${source} npx tidemark status`);
     console.log('Your own data come from an exchange, without a key:');
-    console.log(
-      '  npx tidemark backfill candles --source binance --symbol BTC/USDT --interval h1 --from 2017-08-17',
-    );
+    console.log('  npx tidemark backfill candles --source binance --symbol BTC/USDT --interval h1 --from 2017-08-17');
     await stopped(signal);
   } finally {
     await closing.run(context.log);

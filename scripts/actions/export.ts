@@ -7,11 +7,7 @@ import { TidemarkError } from '../../errors.ts';
 import { type FileFormat, fileFormats } from '../../files/layout.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
 import { exportTo, type Outcome } from '../../operations/transfer/export-files.ts';
-import {
-  type ExportSource,
-  rateExportSource,
-  seriesExportSource,
-} from '../../operations/transfer/export-source.ts';
+import { type ExportSource, rateExportSource, seriesExportSource } from '../../operations/transfer/export-source.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { inSnapshot } from '../../store/transfer/export-series.ts';
 import { parseTime } from '../input/parse-options.ts';
@@ -33,10 +29,7 @@ interface Bounds {
 }
 
 /** @throws TidemarkError BAD_ARGUMENT for options that contradict each other; RANGE_HAS_GAPS unless gaps are allowed. */
-export function exportSeries(
-  series: SeriesKey[],
-  options: ExportOptions & { allowGaps?: true },
-): Promise<void> {
+export function exportSeries(series: SeriesKey[], options: ExportOptions & { allowGaps?: true }): Promise<void> {
   const bounds = boundsOf(options);
   return run(options, (context, client) =>
     seriesExportSource(client, {
@@ -63,13 +56,9 @@ async function run(
 ): Promise<void> {
   const format = formatOf(options);
   if (options.out === '-' && options.json) {
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      '--json and the points themselves would both go to standard output',
-      {
-        remedy: 'name a file with --out',
-      },
-    );
+    throw new TidemarkError('BAD_ARGUMENT', '--json and the points themselves would both go to standard output', {
+      remedy: 'name a file with --out',
+    });
   }
   if (options.out === '-' && format === 'parquet' && process.stdout.isTTY) {
     throw new TidemarkError('BAD_ARGUMENT', 'Parquet is not for a terminal', {
@@ -79,22 +68,19 @@ async function run(
   if (options.sidecar !== undefined && options.sidecar === options.out) {
     throw new TidemarkError('BAD_ARGUMENT', '--sidecar and --out name the same file');
   }
-  await withContext(
-    { command: 'export', defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      const startedMs = context.clock.monotonicMs();
-      const outcome = await inSnapshot(context.database, async (client) =>
-        exportTo(await load(context, client), {
-          ...options,
-          format,
-          signal,
-          showProgress: (what, of) => showPointProgress(context.clock, what, of),
-        }),
-      );
-      if (options.json) console.log(JSON.stringify(asJson(outcome)));
-      else if (options.out !== '-') console.log(asText(outcome, context.clock.monotonicMs() - startedMs));
-    },
-  );
+  await withContext({ command: 'export', defaultLogLevel: 'error', handlesSignals: true }, async (context, signal) => {
+    const startedMs = context.clock.monotonicMs();
+    const outcome = await inSnapshot(context.database, async (client) =>
+      exportTo(await load(context, client), {
+        ...options,
+        format,
+        signal,
+        showProgress: (what, of) => showPointProgress(context.clock, what, of),
+      }),
+    );
+    if (options.json) console.log(JSON.stringify(asJson(outcome)));
+    else if (options.out !== '-') console.log(asText(outcome, context.clock.monotonicMs() - startedMs));
+  });
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */

@@ -54,9 +54,7 @@ export async function run(options: { json?: true }): Promise<void> {
       const down =
         outage === null
           ? new Set<number>()
-          : await readSeriesOnlyOf(context.database, outage.source, [
-              ...new Set(gaps.map(({ seriesId }) => seriesId)),
-            ]);
+          : await readSeriesOnlyOf(context.database, outage.source, [...new Set(gaps.map(({ seriesId }) => seriesId))]);
       const explain = (gap: Gap) => explainGap(gap, { nowMs, isSourceDown: down.has(gap.seriesId) });
       console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, explain, terminalWidth()));
       for (const line of quarantined.map(quarantineLine)) printText(line);

@@ -4,21 +4,12 @@ import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type CandleFormatName, candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';
-import {
-  type ColumnNames,
-  formatOfColumns,
-  furtherColumn,
-  neededColumns,
-} from '../../files/named-columns.ts';
+import { type ColumnNames, formatOfColumns, furtherColumn, neededColumns } from '../../files/named-columns.ts';
 import { assertIsFile } from '../../files/sidecar.ts';
 import { formatDuration } from '../../format.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
 import { asStored } from '../../operations/sources/names.ts';
-import {
-  assertOneMarket,
-  type CandleFileKind,
-  checkCandleFile,
-} from '../../operations/transfer/check-candles.ts';
+import { assertOneMarket, type CandleFileKind, checkCandleFile } from '../../operations/transfer/check-candles.ts';
 import { readChecked } from '../../operations/transfer/dry-run.ts';
 import {
   type CheckedFile,
@@ -51,33 +42,26 @@ export async function run(paths: readonly string[], options: Options): Promise<v
   // Before a database is created for them.
   for (const path of paths) await assertIsFile(path);
   if (options.dryRun) return dryRun(paths, options, asked);
-  await withContext(
-    { command: 'import', defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      const startedMs = context.clock.monotonicMs();
-      const kind = asked === null ? null : await storedKind(context, asked);
-      const tally = new ImportTally();
-      const files = paths.map((path) => fileImport(path, options, { context, tally, signal }));
-      // Check all files before anything is stored.
-      const before = context.phase('checking the files');
-      const checked = await checkAll(files, kind);
-      context.phase(before);
-      for (const { file, content } of checked) await importFile(file, content);
-      const rollups = await refreshRollupsAtEnd(context, undefined, signal);
-      const document: JsonDocument<'import'> = tally.asJson(paths.length);
-      if (options.json) console.log(JSON.stringify(document));
-      else console.log(tally.asText(paths.length, formatDuration(context.clock.monotonicMs() - startedMs)));
-      tally.assertComplete();
-      if (rollups === 'stopped')
-        throw new TidemarkError(
-          'INTERRUPTED',
-          'stopped while the rollups were refreshed; all points are stored',
-          {
-            remedy: 'the scheduler refreshes them, or the next import',
-          },
-        );
-    },
-  );
+  await withContext({ command: 'import', defaultLogLevel: 'error', handlesSignals: true }, async (context, signal) => {
+    const startedMs = context.clock.monotonicMs();
+    const kind = asked === null ? null : await storedKind(context, asked);
+    const tally = new ImportTally();
+    const files = paths.map((path) => fileImport(path, options, { context, tally, signal }));
+    // Check all files before anything is stored.
+    const before = context.phase('checking the files');
+    const checked = await checkAll(files, kind);
+    context.phase(before);
+    for (const { file, content } of checked) await importFile(file, content);
+    const rollups = await refreshRollupsAtEnd(context, undefined, signal);
+    const document: JsonDocument<'import'> = tally.asJson(paths.length);
+    if (options.json) console.log(JSON.stringify(document));
+    else console.log(tally.asText(paths.length, formatDuration(context.clock.monotonicMs() - startedMs)));
+    tally.assertComplete();
+    if (rollups === 'stopped')
+      throw new TidemarkError('INTERRUPTED', 'stopped while the rollups were refreshed; all points are stored', {
+        remedy: 'the scheduler refreshes them, or the next import',
+      });
+  });
 }
 
 async function checkAll<File extends FileCheck>(
@@ -94,11 +78,7 @@ async function checkAll<File extends FileCheck>(
 }
 
 /** Opens no database. */
-async function dryRun(
-  paths: readonly string[],
-  options: Options,
-  kind: CandleFileKind | null,
-): Promise<void> {
+async function dryRun(paths: readonly string[], options: Options, kind: CandleFileKind | null): Promise<void> {
   const tally = new ImportTally();
   const files = paths.map((path) => ({
     ...ofExport(options),
@@ -120,8 +100,7 @@ function columnsNamed(text: string): ColumnNames {
   const remedy = `name ${neededColumns.map((column) => `${column}=...`).join(',')}`;
   if (wrong !== undefined || pairs.length > Object.keys(names).length)
     throw new TidemarkError('BAD_ARGUMENT', `--columns has no ${wrong ?? 'column twice'}`, { remedy });
-  if (missing.length > 0)
-    throw new TidemarkError('BAD_ARGUMENT', `--columns lacks ${missing.join(', ')}`, { remedy });
+  if (missing.length > 0) throw new TidemarkError('BAD_ARGUMENT', `--columns lacks ${missing.join(', ')}`, { remedy });
   return names as ColumnNames;
 }
 
@@ -129,10 +108,7 @@ function columnsNamed(text: string): ColumnNames {
 function candleFileKind(options: Options): CandleFileKind | null {
   const { columns } = options;
   if (columns !== undefined && options.format !== undefined && options.format !== 'csv')
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `--columns is for files of CSV, not for --format ${options.format}`,
-    );
+    throw new TidemarkError('BAD_ARGUMENT', `--columns is for files of CSV, not for --format ${options.format}`);
   const known = candleFormatNames.find((name) => name === options.format);
   const format = columns === undefined ? known : formatOfColumns(columnsNamed(columns));
   const option = columns === undefined ? `--format ${known}` : '--columns';

@@ -12,10 +12,7 @@ export async function list(options: { json?: true }): Promise<void> {
   await withDatabase(async (database) => {
     const keys: JsonDocument<'keys'> = await listKeys(database.pool);
     if (options.json) console.log(JSON.stringify(keys, null, 2));
-    else
-      console.log(
-        keys.length === 0 ? 'no key was requested or issued' : table(columns, keys, terminalWidth()),
-      );
+    else console.log(keys.length === 0 ? 'no key was requested or issued' : table(columns, keys, terminalWidth()));
   });
 }
 

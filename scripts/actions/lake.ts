@@ -19,37 +19,33 @@ export interface LakeCommandOptions {
 /** @throws TidemarkError VALUES_TOO_LONG when months are left out; and as `writeLake`. */
 export async function lake(directory: string, options: LakeCommandOptions): Promise<void> {
   const decimals = options.decimals === undefined ? undefined : parseDecimals(options.decimals);
-  await withContext(
-    { command: 'lake', defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      const startedMs = context.clock.monotonicMs();
-      const outcome = await writeLake(context.database, {
-        directory,
-        decimals,
-        doubles: options.doubles,
-        check: options.check,
-        chunkDays: context.config.storage.chunkDays,
-        clock: context.clock,
-        signal,
-        showProgress: (what, of) => showPointProgress(context.clock, what, of, 'files'),
+  await withContext({ command: 'lake', defaultLogLevel: 'error', handlesSignals: true }, async (context, signal) => {
+    const startedMs = context.clock.monotonicMs();
+    const outcome = await writeLake(context.database, {
+      directory,
+      decimals,
+      doubles: options.doubles,
+      check: options.check,
+      chunkDays: context.config.storage.chunkDays,
+      clock: context.clock,
+      signal,
+      showProgress: (what, of) => showPointProgress(context.clock, what, of, 'files'),
+    });
+    if (outcome === null) {
+      throw new TidemarkError('FILE_NOT_WRITTEN', `another process is writing the lake in ${directory}`, {
+        remedy: 'wait for its end',
       });
-      if (outcome === null) {
-        throw new TidemarkError('FILE_NOT_WRITTEN', `another process is writing the lake in ${directory}`, {
-          remedy: 'wait for its end',
-        });
-      }
-      if (options.json) console.log(JSON.stringify({ directory, ...outcome } satisfies JsonDocument<'lake'>));
-      else console.log(asText(directory, outcome, context.clock.monotonicMs() - startedMs));
-      const [first, ...others] = outcome.refused;
-      if (first === undefined) return;
-      const more =
-        others.length === 0 ? '' : `; and ${counted(others.length, 'month')} more, see the manifest`;
-      throw new TidemarkError(
-        'VALUES_TOO_LONG',
-        `not in the lake: ${seriesName(first.series)} ${first.month}, because ${first.reason}${more}`,
-      );
-    },
-  );
+    }
+    if (options.json) console.log(JSON.stringify({ directory, ...outcome } satisfies JsonDocument<'lake'>));
+    else console.log(asText(directory, outcome, context.clock.monotonicMs() - startedMs));
+    const [first, ...others] = outcome.refused;
+    if (first === undefined) return;
+    const more = others.length === 0 ? '' : `; and ${counted(others.length, 'month')} more, see the manifest`;
+    throw new TidemarkError(
+      'VALUES_TOO_LONG',
+      `not in the lake: ${seriesName(first.series)} ${first.month}, because ${first.reason}${more}`,
+    );
+  });
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
@@ -57,10 +53,7 @@ function parseDecimals(text: string): Decimals {
   if (text === 'text') return text;
   const digits = Number(text);
   if (/^\d{1,2}$/.test(text) && digits <= 38) return digits;
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `--decimals must be a whole number from 0 to 38, or text, not ${text}`,
-  );
+  throw new TidemarkError('BAD_ARGUMENT', `--decimals must be a whole number from 0 to 38, or text, not ${text}`);
 }
 
 function asText(directory: string, outcome: LakeOutcome, durationMs: number): string {

@@ -59,9 +59,7 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
       },
       onAdapted: (change) => adapted.push(change),
     }).catch((error: unknown) => {
-      throw signal.aborted
-        ? interrupted('the migration was rolled back: the database is as it was', error)
-        : error;
+      throw signal.aborted ? interrupted('the migration was rolled back: the database is as it was', error) : error;
     });
     await migrateQueueBackend(
       {

@@ -9,12 +9,7 @@ import { findSeries } from '../../store/series/series-history.ts';
 import { parseAge } from '../input/parse-options.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
-import {
-  differenceJson,
-  differencesText,
-  refuseUnanswered,
-  unansweredJson,
-} from '../output/recheck-report.ts';
+import { differenceJson, differencesText, refuseUnanswered, unansweredJson } from '../output/recheck-report.ts';
 
 export interface Options {
   readonly differences?: true;
@@ -26,22 +21,19 @@ export async function run(words: string[], options: Options): Promise<void> {
   const nowMs = systemClock.now();
   const age = options.emptyOlderThan;
   const sinceMs = age === undefined ? null : parseAge(age, '--empty-older-than', nowMs);
-  await withContext(
-    { command: 'repair', defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      await requireSources(context);
-      const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
-      const outcome = await repair(context, {
-        seriesIds,
-        differences: options.differences === true || sinceMs === null,
-        sinceMs,
-        signal,
-        progress: () => showWindowProgress(context.clock, 'repair'),
-      });
-      console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
-      refuseRemaining(outcome);
-    },
-  );
+  await withContext({ command: 'repair', defaultLogLevel: 'error', handlesSignals: true }, async (context, signal) => {
+    await requireSources(context);
+    const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
+    const outcome = await repair(context, {
+      seriesIds,
+      differences: options.differences === true || sinceMs === null,
+      sinceMs,
+      signal,
+      progress: () => showWindowProgress(context.clock, 'repair'),
+    });
+    console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
+    refuseRemaining(outcome);
+  });
 }
 
 function repairText(outcome: Repair): string {
@@ -62,13 +54,7 @@ function repairText(outcome: Repair): string {
   return lines.join('\n');
 }
 
-function repairJson({
-  isWhole,
-  differing,
-  differences,
-  unanswered,
-  ...rest
-}: Repair): JsonDocument<'repair'> {
+function repairJson({ isWhole, differing, differences, unanswered, ...rest }: Repair): JsonDocument<'repair'> {
   return {
     ...rest,
     remaining: differenceJson(differing, differences),

@@ -69,9 +69,7 @@ export async function set(word: string, age: string, options: { confirm?: string
         });
       }
       const points = dropped.find((one) => one.dataset === dataset)?.points ?? 0;
-      console.log(
-        `dropped ${counted(points, 'point')} of ${name} from before ${formatTime(cutMs)}; retention: ${age}`,
-      );
+      console.log(`dropped ${counted(points, 'point')} of ${name} from before ${formatTime(cutMs)}; retention: ${age}`);
     },
   );
 }
@@ -80,8 +78,6 @@ export async function off(word: string): Promise<void> {
   const dataset = datasetOf(word);
   await withContext({ command: 'retention', defaultLogLevel: 'warn' }, async (context) => {
     const wasOn = await writeRetention(context.database.pool, dataset, null);
-    console.log(
-      `${datasetNames[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`,
-    );
+    console.log(`${datasetNames[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`);
   });
 }

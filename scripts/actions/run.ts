@@ -69,8 +69,7 @@ export async function run(command: string, parts: Parts): Promise<void> {
       `${command} started`,
     );
     // Not in the log, which redacts tokens.
-    if (service?.actions != null)
-      console.log(`actions at the dashboard, from this machine: ${service.actions}`);
+    if (service?.actions != null) console.log(`actions at the dashboard, from this machine: ${service.actions}`);
     await untilStopped(stop.signal, context);
     log.info(`${command} is stopping`);
     await service?.drain();

@@ -66,8 +66,7 @@ function stateOf({ problem, outage, pausedMs, lastRequestMs, series }: SourceSta
   if (problem !== null) return problem;
   if (outage !== null) return `${outage.kind} since ${formatTime(outage.sinceMs)}`;
   if (pausedMs >= shownPauseMs) return `paused until ${formatTime(nowMs + pausedMs)}`;
-  if (lastRequestMs !== null)
-    return `answers, last ${formatDuration(Math.max(0, nowMs - lastRequestMs))} ago`;
+  if (lastRequestMs !== null) return `answers, last ${formatDuration(Math.max(0, nowMs - lastRequestMs))} ago`;
   return series === 0 ? 'not used' : 'not asked yet';
 }
 

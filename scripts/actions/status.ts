@@ -42,8 +42,7 @@ export interface StatusOptions {
 
 export async function run(options: StatusOptions): Promise<void> {
   if (options.watch) {
-    if (options.check !== undefined)
-      throw new TidemarkError('BAD_ARGUMENT', '--watch and --check exclude each other');
+    if (options.check !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--watch and --check exclude each other');
     await showLiveStatus({ json: options.json === true, everyMs: everyOf(options.every) });
     return;
   }
@@ -203,9 +202,7 @@ const laneNames = ['refresh', 'poll', 'backfill', 'probe', 'reread', 'repair', '
 function asText(status: Status, showsAll: boolean): string {
   const { versions, queue, budget } = status;
   const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
-  const lanes = laneNames
-    .filter((lane) => budget[lane] > 0)
-    .map((lane) => `${formatCount(budget[lane])} ${lane}`);
+  const lanes = laneNames.filter((lane) => budget[lane] > 0).map((lane) => `${formatCount(budget[lane])} ${lane}`);
   const paused = queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return [
     headlineLine(status.state.headline),
@@ -219,9 +216,7 @@ function asText(status: Status, showsAll: boolean): string {
         ]),
     ...status.named.map(namedLine),
     ...upkeepLines(status.upkeep),
-    ...(status.usesDefault
-      ? [`budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`]
-      : []),
+    ...(status.usesDefault ? [`budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`] : []),
     ...(status.differing === null ? [] : [status.differing]),
     ...(status.rejected.rows === 0 ? [] : [rejectedLine(status.rejected)]),
     ...silenceLines(status),
@@ -231,9 +226,7 @@ function asText(status: Status, showsAll: boolean): string {
           `${ratesLine(status.rates, status.nowMs)}, ${status.rates.everyMs === 0 ? 'not polled' : `polled every ${formatDuration(status.rates.everyMs)}`}`,
         ]
       : []),
-    ...(status.retentions.length === 0
-      ? []
-      : [`retention: ${status.retentions.map(retentionText).join(', ')}`]),
+    ...(status.retentions.length === 0 ? [] : [`retention: ${status.retentions.map(retentionText).join(', ')}`]),
     '',
     ...(status.lists.length === 0 ? [] : [listsTable(status.lists, status.nowMs, terminalWidth()), '']),
     (showsAll ? seriesTable : seriesOverview)(status.series, status.nowMs, terminalWidth()),

@@ -10,12 +10,7 @@ import { countDiffering } from '../../store/recheck/differences.ts';
 import { findSeries } from '../../store/series/series-history.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
-import {
-  differenceJson,
-  differencesText,
-  refuseUnanswered,
-  unansweredJson,
-} from '../output/recheck-report.ts';
+import { differenceJson, differencesText, refuseUnanswered, unansweredJson } from '../output/recheck-report.ts';
 import { noteOnStderr } from '../output/table.ts';
 
 export interface Options {
@@ -27,25 +22,20 @@ export interface Options {
 }
 
 export async function run(words: string[], { sample, isJson, against }: Options): Promise<void> {
-  await withContext(
-    { command: 'verify', defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      if (against === null) await requireSources(context);
-      const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
-      const outcome = await verify(context, {
-        seriesIds,
-        sample,
-        against,
-        signal,
-        progress: () => showWindowProgress(context.clock, 'verify'),
-        note: noteOnStderr,
-      });
-      console.log(
-        isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome, against),
-      );
-      refuseDifferences(outcome, against);
-    },
-  );
+  await withContext({ command: 'verify', defaultLogLevel: 'error', handlesSignals: true }, async (context, signal) => {
+    if (against === null) await requireSources(context);
+    const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
+    const outcome = await verify(context, {
+      seriesIds,
+      sample,
+      against,
+      signal,
+      progress: () => showWindowProgress(context.clock, 'verify'),
+      note: noteOnStderr,
+    });
+    console.log(isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome, against));
+    refuseDifferences(outcome, against);
+  });
 }
 
 function pointsOf(windows: readonly RecheckedWindow[]): number {

@@ -18,12 +18,7 @@ import {
   type SeriesHistory,
 } from '../../store/series/series-history.ts';
 import { readSilences } from '../../store/series/silences.ts';
-import {
-  readAllSources,
-  readSeriesOnlyOf,
-  readSourceShares,
-  type SourceName,
-} from '../../store/series/sources.ts';
+import { readAllSources, readSeriesOnlyOf, readSourceShares, type SourceName } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
 import { printText } from '../output/table.ts';
 
@@ -51,8 +46,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const anyOutage = await readOutage(context, nowMs);
   const outage = anyOutage !== null && sources.includes(anyOutage.source) ? anyOutage : null;
   const bans = await readBans(context, sources, nowMs);
-  const isSourceDown =
-    outage !== null && (await readSeriesOnlyOf(database, outage.source, seriesIds)).size > 0;
+  const isSourceDown = outage !== null && (await readSeriesOnlyOf(database, outage.source, seriesIds)).size > 0;
   return [
     ...(outage === null ? [] : [outageText(outage, nowMs), '']),
     ...[...bans].flatMap(([source, untilMs]) => [banText(source, untilMs), '']),
@@ -72,9 +66,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
     ...(await sourceLines(context, history)),
     ...(history.blocked === null
       ? []
-      : [
-          `The source refuses the series until ${formatTime(history.blocked.untilMs)}: ${history.blocked.message}`,
-        ]),
+      : [`The source refuses the series until ${formatTime(history.blocked.untilMs)}: ${history.blocked.message}`]),
     ...listed(
       `Missing, ${counted(gaps.length, 'gap')}:`,
       gaps
@@ -103,9 +95,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       status === undefined || status.quarantined < history.rejections.length
         ? 'In quarantine, the newest rows:'
         : `In quarantine, ${counted(status.quarantined, 'row')}; the newest:`,
-      history.rejections.map(
-        ({ seenAtMs, reason, raw }) => `${formatTime(seenAtMs)}, ${reason}: ${raw.slice(0, 200)}`,
-      ),
+      history.rejections.map(({ seenAtMs, reason, raw }) => `${formatTime(seenAtMs)}, ${reason}: ${raw.slice(0, 200)}`),
     ),
   ];
 }
@@ -122,8 +112,7 @@ function coveredLines(status: SeriesStatus, { beginsMs }: SeriesHistory, nowMs: 
   const lines = [
     `Covered: ${formatPercent(coveredMs, wantedMs)} of the closed range; ${counted(points, 'point')} stored.`,
   ];
-  if (newestMs !== null)
-    lines.push(`Newest point: ${formatTime(newestMs)}, ${formatDuration(nowMs - newestMs)} old.`);
+  if (newestMs !== null) lines.push(`Newest point: ${formatTime(newestMs)}, ${formatDuration(nowMs - newestMs)} old.`);
   if (beforeBeginningMs > 0 && beginsMs !== null)
     lines.push(
       `It begins on ${formatTime(beginsMs)}: ${formatDuration(beforeBeginningMs)} before that were requested by days.`,
@@ -190,8 +179,7 @@ function windowText({ lane, startMs, endMs }: { lane: string; startMs: EpochMs; 
 }
 
 function fetchLine(fetch: PastFetch): string {
-  const range =
-    fetch.range === null ? '' : ` ${formatTime(fetch.range.startMs)} to ${formatTime(fetch.range.endMs)}`;
+  const range = fetch.range === null ? '' : ` ${formatTime(fetch.range.startMs)} to ${formatTime(fetch.range.endMs)}`;
   const attempt = fetch.attempt > 1 ? `, attempt ${fetch.attempt}` : '';
   const rejected = fetch.rejected > 0 ? `, ${fetch.rejected} rejected` : '';
   const came =

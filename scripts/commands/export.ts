@@ -44,9 +44,7 @@ function addOptions(command: Command, hasCoverage: boolean): Command {
       '--to <time>',
       `end (excluded), as --from (default: the end of it${hasCoverage ? '; of a series tracked open-ended, the end of what is covered' : ''})`,
     )
-    .addOption(
-      new Option('--format <format>', 'default: by the ending of FILE, else csv').choices(fileFormats),
-    )
+    .addOption(new Option('--format <format>', 'default: by the ending of FILE, else csv').choices(fileFormats))
     .option('--out <file>', 'file to write, - for standard output', '-')
     .option('--sidecar <file>', 'file for coverage and gaps (default: FILE.meta.json; none with --out -)')
     .option('--json', 'print the outcome as JSON; not with --out -');

@@ -9,10 +9,7 @@ import type { Options } from '../actions/import.ts';
 export function importCommand(program: Command): void {
   program
     .command('import')
-    .argument(
-      '<file...>',
-      'files of `export`, each with its sidecar FILE.meta.json, or candle files of others',
-    )
+    .argument('<file...>', 'files of `export`, each with its sidecar FILE.meta.json, or candle files of others')
     .addOption(
       new Option(
         '--format <format>',
@@ -29,14 +26,9 @@ export function importCommand(program: Command): void {
     .option('--interval <interval>', `one of ${candleIntervals.join(', ')}`)
     .addOption(new Option('--sidecar <file>', 'sidecar of a single file').conflicts('pointsOnly'))
     .option('--points-only', 'store points without coverage: for a file that was changed, or has no sidecar')
-    .option(
-      '--overwrite',
-      'replace stored values by those of the files, and keep the old values as revisions',
-    )
+    .option('--overwrite', 'replace stored values by those of the files, and keep the old values as revisions')
     .option('--follow', 'track open-ended what was tracked open-ended at the export')
     .option('--dry-run', 'read the files, say what is in them, and store nothing')
     .option('--json', 'print the outcome as JSON')
-    .action(async (paths: string[], options: Options) =>
-      (await import('../actions/import.ts')).run(paths, options),
-    );
+    .action(async (paths: string[], options: Options) => (await import('../actions/import.ts')).run(paths, options));
 }

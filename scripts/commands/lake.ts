@@ -11,10 +11,7 @@ export function lakeCommand(program: Command): void {
       '--decimals <digits>',
       'fraction digits of every value, of 38 in all, or text (default: as the lake has them, else 20)',
     )
-    .option(
-      '--doubles',
-      'add a column with the nearest double beside each exact one (default: as the lake has them)',
-    )
+    .option('--doubles', 'add a column with the nearest double beside each exact one (default: as the lake has them)')
     .option('--check', 'compare every file with its checksum first, and write those again that differ')
     .option('--json', 'print the outcome as JSON')
     .action(async (directory: string, options: LakeCommandOptions) =>

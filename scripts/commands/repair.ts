@@ -10,7 +10,5 @@ export function repairCommand(program: Command): void {
     .option('--differences', 'differences that `verify` found (default)')
     .option('--empty-older-than <age>', 'ranges that were confirmed empty longer ago than this: 30d, 8w')
     .option('--json', 'print the outcome as JSON')
-    .action(async (words: string[], options: Options) =>
-      (await import('../actions/repair.ts')).run(words, options),
-    );
+    .action(async (words: string[], options: Options) => (await import('../actions/repair.ts')).run(words, options));
 }

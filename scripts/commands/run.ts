@@ -19,9 +19,7 @@ export function runCommand(program: Command): void {
 export function schedulerCommand(program: Command): void {
   program
     .command('scheduler')
-    .action(async () =>
-      (await import('../actions/run.ts')).run('scheduler', { scheduler: true, worker: false }),
-    );
+    .action(async () => (await import('../actions/run.ts')).run('scheduler', { scheduler: true, worker: false }));
 }
 
 export function workerCommand(program: Command): void {

@@ -60,9 +60,7 @@ export function simulateCommand(program: Command): void {
   const command = program
     .command('simulate')
     .addOption(
-      new Option('--profile <name>', 'the source to simulate')
-        .choices([service, ...venueNames])
-        .default(service),
+      new Option('--profile <name>', 'the source to simulate').choices([service, ...venueNames]).default(service),
     )
     .option('--port <port>', 'port to listen on; 0 takes a free one', '4010')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
@@ -73,9 +71,7 @@ export function simulateCommand(program: Command): void {
     );
   for (const [name, meaning] of faultOptions) command.option(`--${name} <number>`, meaning);
   command.addOption(
-    new Option('--rate-limit-header <form>', 'service: header with the retry time of a 429').choices(
-      rateLimitHeaders,
-    ),
+    new Option('--rate-limit-header <form>', 'service: header with the retry time of a 429').choices(rateLimitHeaders),
   );
   command.addOption(new Option('--ban-form <form>', 'how it refuses during a ban').choices(banForms));
   command.addOption(
@@ -99,8 +95,7 @@ async function simulate(options: Record<string, string>): Promise<void> {
       'BAD_ARGUMENT',
       `the answers of ${profile} cannot be ${options.answerForm}: those of ${owners.join(', ')} can`,
     );
-  const perMinute =
-    options.perMinute === undefined ? undefined : parseWhole(options.perMinute, '--per-minute', 0, 1e6);
+  const perMinute = options.perMinute === undefined ? undefined : parseWhole(options.perMinute, '--per-minute', 0, 1e6);
   const { apiKey, creditsPerMonth } = options;
   const faults = faultsOf(options);
   const port = parseWhole(options.port ?? '4010', '--port', 0, 65_535);

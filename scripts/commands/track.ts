@@ -7,10 +7,8 @@ import { addSelections, nameOf } from '../input/selectors.ts';
 
 export function trackCommand(program: Command): void {
   const track = program.command('track').helpCommand(false);
-  addSelections(
-    track,
-    { json: 'print the tracked series as JSON, a line each' },
-    async (selection, options) => (await import('../actions/track.ts')).trackAll(selection, options),
+  addSelections(track, { json: 'print the tracked series as JSON, a line each' }, async (selection, options) =>
+    (await import('../actions/track.ts')).trackAll(selection, options),
   );
   addTrackedLists(track);
 }

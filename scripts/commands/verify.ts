@@ -17,10 +17,7 @@ export function verifyCommand(program: Command): void {
     .command('verify')
     .argument('[series...]', 'ids or names of series, as `status` shows them (default: all tracked)')
     .addOption(
-      new Option(
-        '--sample <count>',
-        `number of windows, drawn at random (default: ${defaultSample})`,
-      ).conflicts('all'),
+      new Option('--sample <count>', `number of windows, drawn at random (default: ${defaultSample})`).conflicts('all'),
     )
     .addOption(new Option('--all', 'every covered window'))
     .option('--against <source>', 'compare with another source, to the tick of the coarser one')

@@ -42,8 +42,5 @@ export function parseAge(text: string, what: string, nowMs: EpochMs): EpochMs {
 /** @throws TidemarkError BAD_ARGUMENT naming the option. */
 export function parseWhole(text: string, option: string, min: number, max: number): number {
   if (/^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `${option} ${JSON.stringify(text)} is not a number from ${min} to ${max}`,
-  );
+  throw new TidemarkError('BAD_ARGUMENT', `${option} ${JSON.stringify(text)} is not a number from ${min} to ${max}`);
 }

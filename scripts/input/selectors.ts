@@ -158,10 +158,7 @@ function oneEach<Names extends Partial<CandleNames & HistoryNames>>(names: Names
 }
 
 /** Adds the options that name candles. @param kind `option` where a source may name them instead. */
-export function candleOptions(
-  command: Command,
-  kind: 'option' | 'requiredOption' = 'requiredOption',
-): Command {
+export function candleOptions(command: Command, kind: 'option' | 'requiredOption' = 'requiredOption'): Command {
   return command[kind]('--exchange <id>', 'exchange, such as binance')
     [kind]('--base <id>', 'asset that is bought, such as bitcoin')
     [kind]('--quote <id>', 'asset it is paid with, such as tether')

@@ -31,9 +31,7 @@ export function planText(plan: WatchListPlan, file: string): string {
       `note: the retention of ${age} keeps nothing before ${formatTime(cutMs)}, which shortens ${named(series.map(seriesName))}`,
     );
   if (plan.notKept.length > 0)
-    lines.push(
-      `note: left out, because retention keeps nothing of the range: ${named(plan.notKept.map(seriesName))}`,
-    );
+    lines.push(`note: left out, because retention keeps nothing of the range: ${named(plan.notKept.map(seriesName))}`);
   return [summary(plan, file), ...lines].join('\n');
 }
 
@@ -67,9 +65,7 @@ function sourceLine({ series, sources }: WatchListPlan['sources'][number]): stri
 
 function aliasLines({ aliases }: WatchListPlan): string[] {
   if (aliases === null) return [];
-  const names = aliases.map(
-    ({ source, code, asset }) => `${source === '' ? '' : `${source} `}${code} ${asset}`,
-  );
+  const names = aliases.map(({ source, code, asset }) => `${source === '' ? '' : `${source} `}${code} ${asset}`);
   return [`aliases: ${names.length === 0 ? 'none' : named(names)}`];
 }
 
@@ -118,19 +114,14 @@ function named(names: readonly string[]): string {
 
 function shortened(lines: readonly string[], more: string): string[] {
   if (lines.length <= maxShown) return [...lines];
-  return [
-    ...lines.slice(0, maxShown),
-    `... and ${formatCount(lines.length - maxShown)} ${more} (--json has all)`,
-  ];
+  return [...lines.slice(0, maxShown), `... and ${formatCount(lines.length - maxShown)} ${more} (--json has all)`];
 }
 
 export function planJson(plan: WatchListPlan) {
   const seconds = (ms: number | null) => (ms === null ? null : ms / 1000);
   return {
     series: plan.series.flatMap(({ kind, series, seriesId, before, after }) =>
-      kind === 'kept'
-        ? []
-        : [{ change: kind, seriesId, ...series, before: spanJson(before), after: spanJson(after) }],
+      kind === 'kept' ? [] : [{ change: kind, seriesId, ...series, before: spanJson(before), after: spanJson(after) }],
     ),
     sources: plan.sources.map(({ series, sources }) => ({
       ...series,

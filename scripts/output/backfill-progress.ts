@@ -73,18 +73,14 @@ function line(state: BackfillPace): string {
           budgetText(state),
           ...(state.pointsPerSecond === null ? [] : [pointsText(state)]),
         ];
-  return [`backfill ${formatPercent(doneMs, wantedMs)}`, ...parts, ...(failed === '' ? [] : [failed])].join(
-    ', ',
-  );
+  return [`backfill ${formatPercent(doneMs, wantedMs)}`, ...parts, ...(failed === '' ? [] : [failed])].join(', ');
 }
 
 /** Attempts that failed. If all is covered, others succeeded after them. */
 function failuresText({ failures, series }: BackfillPace): string {
   const kinds = kindsText(failures);
   if (kinds === '') return '';
-  return series.every(({ doneMs, wantedMs }) => doneMs >= wantedMs)
-    ? `retried: ${kinds}`
-    : `failed: ${kinds}`;
+  return series.every(({ doneMs, wantedMs }) => doneMs >= wantedMs) ? `retried: ${kinds}` : `failed: ${kinds}`;
 }
 
 function leftText({ left, awaited }: BackfillPace): string {

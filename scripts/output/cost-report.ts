@@ -76,11 +76,9 @@ function partLine(one: SourceCost): string[] {
     unit === 'request'
       ? ''
       : `, ${unit === 'credit' ? 'about ' : ''}${formatCount(one.cost)} ${unit}${unit === 'credit' ? 's' : ''}`;
-  const time =
-    one.durationMs === null ? 'no limit' : `about ${formatDuration(Math.max(1000, one.durationMs))}`;
+  const time = one.durationMs === null ? 'no limit' : `about ${formatDuration(Math.max(1000, one.durationMs))}`;
   const at = one.requestsPerMinute === 0 ? '' : ` at ${formatCount(one.requestsPerMinute)} a minute`;
-  const missing =
-    requests === 0 ? 'nothing is missing' : `${counted(requests, 'request')}${cost}, ${time}${at}`;
+  const missing = requests === 0 ? 'nothing is missing' : `${counted(requests, 'request')}${cost}, ${time}${at}`;
   const needed = neededOf(freshness);
   const fresh = isFollowed
     ? `; staying fresh takes ${rate(needed)} a minute${shareOf(needed, one.requestsPerMinute)}`
@@ -96,9 +94,7 @@ function creditWarning({ source, cost, long }: SourceCost): string[] {
   const lines: string[] = [];
   if (cost > left) {
     const ends =
-      free === 0
-        ? 'it does not end'
-        : `it takes about ${formatDuration(Math.ceil((cost - left) / free) * periodMs)}`;
+      free === 0 ? 'it does not end' : `it takes about ${formatDuration(Math.ceil((cost - left) / free) * periodMs)}`;
     lines.push(
       `warning: ${source} has ${formatCount(left)} of ${formatCount(amount)} credits in ${period} left, and this needs about ${formatCount(cost)}: ${ends}`,
     );
@@ -115,9 +111,7 @@ function depthWarnings({ source, depthPeriods, shortest, lostMs }: SourceCost): 
   const kept = `${source} keeps the newest ${formatCount(depthPeriods)} periods`;
   const lines: string[] = [];
   if (lostMs > 0)
-    lines.push(
-      `warning: ${kept}: ${formatDuration(lostMs)} of the missing ranges are older, and stay missing`,
-    );
+    lines.push(`warning: ${kept}: ${formatDuration(lostMs)} of the missing ranges are older, and stay missing`);
   if (shortest !== null)
     lines.push(
       `warning: ${kept} (${formatDuration(depthPeriods * intervalMs[shortest])} of ${shortest}): a longer break loses data for good`,
@@ -143,10 +137,8 @@ function backfillLine({ requests, durationMs, requestsPerMinute, isShared, sourc
       ? 'the source has no limit'
       : `as long as the files of ${unlimited.map(({ source }) => source).join(', ')} take`;
   const time = durationMs === null ? untimed : `about ${formatDuration(Math.max(1000, durationMs))}`;
-  if (isShared)
-    return `missing ranges take ${counted(requests, 'request')} to several sources at a time: ${time}`;
-  const budget =
-    requestsPerMinute === 0 ? '' : ` at ${formatCount(requestsPerMinute)} a minute, next to refreshes`;
+  if (isShared) return `missing ranges take ${counted(requests, 'request')} to several sources at a time: ${time}`;
+  const budget = requestsPerMinute === 0 ? '' : ` at ${formatCount(requestsPerMinute)} a minute, next to refreshes`;
   return `missing ranges take ${counted(requests, 'request')}: ${time}${budget}`;
 }
 
@@ -177,9 +169,7 @@ function neededOf({ refreshPerMinute, rereadPerMinute, pollPerMinute }: Freshnes
 }
 
 function shareOf(needed: number, requestsPerMinute: number): string {
-  return requestsPerMinute === 0
-    ? ''
-    : `, ${((100 * needed) / requestsPerMinute).toFixed(1)} % of the budget`;
+  return requestsPerMinute === 0 ? '' : `, ${((100 * needed) / requestsPerMinute).toFixed(1)} % of the budget`;
 }
 
 /** Whether the budget is too small for the wanted refreshes. */

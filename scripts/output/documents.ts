@@ -113,9 +113,7 @@ const plan = z
       maxThatFit: count,
     }),
   })
-  .describe(
-    '`plan --json` and `backfill --dry-run --json`: the cost of what is missing, and of staying fresh',
-  );
+  .describe('`plan --json` and `backfill --dry-run --json`: the cost of what is missing, and of staying fresh');
 
 const reread = z.strictObject({ periods: count.optional(), days: count.optional(), hours: count.optional() });
 
@@ -428,9 +426,7 @@ const watch = z
     }),
     unreachable,
   ])
-  .describe(
-    '`status --watch --json`, a line per poll: the status, or the error while a server is unreachable',
-  );
+  .describe('`status --watch --json`, a line per poll: the status, or the error while a server is unreachable');
 
 const track = ofSeries({
   seriesId,

@@ -82,9 +82,7 @@ export function liveStatusLines(status: LiveStatus, space: Space): readonly stri
       [failed === '' ? 'none in the last hour' : `${failed} in the last hour`],
       failed === '' ? undefined : 'red',
     ),
-    ...(aside.every((part) => part === '')
-      ? []
-      : [about('deferred', [...aside, printable(status.trouble ?? '')])]),
+    ...(aside.every((part) => part === '') ? [] : [about('deferred', [...aside, printable(status.trouble ?? '')])]),
     about(
       'queue',
       [

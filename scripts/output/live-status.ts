@@ -152,8 +152,7 @@ function showLines(clock: Clock, options: { everyMs: number | null }): StatusRen
   const dueMs = options.everyMs ?? changedEveryMs;
   let said = { line: '', atMs: Number.NEGATIVE_INFINITY };
   let isLost = false;
-  const say = (line: string, atMs = clock.now()) =>
-    console.log(`${formatTime(atMs - (atMs % 1000))} ${line}`);
+  const say = (line: string, atMs = clock.now()) => console.log(`${formatTime(atMs - (atMs % 1000))} ${line}`);
   return {
     show(status) {
       const line = liveStatusLine(status);

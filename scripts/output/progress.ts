@@ -41,12 +41,7 @@ export function openProgress(clock: MonotonicClock, label = ''): Progress {
 
 const drawEveryMs = 100;
 
-function drawn(
-  clock: MonotonicClock,
-  terminal: Terminal,
-  label: string,
-  print: (text: string) => void,
-): Progress {
+function drawn(clock: MonotonicClock, terminal: Terminal, label: string, print: (text: string) => void): Progress {
   let shown: View | null = null;
   let nextMs = 0;
   const frame = openFrame(terminal, { whole: false, redraw: draw });

@@ -21,9 +21,7 @@ export function differencesText(
 ): string[] {
   return windows.flatMap((settled) => {
     const { seriesId, series, startMs, endMs } = settled.window;
-    const own = differences.filter(
-      (one) => one.seriesId === seriesId && one.timeMs >= startMs && one.timeMs < endMs,
-    );
+    const own = differences.filter((one) => one.seriesId === seriesId && one.timeMs >= startMs && one.timeMs < endMs);
     const kinds = [
       settled.changed > 0 ? `${formatCount(settled.changed)} changed` : '',
       settled.missingHere > 0 ? `${formatCount(settled.missingHere)} missing here` : '',
@@ -43,9 +41,7 @@ function sides({ kind, here, there }: Difference, source: string): string {
   if (kind === 'missing_here') return `missing here, at ${source} ${values(there)}`;
   if (kind === 'missing_there') return `missing at ${source}, here ${values(here)}`;
   const changed = Object.keys(here ?? {}).filter((column) => here?.[column] !== there?.[column]);
-  return changed
-    .map((column) => `${column} here ${here?.[column]}, at ${source} ${there?.[column]}`)
-    .join('; ');
+  return changed.map((column) => `${column} here ${here?.[column]}, at ${source} ${there?.[column]}`).join('; ');
 }
 
 function values(point: Difference['here']): string {

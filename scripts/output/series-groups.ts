@@ -43,15 +43,12 @@ export function grouped(portions: readonly Portion[], room: number): readonly Gr
 
 /** Exchange and interval, or `history` and interval. */
 export function kindOf(series: SeriesKey): string {
-  return series.dataset === 'candles'
-    ? `${series.exchange} ${series.interval}`
-    : `history ${series.interval}`;
+  return series.dataset === 'candles' ? `${series.exchange} ${series.interval}` : `history ${series.interval}`;
 }
 
 function groupOf(portions: readonly Portion[]): Group {
   const [first] = portions;
-  const total = (amount: (portion: Portion) => number) =>
-    portions.reduce((sum, portion) => sum + amount(portion), 0);
+  const total = (amount: (portion: Portion) => number) => portions.reduce((sum, portion) => sum + amount(portion), 0);
   const isOne = portions.length === 1;
   const brief = first === undefined ? '' : isOne ? seriesName(first.series) : kindOf(first.series);
   return {

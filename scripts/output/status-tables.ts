@@ -37,11 +37,7 @@ const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
 ];
 
 /** @param width of a line; null: unlimited. */
-export function seriesTable(
-  series: readonly SeriesStatus[],
-  nowMs: number,
-  width: number | null = null,
-): string {
+export function seriesTable(series: readonly SeriesStatus[], nowMs: number, width: number | null = null): string {
   return series.length === 0
     ? 'no series is tracked: see `tidemark track --help`'
     : table(seriesColumns(nowMs), series, width);
@@ -96,11 +92,7 @@ const groupColumns: ReadonlyArray<Column<SeriesGroup>> = [
  *
  * @param width of a line; null: unlimited.
  */
-export function seriesOverview(
-  series: readonly SeriesStatus[],
-  nowMs: number,
-  width: number | null = null,
-): string {
+export function seriesOverview(series: readonly SeriesStatus[], nowMs: number, width: number | null = null): string {
   if (series.length <= mostRows) return seriesTable(series, nowMs, width);
   const kinds = new Map<string, SeriesStatus[]>();
   for (const row of series) {
@@ -177,11 +169,7 @@ const listColumns = (nowMs: EpochMs): ReadonlyArray<Column<ListStatus>> => [
 ];
 
 /** @param width of a line; null: unlimited. */
-export function listsTable(
-  lists: readonly ListStatus[],
-  nowMs: EpochMs,
-  width: number | null = null,
-): string {
+export function listsTable(lists: readonly ListStatus[], nowMs: EpochMs, width: number | null = null): string {
   return table(listColumns(nowMs), lists, width);
 }
 

@@ -15,11 +15,7 @@ const gap = '  ';
 const minWidths = { middle: 24, end: 12 };
 
 /** @param width of a line; null: unlimited. */
-export function table<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-  width: number | null = null,
-): string {
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number | null = null): string {
   const cells = [
     columns.map((column) => column.title),
     ...rows.map((row) => columns.map((column) => column.value(row))),
@@ -84,11 +80,7 @@ export function printText(text: string): void {
 }
 
 /** Shortens the widest column until the line fits, if possible. */
-function narrowed<Row>(
-  natural: readonly number[],
-  columns: readonly Column<Row>[],
-  width: number,
-): readonly number[] {
+function narrowed<Row>(natural: readonly number[], columns: readonly Column<Row>[], width: number): readonly number[] {
   const widths = [...natural];
   for (let excess = lengthOf(widths) - width; excess > 0; excess -= 1) {
     let widest = -1;

@@ -53,11 +53,7 @@ return {admitted, used, oldest[2] or tostring(now), tostring(now)}`;
 export function redisCounter(options: {
   url: string;
   namespace: string;
-  openCluster: (ofNode: {
-    connectTimeout: number;
-    commandTimeout: number;
-    maxRetriesPerRequest: number;
-  }) => Cluster;
+  openCluster: (ofNode: { connectTimeout: number; commandTimeout: number; maxRetriesPerRequest: number }) => Cluster;
   onError: (error: Error) => void;
   clock?: Pick<Clock, 'now'>;
 }): RequestCounter {

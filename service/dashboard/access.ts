@@ -64,10 +64,7 @@ export interface Refusal {
 }
 
 /** @returns why a request is refused; null: it has access. */
-export function accessGuard(
-  access: Access,
-  clock: Pick<Clock, 'now'>,
-): (request: FastifyRequest) => Refusal | null {
+export function accessGuard(access: Access, clock: Pick<Clock, 'now'>): (request: FastifyRequest) => Refusal | null {
   const own = ownAddresses(access.kind === 'local' ? access.alsoFrom : []);
   const guesses = new LoginThrottle(clock);
   return ({ headers, ip, socket }) => {
@@ -140,11 +137,7 @@ function ownAddresses(more: readonly string[]): BlockList {
  * which can send any host name. The name check keeps out sites whose own name resolves to this machine (DNS rebinding).
  * Browsers mark cross-site requests in `sec-fetch-site`.
  */
-function isLocalRequest(
-  headers: IncomingHttpHeaders,
-  remoteAddress: string | undefined,
-  own: BlockList,
-): boolean {
+function isLocalRequest(headers: IncomingHttpHeaders, remoteAddress: string | undefined, own: BlockList): boolean {
   if (proxyHeaders.some((name) => headers[name] !== undefined)) return false;
   if (headers['sec-fetch-site'] === 'cross-site') return false;
   const [address = ''] = (remoteAddress ?? '').split('%');
@@ -154,9 +147,7 @@ function isLocalRequest(
 
 function isLoopbackName(name: string): boolean {
   const bare = name.replace(/^\[|\]$/g, '').toLowerCase();
-  return (
-    bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^127(\.\d+){3}$/.test(bare)
-  );
+  return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^127(\.\d+){3}$/.test(bare);
 }
 
 /** The default gateways of Linux' routing table; none on other systems. */

@@ -94,11 +94,7 @@ interface LongAction {
 }
 
 /** Adds the routes. The access to the dashboard has been checked before. */
-export function addActions(
-  scope: FastifyInstance,
-  { context: own, token }: ActionsOptions,
-  access: Access,
-): void {
+export function addActions(scope: FastifyInstance, { context: own, token }: ActionsOptions, access: Access): void {
   // The phases of a process belong to its commands.
   const context: OperationContext = { ...own, phase: () => null };
   const { clock, database, log } = context;
@@ -154,8 +150,7 @@ export function addActions(
       const ended = await run(await record(), request, by);
       return reply.code(ended.state === 'done' ? 200 : 422).send(ended);
     }
-    if (running.long !== null)
-      throw new ServiceRefusal(409, 'another verify or repair of this process is running');
+    if (running.long !== null) throw new ServiceRefusal(409, 'another verify or repair of this process is running');
     const recorded = record();
     const taken: LongAction = { id: null, ended: recorded, progress: null };
     running.long = taken;

@@ -9,9 +9,7 @@ export const maxPeriods = 2000;
 export function chartIntervals(own: Interval): Interval[] {
   return [
     own,
-    ...candleIntervals.filter(
-      (one) => intervalMs[one] > intervalMs[own] && intervalMs[one] % intervalMs[own] === 0,
-    ),
+    ...candleIntervals.filter((one) => intervalMs[one] > intervalMs[own] && intervalMs[one] % intervalMs[own] === 0),
   ];
 }
 

@@ -39,15 +39,10 @@ export function addInventory(
 
   scope.get('/dashboard/calendar', async (request, reply) => {
     const { series } = read(calendarQuery, request.query);
-    return json<'calendar'>(
-      reply,
-      series === undefined ? await ofAll(clock.now()) : await months(series, clock.now()),
-    );
+    return json<'calendar'>(reply, series === undefined ? await ofAll(clock.now()) : await months(series, clock.now()));
   });
 
-  scope.get('/dashboard/storage', async (_request, reply) =>
-    json<'storage'>(reply, await bytes(clock.now())),
-  );
+  scope.get('/dashboard/storage', async (_request, reply) => json<'storage'>(reply, await bytes(clock.now())));
 
   scope.get('/dashboard/events/log', async (_request, reply) =>
     json<'events/log'>(reply, await readEvents(database, { sinceMs: clock.now() - eventsMs, most: maxRows })),

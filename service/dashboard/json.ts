@@ -15,10 +15,7 @@ export const whole = (least: number, most: number) =>
 
 /** @param value as the schema of its path says. */
 export function json<Path extends keyof Answers>(reply: FastifyReply, value: Answers[Path]): FastifyReply {
-  return reply
-    .header('cache-control', 'no-store')
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(value));
+  return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send(JSON.stringify(value));
 }
 
 /** @throws ServiceRefusal 400 */

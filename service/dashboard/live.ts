@@ -180,19 +180,14 @@ function changeBetween(previous: Snapshot, next: Snapshot): Change {
 }
 
 function isSame(one: SeriesLine | undefined, other: SeriesLine): boolean {
-  return (
-    one !== undefined && (Object.keys(other) as (keyof SeriesLine)[]).every((key) => one[key] === other[key])
-  );
+  return one !== undefined && (Object.keys(other) as (keyof SeriesLine)[]).every((key) => one[key] === other[key]);
 }
 
 /** Whether nothing but the time changed. */
 function isNothing(change: Change, previous: Snapshot | null, next: Snapshot): boolean {
   const timeless = ({ summary }: Snapshot) => JSON.stringify({ ...summary, nowMs: 0 });
   return (
-    change.series.length === 0 &&
-    change.gone.length === 0 &&
-    previous !== null &&
-    timeless(previous) === timeless(next)
+    change.series.length === 0 && change.gone.length === 0 && previous !== null && timeless(previous) === timeless(next)
   );
 }
 

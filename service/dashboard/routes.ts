@@ -139,18 +139,12 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
     scope.get('/dashboard/bands', async (request, reply) => {
       const { ids, columns, from, to } = read(bandsQuery, request.query);
       const range = from === undefined || to === undefined ? null : ranged(from, to);
-      return json<'bands'>(
-        reply,
-        await bands({ nowMs: clock.now(), graceMs, seriesIds: ids, range, columns }),
-      );
+      return json<'bands'>(reply, await bands({ nowMs: clock.now(), graceMs, seriesIds: ids, range, columns }));
     });
 
     scope.get('/dashboard/series/:id', async (request, reply) => {
       const seriesId = seriesIdOf(request);
-      return json<'series/:id'>(
-        reply,
-        await seriesDetail(database, { seriesId, nowMs: clock.now(), graceMs }),
-      );
+      return json<'series/:id'>(reply, await seriesDetail(database, { seriesId, nowMs: clock.now(), graceMs }));
     });
 
     scope.get('/dashboard/series/:id/points', async (request, reply) => {

@@ -150,9 +150,7 @@ const seriesDetail = message({
       error: z.string().nullable(),
     }),
   ),
-  revisions: listOf(
-    message({ timeMs: time, seenAtMs: time, before: z.record(z.string(), z.string()).readonly() }),
-  ),
+  revisions: listOf(message({ timeMs: time, seenAtMs: time, before: z.record(z.string(), z.string()).readonly() })),
   rejections: listOf(message({ seenAtMs: time, reason: z.string(), raw: z.string() })),
 });
 export type SeriesDetail = z.output<typeof seriesDetail>;

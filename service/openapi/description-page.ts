@@ -65,13 +65,9 @@ function tryForm(endpoint: Endpoint): string {
   const values = examplePath.split('/');
   const inPath = path.split('/').flatMap((part, place) => {
     if (!part.startsWith(':')) return [];
-    return [
-      field(endpoint, part.slice(1), decodeURIComponent(values[place] ?? ''), 'data-in="path" required'),
-    ];
+    return [field(endpoint, part.slice(1), decodeURIComponent(values[place] ?? ''), 'data-in="path" required')];
   });
-  const inQuery = Object.keys(properties).map((name) =>
-    field(endpoint, name, shown.get(name) ?? '', `name="${name}"`),
-  );
+  const inQuery = Object.keys(properties).map((name) => field(endpoint, name, shown.get(name) ?? '', `name="${name}"`));
   return `<details><summary>Try it</summary>
 <form class="stacked try" action="v2${escaped(examplePath)}" data-path="v2${escaped(openApiPath(path))}">
 ${[...inPath, ...inQuery].join('\n')}

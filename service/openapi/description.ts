@@ -25,9 +25,7 @@ export function addDescription(app: FastifyInstance, sendPage: SendPage, version
   app.get(`${basePath}/openapi.json`, async (_request, reply) =>
     reply.header('cache-control', cacheControl).type('application/json; charset=utf-8').send(text),
   );
-  app.get('/docs', async (_request, reply) =>
-    sendPage(reply.header('cache-control', cacheControl), 200, page),
-  );
+  app.get('/docs', async (_request, reply) => sendPage(reply.header('cache-control', cacheControl), 200, page));
 }
 
 type Json = Readonly<Record<string, unknown>>;

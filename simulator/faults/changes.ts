@@ -55,12 +55,7 @@ export class Revisions {
   }
 
   /** The rows as of `nowMs`. */
-  applyTo<Row extends Candle | HistoryPoint>(
-    rows: Row[],
-    series: SeriesKey,
-    range: TimeRange,
-    nowMs: EpochMs,
-  ): Row[] {
+  applyTo<Row extends Candle | HistoryPoint>(rows: Row[], series: SeriesKey, range: TimeRange, nowMs: EpochMs): Row[] {
     const timeField = series.dataset === 'candles' ? 'period' : 'time';
     const timeOf = (row: Row): EpochMs => ('period' in row ? row.period : row.time);
     const known = this.#bySeries.get(`${series.dataset} ${seriesName(series)}`) ?? [];

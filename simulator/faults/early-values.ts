@@ -19,8 +19,7 @@ export function earlyValues(seed: string, faults: () => Pick<Faults, 'reviseRate
     if (reviseRate === 0) return () => false;
     const lengthMs = intervalMs[series.interval];
     const key = streamKey(seed, 'revisions', seriesName(series));
-    return (timeMs) =>
-      asOfMs < timeMs + lengthMs + reviseAfterMs && uniformAt(key, timeMs / lengthMs) < reviseRate;
+    return (timeMs) => asOfMs < timeMs + lengthMs + reviseAfterMs && uniformAt(key, timeMs / lengthMs) < reviseRate;
   }
   return {
     candles(series: CandleSeries, rows: Candle[], asOfMs: EpochMs): Candle[] {

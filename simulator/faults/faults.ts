@@ -213,15 +213,13 @@ function checked(faults: Faults): Faults {
   const { rateLimitBurst, maxRows, hugeBytes, clockOffsetMs, rowsBeforeStart } = faults;
   const whole = { rateLimitBurst, maxRows: maxRows ?? 1, hugeBytes, rowsBeforeStart: rowsBeforeStart + 1 };
   for (const [name, value] of Object.entries(whole)) {
-    if (!Number.isInteger(value) || value < 1)
-      throw new RangeError(`${name} must be a whole number from 1: ${value}`);
+    if (!Number.isInteger(value) || value < 1) throw new RangeError(`${name} must be a whole number from 1: ${value}`);
   }
   if (!(Math.abs(clockOffsetMs) < 2 ** 40)) throw new RangeError(`no such clock offset: ${clockOffsetMs}`);
   const { latencyMs, rateLimitResetMs, staleMs, reviseAfterMs, banMs } = faults;
   const durations = { latencyMs, rateLimitResetMs, staleMs, reviseAfterMs, banMs };
   for (const [name, value] of Object.entries(durations)) {
-    if (!(value >= 0 && value < 2 ** 31))
-      throw new RangeError(`${name} must be milliseconds from 0: ${value}`);
+    if (!(value >= 0 && value < 2 ** 31)) throw new RangeError(`${name} must be milliseconds from 0: ${value}`);
   }
   if (sum > 1 + Number.EPSILON * rates.length) throw new RangeError(`the fault rates sum to ${sum}, over 1`);
   return Object.freeze({ ...faults });

@@ -12,13 +12,7 @@ import { basePath, bearerKey } from '../../service/request.ts';
 import { errorBody } from '../../service/response.ts';
 import type { LoggedRequest, RateLimit, RequestLog } from '../requests.ts';
 import type { BanAnswer, createBans } from './bans.ts';
-import {
-  cachedForMs,
-  type FaultDealer,
-  type FaultKind,
-  type Faults,
-  type RateLimitHeader,
-} from './faults.ts';
+import { cachedForMs, type FaultDealer, type FaultKind, type Faults, type RateLimitHeader } from './faults.ts';
 
 interface Parts {
   readonly clock: Clock;
@@ -44,8 +38,7 @@ export interface SourceAnswers {
 }
 
 const singles: readonly string[] = [pathTemplates.asset, pathTemplates.exchange, pathTemplates.rate];
-const htmlPage =
-  '<!doctype html><html><head><title>502</title></head><body><h1>Bad Gateway</h1></body></html>';
+const htmlPage = '<!doctype html><html><head><title>502</title></head><body><h1>Bad Gateway</h1></body></html>';
 
 /** @returns the fault of a request. */
 export function addFaults(
@@ -87,11 +80,7 @@ export function addFaults(
     if (entry !== undefined && isWhole) log.addResponse(entry, reply.statusCode);
   });
 
-  function misbehave(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    fault: FaultKind,
-  ): FastifyReply | undefined {
+  function misbehave(request: FastifyRequest, reply: FastifyReply, fault: FaultKind): FastifyReply | undefined {
     switch (fault) {
       case 'error':
         return reply.code(500).type('application/json').send(answers.failure());

@@ -52,8 +52,7 @@ function answer(request: VenueRequest, span: 'month' | 'day'): VenueAnswer {
   const date = span === 'month' ? '(\\d{4})-(\\d\\d)' : '(\\d{4})-(\\d\\d)-(\\d\\d)';
   const match = new RegExp(`^${symbol}-${name}-${date}\\.zip(\\.CHECKSUM)?$`).exec(file);
   const market = request.data.markets.find(({ base, quote }) => base + quote === symbol);
-  if (!/^\w+$/.test(symbol) || interval === undefined || match === null || market === undefined)
-    return absent;
+  if (!/^\w+$/.test(symbol) || interval === undefined || match === null || market === undefined) return absent;
   const [year, month, day] = match.slice(1).map(Number) as [number, number, number];
   const range =
     span === 'month'

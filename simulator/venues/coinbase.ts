@@ -50,18 +50,14 @@ function candles({ params, query, data, nowMs }: VenueRequest): VenueAnswer {
   if (startMs === null || lastMs === null) return refused('invalid start or end');
   const firstMs = nextPeriodStart(startMs, interval);
   if (lastMs - firstMs >= maxRows * lengthMs) {
-    return refused(
-      'granularity too small for the requested time range. Count of aggregations requested exceeds 300',
-    );
+    return refused('granularity too small for the requested time range. Count of aggregations requested exceeds 300');
   }
   const before = data.rowsBeforeStart * lengthMs;
   const rows = data.cut(data.candles(market, interval, { startMs: firstMs - before, endMs: lastMs + 1 }));
   // Written as text: a JavaScript number would lose digits.
   const texts = rows
     .toReversed()
-    .map(({ period, low, high, open, close, volume }) =>
-      [period / 1000, low, high, open, close, volume].join(','),
-    );
+    .map(({ period, low, high, open, close, volume }) => [period / 1000, low, high, open, close, volume].join(','));
   return { status: 200, body: `[${texts.map((text) => `[${text}]`).join(',')}]` };
 }
 

@@ -8,12 +8,7 @@
 
 import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import { longestRangeMs } from '../../contract/limits.ts';
-import {
-  assetsParameters,
-  historyParameters,
-  marketsParameters,
-  pageParameters,
-} from '../../contract/requests.ts';
+import { assetsParameters, historyParameters, marketsParameters, pageParameters } from '../../contract/requests.ts';
 import type { Asset, Exchange } from '../../contract/resources.ts';
 import type { JsonText } from '../../service/market-data.ts';
 import { historyRange } from '../../service/ranges.ts';
@@ -102,11 +97,7 @@ const routes: readonly VenueRoute[] = [
   }),
   route('/assets/:id/history', async (request) => history(request)),
   route('/assets/:id/markets', (request) =>
-    request.data.service.assetMarkets(
-      id(request),
-      parseParameters(pageParameters, request.query),
-      request.nowMs,
-    ),
+    request.data.service.assetMarkets(id(request), parseParameters(pageParameters, request.query), request.nowMs),
   ),
   route('/rates', ({ data, nowMs }) => data.service.rates(nowMs)),
   route('/rates/:id', (request) => request.data.service.rate(id(request), request.nowMs)),
@@ -114,9 +105,7 @@ const routes: readonly VenueRoute[] = [
     const rows: Exchange[] = JSON.parse(await data.service.exchanges(nowMs));
     return JSON.stringify(rows.map(({ id, ...rest }) => ({ exchangeId: id, ...rest })));
   }),
-  route('/markets', ({ data, nowMs, query }) =>
-    data.service.markets(parseParameters(marketsParameters, query), nowMs),
-  ),
+  route('/markets', ({ data, nowMs, query }) => data.service.markets(parseParameters(marketsParameters, query), nowMs)),
 ];
 
 /** An asset of a list or by itself. */

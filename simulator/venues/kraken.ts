@@ -106,9 +106,7 @@ function filled(data: VenueData, market: VenueMarket, interval: CandleInterval, 
   const stepMs = intervalMs[interval];
   const startMs = openMs - (maxRows - 1) * stepMs;
   const traded = new Map(
-    data
-      .candles(market, interval, { startMs, endMs: openMs + stepMs })
-      .map((candle) => [candle.period, candle]),
+    data.candles(market, interval, { startMs, endMs: openMs + stepMs }).map((candle) => [candle.period, candle]),
   );
   let close = data.lastBefore(market, interval, startMs)?.close;
   const rows: Candle[] = [];
@@ -116,8 +114,7 @@ function filled(data: VenueData, market: VenueMarket, interval: CandleInterval, 
     const candle = traded.get(period);
     close = candle?.close ?? close;
     if (candle !== undefined) rows.push(candle);
-    else if (close !== undefined)
-      rows.push({ open: close, high: close, low: close, close, volume: noVolume, period });
+    else if (close !== undefined) rows.push({ open: close, high: close, low: close, close, volume: noVolume, period });
   }
   return rows;
 }

@@ -44,14 +44,7 @@ export type RunningVenueSimulator = Awaited<ReturnType<typeof startVenueSimulato
 
 /** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
 export async function startVenueSimulator(options: VenueSimulatorOptions) {
-  const {
-    profile,
-    port = 0,
-    host = '127.0.0.1',
-    seed = defaultSeed,
-    clock = systemClock,
-    perMinute,
-  } = options;
+  const { profile, port = 0, host = '127.0.0.1', seed = defaultSeed, clock = systemClock, perMinute } = options;
   const venue = venues[profile](options);
   const { basePath = '' } = venue;
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });
@@ -62,9 +55,7 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
   const log = new RequestLog(clock);
   const bans = createBans(clock, faults);
 
-  const routes = new Map<string | undefined, VenueRoute>(
-    venue.routes.map((route) => [basePath + route.path, route]),
-  );
+  const routes = new Map<string | undefined, VenueRoute>(venue.routes.map((route) => [basePath + route.path, route]));
   const routeOf = (request: FastifyRequest) => routes.get(request.routeOptions.url);
   const costOf = (request: FastifyRequest) => routeOf(request)?.cost ?? 1;
 

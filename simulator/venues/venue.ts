@@ -82,11 +82,7 @@ export interface Venue {
   /** Refuses a request for another reason than its limit. */
   readonly admit?: (request: VenueRequest) => VenueAnswer | null;
   /** Counts what an answer costs. */
-  readonly sent?: (answer: {
-    readonly status: number;
-    readonly bytes: number;
-    readonly nowMs: EpochMs;
-  }) => void;
+  readonly sent?: (answer: { readonly status: number; readonly bytes: number; readonly nowMs: EpochMs }) => void;
   /** Credits of the current month. */
   readonly creditsUsed?: (nowMs: EpochMs) => number;
   /** A refusal by the limit that ends `inMs` from now, at `freeAtMs` by the venue's clock. */
@@ -181,9 +177,7 @@ export class VenueData {
         rows.push(...this.candles(market, interval, { startMs, endMs: Math.min(startMs + partMs, lastMs) }));
       } else {
         const endMs = lastMs - readMs;
-        rows.unshift(
-          ...this.candles(market, interval, { startMs: Math.max(endMs - partMs, firstMs), endMs }),
-        );
+        rows.unshift(...this.candles(market, interval, { startMs: Math.max(endMs - partMs, firstMs), endMs }));
       }
     }
     return this.cut(keep === 'oldest' ? rows.slice(0, limit) : rows.slice(Math.max(0, rows.length - limit)));

@@ -6,8 +6,4 @@
 import { dayMs } from '../../contract/intervals.ts';
 import { binanceFiles } from './binance-archive.ts';
 
-export const binanceArchiveDaily = binanceFiles(
-  'binance-archive-daily',
-  { unit: 'day', lagMs: 2 * dayMs },
-  dayMs,
-);
+export const binanceArchiveDaily = binanceFiles('binance-archive-daily', { unit: 'day', lagMs: 2 * dayMs }, dayMs);

@@ -112,8 +112,7 @@ const namesFile = /([^\s/]+-\d+[a-z]+-\d{4}-\d\d(?:-\d\d)?)\.(?:zip|csv)\s*$/i;
 /** @throws SourceError `incomplete` when what names a file names another one. */
 function assertNamed(reply: Reply, stated: string, name: string): void {
   const [, other = name] = namesFile.exec(stated) ?? [];
-  if (other.toLowerCase() !== name.toLowerCase())
-    throw unusable(reply, `it is ${other}, where ${name} was asked for`);
+  if (other.toLowerCase() !== name.toLowerCase()) throw unusable(reply, `it is ${other}, where ${name} was asked for`);
 }
 
 /** @throws SourceError `incomplete`: the file cannot be trusted, and the next source has its time. */
@@ -138,9 +137,7 @@ async function unzipped(reply: Reply, name: string): Promise<Buffer> {
   try {
     const { name: stated, csv } = await csvInZip(reply.body);
     assertNamed(reply, stated, name);
-    return csv.subarray(0, byteOrderMark.length).equals(byteOrderMark)
-      ? csv.subarray(byteOrderMark.length)
-      : csv;
+    return csv.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? csv.subarray(byteOrderMark.length) : csv;
   } catch (error) {
     if (error instanceof SourceError) throw error;
     throw unusable(reply, `the file cannot be unzipped: ${error instanceof Error ? error.message : error}`);
@@ -182,8 +179,7 @@ async function readFile(reply: Reply, query: Query, name: string): Promise<Resou
       const row = readLine(text, timeDigits, reader);
       if (!('reason' in row)) {
         if (isAsked(row.period)) csv.add(row);
-      } else if (row.timeMs == null || isAsked(row.timeMs))
-        rejected.push({ ...row, raw: text.slice(0, longestRaw) });
+      } else if (row.timeMs == null || isAsked(row.timeMs)) rejected.push({ ...row, raw: text.slice(0, longestRaw) });
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -204,17 +200,12 @@ const wrongUnit = (digits: number) =>
 const header = /^open.?time,/i;
 
 /** A line of another form than the usual one: a candle, or why it is none. */
-function readLine(
-  text: string,
-  digits: number,
-  read: ReturnType<typeof candleReader>,
-): Candle | Omit<Rejected, 'raw'> {
+function readLine(text: string, digits: number, read: ReturnType<typeof candleReader>): Candle | Omit<Rejected, 'raw'> {
   const values = text.split(',');
   const [time = '', open, high, low, close, volume] = values;
   const period = time.length === 16 ? Number(time) / 1000 : Number(time);
   const placed = /^(\d{13}|\d{16})$/.test(time) ? { timeMs: period } : {};
-  if (values.length !== columns)
-    return { reason: `${values.length} columns instead of ${columns}`, ...placed };
+  if (values.length !== columns) return { reason: `${values.length} columns instead of ${columns}`, ...placed };
   if (time.length !== digits || placed.timeMs === undefined) return { reason: wrongUnit(digits), ...placed };
   const row = read({ open, high, low, close, volume, period });
   if (typeof row === 'string') return { reason: row, ...placed };

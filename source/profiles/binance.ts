@@ -9,15 +9,7 @@ import { dayMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
 import { parsedBody } from '../answer.ts';
 import { fieldOf, jsonOrNull, retryAt, textAt } from '../refusal.ts';
 import { type Profile, rangesOf, withQuery } from './profile.ts';
-import {
-  candlesAnswer,
-  objectBody,
-  placedCandle,
-  rangeOf,
-  refusalOf,
-  symbolOf,
-  symbolsAnswer,
-} from './venue.ts';
+import { candlesAnswer, objectBody, placedCandle, rangeOf, refusalOf, symbolOf, symbolsAnswer } from './venue.ts';
 
 /** Names of the intervals. */
 const intervals = {

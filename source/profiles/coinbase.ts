@@ -8,15 +8,7 @@ import { hourMs, intervalMs } from '../../contract/intervals.ts';
 import { parsedBody } from '../answer.ts';
 import { jsonOrNull, textAt } from '../refusal.ts';
 import { type Profile, rangesOf, withQuery } from './profile.ts';
-import {
-  candlesAnswer,
-  intervalName,
-  placedCandle,
-  rangeOf,
-  refusalOf,
-  symbolOf,
-  symbolsAnswer,
-} from './venue.ts';
+import { candlesAnswer, intervalName, placedCandle, rangeOf, refusalOf, symbolOf, symbolsAnswer } from './venue.ts';
 
 /** Lengths of the intervals, seconds. Six hours, the only other one, is no interval of candles here. */
 const intervals = { m1: 60, m5: 300, m15: 900, h1: 3600, d1: 86_400 } as const;

@@ -74,8 +74,7 @@ export const kraken: Profile = {
         const { last, ...lists } = resultOf(reply, nowMs);
         const [[name, rows] = ['', null], ...others] = Object.entries(lists);
         const asked = symbolOf(query);
-        if (name !== '')
-          assertMarket(reply, asked, others.length === 0 && isNameOf(name, asked), Object.keys(lists));
+        if (name !== '') assertMarket(reply, asked, others.length === 0 && isNameOf(name, asked), Object.keys(lists));
         const places = { time: 0, open: 1, high: 2, low: 3, close: 4, volume: 6 };
         // `last` is the time of the newest candle that is closed.
         const isClosed = ({ 0: time }: Readonly<Record<number, unknown>>) => !(Number(time) > Number(last));

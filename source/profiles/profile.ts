@@ -12,15 +12,7 @@ import type {
   MarketsRequest,
   PageRequest,
 } from '../../contract/requests.ts';
-import type {
-  Asset,
-  AssetMarket,
-  Candle,
-  Exchange,
-  HistoryPoint,
-  Market,
-  Rate,
-} from '../../contract/resources.ts';
+import type { Asset, AssetMarket, Candle, Exchange, HistoryPoint, Market, Rate } from '../../contract/resources.ts';
 import type { ArchiveFiles, Limit, SourceMarket } from '../../contract/sources.ts';
 import type { UpstreamCoverage } from '../../planning/upstream-coverage.ts';
 import type { Answer } from '../answer.ts';
@@ -133,7 +125,6 @@ export function rangesOf<Interval extends string>(
 /** A path with a query string, without undefined values. */
 export function withQuery(path: string, query: object): string {
   const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined) parameters.set(name, String(value));
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? path : `${path}?${parameters}`;
 }

@@ -141,8 +141,7 @@ export function symbolsAnswer(
   rows: unknown,
   read: (
     row: Record<string, unknown>,
-  ) => Omit<SourceMarket, 'symbol' | 'base' | 'quote'> &
-    Readonly<Record<'symbol' | 'base' | 'quote', unknown>>,
+  ) => Omit<SourceMarket, 'symbol' | 'base' | 'quote'> & Readonly<Record<'symbol' | 'base' | 'quote', unknown>>,
 ): Resources['symbols']['answer'] {
   return rowsAnswer(reply, listOf(reply, rows), (row): SourceMarket | string => {
     if (!isObject(row)) return 'not a market';

@@ -86,8 +86,7 @@ export async function approveKey(pool: pg.Pool, id: number): Promise<string> {
      where id = $1 and issued_at is null and revoked_at is null`,
     [id, hashKey(key)],
   );
-  if (result.rowCount !== 1)
-    throw new TidemarkError('UNKNOWN_KEY', `no request with the id ${id} is pending`);
+  if (result.rowCount !== 1) throw new TidemarkError('UNKNOWN_KEY', `no request with the id ${id} is pending`);
   return key;
 }
 

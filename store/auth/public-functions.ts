@@ -84,9 +84,6 @@ export async function openPublicFunctions(client: pg.ClientBase): Promise<void> 
 
 /** Counts the functions that every role may still call. Only a superuser can revoke them all. */
 export async function countPublicFunctions(client: pg.ClientBase | pg.Pool): Promise<number> {
-  const found = await client.query<{ functions: number }>(
-    `select count(*)::int as functions from (${open}) o`,
-    lists,
-  );
+  const found = await client.query<{ functions: number }>(`select count(*)::int as functions from (${open}) o`, lists);
   return found.rows[0]?.functions ?? 0;
 }

@@ -41,9 +41,7 @@ const served = [
 /** Only some columns of it: the raw rows of the source are not served. */
 const partlyServed = 'tidemark.quarantine';
 const servedColumns = ['dataset', 'series_id', 'range', 'time'];
-const views = ['assets', 'exchanges', 'markets', 'asset_markets', 'latest_rates'].map(
-  (name) => `public.${name}`,
-);
+const views = ['assets', 'exchanges', 'markets', 'asset_markets', 'latest_rates'].map((name) => `public.${name}`);
 const functions = [
   'tidemark.key_of(bytea)',
   'tidemark.admit_request(text,integer,bigint)',
@@ -173,18 +171,15 @@ export async function grantViewer(
     for (const [name, value] of Object.entries(settings))
       await client.query(`alter role ${role} set ${name} = ${pg.escapeLiteral(value)}`);
     await client.query('savepoint limits');
-    await client
-      .query(`alter role ${role} set temp_file_limit = '${temporaryFiles}'`)
-      .catch(async (error: unknown) => {
-        await client.query('rollback to limits');
-        if (!isPermissionDenied(error)) throw error;
-      });
+    await client.query(`alter role ${role} set temp_file_limit = '${temporaryFiles}'`).catch(async (error: unknown) => {
+      await client.query('rollback to limits');
+      if (!isPermissionDenied(error)) throw error;
+    });
     await client.query(`grant usage on schema public, tidemark to ${role}`);
     await client.query(`grant select on ${views.join(', ')} to ${role}`);
     await client.query(`grant select on all tables in schema tidemark to ${role}`);
     await client.query(`revoke all on ${kept} from ${role}`);
-    if (viewer.serves)
-      await client.query(`grant ${readerRole} to ${role}; alter role ${role} connection limit -1`);
+    if (viewer.serves) await client.query(`grant ${readerRole} to ${role}; alter role ${role} connection limit -1`);
     return isNew;
   });
 }

@@ -65,14 +65,7 @@ export function* binaryCopy(all: readonly SeriesLines[], columns: number): Gener
 }
 
 /** Writes the start of a tuple, and the decimals that start at `from`. @returns where the tuple ends. */
-function writeTuple(
-  start: Buffer,
-  text: Buffer,
-  from: number,
-  columns: number,
-  tuples: Buffer,
-  to: number,
-): number {
+function writeTuple(start: Buffer, text: Buffer, from: number, columns: number, tuples: Buffer, to: number): number {
   let length = to;
   for (let byte = 0; byte < startBytes; byte += 1) tuples[length++] = start[byte] ?? 0;
   let at = from;

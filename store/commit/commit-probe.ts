@@ -105,10 +105,11 @@ async function recordBeginning(client: pg.PoolClient, seriesId: number, beginsMs
     [seriesId, timestamp(beginsMs)],
   );
   await client.query('update tidemark.series set begins = $2 where id = $1', [seriesId, timestamp(beginsMs)]);
-  await client.query(
-    `delete from tidemark.pending_windows where series_id = $1 and kind = $2 and upper(range) > $3`,
-    [seriesId, probeKind, timestamp(beginsMs - dayMs)],
-  );
+  await client.query(`delete from tidemark.pending_windows where series_id = $1 and kind = $2 and upper(range) > $3`, [
+    seriesId,
+    probeKind,
+    timestamp(beginsMs - dayMs),
+  ]);
   return result.rowCount === 1;
 }
 

@@ -12,12 +12,7 @@ import { compareRepairs } from '../recheck/verification.ts';
 import { createChunks } from './create-chunks.ts';
 import { holdUnusualSilences, recordEmptyTimes } from './empty-answers.ts';
 import { evaluateAnswers, mayContainPoints, type WrittenWindow } from './evaluate-answers.ts';
-import {
-  type PreparedWindow,
-  prepareWindow,
-  type WindowCommit,
-  type WindowResult,
-} from './prepare-window.ts';
+import { type PreparedWindow, prepareWindow, type WindowCommit, type WindowResult } from './prepare-window.ts';
 import { mergeWitnesses, reopenSilences } from './witnesses.ts';
 import { recordCoverage } from './write-coverage.ts';
 import { copyPoints, countRevisions, mergePoints, noChanges, sumChanges } from './write-points.ts';
@@ -36,10 +31,7 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
  * @throws LostRace when points of several windows were stored meanwhile, or are given twice among them. The
  * caller then commits each window alone, which merges them.
  */
-export async function commitWindows(
-  database: Database,
-  windows: readonly PreparedWindow[],
-): Promise<WindowResult[]> {
+export async function commitWindows(database: Database, windows: readonly PreparedWindow[]): Promise<WindowResult[]> {
   if (windows.length === 0) return [];
   for (const dataset of ['candles', 'asset_history'] as const) {
     const points = windows.flatMap((window) => (window.points.dataset === dataset ? [window.points] : []));

@@ -33,10 +33,7 @@ export async function createChunks(
        order by time on conflict do nothing`,
       [times],
     );
-    await client.query(
-      `delete from tidemark.${table} where series_id = 0 and time = any ($1::timestamptz[])`,
-      [times],
-    );
+    await client.query(`delete from tidemark.${table} where series_id = 0 and time = any ($1::timestamptz[])`, [times]);
   });
 }
 

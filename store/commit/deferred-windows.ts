@@ -76,10 +76,7 @@ export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: Def
  * Deletes deferred windows that are covered by now, whether in one piece or several, and pending probes of a
  * time in which points have come.
  */
-export async function deleteCoveredWindows(
-  client: pg.PoolClient,
-  seriesIds: readonly number[],
-): Promise<void> {
+export async function deleteCoveredWindows(client: pg.PoolClient, seriesIds: readonly number[]): Promise<void> {
   await client.query({
     name: 'delete-covered',
     text: `delete from tidemark.pending_windows p using tidemark.series s
@@ -180,8 +177,7 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
   const isDisputed = evaluated.disputed.length > 0;
   const isUnreadable = evaluation.verdict === 'unreadable';
   if (!isUnreadable)
-    for (const range of evaluated.disputed)
-      await deferMissingRange(client, evaluated, range, disputedMessage);
+    for (const range of evaluated.disputed) await deferMissingRange(client, evaluated, range, disputedMessage);
   if (stale !== null && !lags) {
     await deferWindow(client, {
       ...deferred,
@@ -195,9 +191,7 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
   if (isUnreadable) {
     const unreadable = {
       ...deferred,
-      message: isDisputed
-        ? disputedMessage
-        : 'no row of the answer was readable, or none belonged to the window',
+      message: isDisputed ? disputedMessage : 'no row of the answer was readable, or none belonged to the window',
       retryAtMs: retryAfter(unreadableRetryMs),
     };
     // A file stays as it is: its time is left to the next source, as that of an absent file.
@@ -215,8 +209,7 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
 function staleMessage({ answer, nowMs }: EvaluatedWindow): string {
   const { sourceTimeMs, durationMs } = answer;
   // A slow answer also has an old timestamp.
-  if (sourceTimeMs === null || sourceTimeMs >= nowMs - durationMs - 1000)
-    return 'the answer is older than the window';
+  if (sourceTimeMs === null || sourceTimeMs >= nowMs - durationMs - 1000) return 'the answer is older than the window';
   // Rounded, so that a source that stays behind keeps its message.
   const unitMs = nowMs - sourceTimeMs < 2 * hourMs ? minuteMs : hourMs;
   const behindMs = Math.max(1, Math.floor((nowMs - sourceTimeMs) / unitMs)) * unitMs;

@@ -61,11 +61,7 @@ export async function holdUnusualSilences(
   return held;
 }
 
-async function isUnusual(
-  client: pg.PoolClient,
-  seriesId: number,
-  { startMs, endMs }: Range,
-): Promise<boolean> {
+async function isUnusual(client: pg.PoolClient, seriesId: number, { startMs, endMs }: Range): Promise<boolean> {
   const { rows } = await client.query<{ long: boolean }>({
     name: 'unusual-silence',
     text: `select ${isLongSilenceSql('$3::double precision', 'others', 's.points')} as long
@@ -105,10 +101,7 @@ async function awaitAnswerAlone(
              on conflict (series_id, range) do update
                set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message,
                    attempts = p.attempts + excluded.attempts, retry_at = excluded.retry_at`,
-      values: [
-        ...[seriesId, timeRange(startMs, endMs), timestamp(nowMs), ...said, attempt],
-        timestamp(retryAtMs),
-      ],
+      values: [...[seriesId, timeRange(startMs, endMs), timestamp(nowMs), ...said, attempt], timestamp(retryAtMs)],
     });
   }
 }
@@ -137,10 +130,7 @@ export async function recordEmptyAnswer(
   const { seriesId, nowMs, emptyConfirmMs } = window;
   const { kind = 'empty', message = emptyMessage, mayConfirm = true } = options;
   if (window.lane === 'refresh') {
-    await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [
-      seriesId,
-      timestamp(nowMs),
-    ]);
+    await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [seriesId, timestamp(nowMs)]);
   }
   if (closed === null) return { verdict: 'empty', covered: null };
   const range = timeRange(closed.startMs, closed.endMs);
@@ -194,19 +184,14 @@ export async function recordEmptyAnswer(
   const confirmed = result.rows[0];
   if (confirmed?.some !== true) return { verdict: 'empty', covered: null };
   await deleteCoveredWindows(client, [seriesId]);
-  return confirmed.whole
-    ? { verdict: 'confirmed_empty', covered: closed }
-    : { verdict: 'empty', covered: null };
+  return confirmed.whole ? { verdict: 'confirmed_empty', covered: closed } : { verdict: 'empty', covered: null };
 }
 
 /**
  * Stores when the confirmed empty ranges of these windows were last answered empty. Runs within the commit's
  * transaction, after the coverage has moved.
  */
-export async function recordEmptyTimes(
-  client: pg.PoolClient,
-  windows: readonly EvaluatedWindow[],
-): Promise<void> {
+export async function recordEmptyTimes(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
   for (const { seriesId, evaluation, points, nowMs } of windows) {
     const silent = points.timesMs.length === 0 ? [evaluation.covered] : evaluation.rest;
     await recordConfirmedEmpty(

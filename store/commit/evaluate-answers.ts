@@ -162,19 +162,15 @@ async function readMaxRows(
   nowMs: EpochMs,
 ): Promise<Map<string, number>> {
   await lockSeries(client, windows);
-  const result = await client.query<{ dataset: string; interval: string; source: string; most_rows: number }>(
-    {
-      name: 'most-rows',
-      text: `select dataset, interval, coalesce(source, '') as source, max(most_rows) as most_rows from tidemark.series
+  const result = await client.query<{ dataset: string; interval: string; source: string; most_rows: number }>({
+    name: 'most-rows',
+    text: `select dataset, interval, coalesce(source, '') as source, max(most_rows) as most_rows from tidemark.series
            left join (select distinct on (series_id) series_id, source from tidemark.series_sources
                       where not archive order by series_id, rank) x on series_id = id
            where most_rows_at > $1 group by dataset, interval, source`,
-      values: [timestamp(nowMs - recentMs)],
-    },
-  );
-  const most = new Map(
-    result.rows.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.most_rows]),
-  );
+    values: [timestamp(nowMs - recentMs)],
+  });
+  const most = new Map(result.rows.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.most_rows]));
   for (const window of windows) {
     const cap = capKey(window);
     most.set(cap, Math.max(most.get(cap) ?? 0, window.rows));

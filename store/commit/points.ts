@@ -74,10 +74,7 @@ export const pointColumns = Object.freeze({
 export function pointParameters({ dataset, timesMs, text, starts }: PointLines): string[] {
   const columns = pointColumns[dataset];
   const rows = starts.map((start) => decimalsAt(text, start, columns.length));
-  return [
-    arrayOf(timestamps(timesMs)),
-    ...columns.map((_, column) => arrayOf(rows.map((row) => row[column] ?? ''))),
-  ];
+  return [arrayOf(timestamps(timesMs)), ...columns.map((_, column) => arrayOf(rows.map((row) => row[column] ?? '')))];
 }
 
 /**
@@ -87,8 +84,7 @@ export function pointParameters({ dataset, timesMs, text, starts }: PointLines):
 export function pointSql(dataset: PointLines['dataset'], firstArray: number) {
   const columns: readonly string[] = pointColumns[dataset];
   const table = `tidemark.${pointTables[dataset]}`;
-  const list = (prefix: string, suffix = '') =>
-    columns.map((column) => `${prefix}${column}${suffix}`).join(', ');
+  const list = (prefix: string, suffix = '') => columns.map((column) => `${prefix}${column}${suffix}`).join(', ');
   const arrays = columns.map((_, place) => `$${firstArray + 1 + place}::numeric[]`).join(', ');
   return {
     columns,

@@ -38,8 +38,7 @@ export type PointAnswer = WindowAnswer<Candle | HistoryPoint, PointRows>;
 export interface WindowCommit {
   readonly seriesId: number;
   readonly series: SeriesKey;
-  readonly window: Range &
-    Pick<Window, 'run' | 'askedEndMs' | 'roundMs' | 'requested' | 'source' | 'isAgainst'>;
+  readonly window: Range & Pick<Window, 'run' | 'askedEndMs' | 'roundMs' | 'requested' | 'source' | 'isAgainst'>;
   readonly lane: Lane;
   readonly attempt: number;
   /** Its rows are of the series' dataset. */
@@ -121,8 +120,7 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
   const requested = (isWhole ? request.window.requested : undefined) ?? window;
   const timesMs = timesOf(rows);
   const isStale = staleTimes(commit, untilMs);
-  const pointsIn = (range: Range) =>
-    pointLines(commit.series.dataset, rows, placesIn(timesMs, range, isStale));
+  const pointsIn = (range: Range) => pointLines(commit.series.dataset, rows, placesIn(timesMs, range, isStale));
   const points = pointsIn(window);
   const beside = [
     { startMs: requested.startMs, endMs: window.startMs },
@@ -136,10 +134,7 @@ export function prepareWindow(request: WindowCommit): PreparedWindow {
   // Only what lies between two rows: a silence at an edge of the answer is a question of caps.
   const silences =
     request.isAbsenceUnknown === true && answer.isWhole !== true
-      ? clip(
-          longSilences(shownPeriods(commit, timesMs, rejectedMs), intervalMs[commit.series.interval]),
-          window,
-        )
+      ? clip(longSilences(shownPeriods(commit, timesMs, rejectedMs), intervalMs[commit.series.interval]), window)
       : [];
   return {
     ...facts,
@@ -229,21 +224,14 @@ function staleTimes({ series, answer, nowMs, graceMs }: WindowCommit, untilMs: E
   return (timeMs: EpochMs) => timeMs >= closedThereMs && timeMs < closedMs;
 }
 
-function countOutOfRange(
-  timesMs: readonly EpochMs[],
-  { series, window: { startMs, endMs } }: WindowCommit,
-): number {
+function countOutOfRange(timesMs: readonly EpochMs[], { series, window: { startMs, endMs } }: WindowCommit): number {
   const slackMs = intervalMs[series.interval];
   const near = { startMs: startMs - slackMs, endMs: endMs + slackMs };
   return timesMs.reduce((count, timeMs) => (isWithin(timeMs, near) ? count : count + 1), 0);
 }
 
 /** Places of the rows to keep, ascending in time; of one time the last. Null: all rows, which are so. */
-function placesIn(
-  timesMs: readonly EpochMs[],
-  range: Range,
-  isStale: (timeMs: EpochMs) => boolean,
-): number[] | null {
+function placesIn(timesMs: readonly EpochMs[], range: Range, isStale: (timeMs: EpochMs) => boolean): number[] | null {
   const isKept = (timeMs: EpochMs) => isWithin(timeMs, range) && !isStale(timeMs);
   const isSorted = timesMs.every(
     (timeMs, place) => isKept(timeMs) && timeMs > (timesMs[place - 1] ?? Number.NEGATIVE_INFINITY),

@@ -40,11 +40,7 @@ export async function mergeWitnesses(
   return { beside: merged, changes };
 }
 
-async function isCovered(
-  client: pg.PoolClient,
-  seriesId: number,
-  { range }: WitnessPoints,
-): Promise<boolean> {
+async function isCovered(client: pg.PoolClient, seriesId: number, { range }: WitnessPoints): Promise<boolean> {
   const result = await client.query<{ is_covered: boolean }>({
     name: 'is-covered',
     text: 'select covered @> $2::tstzrange as is_covered from tidemark.series where id = $1',

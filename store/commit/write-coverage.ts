@@ -76,10 +76,7 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
  * Deletes the pending empty ranges that overlap these points. The emptiness of the whole range is refuted, so
  * the rest of it becomes a plain gap: a later empty answer is the first one again.
  */
-async function deleteRefutedRanges(
-  client: pg.PoolClient,
-  windows: readonly EvaluatedWindow[],
-): Promise<void> {
+async function deleteRefutedRanges(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
   const withPoints = windows.flatMap(({ seriesId, shown }) =>
     shown === null ? [] : [{ seriesId, range: timeRange(shown.firstMs, shown.lastMs + 1) }],
   );
@@ -89,10 +86,7 @@ async function deleteRefutedRanges(
     text: `delete from tidemark.pending_windows p
            using unnest($1::int[], $2::tstzrange[]) as a (series_id, points)
            where p.series_id = a.series_id and p.verdict = 'empty' and p.range && a.points`,
-    values: [
-      arrayOf(withPoints.map(({ seriesId }) => String(seriesId))),
-      withPoints.map(({ range }) => range),
-    ],
+    values: [arrayOf(withPoints.map(({ seriesId }) => String(seriesId))), withPoints.map(({ range }) => range)],
   });
 }
 

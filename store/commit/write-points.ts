@@ -201,10 +201,7 @@ export async function countRevisions(
 ): Promise<void> {
   for (const { seriesId, changes } of windows) {
     if (changes.revised === 0) continue;
-    await client.query('update tidemark.series set revised = revised + $2 where id = $1', [
-      seriesId,
-      changes.revised,
-    ]);
+    await client.query('update tidemark.series set revised = revised + $2 where id = $1', [seriesId, changes.revised]);
   }
 }
 
@@ -217,11 +214,7 @@ const uniqueViolation = '23505';
  * @param pieces each is made when the connection takes it.
  * @returns false when a row with the same key exists. The transaction can then only be rolled back.
  */
-export async function copyData(
-  client: pg.PoolClient,
-  statement: string,
-  pieces: Iterable<Buffer>,
-): Promise<boolean> {
+export async function copyData(client: pg.PoolClient, statement: string, pieces: Iterable<Buffer>): Promise<boolean> {
   const stream = client.query(copyFrom(statement));
   const finished = once(stream, 'finish');
   // A connection that times out emits two errors. Nobody listens to the second one.

@@ -58,14 +58,7 @@ async function outages(
       from numbered group by source, is_ban, number
       having is_ban or count(*) >= $3 or bool_or(verdict = any ($6))
       order by 1 desc limit $4`,
-    values: [
-      timestamp(sinceMs),
-      [...sourceTrouble, 'rate_limited'],
-      fewestFailures,
-      most,
-      mostFailures,
-      refusalKinds,
-    ],
+    values: [timestamp(sinceMs), [...sourceTrouble, 'rate_limited'], fewestFailures, most, mostFailures, refusalKinds],
   });
   return result.rows;
 }
@@ -74,17 +67,15 @@ async function revisions(
   database: Database,
   { sinceMs, most }: { sinceMs: EpochMs; most: number },
 ): Promise<StoredEvent[]> {
-  const result = await database.pool.query<SeriesRow & { firstMs: EpochMs; lastMs: EpochMs; values: number }>(
-    {
-      name: 'dashboard-revision-events',
-      text: `select ${seriesColumns}, r."firstMs", r."lastMs", r.values from (
+  const result = await database.pool.query<SeriesRow & { firstMs: EpochMs; lastMs: EpochMs; values: number }>({
+    name: 'dashboard-revision-events',
+    text: `select ${seriesColumns}, r."firstMs", r."lastMs", r.values from (
              select series_id, min(seen_at) as "firstMs", max(seen_at) as "lastMs", count(*) as values
              from tidemark.point_revisions where seen_at >= $1
              group by series_id, date_bin('1 hour', seen_at, 'epoch') order by 2 desc limit $2
            ) r join tidemark.series s on s.id = r.series_id`,
-      values: [timestamp(sinceMs), most],
-    },
-  );
+    values: [timestamp(sinceMs), most],
+  });
   return result.rows.map((row) => ({
     timeMs: row.firstMs,
     untilMs: row.lastMs,

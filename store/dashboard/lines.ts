@@ -54,8 +54,7 @@ export async function readSeriesLines(
   });
   return result.rows.map((row) => {
     const { seriesId, series, missing, askedFromMs, askedToMs, ...line } = splitSeriesRow(row);
-    const asked =
-      askedFromMs === null || askedToMs === null ? [] : [{ startMs: askedFromMs, endMs: askedToMs }];
+    const asked = askedFromMs === null || askedToMs === null ? [] : [{ startMs: askedFromMs, endMs: askedToMs }];
     return {
       ...line,
       ...{ id: seriesId, interval: series.interval },

@@ -75,8 +75,7 @@ const derivedCandles = (level: RollupLevel) => ({
  * TimescaleDB skips the chunks that a period does not touch.
  */
 export const sampleStatement = (dataset: SeriesKey['dataset']) => {
-  const [table, value] =
-    dataset === 'candles' ? ['candle_points', 'close'] : ['asset_history_points', 'price_usd'];
+  const [table, value] = dataset === 'candles' ? ['candle_points', 'close'] : ['asset_history_points', 'price_usd'];
   return {
     name: `dashboard-samples-${dataset}`,
     text: `
@@ -97,12 +96,7 @@ export const sampleStatement = (dataset: SeriesKey['dataset']) => {
 /** Milliseconds of a range whose candles would be derived from points, and not from a stored rollup. */
 async function derivedFromPointsMs(
   database: Database,
-  {
-    level,
-    range,
-    seriesId,
-    interval,
-  }: { level: RollupLevel; range: Range; seriesId: number; interval: Interval },
+  { level, range, seriesId, interval }: { level: RollupLevel; range: Range; seriesId: number; interval: Interval },
 ): Promise<number> {
   const rangeMs = range.endMs - range.startMs;
   if (level.from === null || intervalMs[interval] >= level.from.periodMs) return rangeMs;

@@ -45,8 +45,7 @@ export async function readFailures(
   query: { nowMs: EpochMs; most: number },
 ): Promise<{ failing: Failure[]; inAll: number }> {
   const result = await database.pool.query<
-    SeriesRow &
-      Record<'startMs' | 'endMs', EpochMs | null> & { message: string; retryMs: EpochMs; inAll: number }
+    SeriesRow & Record<'startMs' | 'endMs', EpochMs | null> & { message: string; retryMs: EpochMs; inAll: number }
   >({
     name: 'dashboard-failing',
     text: `${failing}

@@ -39,9 +39,7 @@ export async function readStoredBytes(database: Database): Promise<StoredBytes[]
      where table_name is not null`,
     [names],
   );
-  const whole = await database.pool.query<{ bytes: number }>(
-    'select pg_database_size(current_database()) as bytes',
-  );
+  const whole = await database.pool.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes');
   const sums = new Map<string, { bytes: number; compressed: number }>();
   for (const { name, bytes, compressed } of result.rows) {
     const dataset = datasets[name] ?? name;
@@ -50,7 +48,5 @@ export async function readStoredBytes(database: Database): Promise<StoredBytes[]
   }
   const known = [...sums.values()].reduce((total, { bytes }) => total + bytes, 0);
   sums.set('other', { bytes: Math.max(0, (whole.rows[0]?.bytes ?? 0) - known), compressed: 0 });
-  return [...sums]
-    .map(([dataset, sum]) => ({ dataset, ...sum }))
-    .sort((one, other) => other.bytes - one.bytes);
+  return [...sums].map(([dataset, sum]) => ({ dataset, ...sum })).sort((one, other) => other.bytes - one.bytes);
 }

@@ -72,13 +72,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     // A view plans every level of the rollups. Compiling them took 111 of 123 s of a query of 20,667 candles.
     // Bitmap scans: role-settings.ts.
-    options: [
-      'timezone=UTC',
-      'datestyle=ISO',
-      'jit=off',
-      'enable_bitmapscan=off',
-      ...(options.settings ?? []),
-    ]
+    options: ['timezone=UTC', 'datestyle=ISO', 'jit=off', 'enable_bitmapscan=off', ...(options.settings ?? [])]
       .map((setting) => `-c ${setting}`)
       .join(' '),
     types,
@@ -143,9 +137,7 @@ export async function inTransaction<Result>(
 export async function commitTransaction(client: pg.ClientBase): Promise<void> {
   const { command } = await client.query('commit');
   if (command !== 'COMMIT')
-    throw new Error(
-      `the server answered COMMIT with ${command}: a statement failed earlier in the transaction`,
-    );
+    throw new Error(`the server answered COMMIT with ${command}: a statement failed earlier in the transaction`);
 }
 
 /**

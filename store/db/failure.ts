@@ -4,8 +4,7 @@ import pg from 'pg';
 import { type ErrorCode, TidemarkError } from '../../errors.ts';
 import { isLockWait } from './database.ts';
 
-const networkCodes =
-  /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE)$/;
+const networkCodes = /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE)$/;
 /** Wrong password or role, no such database, server starting or stopping, too many connections. */
 const connectionStates = new Set(['28P01', '28000', '3D000', '57P01', '57P02', '57P03', '53300']);
 /** The server answers, and refuses this user or database. */
@@ -31,8 +30,7 @@ export function explainDatabaseError(error: unknown): unknown {
 }
 
 function explanation(error: Error, code: string, message: string): ErrorCode | null {
-  if (code === fullDisk || code === 'ENOSPC' || /no space left on device/i.test(message))
-    return 'DATABASE_FULL';
+  if (code === fullDisk || code === 'ENOSPC' || /no space left on device/i.test(message)) return 'DATABASE_FULL';
   if (isLockWait(error)) return 'DATABASE_LOCKED';
   if (networkCodes.test(code) || connectionStates.has(code) || connectionMessages.test(message))
     return 'DATABASE_UNREACHABLE';
@@ -57,9 +55,7 @@ function errorCode(error: Error): string {
 /** An AggregateError (several addresses tried) has an empty message of its own. */
 function errorMessage(error: Error): string {
   if (error.message !== '') return error.message;
-  return error instanceof AggregateError && error.errors[0] instanceof Error
-    ? error.errors[0].message
-    : error.name;
+  return error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0].message : error.name;
 }
 
 /** Thrown to roll back a transaction: another one stored some of the same points. */

@@ -163,9 +163,7 @@ export async function assertMigrated(pool: pg.Pool): Promise<void> {
   );
   if (!known.rows[0]?.present)
     throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
-  const newest = await pool.query<{ name: string }>(
-    'select name from tidemark.migrations order by id desc limit 1',
-  );
+  const newest = await pool.query<{ name: string }>('select name from tidemark.migrations order by id desc limit 1');
   const found = newest.rows[0]?.name;
   if (found !== newestMigration) {
     const state = found === undefined ? 'empty' : `at ${found}`;
@@ -192,10 +190,7 @@ async function assertServerVersion(client: pg.Client): Promise<void> {
 async function addExtensionToSearchPath(client: pg.Client): Promise<void> {
   const schema = await timescaleSchema(client);
   if (schema === null) return;
-  await client.query(
-    `select set_config('search_path', current_setting('search_path') || ', ' || $1, false)`,
-    [schema],
-  );
+  await client.query(`select set_config('search_path', current_setting('search_path') || ', ' || $1, false)`, [schema]);
 }
 
 /** The schema holds the list of migrations too, so it is created before their lock is taken. */
@@ -205,7 +200,6 @@ async function createSchema(client: pg.Client): Promise<void> {
   if (present.rowCount === 1) return;
   await client.query('create schema if not exists tidemark').catch((error: unknown) => {
     // Another start has created it after this one looked.
-    if (!(error instanceof pg.DatabaseError && (error.code === '23505' || error.code === '42P06')))
-      throw error;
+    if (!(error instanceof pg.DatabaseError && (error.code === '23505' || error.code === '42P06'))) throw error;
   });
 }

@@ -133,14 +133,12 @@ async function startOrJoin(clock: Clock, home: Home, binaries: Binaries): Promis
   for (;;) {
     const { state, port } = serverState(home.data);
     if (state === 'running' && port !== null) {
-      const lease = await takeLease(databaseUrl(home, port, 'postgres'), stop).catch(
-        async (error: unknown) => {
-          // The server was started here and refuses connections, so it is stopped. Another command that did
-          // connect reconnects.
-          if (isOurs) await stop().catch(() => {});
-          throw error;
-        },
-      );
+      const lease = await takeLease(databaseUrl(home, port, 'postgres'), stop).catch(async (error: unknown) => {
+        // The server was started here and refuses connections, so it is stopped. Another command that did
+        // connect reconnects.
+        if (isOurs) await stop().catch(() => {});
+        throw error;
+      });
       if (lease !== null) return { lease, url: databaseUrl(home, port, 'tidemark') };
     }
     if (state === 'stopped') {

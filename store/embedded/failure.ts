@@ -10,8 +10,7 @@ export function explainOutput(printed: string, doing: string, directory: string)
     return new TidemarkError('DATABASE_FULL', `${doing}: the disk that holds ${directory} is full`);
   }
   const lines = printed.split('\n').filter((line) => line.trim() !== '');
-  const telling =
-    lines.findLast((line) => /\b(FATAL|PANIC|error):/.test(line)) ?? lines.at(-1) ?? 'it gave no reason';
+  const telling = lines.findLast((line) => /\b(FATAL|PANIC|error):/.test(line)) ?? lines.at(-1) ?? 'it gave no reason';
   // A log line begins with the time and the process.
   const reason = telling.replace(/^.*?\b(FATAL|PANIC|error):\s*/, '').trim();
   if (/incompatible with server/.test(reason)) {
@@ -32,14 +31,10 @@ export function explainFileError(error: unknown, directory: string): unknown {
   if ('code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
     return new TidemarkError('DATABASE_FULL', `the disk that holds ${directory} is full`, { cause: error });
   }
-  return new TidemarkError(
-    'EMBEDDED_DATABASE',
-    `the directory of the database cannot be used: ${error.message}`,
-    {
-      cause: error,
-      remedy: `give this user write permission to ${directory}, or set DATABASE_URL`,
-    },
-  );
+  return new TidemarkError('EMBEDDED_DATABASE', `the directory of the database cannot be used: ${error.message}`, {
+    cause: error,
+    remedy: `give this user write permission to ${directory}, or set DATABASE_URL`,
+  });
 }
 
 /**

@@ -92,13 +92,9 @@ function readPassword(path: string, data: string): string {
   const file = join(path, 'password');
   if (!existsSync(file)) {
     if (existsSync(data)) {
-      throw new TidemarkError(
-        'EMBEDDED_DATABASE',
-        `${file} is missing, and the database in ${data} needs it`,
-        {
-          remedy: `restore the file, or remove ${path} to start over`,
-        },
-      );
+      throw new TidemarkError('EMBEDDED_DATABASE', `${file} is missing, and the database in ${data} needs it`, {
+        remedy: `restore the file, or remove ${path} to start over`,
+      });
     }
     const unfinished = unfinishedPath(file);
     writeFileSync(unfinished, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' });

@@ -51,9 +51,7 @@ export async function takeLease(url: string, whenLast: () => Promise<void>): Pro
     try {
       // Release first, then try for the exclusive lock: of two that leave at once, the later one gets it.
       await client.query('select pg_advisory_unlock_shared($1)', [leaseLock]);
-      const { rows } = await client.query<{ last: boolean }>('select pg_try_advisory_lock($1) as last', [
-        leaseLock,
-      ]);
+      const { rows } = await client.query<{ last: boolean }>('select pg_try_advisory_lock($1) as last', [leaseLock]);
       if (rows[0]?.last) await whenLast();
     } catch (error) {
       if (!isTemporary(error)) throw error;
@@ -91,8 +89,7 @@ async function ensureDatabase(client: pg.Client): Promise<void> {
 function isTemporary(error: unknown): boolean {
   return (
     temporaryCodes.has(codeOf(error)) ||
-    (error instanceof Error &&
-      /^Connection terminated|^timeout expired|is not queryable$/.test(error.message))
+    (error instanceof Error && /^Connection terminated|^timeout expired|is not queryable$/.test(error.message))
   );
 }
 
@@ -102,8 +99,6 @@ function connectionError(error: unknown): TidemarkError {
   if (code === '53100') return new TidemarkError('DATABASE_FULL', message, { cause: error });
   return new TidemarkError('EMBEDDED_DATABASE', `PostgreSQL refused the connection: ${message}`, {
     cause: error,
-    ...(code === '28P01'
-      ? { remedy: 'the file `password` does not belong to this database: restore it' }
-      : {}),
+    ...(code === '28P01' ? { remedy: 'the file `password` does not belong to this database: restore it' } : {}),
   });
 }

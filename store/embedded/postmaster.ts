@@ -19,8 +19,7 @@ const impossiblePid = 999_999_999;
 export function serverState(data: string): ServerState {
   const lines = readLines(join(data, 'postmaster.pid'));
   const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 0 || !isServerOf(data, pid))
-    return { state: 'stopped', port: null, pid: null };
+  if (!Number.isInteger(pid) || pid <= 0 || !isServerOf(data, pid)) return { state: 'stopped', port: null, pid: null };
   const port = lines[3] ? Number(lines[3]) : null;
   const status = lines[7]?.trim();
   if (status === 'ready' && port !== null) return { state: 'running', port, pid };

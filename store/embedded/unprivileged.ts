@@ -37,8 +37,7 @@ export function unprivilegedAccount(): Account | null {
   const lines = readPasswd().map((line) => line.split(':'));
   for (const name of accountNames) {
     const [, , uid, gid] = lines.find((fields) => fields[0] === name) ?? [];
-    if (uid !== undefined && gid !== undefined && Number(uid) > 0)
-      return { uid: Number(uid), gid: Number(gid) };
+    if (uid !== undefined && gid !== undefined && Number(uid) > 0) return { uid: Number(uid), gid: Number(gid) };
   }
   return { uid: 65534, gid: 65534 };
 }

@@ -25,10 +25,12 @@ export async function endAction(
   id: number,
   end: Pick<RecordedAction, 'state' | 'result'> & { readonly endedMs: EpochMs },
 ): Promise<void> {
-  await database.pool.query(
-    'update tidemark.actions set state = $2, result = $3, ended_at = $4 where id = $1',
-    [id, end.state, end.result, timestamp(end.endedMs)],
-  );
+  await database.pool.query('update tidemark.actions set state = $2, result = $3, ended_at = $4 where id = $1', [
+    id,
+    end.state,
+    end.result,
+    timestamp(end.endedMs),
+  ]);
 }
 
 /** The newest first. */

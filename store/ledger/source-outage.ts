@@ -17,11 +17,7 @@ const recentMs = dayMs;
  *
  * @param source null: the default one.
  */
-export async function readFailures(
-  database: Database,
-  source: SourceName,
-  nowMs: EpochMs,
-): Promise<Failures> {
+export async function readFailures(database: Database, source: SourceName, nowMs: EpochMs): Promise<Failures> {
   const recent = await readFailuresSince(database, source, nowMs - recentMs);
   return recent.successAtMs === null ? readFailuresSince(database, source, null) : recent;
 }
@@ -31,11 +27,7 @@ type Failures = { failures: number; successAtMs: EpochMs | null } & {
 };
 
 /** @param sinceMs null: the whole ledger. */
-async function readFailuresSince(
-  database: Database,
-  source: SourceName,
-  sinceMs: EpochMs | null,
-): Promise<Failures> {
+async function readFailuresSince(database: Database, source: SourceName, sinceMs: EpochMs | null): Promise<Failures> {
   // Each has its index.
   const ofSource = source === null ? '$2::text is null and source is null' : 'source = $2';
   const result = await database.pool.query<Failures>({

@@ -102,10 +102,12 @@ async function store(client: pg.PoolClient, commit: PageCommit): Promise<PageRes
     totalBefore: poll.rows_before,
     largestPage: poll.largest_page,
   });
-  await client.query(
-    'insert into tidemark.poll_pages (poll_id, first_row, rows, listed) values ($1, $2, $3, $4)',
-    [pollId, page.firstRow, received, [...kept.listed, ...(unreadableIds ?? [])]],
-  );
+  await client.query('insert into tidemark.poll_pages (poll_id, first_row, rows, listed) values ($1, $2, $3, $4)', [
+    pollId,
+    page.firstRow,
+    received,
+    [...kept.listed, ...(unreadableIds ?? [])],
+  ]);
   const mayMarkMissing = isLast && unreadableIds !== null && !poll.unreadable;
   const gone = mayMarkMissing
     ? await markMissing(client, { id: pollId, list, timeMs, confirmMs: commit.confirmMs })

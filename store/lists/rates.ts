@@ -83,10 +83,7 @@ export async function commitRates(
 }
 
 /** Marks currencies that are not listed, and as gone those that the poll before did not list either. */
-async function markMissing(
-  client: pg.PoolClient,
-  poll: { ids: readonly string[]; timeMs: EpochMs },
-): Promise<void> {
+async function markMissing(client: pg.PoolClient, poll: { ids: readonly string[]; timeMs: EpochMs }): Promise<void> {
   await client.query(
     `update tidemark.currencies set missed_since = null, gone_since = null
      where currency = any ($1) and missed_since is not null`,

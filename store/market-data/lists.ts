@@ -103,9 +103,7 @@ const exchanges = {
 
 const exchange = {
   name: 'serve-exchange',
-  text: asJsonObject(
-    `select ${exchangeFields} from public.exchanges where exchange = $1 and gone_since is null`,
-  ),
+  text: asJsonObject(`select ${exchangeFields} from public.exchanges where exchange = $1 and gone_since is null`),
 };
 
 const rateFields = `currency as id, symbol, currency_symbol as "currencySymbol", rate_usd::text as "rateUsd", type`;
@@ -119,9 +117,7 @@ const rates = {
 
 const rate = {
   name: 'serve-rate',
-  text: asJsonObject(
-    `select ${rateFields} from public.latest_rates where currency = $1 and gone_since is null`,
-  ),
+  text: asJsonObject(`select ${rateFields} from public.latest_rates where currency = $1 and gone_since is null`),
 };
 
 /** Every method returns JSON text; null stands for an unknown id. */

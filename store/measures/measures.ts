@@ -170,9 +170,7 @@ export interface PointBytes {
   readonly kept: number;
 }
 
-export async function bytesPerPoint(
-  database: Database,
-): Promise<Readonly<Record<SeriesKey['dataset'], PointBytes>>> {
+export async function bytesPerPoint(database: Database): Promise<Readonly<Record<SeriesKey['dataset'], PointBytes>>> {
   const schema = await timescaleSchema(database.pool);
   const isPlain = schema === null;
   const of = async (dataset: SeriesKey['dataset']) => {
@@ -189,9 +187,7 @@ export async function bytesPerPoint(
 }
 
 /** Rows in quarantine, by dataset. */
-export async function measureQuarantine(
-  database: Database,
-): Promise<ReadonlyArray<{ dataset: string; rows: number }>> {
+export async function measureQuarantine(database: Database): Promise<ReadonlyArray<{ dataset: string; rows: number }>> {
   const result = await database.pool.query<{ dataset: string; rows: number }>({
     name: 'measure-quarantine',
     text: 'select dataset, count(*) as rows from tidemark.quarantine group by dataset order by dataset',
@@ -201,8 +197,6 @@ export async function measureQuarantine(
 
 /** Bytes of the database on disk. Reads the size of every file, and many chunks have many files. */
 export async function databaseBytes(database: Database): Promise<number> {
-  const result = await database.pool.query<{ bytes: number }>(
-    'select pg_database_size(current_database()) as bytes',
-  );
+  const result = await database.pool.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes');
   return result.rows[0]?.bytes ?? 0;
 }

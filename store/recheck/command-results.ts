@@ -89,16 +89,11 @@ export async function consumeResults(database: Database, run: string): Promise<C
   });
   return result.rows.map(({ reachedStartMs, reachedEndMs, ...row }) => ({
     ...row,
-    reached:
-      reachedStartMs === null || reachedEndMs === null
-        ? null
-        : { startMs: reachedStartMs, endMs: reachedEndMs },
+    reached: reachedStartMs === null || reachedEndMs === null ? null : { startMs: reachedStartMs, endMs: reachedEndMs },
   }));
 }
 
 /** Deletes results of runs that ended before they could read them. */
 export async function deleteUnreadResults(database: Database, beforeMs: EpochMs): Promise<void> {
-  await database.pool.query('delete from tidemark.asked_windows where answered_at < $1', [
-    timestamp(beforeMs),
-  ]);
+  await database.pool.query('delete from tidemark.asked_windows where answered_at < $1', [timestamp(beforeMs)]);
 }

@@ -56,9 +56,7 @@ export async function readDifferences(
 function sortColumns(values: Difference['here']): Difference['here'] {
   if (values === null) return null;
   const columns = [...pointColumns.candles, ...pointColumns.asset_history];
-  return Object.fromEntries(
-    columns.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
-  );
+  return Object.fromEntries(columns.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
 }
 
 export interface DifferingSeries {
@@ -105,9 +103,7 @@ export interface ReadComparison extends Comparison {
 }
 
 /** Counts the differing points, except those with other digits only. */
-export function countDiffering(
-  comparison: Pick<Comparison, 'missingHere' | 'missingThere' | 'changed'>,
-): number {
+export function countDiffering(comparison: Pick<Comparison, 'missingHere' | 'missingThere' | 'changed'>): number {
   return comparison.missingHere + comparison.missingThere + comparison.changed;
 }
 

@@ -62,10 +62,7 @@ export async function verifyWindow(database: Database, window: PreparedWindow): 
  * Compares the stored points with the answer that repaired them, within the commit's transaction: a point
  * that the source no longer has stays stored, and stays a difference.
  */
-export async function compareRepairs(
-  client: pg.PoolClient,
-  windows: readonly EvaluatedWindow[],
-): Promise<void> {
+export async function compareRepairs(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
   for (const window of windows) {
     if (window.lane === 'repair') await settleWindow(client, window);
   }
@@ -117,10 +114,7 @@ async function settleWindow(client: pg.PoolClient, window: EvaluatedWindow): Pro
  * Whether the window holds points, except those that a non-empty answer has shown to be missing at the
  * source.
  */
-async function holdsPoints(
-  client: pg.PoolClient,
-  { seriesId, series, window }: EvaluatedWindow,
-): Promise<boolean> {
+async function holdsPoints(client: pg.PoolClient, { seriesId, series, window }: EvaluatedWindow): Promise<boolean> {
   const result = await client.query({
     name: `holds-points-${series.dataset}`,
     text: `select from tidemark.${pointTables[series.dataset]} p

@@ -72,9 +72,7 @@ function dropBefore(
     try {
       await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
       const counts =
-        dataset === 'rates'
-          ? await dropRates(client, cutMs)
-          : await dropPoints(client, dataset, cutMs, nowMs);
+        dataset === 'rates' ? await dropRates(client, cutMs) : await dropPoints(client, dataset, cutMs, nowMs);
       return { dataset, cutMs, points: counts };
     } finally {
       await end();
@@ -97,9 +95,7 @@ async function dropPoints(
   const dropped = await dropRows(client, table, 'series_id', cutMs);
   // Points first and then the series' rows, in the order of a commit: the other order could deadlock. The lock is a
   // statement of its own: a statement that waited for a commit still reads the points as they were before it.
-  await client.query('select from tidemark.series where dataset = $1 order by id for no key update', [
-    dataset,
-  ]);
+  await client.query('select from tidemark.series where dataset = $1 order by id for no key update', [dataset]);
   // A period that holds the cut has lost its point, so the kept part of a series begins with the next period. A week
   // of a source may begin on any day, so one point of that period may be left, outside of coverage.
   await client.query(
@@ -129,14 +125,7 @@ async function dropPoints(
        from kept k left join gone g using (id)
       where s.id = k.id
         and (lower(s.tracked) < k.since or lower(s.covered) < k.since or s.earliest < k.since or g.points > 0)`,
-    [
-      dataset,
-      timestamp(cutMs),
-      timestamp(gridOriginMs),
-      [...dropped.keys()],
-      [...dropped.values()],
-      timestamp(nowMs),
-    ],
+    [dataset, timestamp(cutMs), timestamp(gridOriginMs), [...dropped.keys()], [...dropped.values()], timestamp(nowMs)],
   );
   if (dataset === 'candles') {
     for (const { table } of [hours, days])

@@ -58,12 +58,7 @@ export async function listRetentions(
 ): Promise<Retention[]> {
   const found: Retention[] = [];
   for (const [dataset, age] of await retentionAges(database.pool)) {
-    const cutMs = await findCut(
-      database.pool,
-      dataset,
-      timeOfAge(age, query.nowMs),
-      query.chunkDays[dataset],
-    );
+    const cutMs = await findCut(database.pool, dataset, timeOfAge(age, query.nowMs), query.chunkDays[dataset]);
     found.push({ dataset, age, cutMs });
   }
   return found;
@@ -131,11 +126,7 @@ export async function findCut(
     where hypertable_schema = 'tidemark' and hypertable_name = $3 and range_start <= $1`;
   const table = retainedTables[dataset];
   const result = (await isHypertable(client, table))
-    ? await client.query<{ cut: EpochMs }>(`select (${chunks}) as cut`, [
-        timestamp(momentMs),
-        chunkDays,
-        table,
-      ])
+    ? await client.query<{ cut: EpochMs }>(`select (${chunks}) as cut`, [timestamp(momentMs), chunkDays, table])
     : await client.query<{ cut: EpochMs }>(`select ${grid} as cut`, [timestamp(momentMs), chunkDays]);
   const row = result.rows[0];
   if (row === undefined) throw new Error('a query without rows');

@@ -99,10 +99,7 @@ export async function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<r
 }
 
 /** The series as they are stored: under another name of the same market, if there is one. One market is one series. */
-export async function storedKeys(
-  client: pg.Pool | pg.PoolClient,
-  keys: readonly SeriesKey[],
-): Promise<SeriesKey[]> {
+export async function storedKeys(client: pg.Pool | pg.PoolClient, keys: readonly SeriesKey[]): Promise<SeriesKey[]> {
   if (keys.every(({ dataset }) => dataset !== 'candles')) return [...keys];
   const stored = new Map((await readOtherNames(client)).map(({ name, series }) => [name, series]));
   return keys.map((key) => (key.dataset === 'candles' ? (stored.get(seriesName(key)) ?? key) : key));

@@ -53,12 +53,8 @@ export async function findSeries(database: Database, words: readonly string[]): 
 }
 
 /** Every series, tracked or not, with its name as in `status`. */
-export async function listSeriesNames(
-  database: Database,
-): Promise<{ readonly id: number; readonly name: string }[]> {
-  const result = await database.pool.query<SeriesRow>(
-    `select ${seriesColumns} from tidemark.series s order by id`,
-  );
+export async function listSeriesNames(database: Database): Promise<{ readonly id: number; readonly name: string }[]> {
+  const result = await database.pool.query<SeriesRow>(`select ${seriesColumns} from tidemark.series s order by id`);
   return result.rows.map((row) => ({ id: row.id, name: seriesName(toSeriesKey(row)) }));
 }
 
@@ -82,13 +78,9 @@ export async function findSeriesByName(database: Database, name: string): Promis
   const [found, another] = names.filter((one) => one.name.toLowerCase() === wanted);
   if (found !== undefined && another === undefined) return found.id;
   if (found !== undefined && another !== undefined)
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `several series are named ${JSON.stringify(spelled)} but for case`,
-      {
-        remedy: `did you mean ${JSON.stringify(found.name)} or ${JSON.stringify(another.name)}?`,
-      },
-    );
+    throw new TidemarkError('BAD_ARGUMENT', `several series are named ${JSON.stringify(spelled)} but for case`, {
+      remedy: `did you mean ${JSON.stringify(found.name)} or ${JSON.stringify(another.name)}?`,
+    });
   const near = await database.pool.query<{ near: string[] }>('select tidemark.near_names($1, $2) as near', [
     wanted,
     names.map((one) => one.name),
@@ -101,8 +93,7 @@ export async function findSeriesByName(database: Database, name: string): Promis
     /^\d*$/.test(wanted) || containing.length === 0
       ? [nearest].filter((one) => one !== undefined)
       : containing.slice(0, maxSuggested).map((one) => one.name);
-  const more =
-    containing.length > maxSuggested ? `, or one of ${containing.length - maxSuggested} others` : '';
+  const more = containing.length > maxSuggested ? `, or one of ${containing.length - maxSuggested} others` : '';
   throw new TidemarkError(
     'UNKNOWN_SERIES',
     `no series has the id or the name ${JSON.stringify(name.slice(0, 200))}`,
@@ -145,9 +136,7 @@ export async function readSeriesHistory(
     tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
     beginsMs: row.begins,
     blocked:
-      row.blocked_until === null
-        ? null
-        : { untilMs: row.blocked_until, message: row.blocked_message ?? 'refused' },
+      row.blocked_until === null ? null : { untilMs: row.blocked_until, message: row.blocked_message ?? 'refused' },
     fetches: await readFetches(database, seriesId, most),
     revisions: await readRevisions(database, seriesId, most),
     rejections: await readRejections(database, seriesId, most),

@@ -161,10 +161,7 @@ export async function readSourcesOf(
 }
 
 /** Every source of some series; null: the default one. */
-export async function readAllSources(
-  database: Database,
-  seriesIds: readonly number[],
-): Promise<SourceName[]> {
+export async function readAllSources(database: Database, seriesIds: readonly number[]): Promise<SourceName[]> {
   const result = await database.pool.query<{ source: SourceName }>(
     `select distinct x.source from unnest($1::int[]) as s (id)
      left join tidemark.series_sources x on x.series_id = s.id order by x.source nulls first`,
@@ -231,11 +228,7 @@ export async function readNamedSources(
 }
 
 /** The market of a series in a source's terms; null: the source does not give it. */
-export async function readSymbol(
-  database: Database,
-  seriesId: number,
-  source: string,
-): Promise<string | null> {
+export async function readSymbol(database: Database, seriesId: number, source: string): Promise<string | null> {
   const result = await database.pool.query<{ symbol: string }>({
     name: 'symbol-of-series',
     text: 'select symbol from tidemark.series_sources where series_id = $1 and source = $2',
@@ -347,10 +340,9 @@ export async function readSourceUse(database: Database, nowMs: EpochMs): Promise
 /** Whether the markets of any of the sources are stored. */
 export async function areAnyListed(database: Database, sources: readonly string[]): Promise<boolean> {
   if (sources.length === 0) return false;
-  const result = await database.pool.query(
-    'select from tidemark.source_symbols where source = any ($1) limit 1',
-    [sources],
-  );
+  const result = await database.pool.query('select from tidemark.source_symbols where source = any ($1) limit 1', [
+    sources,
+  ]);
   return result.rowCount === 1;
 }
 

@@ -46,9 +46,7 @@ export async function seriesStatus(
 ): Promise<SeriesStatus[]> {
   const isChosen = (id: string) => `($3::int[] is null or ${id} = any ($3))`;
   type Values = Omit<SeriesStatus, 'seriesId' | 'series' | 'tracked'>;
-  const result = await database.pool.query<
-    SeriesRow & Values & { tracked_from: EpochMs; tracked_to: EpochMs | null }
-  >(
+  const result = await database.pool.query<SeriesRow & Values & { tracked_from: EpochMs; tracked_to: EpochMs | null }>(
     `with ${measuredSeries(isChosen)}, rejected as (
        select s.id as series_id, count(*) as rows
        from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
@@ -96,10 +94,7 @@ export async function seriesStatus(
 }
 
 /** Counts the tracked series, and the periods of them that close in a minute. */
-export async function countTracked(
-  database: Database,
-  nowMs: EpochMs,
-): Promise<{ series: number; arriving: number }> {
+export async function countTracked(database: Database, nowMs: EpochMs): Promise<{ series: number; arriving: number }> {
   const result = await database.pool.query<{ series: number; arriving: number }>({
     name: 'count-tracked',
     text: `select count(*) as series,
@@ -135,9 +130,7 @@ export async function ratesProblem(database: Database, sinceMs: EpochMs): Promis
 }
 
 /** Version of the server, and of TimescaleDB when the database has it. */
-export async function serverVersions(
-  database: Database,
-): Promise<{ postgres: string; timescale: string | null }> {
+export async function serverVersions(database: Database): Promise<{ postgres: string; timescale: string | null }> {
   const result = await database.pool.query<{ postgres: string; timescale: string | null }>(
     `select current_setting('server_version') as postgres,
             (select extversion from pg_extension where extname = 'timescaledb') as timescale`,

@@ -103,8 +103,7 @@ export function requestListPoll(
        values ($1, $2, $3 * interval '1 millisecond', $4, false) on conflict do nothing`,
       [list.dataset, list.asset, everyMs, timestamp(nowMs)],
     );
-    const id = async () =>
-      (await client.query<{ id: number }>(openPoll, [list.dataset, list.asset])).rows[0]?.id;
+    const id = async () => (await client.query<{ id: number }>(openPoll, [list.dataset, list.asset])).rows[0]?.id;
     // Waits for a transaction that commits the last page: the poll is complete then.
     const open = await id();
     if (open !== undefined) return open;

@@ -34,12 +34,8 @@ export async function writeSeriesChanges(
 ): Promise<SeriesChange[]> {
   const ids = changes.flatMap(({ seriesId }) => (seriesId === null ? [] : [seriesId]));
   // In the order in which commits lock them.
-  await client.query('select from tidemark.series where id = any ($1::int[]) order by id for no key update', [
-    ids,
-  ]);
-  const stopped = changes.flatMap(({ kind, seriesId }) =>
-    kind === 'stopped' && seriesId !== null ? [seriesId] : [],
-  );
+  await client.query('select from tidemark.series where id = any ($1::int[]) order by id for no key update', [ids]);
+  const stopped = changes.flatMap(({ kind, seriesId }) => (kind === 'stopped' && seriesId !== null ? [seriesId] : []));
   await client.query(
     `update tidemark.series set untracked_at = coalesce(untracked_at, $2), watch_ages = null
      where id = any ($1::int[])`,

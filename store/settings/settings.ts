@@ -107,10 +107,7 @@ export async function writeRereadOverride(client: pg.PoolClient, override: Rerea
 }
 
 /** Reads the re-read settings: the watch list's, or else the configured ones. */
-export async function readRereadSettings(
-  database: Database,
-  configured: RereadSettings,
-): Promise<RereadSettings> {
+export async function readRereadSettings(database: Database, configured: RereadSettings): Promise<RereadSettings> {
   return overrideReread(configured, await readRereadOverride(database.pool));
 }
 

@@ -11,10 +11,7 @@ const minTimescale = `${minVersion.major}.${minVersion.minor}`;
 export function isTooOld(version: string): boolean {
   const [, major, minor] = /^(\d+)\.(\d+)(?!\d)/.exec(version) ?? [];
   if (major === undefined) return true;
-  return (
-    Number(major) < minVersion.major ||
-    (Number(major) === minVersion.major && Number(minor) < minVersion.minor)
-  );
+  return Number(major) < minVersion.major || (Number(major) === minVersion.major && Number(minor) < minVersion.minor);
 }
 
 /**
@@ -49,17 +46,10 @@ export async function timescaleSchema(client: pg.ClientBase | pg.Pool): Promise<
  *
  * @returns false where the table is plain, with nothing done.
  */
-export async function dropChunks(
-  client: pg.ClientBase | pg.Pool,
-  table: string,
-  before: string,
-): Promise<boolean> {
+export async function dropChunks(client: pg.ClientBase | pg.Pool, table: string, before: string): Promise<boolean> {
   if (!(await isHypertable(client, table))) return false;
   const schema = await timescaleSchema(client);
-  await client.query(`select ${schema}.drop_chunks($1::regclass, $2::timestamptz)`, [
-    `tidemark.${table}`,
-    before,
-  ]);
+  await client.query(`select ${schema}.drop_chunks($1::regclass, $2::timestamptz)`, [`tidemark.${table}`, before]);
   return true;
 }
 

@@ -11,10 +11,7 @@ import { timescaleVersion } from './extension.ts';
 /** Runs within the caller's transaction. @returns a line for each change. */
 export async function adaptToTimescale(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
   if ((await timescaleVersion(client)) === null) return [];
-  return [
-    ...(await configureHypertables(client, settings)),
-    ...(await configureColumnstore(client, settings)),
-  ];
+  return [...(await configureHypertables(client, settings)), ...(await configureColumnstore(client, settings))];
 }
 
 export interface Hypertable {
@@ -115,12 +112,7 @@ function mergedDays(chunkDays: number, settings: StorageSettings): number {
 }
 
 /** Only where it differs: TimescaleDB does not merge chunks that were created under other settings. */
-async function setLayout(
-  client: pg.ClientBase,
-  table: Hypertable,
-  segmentBy: string,
-  days: number,
-): Promise<string[]> {
+async function setLayout(client: pg.ClientBase, table: Hypertable, segmentBy: string, days: number): Promise<string[]> {
   const found = await client.query(
     `select from timescaledb_information.hypertable_columnstore_settings
      where hypertable = $1::regclass and segmentby = $2 and orderby = '"time"'

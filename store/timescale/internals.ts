@@ -69,11 +69,7 @@ const withoutCatalog = new WeakSet<pg.Pool>();
  *
  * @param table of the schema `tidemark`. @param times as PostgreSQL reads them. @returns none where this is not known.
  */
-export async function timesWithoutChunk(
-  pool: pg.Pool,
-  table: string,
-  times: readonly string[],
-): Promise<string[]> {
+export async function timesWithoutChunk(pool: pg.Pool, table: string, times: readonly string[]): Promise<string[]> {
   if (withoutCatalog.has(pool)) return [];
   try {
     const result = await pool.query<{ time: string }>({

@@ -26,10 +26,7 @@ export interface Upkeep {
 }
 
 /** @param query.afterDays age at which a chunk moves to the columnstore; 0: never. */
-export async function readUpkeep(
-  database: Database,
-  query: { nowMs: EpochMs; afterDays: number },
-): Promise<Upkeep> {
+export async function readUpkeep(database: Database, query: { nowMs: EpochMs; afterDays: number }): Promise<Upkeep> {
   const behind = await rangesBehind(database, query);
   const due = await readDueChunks(database, query).catch(asFailingJob);
   return {
@@ -101,10 +98,7 @@ const columnstoreTables = hypertables.filter(({ segmentBy }) => segmentBy !== nu
  *
  * @param query.afterDays age of a chunk's end at which it is due; 0: never.
  */
-async function readDueChunks(
-  database: Database,
-  query: { nowMs: EpochMs; afterDays: number },
-): Promise<ChunkState[]> {
+async function readDueChunks(database: Database, query: { nowMs: EpochMs; afterDays: number }): Promise<ChunkState[]> {
   if (query.afterDays === 0 || (await timescaleSchema(database.pool)) === null) return [];
   const before = timestamp(query.nowMs - query.afterDays * dayMs);
   return listChunksInRows(database.pool, { tables: columnstoreTables, before });

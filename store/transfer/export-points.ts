@@ -72,8 +72,7 @@ export async function measureExport(
   { columns, from, values }: PointSelection,
 ): Promise<ExportSize> {
   const digits = columns.map(
-    (column) =>
-      `coalesce(length(trunc(max(abs(${column})))::text), 1), coalesce(max(min_scale(${column})), 0)`,
+    (column) => `coalesce(length(trunc(max(abs(${column})))::text), 1), coalesce(max(min_scale(${column})), 0)`,
   );
   const result = await client.query<number[]>({
     text: `select count(*)::int, ${digits.join(', ')} from ${from}`,
@@ -117,10 +116,7 @@ export interface ExportedCurrency {
 }
 
 /** Currencies with a rate in the range. @throws TidemarkError UNKNOWN_SERIES when a named one has none. */
-export async function readExportCurrencies(
-  client: pg.PoolClient,
-  query: RatesQuery,
-): Promise<ExportedCurrency[]> {
+export async function readExportCurrencies(client: pg.PoolClient, query: RatesQuery): Promise<ExportedCurrency[]> {
   const result = await client.query<ExportedCurrency>(
     `select c.id as "currencyId", c.currency, c.symbol, c.currency_symbol as "currencySymbol", c.type,
             p.points, p.first as "firstMs", p.last as "lastMs"

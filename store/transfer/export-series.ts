@@ -62,13 +62,8 @@ export async function readExportSeries(client: pg.PoolClient, query: ExportQuery
   return found;
 }
 
-async function readOne(
-  client: pg.PoolClient,
-  series: SeriesKey,
-  query: ExportQuery,
-): Promise<ExportedSeries> {
-  const bounds = (column: string) =>
-    rangesJson(`${column} * tstzmultirange(tstzrange(range_start, range_end))`);
+async function readOne(client: pg.PoolClient, series: SeriesKey, query: ExportQuery): Promise<ExportedSeries> {
+  const bounds = (column: string) => rangesJson(`${column} * tstzmultirange(tstzrange(range_start, range_end))`);
   const result = await client.query<Row>(
     `with found as (
        select s.*, coalesce(date_bin(s.period, $7::timestamptz, $11), lower(s.tracked)) as range_start,
@@ -114,10 +109,7 @@ async function readOne(
   }
   const range = { startMs: row.range_start, endMs: row.range_end };
   if (range.startMs >= range.endMs) {
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `no period of ${seriesName(series)} in that range has closed yet`,
-    );
+    throw new TidemarkError('BAD_ARGUMENT', `no period of ${seriesName(series)} in that range has closed yet`);
   }
   const { covered } = row;
   return {

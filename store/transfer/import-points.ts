@@ -11,14 +11,7 @@ import type { Candle, HistoryPoint } from '../../contract/resources.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import type { Range } from '../../planning/ranges.ts';
 import { mayContainPoints } from '../commit/evaluate-answers.ts';
-import {
-  type PointLines,
-  pointLines,
-  pointParameters,
-  pointSql,
-  pointTables,
-  timeOf,
-} from '../commit/points.ts';
+import { type PointLines, pointLines, pointParameters, pointSql, pointTables, timeOf } from '../commit/points.ts';
 import { copyPoints, mergePoints, noChanges, type PointChanges } from '../commit/write-points.ts';
 import { type Database, inTransaction, timeRanges, timestamp } from '../db/database.ts';
 import { LostRace, retryLostRaces } from '../db/failure.ts';
@@ -70,11 +63,7 @@ export const emptyPiece: PieceResult = Object.freeze({
 export function claimCoverage(
   database: Database,
   seriesId: number,
-  {
-    series,
-    firstMs,
-    ...stated
-  }: FileCoverage & { readonly series: SeriesKey; readonly firstMs: EpochMs | null },
+  { series, firstMs, ...stated }: FileCoverage & { readonly series: SeriesKey; readonly firstMs: EpochMs | null },
 ): Promise<boolean> {
   return inTransaction(database, async (client) => {
     // Lock the series first: a retention that commits later cuts the coverage again.
@@ -107,9 +96,7 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
       if (!(await copyPoints(client, [{ seriesId, window, points: all }]))) throw new LostRace();
     } else {
       found = await compareWithFile(client, { ...piece, points: all });
-      const kept = piece.overwrite
-        ? found.differences.filter(({ inFile }) => inFile === null)
-        : found.differences;
+      const kept = piece.overwrite ? found.differences.filter(({ inFile }) => inFile === null) : found.differences;
       found = { ...found, differences: kept };
       const keptTimes = new Set(kept.map(({ timeMs }) => timeMs));
       const taken = rows.filter((row) => !keptTimes.has(timeOf(row)));

@@ -115,10 +115,7 @@ export async function areDerivedCurrent(pool: pg.Pool): Promise<boolean> {
 }
 
 /** Counts the objects that the database lacks. */
-async function countMissing(
-  client: pg.ClientBase,
-  objects: readonly { readonly name: string }[],
-): Promise<number> {
+async function countMissing(client: pg.ClientBase, objects: readonly { readonly name: string }[]): Promise<number> {
   const result = await client.query<{ missing: number }>(
     `select count(*)::int as missing from unnest($1::text[]) name
      where case when name like '%(%' then to_regprocedure(name)::oid else to_regclass(name)::oid end is null`,
@@ -219,8 +216,7 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
 export function objectsIn(sql: string): DerivedObject[] {
   const statements = sql.split(/^(?=create or replace (?:function|aggregate|view) )/m);
   const [before = '', ...creates] = statements;
-  if (before.replaceAll(/^--.*$/gm, '').trim() !== '')
-    throw new Error(`not the making of an object: ${before}`);
+  if (before.replaceAll(/^--.*$/gm, '').trim() !== '') throw new Error(`not the making of an object: ${before}`);
   return creates.map((create) => {
     const [, kind = '', name = ''] = /^create or replace (\w+) ([\w.]+)/.exec(create) ?? [];
     const signature = kind === 'view' ? name : `${name}(${argumentTypes(create).join(',')})`;

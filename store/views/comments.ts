@@ -259,9 +259,7 @@ export async function commentColumns(client: pg.ClientBase, views: readonly stri
   for (const { relation, column, isView, comment } of found.rows) {
     const text = own[`${relation}.${column}`] ?? (isView || comment === null ? columns[column] : undefined);
     if (text === undefined || text === comment) continue;
-    statements.push(
-      `comment on column ${relation}.${pg.escapeIdentifier(column)} is ${pg.escapeLiteral(text)}`,
-    );
+    statements.push(`comment on column ${relation}.${pg.escapeIdentifier(column)} is ${pg.escapeLiteral(text)}`);
   }
   await client.query(statements.join(';\n'));
 }

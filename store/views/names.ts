@@ -10,9 +10,7 @@
 import { candleIntervals, historyIntervals, intervalMs } from '../../contract/intervals.ts';
 
 /** Intervals of both datasets, shortest first. */
-const intervals = [...new Set([...candleIntervals, ...historyIntervals])].sort(
-  (a, b) => intervalMs[a] - intervalMs[b],
-);
+const intervals = [...new Set([...candleIntervals, ...historyIntervals])].sort((a, b) => intervalMs[a] - intervalMs[b]);
 const known = intervals.map((name) => `'${name}'`).join(', ');
 const ofHistories = historyIntervals.map((name) => `'${name}'`).join(', ');
 const seconds = intervals.map((name) => `when '${name}' then ${intervalMs[name] / 1000}`).join(' ');

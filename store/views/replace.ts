@@ -63,8 +63,7 @@ export async function replaceObjects(
     isRemoved.set(key, true);
     let isFree = found.name !== null;
     if (!isFree) inTheWay.add(found.description);
-    for (const dependent of await dependentsOf(client, found, [...own]))
-      isFree = (await remove(dependent)) && isFree;
+    for (const dependent of await dependentsOf(client, found, [...own])) isFree = (await remove(dependent)) && isFree;
     isRemoved.set(key, isFree);
     if (isFree && found.name !== null) {
       grants.set(found.name, await grantsOn(client, found));
@@ -94,11 +93,9 @@ export async function replaceObjects(
 
   for (const object of objects) {
     // Beside the new function, calls of one with other arguments would be ambiguous.
-    for (const name of obsolete)
-      if (name.split('(')[0] === object.name.split('(')[0]) await removeNamed(name);
+    for (const name of obsolete) if (name.split('(')[0] === object.name.split('(')[0]) await removeNamed(name);
     let failure = await create(object);
-    if (notInPlace.includes(codeOf(failure)))
-      failure = (await removeNamed(object.name)) ? await create(object) : null;
+    if (notInPlace.includes(codeOf(failure))) failure = (await removeNamed(object.name)) ? await create(object) : null;
     // An object may need one that could not be replaced.
     if (failure !== null && inTheWay.size === 0) throw failure;
   }
@@ -122,10 +119,7 @@ function dependentsOf(client: pg.ClientBase, { classid, objid }: Found, own: str
     where d.deptype in ('n', 'a') and (d.refclassid = $2 and d.refobjid = $3 or d.refclassid = 'pg_type'::regclass
       and d.refobjid in (select unnest(array[t.oid, t.typarray]) from pg_type t where $2 = 'pg_class'::regclass and t.typrelid = $3))
   )`;
-  return select(client, own, `(select * from ${dependents} d where (classid, objid) <> ($2, $3))`, [
-    classid,
-    objid,
-  ]);
+  return select(client, own, `(select * from ${dependents} d where (classid, objid) <> ($2, $3))`, [classid, objid]);
 }
 
 /** Objects with the names that they have as Tidemark's. @param from a subquery with their identities. */

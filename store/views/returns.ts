@@ -139,8 +139,7 @@ comment on function public.rolling_correlation is
 const figures = `count(change), tidemark.ratio(avg(change)), tidemark.ratio(stddev_samp(change)),
          tidemark.ratio(count(*) filter (where change > 0)::numeric / nullif(count(change), 0)),
          public.coverage_share(series, interval_name, from_time, to_time)`;
-const columns =
-  'observations bigint, mean_return numeric, deviation numeric, share_up numeric, coverage numeric';
+const columns = 'observations bigint, mean_return numeric, deviation numeric, share_up numeric, coverage numeric';
 
 /**
  * Mean returns by hour of the day and by day of the week, UTC. A candle's return belongs to its own period.

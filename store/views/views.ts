@@ -79,9 +79,7 @@ const sampledFrom = sampled.flatMap((interval) => {
   const finer = sampled.filter(
     (one) => intervalMs[one] < intervalMs[interval] && intervalMs[interval] % intervalMs[one] === 0,
   );
-  return finer.length === 0
-    ? []
-    : [`('${interval}', ${intervalMs[interval] / 1000}, '{${finer.join(',')}}'::text[])`];
+  return finer.length === 0 ? [] : [`('${interval}', ${intervalMs[interval] / 1000}, '{${finer.join(',')}}'::text[])`];
 });
 
 /** The longest stored interval answers, of those that cover at most a day less than the best one. */

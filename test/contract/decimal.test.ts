@@ -29,17 +29,11 @@ test('compareDecimals agrees with integer arithmetic', () => {
 });
 
 describe('isDecimalText', () => {
-  test.each(['0', '-0.50', '007', '1e5', '1E-7', '21000000.0000000000000000', '9'.repeat(200)])(
-    'takes %s',
-    (text) => {
-      expect(isDecimalText(text)).toBe(true);
-    },
-  );
+  test.each(['0', '-0.50', '007', '1e5', '1E-7', '21000000.0000000000000000', '9'.repeat(200)])('takes %s', (text) => {
+    expect(isDecimalText(text)).toBe(true);
+  });
 
-  test.each(['', '1 ', '+1', '.5', '0x10', 'NaN', '-', '1e999', '9'.repeat(201), '١'])(
-    'refuses %j',
-    (text) => {
-      expect(isDecimalText(text)).toBe(false);
-    },
-  );
+  test.each(['', '1 ', '+1', '.5', '0x10', 'NaN', '-', '1e999', '9'.repeat(201), '١'])('refuses %j', (text) => {
+    expect(isDecimalText(text)).toBe(false);
+  });
 });

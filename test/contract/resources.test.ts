@@ -17,12 +17,9 @@ test('keeps digits and zeros of decimals', () => {
   expect(rate.parse({ ...dollar, rateUsd: 3 }).rateUsd).toBe('3');
 });
 
-test.each([1.5, 2 ** 53, Number.NaN, '', 'abc', 'NaN', null, true, {}])(
-  '%s is no exact decimal',
-  (rateUsd) => {
-    expect(rate.safeParse({ ...dollar, rateUsd }).success).toBe(false);
-  },
-);
+test.each([1.5, 2 ** 53, Number.NaN, '', 'abc', 'NaN', null, true, {}])('%s is no exact decimal', (rateUsd) => {
+  expect(rate.safeParse({ ...dollar, rateUsd }).success).toBe(false);
+});
 
 test('drops unknown fields and reads absent fields as null', () => {
   expect(rate.parse({ ...dollar, currencySymbol: undefined, explorer: 'x' })).toEqual({
@@ -42,8 +39,7 @@ test.each(['icelandic-króna', 'a(b)', '𝒳'])('accepts the id %j', (id) => {
 test('accepts only integer milliseconds as times', () => {
   const point = { priceUsd: '1', time: 0 };
   expect(historyPoint.safeParse(point).success).toBe(true);
-  for (const time of ['0', 0.5, -1, null, 9e15])
-    expect(historyPoint.safeParse({ ...point, time }).success).toBe(false);
+  for (const time of ['0', 0.5, -1, null, 9e15]) expect(historyPoint.safeParse({ ...point, time }).success).toBe(false);
 });
 
 describeRecordings('recorded answers', () => {

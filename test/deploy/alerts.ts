@@ -17,8 +17,7 @@ const always = (value: number, samples = 400) => `${value}+0x${samples}`;
 const m1 = '{dataset="candles",interval="m1"}';
 const gap = (reason: string) => `tidemark_gap_seconds{dataset="candles",interval="m1",reason="${reason}"}`;
 const worker = 'instance="10.0.0.1:9464",job="tidemark"';
-const request = (outcome: string) =>
-  `tidemark_source_requests_total{endpoint="candles",outcome="${outcome}"}`;
+const request = (outcome: string) => `tidemark_source_requests_total{endpoint="candles",outcome="${outcome}"}`;
 const used = (lane: string) => `tidemark_budget_used_requests_per_minute{lane="${lane}"}`;
 const budget = (limit: number, backfill: number, missing: number) => ({
   tidemark_budget_limit_requests_per_minute: always(limit),
@@ -165,8 +164,7 @@ export const alertCases: readonly AlertCase[] = [
       tidemark_source_last_success_timestamp_seconds: always(30),
     },
     at: '15m',
-    summary:
-      'The source has not answered for more than five minutes: 33 requests failed since its last answer.',
+    summary: 'The source has not answered for more than five minutes: 33 requests failed since its last answer.',
     quiet: [
       // A few requests fail among many that succeed.
       {

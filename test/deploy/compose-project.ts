@@ -25,10 +25,7 @@ export const apiKey = 'key-of-the-source';
 const profiles = ['--profile', 'board', '--profile', 'observability'];
 
 /** Starts everything but the profiles. It is removed, including volumes, when the test has finished. */
-export async function bringUp(
-  files: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<Project> {
+export async function bringUp(files: readonly string[], env: Readonly<Record<string, string>>): Promise<Project> {
   const [service, postgres, board, prometheus, grafana] = await Promise.all([1, 2, 3, 4, 5].map(freePort));
   const compose = composeProject(
     `tidemark-test-${randomBytes(4).toString('hex')}`,

@@ -109,8 +109,7 @@ async function killWorker(compose: Compose): Promise<void> {
     // The end of the container kills this process too, unless it was faster.
     if (error.code !== 137) throw error;
   });
-  const isBack = async () =>
-    (await containers(compose, 'worker')).some(({ RestartCount }) => RestartCount > 0);
+  const isBack = async () => (await containers(compose, 'worker')).some(({ RestartCount }) => RestartCount > 0);
   await waitFor('the killed worker to be started again', isBack, patient);
 }
 
@@ -152,8 +151,7 @@ async function expectObserved({ compose, board, prometheus }: Project): Promise<
     if (await hasImage(tag)) had.push(name);
     else console.warn(`${name} is not started: the image ${tag} is not to be had`);
   }
-  const start =
-    '--profile board --profile observability up --detach --scale worker=2 --no-recreate board prometheus';
+  const start = '--profile board --profile observability up --detach --scale worker=2 --no-recreate board prometheus';
   await compose(...start.split(' '), ...had);
 
   const name = `Basic ${Buffer.from('tidemark:a-password-for-the-board').toString('base64')}`;
@@ -169,9 +167,7 @@ async function expectObserved({ compose, board, prometheus }: Project): Promise<
   const readsAll = async () => {
     const found = await targets();
     const ours = found.flatMap(({ labels }) => (labels.job === 'tidemark' ? [labels.process] : []));
-    return (
-      found.every(({ health }) => health === 'up') && ours.sort().join() === 'scheduler,service,worker,worker'
-    );
+    return found.every(({ health }) => health === 'up') && ours.sort().join() === 'scheduler,service,worker,worker';
   };
   await waitFor('Prometheus to read every process', readsAll, patient);
   if (had.includes('grafana')) {
@@ -224,8 +220,7 @@ describeWithEngine('docker compose', () => {
     expect((await fetch(`${service}/dashboard/problems`)).status).toBe(200);
 
     // The command of README, with a statement as its input.
-    const [, line = ''] =
-      /^docker compose (exec database psql .*)$/m.exec(readFileSync('README.md', 'utf8')) ?? [];
+    const [, line = ''] = /^docker compose (exec database psql .*)$/m.exec(readFileSync('README.md', 'utf8')) ?? [];
     const [exec = '', ...words] = line.split(' ');
     expect(await compose(exec, '-T', ...words, '-c', 'select count(*) from candles')).toMatch(/\d{6}/);
 

@@ -38,9 +38,7 @@ it('the dashboards have unique panels, and use only the provisioned data sources
   for (const { panels } of dashboards) {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
-    const sources = new Set(
-      panels.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid)),
-    );
+    const sources = new Set(panels.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid)));
     for (const uid of sources) expect(['tidemark-prometheus', 'tidemark-postgres']).toContain(uid);
   }
   expect(queries('expr').length).toBeGreaterThan(30);

@@ -42,11 +42,7 @@ export async function hasFile(image: string, name: string): Promise<boolean> {
 }
 
 /** Compose with a project of its own. @param env added to the environment. */
-export function composeProject(
-  name: string,
-  files: readonly string[],
-  env: Readonly<Record<string, string>>,
-) {
+export function composeProject(name: string, files: readonly string[], env: Readonly<Record<string, string>>) {
   const [program = '', ...first] = composeWords ?? [];
   const options = ['--project-name', name, ...files.flatMap((file) => ['--file', file])];
   const compose = async (...words: string[]): Promise<string> => {

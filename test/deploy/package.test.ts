@@ -24,9 +24,7 @@ describeWithRegistry('the packed tarball installs globally, and the demo runs fr
   expect(contents.filter((name) => /^package\/(dist\/)?(bench|test)\b|\.map$/.test(name))).toEqual([]);
 
   const [prefix, home, folder] = [openDirectory(), openDirectory(), openDirectory()];
-  const install = 'install --global --engine-strict --prefer-offline --no-audit --no-fund --prefix'.split(
-    ' ',
-  );
+  const install = 'install --global --engine-strict --prefer-offline --no-audit --no-fund --prefix'.split(' ');
   execFileSync('npm', [...install, prefix, tarball], { stdio: 'pipe' });
   const run = (...words: string[]) => {
     const { status, stdout, stderr } = spawnSync(join(prefix, 'bin/tidemark'), words, {

@@ -86,12 +86,7 @@ function rulesOf(name: string): Rules {
 
 const everyFewMinutes = Array.from({ length: 20 }, (_, place) => `${7 * place}m`);
 
-function testOf(
-  samples: AlertCase['fires'],
-  alertname: string,
-  at: readonly string[],
-  expected: readonly object[],
-) {
+function testOf(samples: AlertCase['fires'], alertname: string, at: readonly string[], expected: readonly object[]) {
   return {
     interval: '30s',
     input_series: Object.entries(samples).map(([series, values]) => ({ series, values })),

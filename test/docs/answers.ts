@@ -52,11 +52,7 @@ const numbers = new Set<number>([INT2, INT4, INT8, NUMERIC]);
 
 function lines(
   severity: string,
-  {
-    message,
-    detail,
-    hint,
-  }: { message?: string | undefined; detail?: string | undefined; hint?: string | undefined },
+  { message, detail, hint }: { message?: string | undefined; detail?: string | undefined; hint?: string | undefined },
 ): string[] {
   return [
     `${severity}: ${message}`,

@@ -74,12 +74,7 @@ async function seenOf(url: string) {
 }
 
 /** Backs `old` up and restores it to `restored`, a new database. */
-async function backUpAndRestore(
-  folder: string,
-  from: string,
-  to: string,
-  kind: 'TimescaleDB' | 'PostgreSQL',
-) {
+async function backUpAndRestore(folder: string, from: string, to: string, kind: 'TimescaleDB' | 'PostgreSQL') {
   const cwd = emptyDirectory();
   const where = { folder, cwd, env: { DATABASE_URL: from, NEW_DATABASE_URL: to } };
   for (const title of ['A backup', 'Once for a server', `Restored, ${kind}`]) {

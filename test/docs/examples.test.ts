@@ -30,9 +30,7 @@ it('docs/sql.md has a heading and an example for every view and function', () =>
   expect(names.size).toBeGreaterThan(25);
   const sections = reference.split(/^### /m).slice(1);
   for (const name of names) {
-    const section = sections.find((text) =>
-      new RegExp(`\\b${name}\\b`).test(text.slice(0, text.indexOf('\n'))),
-    );
+    const section = sections.find((text) => new RegExp(`\\b${name}\\b`).test(text.slice(0, text.indexOf('\n'))));
     expect([name, section]).toEqual([name, expect.stringMatching(/```sql\n[^`]+```\n\n```text\n/)]);
   }
 });

@@ -18,9 +18,7 @@ it('docs/guarantees.md names only tests that exist', () => {
 
 it('docs/guarantees.md has a test for each of its guarantees', () => {
   const sections = text.split(/^##+ /m).slice(1);
-  const bare = sections
-    .filter((section) => !/^- `test\//m.test(section))
-    .map((section) => section.split('\n')[0]);
+  const bare = sections.filter((section) => !/^- `test\//m.test(section)).map((section) => section.split('\n')[0]);
   // The last section describes how to find more.
   expect(bare).toEqual(['To break it yourself']);
 });

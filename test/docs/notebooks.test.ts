@@ -23,8 +23,7 @@ const recipe = /```(js|python)\n((?:(?!```).)*)```\n\n```text\n(.*?)```\n/gs;
 
 /** Debian's packages are those of its own Python, which may not be the first. */
 const python = ['python3', '/usr/bin/python3'].find(
-  (command) =>
-    run(command, ['-c', 'import psycopg, pandas, matplotlib, nbconvert, ipykernel'], {}).status === 0,
+  (command) => run(command, ['-c', 'import psycopg, pandas, matplotlib, nbconvert, ipykernel'], {}).status === 0,
 );
 
 function run(command: string, words: readonly string[], env: NodeJS.ProcessEnv, input?: string) {
@@ -112,9 +111,7 @@ describeNeedingDuckdb('the recipes', () => {
 
 describeNeeding('plainPostgres', 'the notebook', () => {
   const { cells } = readNotebook(readFileSync(notebookPath, 'utf8'));
-  const code = cells
-    .filter(({ cell_type }) => cell_type === 'code')
-    .map(({ source }) => [source].flat().join(''));
+  const code = cells.filter(({ cell_type }) => cell_type === 'code').map(({ source }) => [source].flat().join(''));
 
   it('has statements that give rows', async () => {
     const statements = code.flatMap(
@@ -122,10 +119,7 @@ describeNeeding('plainPostgres', 'the notebook', () => {
     );
     expect(statements.length).toBeGreaterThan(3);
     for (const statement of statements)
-      expect([statement, (await store.database.pool.query(statement)).rows.length]).not.toEqual([
-        statement,
-        0,
-      ]);
+      expect([statement, (await store.database.pool.query(statement)).rows.length]).not.toEqual([statement, 0]);
   });
 
   it('has the output of every cell, and pictures', () => {
@@ -147,8 +141,7 @@ else
       const executed = normalized(outputOf(python, words, { DATABASE_URL: store.url }));
       const committed = readFileSync(notebookPath, 'utf8');
       // Pictures differ from version to version.
-      const isSame =
-        JSON.stringify(shown(readNotebook(executed))) === JSON.stringify(shown(readNotebook(committed)));
+      const isSame = JSON.stringify(shown(readNotebook(executed))) === JSON.stringify(shown(readNotebook(committed)));
       await expect(isSame ? committed : executed).toMatchFileSnapshot(resolve(notebookPath));
     });
   });

@@ -38,8 +38,7 @@ async function screenOf(
       rows: 100,
     },
   );
-  if (until !== undefined)
-    await waitFor(`the screen to match ${until}`, () => until.test(session.screen.text()));
+  if (until !== undefined) await waitFor(`the screen to match ${until}`, () => until.test(session.screen.text()));
   else await session.ended;
   const text = session.screen.text();
   if (until !== undefined) session.kill('SIGINT');
@@ -102,9 +101,7 @@ function cleaned(text: string): string {
 
 function pageOf(taken: readonly Screen[]): string {
   const parts = taken.map(({ title, about, command, texts }) => {
-    const blocks = texts.map(
-      ([columns, text]) => `${columns} columns:\n\n\`\`\`text\n${cleaned(text)}\n\`\`\``,
-    );
+    const blocks = texts.map(([columns, text]) => `${columns} columns:\n\n\`\`\`text\n${cleaned(text)}\n\`\`\``);
     return `## ${title}\n\n${about}\n\n\`tidemark ${command}\`\n\n${blocks.join('\n\n')}\n`;
   });
   return `# Screens
@@ -122,10 +119,7 @@ function blocksOf(page: string): Map<string, string> {
       .split(/^## /m)
       .flatMap((part) =>
         [...part.matchAll(/^(\d+) columns:\n\n```text\n(.*?)\n```$/gms)].map(
-          ([, columns, text = '']): [string, string] => [
-            `${part.slice(0, part.indexOf('\n'))}, ${columns}`,
-            text,
-          ],
+          ([, columns, text = '']): [string, string] => [`${part.slice(0, part.indexOf('\n'))}, ${columns}`, text],
         ),
       ),
   );

@@ -103,9 +103,7 @@ describeTaking('pictures of the dashboard', () => {
       const { page } = await open(world.url, { colorScheme, viewport: { width: 1120, height: 1500 } });
       const picture = async (name: string, part: Locator | null = null) => {
         // Two frames later everything is drawn.
-        await page.evaluate(
-          'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
-        );
+        await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
         const path = `docs/images/${name}-${colorScheme}.png`;
         await (part ?? page).screenshot({ path });
       };

@@ -6,9 +6,7 @@ import { resolve } from 'node:path';
 
 /** The block whose first line is the comment `# <title>`. */
 export function blockOf(page: string, title: string): string {
-  const blocks = [...readFileSync(page, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)].map(
-    ([, block = '']) => block,
-  );
+  const blocks = [...readFileSync(page, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
   const block = blocks.find((one) => one.startsWith(`# ${title}`));
   if (block === undefined) throw new Error(`${page} has no shell block that begins with "# ${title}"`);
   return block;

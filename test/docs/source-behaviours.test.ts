@@ -21,9 +21,7 @@ const clock = clockAt(() => nowMs);
 /** A request of hours at the simulated venue. */
 async function ask(name: (typeof names)[number], faults: Partial<Faults>) {
   const options = { perMinute: null, clock, faults };
-  const venue = await (name === service
-    ? startSimulator(options)
-    : startVenueSimulator({ profile: name, ...options }));
+  const venue = await (name === service ? startSimulator(options) : startVenueSimulator({ profile: name, ...options }));
   onTestFinished(() => venue.close());
   const profile = profiles[name];
   if (profile === undefined) throw new Error(`no profile ${name}`);
@@ -37,9 +35,7 @@ async function ask(name: (typeof names)[number], faults: Partial<Faults>) {
   } as const;
   const exchange = name === service ? 'binance' : name;
   const market = { exchange, baseId: 'bitcoin', quoteId: 'tether', symbol: symbols[name] ?? 'BTCUSDT' };
-  return name === 'coincap-v3'
-    ? source.assetHistory('bitcoin', range)
-    : source.candles({ ...market, ...range });
+  return name === 'coincap-v3' ? source.assetHistory('bitcoin', range) : source.candles({ ...market, ...range });
 }
 
 type Answer = Awaited<ReturnType<typeof ask>>;
@@ -63,9 +59,7 @@ const given = (of: (answer: Answer) => string) => (answer: Answer | SourceError)
   answer instanceof SourceError ? `refused: ${answer.kind}` : of(answer);
 
 const ban = { banMs: 10 * minuteMs };
-const behaviours: ReadonlyArray<
-  readonly [string, Partial<Faults>, (answer: Answer | SourceError) => string]
-> = [
+const behaviours: ReadonlyArray<readonly [string, Partial<Faults>, (answer: Answer | SourceError) => string]> = [
   ['its own ban', ban, refusal],
   ['the same, without a time', { ...ban, banForm: 'no-time' }, refusal],
   ['too many requests', { rateLimitRate: 1 }, refusal],
@@ -100,9 +94,7 @@ const behaviours: ReadonlyArray<
   [
     'exchanged volumes',
     { answerForm: 'exchanged-volumes' },
-    given(({ rows, rejected }) =>
-      rows.length === 0 && rejected.length > 1 ? 'rejected' : 'has one volume at most',
-    ),
+    given(({ rows, rejected }) => (rows.length === 0 && rejected.length > 1 ? 'rejected' : 'has one volume at most')),
   ],
   [
     'an answer of a cache',
@@ -119,8 +111,7 @@ const behaviours: ReadonlyArray<
 
 async function cellsOf([title, faults, read]: (typeof behaviours)[number]): Promise<string[]> {
   const cells: string[] = [title];
-  for (const name of names)
-    cells.push(read(await ask(name, faults).catch((error: unknown) => error as SourceError)));
+  for (const name of names) cells.push(read(await ask(name, faults).catch((error: unknown) => error as SourceError)));
   return cells;
 }
 
@@ -139,9 +130,7 @@ async function secondBackfill(): Promise<string[]> {
         coinbase: 'candles --symbol BTC/USD',
         [service]: 'candles --exchange binance --base bitcoin --quote tether',
       }[name as string] ?? 'candles --symbol BTC/USDT';
-    const range = name.startsWith('binance-archive')
-      ? '--from 2024-03-01 --to 2024-04-01'
-      : '--from 2d --to 1d';
+    const range = name.startsWith('binance-archive') ? '--from 2024-03-01 --to 2024-04-01' : '--from 2d --to 1d';
     const words = `backfill ${what} --source ${name} --interval h1 ${range} --json`;
     await opened.say(words, { COINCAP_KEY: 'a-key' });
     const { requests } = JSON.parse(await opened.say(words, { COINCAP_KEY: 'a-key' })) as {

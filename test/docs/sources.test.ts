@@ -18,17 +18,13 @@ const rows = new Map(
 
 test('the table has each profile once, and each has a section', () => {
   expect([...rows.keys()]).toEqual(Object.keys(profiles));
-  const sections = [...page.matchAll(/^## (.+)$/gm)].map(([, title = '']) =>
-    title.toLowerCase().replaceAll(' ', '-'),
-  );
+  const sections = [...page.matchAll(/^## (.+)$/gm)].map(([, title = '']) => title.toLowerCase().replaceAll(' ', '-'));
   expect(sections).toEqual(expect.arrayContaining(Object.keys(profiles)));
 });
 
 test.each(Object.entries(profiles))('%s: the table states what the profile says', (name, profile) => {
   const [candles, histories, rowsOfRequest, limits, depth, , absence, key] = rows.get(name) ?? [];
-  expect(candles).toBe(
-    named(candleIntervals.filter((interval) => interval in profile.longestRangeMs.candles)),
-  );
+  expect(candles).toBe(named(candleIntervals.filter((interval) => interval in profile.longestRangeMs.candles)));
   expect(histories).toBe(
     named(historyIntervals.filter((interval) => interval in profile.longestRangeMs.asset_history)),
   );

@@ -113,8 +113,7 @@ export async function loadSyntheticYear(database: Database): Promise<void> {
     });
   }
   await revise(database);
-  for (let timeMs = year.startMs; timeMs < year.endMs; timeMs += dayMs)
-    await poll(database, timeMs + 12 * hourMs);
+  for (let timeMs = year.startMs; timeMs < year.endMs; timeMs += dayMs) await poll(database, timeMs + 12 * hourMs);
   for (const { list, timesMs, rows } of polled) {
     await trackList(database, list, hourMs);
     for (const timeMs of timesMs) await pollList(database, timeMs, rows(timeMs));
@@ -155,8 +154,7 @@ async function commit(
     graceMs: 60_000,
     emptyConfirmMs: hourMs,
   } as Parameters<typeof commitWindow>[1]);
-  if (result.covered?.endMs !== window.endMs)
-    throw new Error(`not covered to its end: ${JSON.stringify(key)}`);
+  if (result.covered?.endMs !== window.endMs) throw new Error(`not covered to its end: ${JSON.stringify(key)}`);
 }
 
 async function poll(database: Database, timeMs: EpochMs): Promise<void> {

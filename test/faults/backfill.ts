@@ -68,11 +68,7 @@ export interface FaultyBackfill extends Witnessed {
 }
 
 /** Without a worker yet. The default is one attempt, so that anything that counts as an attempt loses a window. */
-export async function beginBackfill(
-  kind: Kind,
-  chance: Chance,
-  options: BackfillOptions,
-): Promise<FaultyBackfill> {
+export async function beginBackfill(kind: Kind, chance: Chance, options: BackfillOptions): Promise<FaultyBackfill> {
   const { windows, faults = {}, requestsPerMinute = 0, attempts = 1, beside } = options;
   const clock: GivenTime = { nowMs: startOfNowMs };
   const simulator = await simulate(clock, { seed: chance.seed, faults });

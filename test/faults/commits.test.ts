@@ -48,23 +48,20 @@ onEachBackend('a group of windows that is being committed', (kind) => {
     backfill.expectFewRequests({ extra: concurrency });
   });
 
-  seededTest(
-    'is requested again, at no cost of attempts, when its connection is terminated',
-    async (chance) => {
-      const { backfill, held } = await inGroupCommit(kind, chance, async (begun) => {
-        const database = databaseAt(begun.database.url);
-        await begun.pipeline.startWorker({ ...begun.worker, database });
-      });
-      await held.terminateGroups();
-      await held.releaseGroups();
-      await untilWhole(backfill);
-      await expectWhole(backfill);
-      backfill.expectFewRequests({ extra: concurrency });
-      // A market that was silent at the edge of a window is requested once more; nothing failed.
-      const verdicts = (await verdictsOf(backfill.database)).map(({ verdict }) => verdict);
-      expect(verdicts.filter((verdict) => verdict !== 'cut_short')).toEqual(['filled']);
-    },
-  );
+  seededTest('is requested again, at no cost of attempts, when its connection is terminated', async (chance) => {
+    const { backfill, held } = await inGroupCommit(kind, chance, async (begun) => {
+      const database = databaseAt(begun.database.url);
+      await begun.pipeline.startWorker({ ...begun.worker, database });
+    });
+    await held.terminateGroups();
+    await held.releaseGroups();
+    await untilWhole(backfill);
+    await expectWhole(backfill);
+    backfill.expectFewRequests({ extra: concurrency });
+    // A market that was silent at the edge of a window is requested once more; nothing failed.
+    const verdicts = (await verdictsOf(backfill.database)).map(({ verdict }) => verdict);
+    expect(verdicts.filter((verdict) => verdict !== 'cut_short')).toEqual(['filled']);
+  });
 
   seededTest('is committed window by window when it takes too long', async (chance) => {
     const lines: string[] = [];

@@ -19,9 +19,7 @@ export function databaseAt(url: string, statementTimeoutMs = 30_000): Database {
   return database;
 }
 
-export async function storeToCrash(
-  context: TestContext,
-): Promise<{ cluster: OwnCluster; database: Database }> {
+export async function storeToCrash(context: TestContext): Promise<{ cluster: OwnCluster; database: Database }> {
   const cluster = await ownCluster(context);
   await migrate({ url: cluster.url, direction: 'up', ifBusy: 'wait' });
   return { cluster, database: databaseAt(cluster.url) };

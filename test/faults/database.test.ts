@@ -12,11 +12,7 @@ const anything = /./;
 
 onEachBackend('a backfill', (kind) => {
   /** Injects the fault repeatedly. Only the requests in flight at those times are repeated. */
-  async function strike(
-    backfill: FaultyBackfill,
-    chance: Chance,
-    fault: () => Promise<void>,
-  ): Promise<string[]> {
+  async function strike(backfill: FaultyBackfill, chance: Chance, fault: () => Promise<void>): Promise<string[]> {
     const lines: string[] = [];
     const log = collectingLog(lines);
     await backfill.pipeline.startScheduler({ ...backfill.scheduler, lockMs, log });

@@ -28,39 +28,36 @@ async function storeOnSmallDisk(context: TestContext) {
 
 describeWithSmallDisk('a database whose disk is full', () => {
   onEachBackend('during a backfill', (kind) => {
-    seededTest(
-      'stops without a line per attempt, and resumes when there is space again',
-      async (chance, context) => {
-        const { database, fill, makeRoom } = await storeOnSmallDisk(context);
-        const backfill = await beginBackfill(kind, chance, {
-          ...{ windows: 150, store: { database }, complaints: /space|lock|job/i },
-        });
-        const { pipeline, clock, simulator } = backfill;
-        const lines = new Arrivals<string>();
-        const log = collectingLog(lines);
-        const own = await openQueueBackend({ ...pipeline.queueOptions, attempts: 1, log });
-        onTestFinished(() => own.close());
-        const { queues, pausesMs } = quickPauses(own, clock);
-        await pipeline.startScheduler({ ...backfill.scheduler, lockMs, queues });
-        simulator.setFaults({ latencyMs: 20 });
-        await pipeline.startWorker({ ...backfill.worker, lockMs, queues, log });
-        await backfill.requestsMore(chance.whole(3, 30));
-        fill();
-        const full = () => lines.filter((line) => line.includes('No space left on device'));
-        // A busy machine may lose the lock of a job before, and log that.
-        await lines.until(() => full().length > 0);
-        // A queue in the same database may have no space for a pause or any other row.
-        if (kind === 'redis') await pausesMs.until(6);
-        await expectTrueSoFar(backfill);
-        makeRoom();
-        await untilWhole(backfill);
-        await expectWhole(backfill);
-        // A commit that still fits into a page ends the outage for a moment, and the next one begins it again. On PostgreSQL
-        // the queue itself also fails, and may lose the lock of a job.
-        expect(full().length).toBeLessThanOrEqual(3);
-        expect(lines.filter((line) => !full().includes(line) && !/lock|job/i.test(line))).toEqual([]);
-        backfill.expectFewRequests({ extra: (pausesMs.length + 2) * 2 * concurrency });
-      },
-    );
+    seededTest('stops without a line per attempt, and resumes when there is space again', async (chance, context) => {
+      const { database, fill, makeRoom } = await storeOnSmallDisk(context);
+      const backfill = await beginBackfill(kind, chance, {
+        ...{ windows: 150, store: { database }, complaints: /space|lock|job/i },
+      });
+      const { pipeline, clock, simulator } = backfill;
+      const lines = new Arrivals<string>();
+      const log = collectingLog(lines);
+      const own = await openQueueBackend({ ...pipeline.queueOptions, attempts: 1, log });
+      onTestFinished(() => own.close());
+      const { queues, pausesMs } = quickPauses(own, clock);
+      await pipeline.startScheduler({ ...backfill.scheduler, lockMs, queues });
+      simulator.setFaults({ latencyMs: 20 });
+      await pipeline.startWorker({ ...backfill.worker, lockMs, queues, log });
+      await backfill.requestsMore(chance.whole(3, 30));
+      fill();
+      const full = () => lines.filter((line) => line.includes('No space left on device'));
+      // A busy machine may lose the lock of a job before, and log that.
+      await lines.until(() => full().length > 0);
+      // A queue in the same database may have no space for a pause or any other row.
+      if (kind === 'redis') await pausesMs.until(6);
+      await expectTrueSoFar(backfill);
+      makeRoom();
+      await untilWhole(backfill);
+      await expectWhole(backfill);
+      // A commit that still fits into a page ends the outage for a moment, and the next one begins it again. On PostgreSQL
+      // the queue itself also fails, and may lose the lock of a job.
+      expect(full().length).toBeLessThanOrEqual(3);
+      expect(lines.filter((line) => !full().includes(line) && !/lock|job/i.test(line))).toEqual([]);
+      backfill.expectFewRequests({ extra: (pausesMs.length + 2) * 2 * concurrency });
+    });
   });
 });

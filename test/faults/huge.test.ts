@@ -22,9 +22,7 @@ onEachBackend('bodies of 200 MB', (kind) => {
     const { huge = 0 } = backfill.simulator.requests().byFault;
     backfill.expectFewRequests({ extra: huge });
     const after = await memoryOf(worker);
-    console.log(
-      `${huge} huge bodies: RSS ${before.rssMb} MB before, ${after.rssMb} after, ${after.maxMb} at most`,
-    );
+    console.log(`${huge} huge bodies: RSS ${before.rssMb} MB before, ${after.rssMb} after, ${after.maxMb} at most`);
     expect(huge).toBeGreaterThan(0);
     // Eight concurrent bodies may be read up to the limit of 10 MB each. A single body that was read completely would
     // exceed this.

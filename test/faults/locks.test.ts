@@ -6,14 +6,7 @@ import { openDatabase } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import {
-  bitcoinHours,
-  collectingLog,
-  onEachBackend,
-  openQueue,
-  prepareQueue,
-  silent,
-} from '../queue/queue-parts.ts';
+import { bitcoinHours, collectingLog, onEachBackend, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { openOwnStore } from '../store/open-store.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { hourMs, ledgerOf, noonMs, settings, startTestWorker, trackHours } from '../workers/worker-parts.ts';

@@ -81,8 +81,7 @@ describe('binance', () => {
       'readme.txt': 'x',
       '__MACOSX/._a.csv': 'x',
     });
-    for (const good of [whole, beside])
-      expect((await read('binance', good, { name })).covered).toEqual([range(0, 2)]);
+    for (const good of [whole, beside]) expect((await read('binance', good, { name })).covered).toEqual([range(0, 2)]);
     const directoryAt = whole.indexOf('PK\x01\x02');
     const [damaged, otherMethod] = [Buffer.from(whole), Buffer.from(whole)];
     damaged.writeUInt32LE(0, directoryAt + 16);
@@ -93,14 +92,11 @@ describe('binance', () => {
       await expect(read('binance', wrong, { name })).rejects.toThrow(/it has [02] CSV files, not one/);
     await expect(read('binance', whole.subarray(0, -30), { name })).rejects.toThrow();
     for (const [packing, ending] of Object.entries({ ZIP: 'zip', gzip: 'csv.gz', Zstandard: 'csv.zst' }))
-      await expect(read('binance', text, { name: `a.${ending}` })).rejects.toThrow(
-        `is not a ${packing} file`,
-      );
+      await expect(read('binance', text, { name: `a.${ending}` })).rejects.toThrow(`is not a ${packing} file`);
   });
 
   it('rejects rows whose two volumes contradict one another, and says where the columns seem exchanged', async () => {
-    const exchange = (index: number) =>
-      kline(index).replace('36304.20000000', '7.5').replace('54456.3', '5.0');
+    const exchange = (index: number) => kline(index).replace('36304.20000000', '7.5').replace('54456.3', '5.0');
     const rows = [kline(0), exchange(1), exchange(2), exchange(3), '', kline(4), exchange(5)];
     const { placed, notes } = await read('binance', lines(...rows), { name: month });
     expect(placed.flatMap(({ place, problem }) => (problem === undefined ? [] : [place]))).toEqual([
@@ -154,18 +150,8 @@ describe('binance', () => {
       { interval: 'h1' },
       'line 2: 2024-05-01 00:01Z, from 1714521660000 as milliseconds, does not start a period of h1',
     ],
-    [
-      'an interval that the name contradicts',
-      lines(kline(0)),
-      { name: 'A-1h-2024-05.csv.gz' },
-      'its name states',
-    ],
-    [
-      'rows of another month',
-      lines(kline(0)),
-      { name: 'A-1m-2024-04.csv' },
-      'line 1: 2024-05-01 lies outside',
-    ],
+    ['an interval that the name contradicts', lines(kline(0)), { name: 'A-1h-2024-05.csv.gz' }, 'its name states'],
+    ['rows of another month', lines(kline(0)), { name: 'A-1m-2024-04.csv' }, 'line 1: 2024-05-01 lies outside'],
     ['days as weeks', lines(kline(0)), { interval: 'w1' }, 'begin on Monday, and it is a Wednesday'],
     [
       'two rows of one period that differ',
@@ -205,9 +191,7 @@ describe('kraken', () => {
     await expect(read('kraken', text, { name: 'XBTUSD_60.csv' })).rejects.toThrow('its name states another');
     // A thin market.
     expect((await read('kraken', text, { name: 'XBTUSD_1.csv' })).covered).toEqual([range(0, 121)]);
-    expect((await read('kraken', text, { name: 'XBTUSD_60.csv', interval: 'h1' })).covered).toEqual([
-      range(0, 180),
-    ]);
+    expect((await read('kraken', text, { name: 'XBTUSD_60.csv', interval: 'h1' })).covered).toEqual([range(0, 180)]);
   });
 
   it.each([
@@ -295,11 +279,7 @@ describe('ccxt-json', () => {
   });
 
   it.each([
-    [
-      'a column too few',
-      list(fetched(0), '[1714521660000, 1, 1, 1, 1]'),
-      'line 3, row 2: it has 5 columns, not 6',
-    ],
+    ['a column too few', list(fetched(0), '[1714521660000, 1, 1, 1, 1]'), 'line 3, row 2: it has 5 columns, not 6'],
     ['seconds', list(fetched(0).replace('000,', ',')), 'line 2, row 1: its time 1714521600 is in seconds'],
     ['objects', `[{"time": ${minute(0)}}]`, 'line 1, row 1: not an array of numbers'],
     ['an empty array', '[]', 'it has no rows'],
@@ -341,13 +321,10 @@ it.each([
   ['kraken', ['1.71452E+12,1,1,1,1,1,1'], 'line 1: a spreadsheet rounded its times', 'without saving it'],
   ['kraken', ['1714521600,1,1,"1,10",1,1,1'], 'line 1: its numbers have commas, here 1,10', 'with points'],
   ['kraken', ['1714521600,1,1,1,1,1.5E+12,1'], 'line 1: a spreadsheet rounded its values', 'without saving'],
-] as const)(
-  'says where %s changes or was rounded, with fitting advice',
-  async (format, all, message, advice) => {
-    const refusal = { message: expect.stringContaining(message), remedy: expect.stringContaining(advice) };
-    await expect(read(format, lines(...all))).rejects.toMatchObject(refusal);
-  },
-);
+] as const)('says where %s changes or was rounded, with fitting advice', async (format, all, message, advice) => {
+  const refusal = { message: expect.stringContaining(message), remedy: expect.stringContaining(advice) };
+  await expect(read(format, lines(...all))).rejects.toMatchObject(refusal);
+});
 
 describe('--columns', () => {
   const columns = { time: 'Stamp', open: 'o', high: 'h', low: 'l', close: 'c', volume: 'vol' };
@@ -362,29 +339,26 @@ describe('--columns', () => {
     ['nanoseconds', ';', (index) => `${minute(index)}000000`],
     ['dates in UTC', '\t', (index) => iso(index).replace('T', ' ')],
     ['dates in UTC', '|', (index) => `"${iso(index + 120)}.000000+02:00"`],
-  ])(
-    'finds the unit of times, the separator and the order of rows: %s, %s',
-    async (unit, separator, time) => {
-      const numbers = { time: '7', open: '3', high: '4', low: '5', close: '1', volume: '6' };
-      for (const isDescending of [false, true]) {
-        const text = named([0, 1, 2].map((index) => time(isDescending ? 2 - index : index)));
-        const byName = await read(formatOfColumns(columns), lines(...text).replaceAll(',', separator));
-        expect(byName).toMatchObject({ unit, covered: [range(0, 2)] });
-        expect(byName.placed.map(({ problem }) => problem)).toEqual(Array(3).fill(undefined));
-        const compared = await read(
-          formatOfColumns({ ...columns, turnover: 'X' }),
-          lines(...text).replaceAll(',', separator),
-        );
-        expect(compared.placed.map(({ problem }) => problem !== undefined)).toEqual([false, true, false]);
-        expect(byName.rows[1]).toMatchObject({ time: minute(1), values: ['1.1', '2.0', '1', '1.5', '7'] });
-        const plain = lines(...text.slice(1)).replaceAll(',', separator);
-        const { rows, notes } = await read(formatOfColumns(numbers), plain.trimEnd());
-        expect(rows).toEqual(byName.rows);
-        const commas = read(formatOfColumns(numbers), '1,5;8,0;1,1;2,0;1,0;7,0;1714521600\n');
-        await expect(commas).rejects.toThrow('line 1: its numbers have commas, here 1,1');
-        const cut = 'the file ends without a line end: its last row, line 3, may be cut';
-        expect([byName.notes, notes]).toEqual([[notes[1]], [cut, expect.stringMatching(/^its newest row/)]]);
-      }
-    },
-  );
+  ])('finds the unit of times, the separator and the order of rows: %s, %s', async (unit, separator, time) => {
+    const numbers = { time: '7', open: '3', high: '4', low: '5', close: '1', volume: '6' };
+    for (const isDescending of [false, true]) {
+      const text = named([0, 1, 2].map((index) => time(isDescending ? 2 - index : index)));
+      const byName = await read(formatOfColumns(columns), lines(...text).replaceAll(',', separator));
+      expect(byName).toMatchObject({ unit, covered: [range(0, 2)] });
+      expect(byName.placed.map(({ problem }) => problem)).toEqual(Array(3).fill(undefined));
+      const compared = await read(
+        formatOfColumns({ ...columns, turnover: 'X' }),
+        lines(...text).replaceAll(',', separator),
+      );
+      expect(compared.placed.map(({ problem }) => problem !== undefined)).toEqual([false, true, false]);
+      expect(byName.rows[1]).toMatchObject({ time: minute(1), values: ['1.1', '2.0', '1', '1.5', '7'] });
+      const plain = lines(...text.slice(1)).replaceAll(',', separator);
+      const { rows, notes } = await read(formatOfColumns(numbers), plain.trimEnd());
+      expect(rows).toEqual(byName.rows);
+      const commas = read(formatOfColumns(numbers), '1,5;8,0;1,1;2,0;1,0;7,0;1714521600\n');
+      await expect(commas).rejects.toThrow('line 1: its numbers have commas, here 1,1');
+      const cut = 'the file ends without a line end: its last row, line 3, may be cut';
+      expect([byName.notes, notes]).toEqual([[notes[1]], [cut, expect.stringMatching(/^its newest row/)]]);
+    }
+  });
 });

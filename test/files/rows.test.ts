@@ -15,11 +15,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Plain decimals as NUMERIC gives them: any sign, any zeros at the end, and more digits than a double or DECIMAL has. */
 const decimal = fc
-  .tuple(
-    fc.boolean(),
-    fc.bigInt(0n, 10n ** 24n),
-    fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 24 }),
-  )
+  .tuple(fc.boolean(), fc.bigInt(0n, 10n ** 24n), fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 24 }))
   .map(([isNegative, whole, fraction]) => {
     const text = fraction === '' ? `${whole}` : `${whole}.${fraction}`;
     return isNegative && /[1-9]/.test(text) ? `-${text}` : text;
@@ -34,9 +30,7 @@ const time = fc.integer({ min: 0, max: Date.UTC(9999, 0) });
 function rowsOf(layout: Layout) {
   return fc.array(
     fc.record({
-      names: fc.tuple(
-        ...layout.names.map((column) => (column === 'currency_symbol' ? fc.option(name) : name)),
-      ),
+      names: fc.tuple(...layout.names.map((column) => (column === 'currency_symbol' ? fc.option(name) : name))),
       points: fc.array(fc.record({ timeMs: time, values: fc.tuple(...layout.values.map(() => decimal)) }), {
         minLength: 1,
         maxLength: 8,

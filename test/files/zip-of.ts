@@ -20,9 +20,7 @@ export function zipOf(entries: Readonly<Record<string, string>>): Buffer {
     const local = Buffer.concat([Buffer.from('PK\x03\x04'), facts, Buffer.from(name), packed]);
     const place = Buffer.alloc(14);
     place.writeUInt32LE(at, 10);
-    directory.push(
-      Buffer.concat([Buffer.from('PK\x01\x02'), Buffer.from([20, 0]), facts, place, Buffer.from(name)]),
-    );
+    directory.push(Buffer.concat([Buffer.from('PK\x01\x02'), Buffer.from([20, 0]), facts, place, Buffer.from(name)]));
     locals.push(local);
     at += local.length;
   }

@@ -139,8 +139,7 @@ test(
             refused += 1;
             expect([found?.points.size, found?.covered]).toEqual([0, []]);
             // A body that is nested too deeply is rejected too, but a deep list is not.
-            if (!body.includes('[[[[') && !body.includes('{"a":{"a":'))
-              expect(expected?.rows ?? null).toBeNull();
+            if (!body.includes('[[[[') && !body.includes('{"a":{"a":')) expect(expected?.rows ?? null).toBeNull();
             return;
           }
           stored += found?.points.size ?? 0;

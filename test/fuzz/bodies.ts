@@ -18,10 +18,7 @@ const rowsOfEach = 6;
 const recorded: ReadonlyArray<[string, SeriesKey]> = [
   ['candles-binance-m1-bitcoin-tether-20211003-rows', market('m1')],
   ['candles-binance-h8-polkadot-tether-20210329-20211002-rows', market('h8')],
-  [
-    'history-bitcoin-h1-default-20230303T1419Z',
-    { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' },
-  ],
+  ['history-bitcoin-h1-default-20230303T1419Z', { dataset: 'asset_history', assetId: 'bitcoin', interval: 'h1' }],
 ];
 
 function market(interval: 'm1' | 'h1' | 'h8'): SeriesKey {

@@ -39,8 +39,7 @@ export function expectedOf(body: Buffer, series: SeriesKey, window: Range): Expe
   // An answer from before the end of a period, by its own timestamp, may be dropped as stale.
   const timestamp = Number(numberText(field(tree, 'timestamp')) ?? Number.NaN);
   const answeredMs = Number.isNaN(timestamp) ? Number.POSITIVE_INFINITY : timestamp;
-  const isDue = (timeMs: EpochMs) =>
-    seen.get(timeMs) === 1 && timeMs + intervalMs[series.interval] <= answeredMs;
+  const isDue = (timeMs: EpochMs) => seen.get(timeMs) === 1 && timeMs + intervalMs[series.interval] <= answeredMs;
   return { allowed, due: [...plain].filter(isDue), rows: data.length };
 }
 

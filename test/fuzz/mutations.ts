@@ -44,12 +44,8 @@ function atField(share: number, change: (name: string, value: string) => string)
 }
 
 const onFields = fc.oneof(
-  fc
-    .tuple(at, fc.constantFrom(...oddValues))
-    .map(([share, odd]) => atField(share, (name) => `"${name}":${odd}`)),
-  fc
-    .tuple(at, fc.constantFrom(...oddNames))
-    .map(([share, odd]) => atField(share, (_, value) => `"${odd}":${value}`)),
+  fc.tuple(at, fc.constantFrom(...oddValues)).map(([share, odd]) => atField(share, (name) => `"${name}":${odd}`)),
+  fc.tuple(at, fc.constantFrom(...oddNames)).map(([share, odd]) => atField(share, (_, value) => `"${odd}":${value}`)),
   fc
     .tuple(at, fc.constantFrom(...oddValues, '"7.70"'))
     .map(([share, odd]) => atField(share, (name, value) => `"${name}":${odd},"${name}":${value}`)),

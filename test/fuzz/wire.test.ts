@@ -108,12 +108,7 @@ const answer = fc.record({
   ),
   before: fc.oneof(
     { weight: 5, arbitrary: fc.constant('') },
-    fc.constantFrom(
-      'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n',
-      'HTTP/1.1 100 Continue\r\n\r\n',
-      '\r\n',
-      'x',
-    ),
+    fc.constantFrom('HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n', 'HTTP/1.1 100 Continue\r\n\r\n', '\r\n', 'x'),
   ),
   odd: fc.array(fc.constantFrom(...headers), { maxLength: 2 }),
   packing: fc.constantFrom(...packings),

@@ -37,10 +37,7 @@ interface SourceState {
 }
 
 function periodsOf({ startMs, endMs }: Range): EpochMs[] {
-  return Array.from(
-    { length: Math.ceil((endMs - startMs) / minuteMs) },
-    (_, place) => startMs + place * minuteMs,
-  );
+  return Array.from({ length: Math.ceil((endMs - startMs) / minuteMs) }, (_, place) => startMs + place * minuteMs);
 }
 
 export async function startHostileSource(): Promise<HostileSource> {

@@ -37,8 +37,7 @@ const cap = (most: (answer: Answer) => number, keeps: 'first' | 'last'): Misbeha
 /** No two in a row are equal, and none is predictable from earlier ones. */
 const varying = ({ count }: Answer) => 20 + ((count * 7919) % 120);
 
-const shifted = (rows: readonly Candle[], byMs: number) =>
-  rows.map((row) => ({ ...row, period: row.period + byMs }));
+const shifted = (rows: readonly Candle[], byMs: number) => rows.map((row) => ({ ...row, period: row.period + byMs }));
 
 export const misbehaviours: Readonly<Record<string, Misbehaviour>> = {
   'rows outside the range': {
@@ -68,11 +67,7 @@ export const misbehaviours: Readonly<Record<string, Misbehaviour>> = {
   },
   'impossible candles with a time beside their period': {
     answer: ({ rows, send }) =>
-      send(
-        rows.map((row, place) =>
-          place % 10 === 3 ? { time: row.period - minuteMs, ...row, low: '1e9' } : row,
-        ),
-      ),
+      send(rows.map((row, place) => (place % 10 === 3 ? { time: row.period - minuteMs, ...row, low: '1e9' } : row))),
     completes: false,
     rejects: true,
   },

@@ -38,9 +38,7 @@ export async function startProcesses() {
     worker: await scraperOf(worker),
     serve: await scraperOf(service),
   };
-  await waitFor('the worker to work', async () =>
-    (await scrapers.worker()).includes('tidemark_windows_total'),
-  );
+  await waitFor('the worker to work', async () => (await scrapers.worker()).includes('tidemark_windows_total'));
   await waitFor('the scheduler to plan', async () =>
     (await scrapers.scheduler()).includes('tidemark_planning_passes_total'),
   );
@@ -60,10 +58,7 @@ export async function scraperOf(process: Running): Promise<() => Promise<string>
   await waitFor('the metrics', () => metricsAddress(process) !== undefined);
   return async () => {
     const answer = await fetch(metricsAddress(process) ?? '');
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([
-      200,
-      expect.stringContaining('text/plain'),
-    ]);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/plain')]);
     return answer.text();
   };
 }
@@ -74,17 +69,11 @@ export function metricsAddress(process: Pick<Running, 'stderr'>): string | undef
 }
 
 /** The sum of a metric's samples whose labels hold all of these; null: there is none. */
-export function sumOf(
-  text: string,
-  name: string,
-  labels: Readonly<Record<string, string>> = {},
-): number | null {
+export function sumOf(text: string, name: string, labels: Readonly<Record<string, string>> = {}): number | null {
   const samples = text
     .split('\n')
     .map((line) => /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line))
     .filter((match) => match?.[1] === name)
-    .filter((match) =>
-      Object.entries(labels).every(([label, value]) => match?.[2]?.includes(`${label}="${value}"`)),
-    );
+    .filter((match) => Object.entries(labels).every(([label, value]) => match?.[2]?.includes(`${label}="${value}"`)));
   return samples.length === 0 ? null : samples.reduce((sum, match) => sum + Number(match?.[3]), 0);
 }

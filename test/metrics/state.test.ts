@@ -74,8 +74,7 @@ describe('readAtMostEvery', () => {
 });
 
 describe('state metrics', () => {
-  const values = (text: string) =>
-    new Map(text.split('\n').map((line) => line.split(/ (?=\S+$)/) as [string, string]));
+  const values = (text: string) => new Map(text.split('\n').map((line) => line.split(/ (?=\S+$)/) as [string, string]));
 
   it('exports gap reasons without gaps as 0', async () => {
     const metrics = createMetrics({ command: 'scheduler', version: '1.2.3' });

@@ -10,16 +10,7 @@ import { listRetentions, writeRetention } from '../../store/retention/retention.
 import { refreshRollups } from '../../store/rollups/refresh.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
 import { replayed } from '../parts/seeded.ts';
-import {
-  choose,
-  commitAndCrash,
-  commitGroup,
-  commitTogether,
-  crash,
-  from,
-  pick,
-  picks,
-} from './commit-command.ts';
+import { choose, commitAndCrash, commitGroup, commitTogether, crash, from, pick, picks } from './commit-command.ts';
 import { checkInvariants } from './invariants.ts';
 import { plannedAll } from './planned.ts';
 import { probe, verify } from './read-commands.ts';
@@ -245,21 +236,7 @@ const rollUp = commandOf('roll up', fc.constant({}), async (_, world, real) => {
 
 export const allCommands = fc.commands(
   [
-    ...[
-      commit,
-      commit,
-      commit,
-      commit,
-      commit,
-      plan,
-      plan,
-      twice,
-      twice,
-      compare,
-      probing,
-      shrinking,
-      refuted,
-    ],
+    ...[commit, commit, commit, commit, commit, plan, plan, twice, twice, compare, probing, shrinking, refuted],
     ...[
       together,
       cutOff,

@@ -57,10 +57,7 @@ interface Chosen {
   readonly prepared: PreparedWindow;
 }
 
-export function choose(
-  world: World,
-  { series, from, periods, planned }: Omit<Pick, 'answer' | 'beside' | 'lane'>,
-) {
+export function choose(world: World, { series, from, periods, planned }: Omit<Pick, 'answer' | 'beside' | 'lane'>) {
   const model = world.models[series] as SeriesModel;
   const claim = planned ? model.claimed[Math.abs(from) % Math.max(1, model.claimed.length)] : undefined;
   if (claim !== undefined) model.claimed = model.claimed.filter((other) => other !== claim);
@@ -101,12 +98,8 @@ function learn(chosen: readonly Chosen[], world: World, order: 'known' | 'unknow
   for (const { model, answer } of chosen) model.sawRows(answer);
   const exactly = order === 'known' && chosen.length === 1 ? 'alone' : order;
   // Within a group points count first: they end the empty answers that another window might have confirmed.
-  const inTurn = [...chosen].sort(
-    (a, b) => Number(a.answer.shown === null) - Number(b.answer.shown === null),
-  );
-  const counts = inTurn.map(({ model, answer, ...asked }) =>
-    model.answered(asked, answer, world.nowMs, exactly),
-  );
+  const inTurn = [...chosen].sort((a, b) => Number(a.answer.shown === null) - Number(b.answer.shown === null));
+  const counts = inTurn.map(({ model, answer, ...asked }) => model.answered(asked, answer, world.nowMs, exactly));
   if (order === 'unknown')
     for (const { model, answer } of chosen)
       if (answer.shown !== null)
@@ -139,11 +132,7 @@ export async function commitGroup(picked: readonly Pick[], world: World, real: R
 }
 
 /** Commits several groups concurrently, which may contain the same windows. */
-export async function commitTogether(
-  groups: ReadonlyArray<readonly Pick[]>,
-  world: World,
-  real: Real,
-): Promise<void> {
+export async function commitTogether(groups: ReadonlyArray<readonly Pick[]>, world: World, real: Real): Promise<void> {
   // There is no order among groups either.
   const chosen = groups.map((group) =>
     answerGroup(
@@ -158,12 +147,7 @@ export async function commitTogether(
 }
 
 /** Work then continues with new connections. */
-export async function commitAndCrash(
-  picked: readonly Pick[],
-  crash: Crash,
-  world: World,
-  real: Real,
-): Promise<void> {
+export async function commitAndCrash(picked: readonly Pick[], crash: Crash, world: World, real: Real): Promise<void> {
   const chosen = answerGroup(world, picked);
   const breaking = breakingAt(real.database, crash);
   await commitAll(breaking, chosen).catch((error: Error) => {

@@ -26,8 +26,7 @@ export interface StoredSeries {
 const ranges = (column: string) =>
   `array(select extract(epoch from lower(r))::float8 * 1000 || ' ' || extract(epoch from upper(r))::float8 * 1000
          from unnest(s.${column}) r)`;
-const text = (columns: readonly string[]) =>
-  `array[${columns.map((column) => `${column}::text`).join(', ')}]`;
+const text = (columns: readonly string[]) => `array[${columns.map((column) => `${column}::text`).join(', ')}]`;
 const candleColumns = ['open', 'high', 'low', 'close', 'volume'];
 
 interface Row {
@@ -46,10 +45,7 @@ interface Row {
   quarantined: string[];
 }
 
-export async function readStore(
-  { pool }: Database,
-  seriesIds: readonly number[],
-): Promise<Map<number, StoredSeries>> {
+export async function readStore({ pool }: Database, seriesIds: readonly number[]): Promise<Map<number, StoredSeries>> {
   const [series, points, revisions] = await Promise.all([
     pool.query<Row>(
       `select id, ${ranges('covered')} as covered, ${ranges('confirmed_empty')} as confirmed_empty,

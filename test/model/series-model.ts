@@ -111,9 +111,7 @@ export class SeriesModel {
     const isWithin = (timeMs: EpochMs) => timeMs >= window.startMs && timeMs < window.endMs;
     const points = new Map([...answer.points].filter(([timeMs]) => isWithin(timeMs)));
     // Witnesses are stored where the series was already covered, and dropped elsewhere.
-    const witnesses = new Map(
-      [...answer.points].filter(([timeMs]) => !isWithin(timeMs) && this.covered.has(timeMs)),
-    );
+    const witnesses = new Map([...answer.points].filter(([timeMs]) => !isWithin(timeMs) && this.covered.has(timeMs)));
     const known = new Set(this.points.keys());
     const fetched = this.#store(points, nowMs, order);
     const beside = this.#store(witnesses, nowMs, order);
@@ -136,8 +134,7 @@ export class SeriesModel {
     const closedMs = Math.min(window.endMs, this.closedUpToMs(nowMs), periodStart(sourceMs, interval));
     if (closedMs < Math.min(window.endMs, this.closedUpToMs(nowMs))) this.wasPutAside();
     const closed = { startMs: window.startMs, endMs: closedMs };
-    const isBetweenWitnesses =
-      shown !== null && shown.startMs < window.startMs && shown.endMs >= window.endMs;
+    const isBetweenWitnesses = shown !== null && shown.startMs < window.startMs && shown.endMs >= window.endMs;
     const isBroken = answer.brokenMs === null || (answer.brokenMs !== undefined && isWithin(answer.brokenMs));
     if (points.size === 0 && !isBetweenWitnesses && (answer.isUseless || isBroken)) {
       this.wasPutAside();
@@ -169,8 +166,7 @@ export class SeriesModel {
         for (const timeMs of periods) this.mayCover.add(timeMs);
       // An answer without new points may mean that the rest of the window is empty.
       if (isWitnessOnly) this.#agree(silence, Number.NEGATIVE_INFINITY, this.#empties, this.mayCover);
-      if (counts.fresh === 0 || order === 'unknown')
-        this.#agree(silence, nowMs, this.#empties, this.mayCover);
+      if (counts.fresh === 0 || order === 'unknown') this.#agree(silence, nowMs, this.#empties, this.mayCover);
     }
     return counts;
   }

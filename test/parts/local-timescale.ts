@@ -26,8 +26,7 @@ function installations(): Installation[] {
   }
   found.reverse();
   try {
-    const ask = (what: string) =>
-      execFileSync('pg_config', [what], { encoding: 'utf8', stdio: 'pipe' }).trim();
+    const ask = (what: string) => execFileSync('pg_config', [what], { encoding: 'utf8', stdio: 'pipe' }).trim();
     found.push({ binaries: ask('--bindir'), shared: ask('--sharedir') });
   } catch {
     // no pg_config: only the folders above count

@@ -28,9 +28,7 @@ export function networkHost(context: TestContext): NetworkHost {
   try {
     ip('netns', 'add', name);
   } catch (error) {
-    return context.skip(
-      `no network namespace can be created: ${error instanceof Error ? error.message : error}`,
-    );
+    return context.skip(`no network namespace can be created: ${error instanceof Error ? error.message : error}`);
   }
   // The cable goes with it.
   onTestFinished(() => void ip('netns', 'delete', name));

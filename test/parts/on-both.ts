@@ -9,11 +9,9 @@ import { expect } from 'vitest';
 
 /** test/queue/ is the contract of both backends, and runs on both, whole. */
 const onBothQueues: Readonly<Record<string, string>> = {
-  'test/pipeline/backfill.test.ts':
-    'the way of a window from its gap to its commit, by the whole of the contract',
+  'test/pipeline/backfill.test.ts': 'the way of a window from its gap to its commit, by the whole of the contract',
   'test/faults/crowd.test.ts': 'many workers claim the same jobs: the backends claim in different ways',
-  'test/faults/database.test.ts':
-    'a queue on PostgreSQL fails together with the store, one on Redis does not',
+  'test/faults/database.test.ts': 'a queue on PostgreSQL fails together with the store, one on Redis does not',
   'test/faults/kills.test.ts': 'the jobs of a killed process come back by different means',
 };
 
@@ -21,13 +19,10 @@ const onBothQueues: Readonly<Record<string, string>> = {
 const onBothDatabases: Readonly<Record<string, string>> = {
   'test/docs/examples.test.ts': 'every view and function answers on both',
   'test/model/store-and-planner.test.ts': 'commits, retention and plans, against a model',
-  'test/store/commit/commit-windows.test.ts':
-    'chunks are made and locked before a commit on TimescaleDB alone',
+  'test/store/commit/commit-windows.test.ts': 'chunks are made and locked before a commit on TimescaleDB alone',
   'test/store/measures/sizes.test.ts': 'a hypertable is measured by other functions',
-  'test/store/retention/retention.test.ts':
-    'a chunk is dropped on TimescaleDB, its rows are deleted elsewhere',
-  'test/store/rollups/refresh.test.ts':
-    'a rollup takes its points from chunks of the columnstore, or from a table',
+  'test/store/retention/retention.test.ts': 'a chunk is dropped on TimescaleDB, its rows are deleted elsewhere',
+  'test/store/rollups/refresh.test.ts': 'a rollup takes its points from chunks of the columnstore, or from a table',
   'test/store/views/function-plans.test.ts': 'the plans of statements differ',
 };
 

@@ -27,8 +27,7 @@ export async function ownRedisCluster(
       'cluster-config-file': join(directory, `nodes-${place}.conf`),
     };
     const server = await startRedis({ port, directory, removed: '', flags }).catch((error: Error) => error);
-    if (server instanceof Error)
-      return context.skip(`redis-server does not start as a cluster: ${server.message}`);
+    if (server instanceof Error) return context.skip(`redis-server does not start as a cluster: ${server.message}`);
     const client = new Redis(port);
     onTestFinished(async () => {
       client.disconnect();
@@ -45,12 +44,8 @@ export async function ownRedisCluster(
     }
   }
   await waitFor('the cluster', async () => {
-    const infos = await Promise.all(
-      nodes.map(({ client }) => client.call('cluster', 'info') as Promise<string>),
-    );
-    return infos.every(
-      (info) => info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${size}`),
-    );
+    const infos = await Promise.all(nodes.map(({ client }) => client.call('cluster', 'info') as Promise<string>));
+    return infos.every((info) => info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${size}`));
   });
   return `redis://127.0.0.1:${nodes[0]?.port}`;
 }

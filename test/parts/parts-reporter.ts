@@ -63,9 +63,7 @@ function slowest(tests: readonly TestCase[]): string[] {
   const lines = timed
     .sort((a, b) => b.ms - a.ms)
     .slice(0, listed)
-    .map(
-      ({ test, ms }) => `  ${(ms / 1000).toFixed(1)} s  ${test.module.relativeModuleId}: ${test.fullName}`,
-    );
+    .map(({ test, ms }) => `  ${(ms / 1000).toFixed(1)} s  ${test.module.relativeModuleId}: ${test.fullName}`);
   return [`The slowest ${listed}:`, ...lines];
 }
 

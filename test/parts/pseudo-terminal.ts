@@ -63,10 +63,7 @@ export async function inTerminal(
     screen.write(text);
   });
   const ended = new Promise<number | null>((settle) => child.on('close', settle));
-  await waitFor(
-    'the terminal to open',
-    () => existsSync(about) && readFileSync(about, 'utf8').includes('\n'),
-  );
+  await waitFor('the terminal to open', () => existsSync(about) && readFileSync(about, 'utf8').includes('\n'));
   const [pid = '', tty = ''] = readFileSync(about, 'utf8').trim().split(' ');
   onTestFinished(() => {
     try {

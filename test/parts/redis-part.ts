@@ -21,8 +21,7 @@ export interface RedisPart {
 /** The first of TEST_REDIS_URL, the machine's `redis-server` and a Docker image, or the reason why there is none. */
 export async function obtainRedis(): Promise<RedisPart | string> {
   const given = process.env.TEST_REDIS_URL;
-  if (given)
-    return { url: given, server: await describe(given), how: 'TEST_REDIS_URL', stop: async () => {} };
+  if (given) return { url: given, server: await describe(given), how: 'TEST_REDIS_URL', stop: async () => {} };
   const local = isFromContainers ? fromContainers : await localRedis();
   if (typeof local !== 'string') return local;
   const docker = await dockerRedis();

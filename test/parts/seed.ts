@@ -10,9 +10,7 @@ export const isSoak = process.env.TEST_SOAK === '1';
 /** Eight hexadecimal digits, or TEST_SEED. */
 export function seedText(title: string): string {
   if (process.env.TEST_SEED) return process.env.TEST_SEED;
-  return isSoak
-    ? randomBytes(4).toString('hex')
-    : createHash('sha256').update(title).digest('hex').slice(0, 8);
+  return isSoak ? randomBytes(4).toString('hex') : createHash('sha256').update(title).digest('hex').slice(0, 8);
 }
 
 /** The same as a whole number below 2^31. Digits of TEST_SEED are that number. */

@@ -15,8 +15,7 @@ const soakMs = 300_000;
 const shrinkMs = 60_000;
 
 /** For `fc.commands`. */
-export const replayed =
-  process.env.TEST_REPLAY_PATH === undefined ? {} : { replayPath: process.env.TEST_REPLAY_PATH };
+export const replayed = process.env.TEST_REPLAY_PATH === undefined ? {} : { replayPath: process.env.TEST_REPLAY_PATH };
 
 /** For a test of one such property: a limit for what hangs. */
 export const seededTimeoutMs = 2 * soakMs + 2 * shrinkMs;

@@ -12,8 +12,7 @@ import { ownCluster } from './own-cluster.ts';
 import { execute } from './test-database.ts';
 
 function smallDisk(megabytes: number): { path: string; unmount(): void } | string {
-  if (process.getuid?.() !== 0 || process.platform !== 'linux')
-    return 'needs root on Linux, to mount a small disk';
+  if (process.getuid?.() !== 0 || process.platform !== 'linux') return 'needs root on Linux, to mount a small disk';
   const path = mkdtempSync(join(tmpdir(), 'tidemark-disk-'));
   const remove = () => rmSync(path, { recursive: true, force: true });
   try {

@@ -55,12 +55,7 @@ export class TerminalScreen {
           this.#rest = rest;
           return;
         }
-        this.#obey(
-          match[0],
-          match.groups?.private === '?',
-          match.groups?.number ?? '',
-          match.groups?.letter ?? '',
-        );
+        this.#obey(match[0], match.groups?.private === '?', match.groups?.number ?? '', match.groups?.letter ?? '');
         rest = rest.slice(1 + match[0].length);
       } else {
         const end = rest.indexOf('\u001b');

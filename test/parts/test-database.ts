@@ -39,10 +39,7 @@ export async function createTemplate(serverUrl: string): Promise<{ name: string;
   // run in the template either, because a copy has their results.
   await onTimescale(url, 'perform _timescaledb_functions.stop_background_workers()');
   await migrate({ url, direction: 'up', ifBusy: 'wait' });
-  await migrateQueueBackend(
-    { databaseUrl: url, redisUrl: undefined, namespace: readConfig({}).queue.namespace },
-    'up',
-  );
+  await migrateQueueBackend({ databaseUrl: url, redisUrl: undefined, namespace: readConfig({}).queue.namespace }, 'up');
   await onTimescale(
     url,
     `truncate _timescaledb_internal.bgw_job_stat, _timescaledb_internal.bgw_job_stat_history;
@@ -75,8 +72,7 @@ export async function createFrom(template: string, serverUrl: string): Promise<T
     url: url.href,
     drop: async () => {
       // A connection that is being closed would be told that it is ended by force, where nobody listens any more.
-      for (let waits = 0; waits < 50 && (await countSessions(server, name)) > 0; waits += 1)
-        await setTimeout(10);
+      for (let waits = 0; waits < 50 && (await countSessions(server, name)) > 0; waits += 1) await setTimeout(10);
       await server.query(`drop database if exists ${name} with (force)`);
       const queue = queuesBeside.get(name);
       if (queue !== undefined) await removeQueue(queue);

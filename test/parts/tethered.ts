@@ -31,16 +31,7 @@ export function startTethered(
   command: readonly string[],
   { launch, signal, directory }: { launch: Launch; signal: 'INT' | 'TERM'; directory: string },
 ): Tethered {
-  const [program = 'sh', ...words] = [
-    ...launch.prefix,
-    'sh',
-    '-c',
-    script,
-    'sh',
-    signal,
-    directory,
-    ...command,
-  ];
+  const [program = 'sh', ...words] = [...launch.prefix, 'sh', '-c', script, 'sh', signal, directory, ...command];
   const child = spawn(program, words, { ...spawnOptions(launch), stdio: 'pipe' });
   let printed = '';
   const keep = (chunk: Buffer) => {

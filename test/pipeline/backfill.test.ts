@@ -91,9 +91,7 @@ onEachBackend('a backfill', (kind) => {
     const { total, byStatus } = simulator.requests();
     expect(byStatus).toEqual({ 200: total });
     expect(total).toBeGreaterThanOrEqual(datasets.reduce((sum, { requests }) => sum + requests, 0));
-    expect(total).toBeLessThanOrEqual(
-      datasets.reduce((sum, { requests, atMost = requests }) => sum + atMost, 0),
-    );
+    expect(total).toBeLessThanOrEqual(datasets.reduce((sum, { requests, atMost = requests }) => sum + atMost, 0));
 
     const [{ series, range }] = datasets;
     const earlierMs = range.startMs - longestRange(series);

@@ -121,9 +121,7 @@ onEachBackend('a source that states which ranges it lacks', (kind) => {
     const scheduler = await pipeline.startScheduler({ refresh: true });
     await pipeline.startWorker();
     const stored = async (of: number) =>
-      (await storedPoints(pipeline.database, candles)).some(
-        (row) => (row as { period: number }).period === hour(of),
-      );
+      (await storedPoints(pipeline.database, candles)).some((row) => (row as { period: number }).period === hour(of));
     await waitFor('the open candle', () => stored(0));
     // The source has the previous hour only as it was while that hour was open.
     expect(await stored(-1)).toBe(false);

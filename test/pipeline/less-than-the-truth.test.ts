@@ -28,9 +28,7 @@ onEachBackend('an empty answer', (kind) => {
     simulator.setFaults({});
     clock.nowMs += emptyConfirmMs;
     await pipeline.backfill({}, { rangeLimits: sixHourly });
-    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(
-      truthOf(simulator, bitcoinHours, range),
-    );
+    expect(await storedPoints(pipeline.database, bitcoinHours)).toEqual(truthOf(simulator, bitcoinHours, range));
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
     expect(await seriesStatus(pipeline.database, { nowMs: clock.nowMs, graceMs })).toMatchObject([
       { missingMs: 0, confirmedEmptyMs: 0 },

@@ -55,9 +55,7 @@ onEachBackend('no point is missing inside coverage', (kind) => {
     const seriesId = await pipeline.track(series, range.startMs, range.endMs);
     const expected = rowsOf(range);
     const rowsWithin = (ranges: readonly Range[], rows: readonly object[]) =>
-      rows.filter((row) =>
-        ranges.some(({ startMs, endMs }) => timeOfRow(row) >= startMs && timeOfRow(row) < endMs),
-      );
+      rows.filter((row) => ranges.some(({ startMs, endMs }) => timeOfRow(row) >= startMs && timeOfRow(row) < endMs));
     for (let round = 0; round < rounds; round += 1) {
       await pipeline.backfill();
       const covered = await coverageOf(pipeline.database, seriesId);

@@ -155,9 +155,7 @@ onEachBackend('polls of lists', (kind) => {
     await killed.end('SIGKILL');
     await pipeline.startWorker({ lockMs: 1000 });
     await over(database, 1, 1);
-    expect(await pollsOf(database, 'assets')).toMatchObject([
-      { pages: 3, rows: 2500, changed: 2500, complete: true },
-    ]);
+    expect(await pollsOf(database, 'assets')).toMatchObject([{ pages: 3, rows: 2500, changed: 2500, complete: true }]);
     expect(await rowsKept(database)).toEqual([2500, 0, 0, 0]);
     const pages = requests.map(({ url }) => /offset=(\d+)/.exec(url)?.[1]);
     // A job may also come back from a worker that stood still for longer than its lock lasts.

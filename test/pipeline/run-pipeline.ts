@@ -6,11 +6,7 @@ import type { SeriesKey } from '../../contract/series.ts';
 import { hasOpenPoint } from '../../planning/periods.ts';
 import type { QueueBackend, QueueBackendOptions } from '../../queue/backend.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
-import {
-  type RunningSimulator,
-  type SimulatorServiceOptions,
-  startSimulator,
-} from '../../simulator/start.ts';
+import { type RunningSimulator, type SimulatorServiceOptions, startSimulator } from '../../simulator/start.ts';
 import { openSource, type SourceOptions } from '../../source/source.ts';
 import type { Database } from '../../store/db/database.ts';
 import { seriesWithGaps } from '../../store/series/gaps.ts';

@@ -35,8 +35,7 @@ export function serveRows(
     const endMs = Number(url.searchParams.get('end') ?? Number.POSITIVE_INFINITY);
     const rows = answer.rows.filter(({ timeMs }) => timeMs === null || (timeMs >= startMs && timeMs < endMs));
     const timestamp = answer.timestampMs === null ? '' : `,"timestamp":${answer.timestampMs}`;
-    if (answer.coverage !== undefined)
-      response.setHeader('x-tidemark-coverage', answer.coverage({ startMs, endMs }));
+    if (answer.coverage !== undefined) response.setHeader('x-tidemark-coverage', answer.coverage({ startMs, endMs }));
     response.end(`{"data":[${rows.map((row) => row.json).join(',')}]${timestamp}}`);
   });
 }

@@ -4,13 +4,7 @@ import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { quickPauses } from '../faults/quick-pauses.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import {
-  collectingLog,
-  emptyQueue,
-  type Kind,
-  onEachBackend,
-  bitcoinHours as series,
-} from '../queue/queue-parts.ts';
+import { collectingLog, emptyQueue, type Kind, onEachBackend, bitcoinHours as series } from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { graceMs, openPipeline } from './run-pipeline.ts';
 import { coverageOf, verdictsOf } from './stored.ts';
@@ -61,39 +55,36 @@ onEachBackend('a source that answers with a service message in place of a list',
     },
   );
 
-  test.each([200, 429])(
-    'with status %i stops all work, logs it once, and confirms nothing',
-    async (status) => {
-      const { pipeline, clock, server, seriesId } = await trackRetired(kind, status);
-      const { database, queues } = pipeline;
-      const lines: string[] = [];
-      const scheduler = await pipeline.startScheduler({ rangeLimits: hourly });
-      const worker = await pipeline.startWorker({ log: collectingLog(lines) });
-      await waitFor('a queue paused for long', async () => (await queues.requests.pausedForMs()) > 30_000);
-      await waitFor('the running attempts to end', async () => (await queues.requests.depth()).active === 0);
-      await scheduler.close();
-      await worker.close();
+  test.each([200, 429])('with status %i stops all work, logs it once, and confirms nothing', async (status) => {
+    const { pipeline, clock, server, seriesId } = await trackRetired(kind, status);
+    const { database, queues } = pipeline;
+    const lines: string[] = [];
+    const scheduler = await pipeline.startScheduler({ rangeLimits: hourly });
+    const worker = await pipeline.startWorker({ log: collectingLog(lines) });
+    await waitFor('a queue paused for long', async () => (await queues.requests.pausedForMs()) > 30_000);
+    await waitFor('the running attempts to end', async () => (await queues.requests.depth()).active === 0);
+    await scheduler.close();
+    await worker.close();
 
-      // At most the requests that are in flight at once.
-      expect(server.requests.length).toBeLessThanOrEqual(8);
-      expect(lines.filter((line) => line.includes('a service message'))).toHaveLength(1);
-      expect(lines.join('')).toContain('This version is being retired');
-      expect(lines).toHaveLength(1);
-      expect(await readServiceMessage(database, nowMs)).toMatchObject({
-        timeMs: nowMs,
-        message: expect.stringContaining('This version is being retired'),
-      });
-      expect(await verdictsOf(database)).toEqual([{ verdict: 'notice', requests: server.requests.length }]);
-      expect(await coverageOf(database, seriesId)).toEqual([]);
-      expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([{ ...range, reason: 'not_asked' }]);
+    // At most the requests that are in flight at once.
+    expect(server.requests.length).toBeLessThanOrEqual(8);
+    expect(lines.filter((line) => line.includes('a service message'))).toHaveLength(1);
+    expect(lines.join('')).toContain('This version is being retired');
+    expect(lines).toHaveLength(1);
+    expect(await readServiceMessage(database, nowMs)).toMatchObject({
+      timeMs: nowMs,
+      message: expect.stringContaining('This version is being retired'),
+    });
+    expect(await verdictsOf(database)).toEqual([{ verdict: 'notice', requests: server.requests.length }]);
+    expect(await coverageOf(database, seriesId)).toEqual([]);
+    expect(await listGaps(database, { nowMs, graceMs })).toMatchObject([{ ...range, reason: 'not_asked' }]);
 
-      server.answers();
-      // The pause of a minute is too long for this test. Emptying the queue removes it, and the jobs are planned again.
-      await emptyQueue(pipeline.queueOptions);
-      clock.nowMs += 60_000;
-      await pipeline.backfill({}, { rangeLimits: hourly });
-      expect(await coverageOf(database, seriesId)).toEqual([range]);
-      expect(await readServiceMessage(database, clock.nowMs)).toBeNull();
-    },
-  );
+    server.answers();
+    // The pause of a minute is too long for this test. Emptying the queue removes it, and the jobs are planned again.
+    await emptyQueue(pipeline.queueOptions);
+    clock.nowMs += 60_000;
+    await pipeline.backfill({}, { rangeLimits: hourly });
+    expect(await coverageOf(database, seriesId)).toEqual([range]);
+    expect(await readServiceMessage(database, clock.nowMs)).toBeNull();
+  });
 });

@@ -51,9 +51,7 @@ export async function coverageOf(database: Database, seriesId: number): Promise<
 
 /** The simulator's answer for the whole range at its clock's time. */
 export function truthOf(simulator: RunningSimulator, series: SeriesKey, range: Range): object[] {
-  return series.dataset === 'candles'
-    ? simulator.truth.candles(series, range)
-    : simulator.truth.history(series, range);
+  return series.dataset === 'candles' ? simulator.truth.candles(series, range) : simulator.truth.history(series, range);
 }
 
 export interface Revision {

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  budgetInForce,
-  differingBudgets,
-  freeSlots,
-  limiterFor,
-  requestsPerMinuteOf,
-} from '../../planning/budget.ts';
+import { budgetInForce, differingBudgets, freeSlots, limiterFor, requestsPerMinuteOf } from '../../planning/budget.ts';
 
 const noLimit = { max: 1e9, durationMs: 1 };
 
@@ -72,9 +66,7 @@ it('limits the queue to a minute of budget and reserves the share of backfill', 
       );
       if (slots.refresh > 0) {
         // Whatever is queued, started and waiting refreshes leave a fifth of the minute to backfill.
-        expect(started + queued.refresh + slots.refresh).toBeLessThanOrEqual(
-          perMinute - Math.ceil(perMinute * 0.2),
-        );
+        expect(started + queued.refresh + slots.refresh).toBeLessThanOrEqual(perMinute - Math.ceil(perMinute * 0.2));
       }
     }),
   );

@@ -2,13 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { minuteMs } from '../../contract/intervals.ts';
 import { conditionKinds, type Headline } from '../../planning/conditions.ts';
 import type { RecentAnswers } from '../../planning/eta.ts';
-import {
-  databaseAway,
-  type SourceFacts,
-  type SourceQueue,
-  type StateFacts,
-  stateOf,
-} from '../../planning/headline.ts';
+import { databaseAway, type SourceFacts, type SourceQueue, type StateFacts, stateOf } from '../../planning/headline.ts';
 import type { SourceOutage } from '../../planning/source-outage.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 6);
@@ -255,10 +249,7 @@ describe('the ETA', () => {
   it.each<[string, Partial<StateFacts>]>([
     ['the last answer is old', { recent: steadily(200).slice(0, 108) }],
     ['the source is away', { sources: [{ ...answering, outage }] }],
-    [
-      'the source has banned',
-      { sources: [{ ...answering, refusal: { timeMs: 0, message: '' } }], queue: paused },
-    ],
+    ['the source has banned', { sources: [{ ...answering, refusal: { timeMs: 0, message: '' } }], queue: paused }],
     ['somebody has paused', { pause: { sinceMs: 0, by: null } }],
     ['the queue is away', { queue: { away: '' } }],
   ])('is unknown while %s', (_, given) => {

@@ -52,19 +52,17 @@ function claims(windows: readonly Window[]): Map<number, Range[]> {
   return map;
 }
 
-const gapsUpToNow = fc
-  .array(fc.integer({ min: 1, max: 4000 }), { minLength: 1, maxLength: 9 })
-  .map((minutes) => {
-    // Lengths back from the last closed period, alternately missing and covered.
-    let endMs = closedUpTo(btc, nowMs, graceMs);
-    const gaps: Range[] = [];
-    for (const [index, length] of minutes.entries()) {
-      const startMs = endMs - length * minuteMs;
-      if (index % 2 === 0) gaps.unshift({ startMs, endMs });
-      endMs = startMs;
-    }
-    return gaps;
-  });
+const gapsUpToNow = fc.array(fc.integer({ min: 1, max: 4000 }), { minLength: 1, maxLength: 9 }).map((minutes) => {
+  // Lengths back from the last closed period, alternately missing and covered.
+  let endMs = closedUpTo(btc, nowMs, graceMs);
+  const gaps: Range[] = [];
+  for (const [index, length] of minutes.entries()) {
+    const startMs = endMs - length * minuteMs;
+    if (index % 2 === 0) gaps.unshift({ startMs, endMs });
+    endMs = startMs;
+  }
+  return gaps;
+});
 
 describe('planWindows', () => {
   it('tiles the gaps: every gap is covered, windows never overlap, and none exceeds the maximum range', () => {
@@ -127,24 +125,14 @@ describe('planWindows', () => {
 
   it('plans the newest data first, and reserves room for backfill when refreshes alone would fill the queue', () => {
     const endMs = closedUpTo(btc, nowMs, graceMs);
-    const list = Array.from({ length: 10 }, (_, id) =>
-      series(id + 1, [{ startMs: endMs - 10 * dayMs, endMs }]),
-    );
+    const list = Array.from({ length: 10 }, (_, id) => series(id + 1, [{ startMs: endMs - 10 * dayMs, endMs }]));
     const { windows } = plan(list, { slots: { total: 5, refresh: 4 } });
-    expect(windows.map((window) => window.lane)).toEqual([
-      'refresh',
-      'refresh',
-      'refresh',
-      'refresh',
-      'backfill',
-    ]);
+    expect(windows.map((window) => window.lane)).toEqual(['refresh', 'refresh', 'refresh', 'refresh', 'backfill']);
   });
 
   it('takes turns: no series is served twice before every other was served once', () => {
     const endMs = closedUpTo(btc, nowMs, graceMs) - 20 * dayMs;
-    const list = [1, 2, 3, 4].map((id) =>
-      series(id, [{ startMs: endMs - 10 * dayMs, endMs }], { reachesNow: false }),
-    );
+    const list = [1, 2, 3, 4].map((id) => series(id, [{ startMs: endMs - 10 * dayMs, endMs }], { reachesNow: false }));
     const served: number[] = [];
     const windows: Window[] = [];
     let cursor = 0;

@@ -10,8 +10,7 @@ import { longestRange, type Window } from '../../planning/windows.ts';
 const roundMs = Date.UTC(2024, 5, 15);
 const minutes: SeriesKey = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'm1' };
 const trailing = { startMs: roundMs - 3 * dayMs, endMs: roundMs };
-const due = (ids: readonly number[]) =>
-  ids.map((seriesId) => ({ seriesId, series: minutes, ranges: [trailing] }));
+const due = (ids: readonly number[]) => ids.map((seriesId) => ({ seriesId, series: minutes, ranges: [trailing] }));
 
 describe('planRereads', () => {
   it('reads every range once, in passes of any size, with any other claims', () => {
@@ -22,9 +21,7 @@ describe('planRereads', () => {
         // A refresh over the end of the range does not prevent its reread.
         const refresh = { startMs: roundMs - minuteMs, endMs: roundMs + hourMs, lane: 'refresh' as const };
         for (;;) {
-          const claimed = new Map(
-            ids.map((id) => [id, [refresh, ...taken.filter(({ seriesId }) => seriesId === id)]]),
-          );
+          const claimed = new Map(ids.map((id) => [id, [refresh, ...taken.filter(({ seriesId }) => seriesId === id)]]));
           const pass = planRereads({ due: due(ids), claimed, longestRangeMs: longestRange, roundMs, most });
           expect(pass.length).toBeLessThanOrEqual(most);
           if (pass.length === 0) break;

@@ -3,13 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
 import { commandSlots } from '../../planning/budget.ts';
-import {
-  allWindows,
-  type CoveredSeries,
-  countWindows,
-  sampleWindows,
-  windowsAround,
-} from '../../planning/sample.ts';
+import { allWindows, type CoveredSeries, countWindows, sampleWindows, windowsAround } from '../../planning/sample.ts';
 import { longestRange } from '../../planning/windows.ts';
 
 const minutes: SeriesKey = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'm1' };

@@ -192,13 +192,10 @@ describe('evaluateAnswer', () => {
   it('covers no point that a cap took, whatever is left of an answer, as long as the market is not thin', () => {
     // Points and pauses in turn: at most one pause in 25 points.
     const market = fc
-      .array(
-        fc.record({ points: fc.integer({ min: 25, max: 40 }), pause: fc.integer({ min: 1, max: 30 }) }),
-        {
-          minLength: 2,
-          maxLength: 5,
-        },
-      )
+      .array(fc.record({ points: fc.integer({ min: 25, max: 40 }), pause: fc.integer({ min: 1, max: 30 }) }), {
+        minLength: 2,
+        maxLength: 5,
+      })
       .map((runs) => {
         const indexes: number[] = [];
         let index = -3;
@@ -222,9 +219,7 @@ describe('evaluateAnswer', () => {
         const { covered } = judged(within, { shown: shownBy(given), rows: given.length, maxRows, isNewest });
         const lost = there.filter((index) => {
           const timeMs = minute(index);
-          return (
-            covered !== null && timeMs >= covered.startMs && timeMs < covered.endMs && !given.includes(index)
-          );
+          return covered !== null && timeMs >= covered.startMs && timeMs < covered.endMs && !given.includes(index);
         });
         if (given.length > 0) expect(lost).toEqual([]);
       }),

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import type { SeriesKey } from '../../contract/series.ts';
-import {
-  type KnownSeries,
-  type SeriesChange,
-  type Start,
-  seriesChanges,
-} from '../../planning/watch-list-changes.ts';
+import { type KnownSeries, type SeriesChange, type Start, seriesChanges } from '../../planning/watch-list-changes.ts';
 
 const series: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
 const other: SeriesKey = { dataset: 'asset_history', assetId: 'tether', interval: 'd1' };
@@ -38,13 +33,7 @@ describe('the changes of a series by a watch list', () => {
   it.each<[string, EpochMs, EpochMs | null, readonly KnownSeries[], SeriesChange['kind'] | null]>([
     ['unknown', day(2), null, [], 'added'],
     ['the same', day(2), null, [known(day(2), null)], null],
-    [
-      'the same apart from rounding to whole periods',
-      day(2) + 1000,
-      day(4) - 1000,
-      [known(day(2), day(4))],
-      null,
-    ],
+    ['the same apart from rounding to whole periods', day(2) + 1000, day(4) - 1000, [known(day(2), day(4))], null],
     ['from earlier', day(1), null, [known(day(2), null)], 'widened'],
     ['into the future', day(2), null, [known(day(2), day(4))], 'widened'],
     ['from later', day(3), null, [known(day(2), null)], 'narrowed'],
@@ -55,10 +44,7 @@ describe('the changes of a series by a watch list', () => {
   });
 
   it('ignore a series that the list does not name, unless pruning', () => {
-    const before = [
-      known(day(1), null),
-      known(day(1), null, { seriesId: 2, series: other, isTracked: false }),
-    ];
+    const before = [known(day(1), null), known(day(1), null, { seriesId: 2, series: other, isTracked: false })];
     expect(change([], null, before)).toMatchObject({ changes: [], left: [{ seriesId: 1 }] });
     expect(change([], null, before, { prune: true })).toMatchObject({
       changes: [{ kind: 'stopped', seriesId: 1, after: null }],
@@ -92,9 +78,7 @@ describe('the changes of a series by a watch list', () => {
 
   it('request nothing from before the retention limit', () => {
     const keptMs = day(4) + 1000; // the period that contains the cut has lost its point
-    expect(change([at(day(1))], null, [], { keptMs }).changes).toMatchObject([
-      { after: { startMs: day(5) } },
-    ]);
+    expect(change([at(day(1))], null, [], { keptMs }).changes).toMatchObject([{ after: { startMs: day(5) } }]);
     expect(change([at(day(1))], null, [known(day(5), null)], { keptMs }).changes).toEqual([]);
     // Retention will narrow it anyway.
     expect(change([at(day(1))], null, [known(day(3), null)], { keptMs }).changes).toEqual([]);

@@ -16,11 +16,7 @@ const sizes = [1, 3];
 const parts = { clock: systemClock, databaseUrl: 'postgres://127.0.0.1:1/none' };
 
 /** Queues on a cluster. Several share it like processes on several machines. */
-async function queuesOn(
-  context: TestContext,
-  size: number,
-  namespace = `t_${randomBytes(4).toString('hex')}`,
-) {
+async function queuesOn(context: TestContext, size: number, namespace = `t_${randomBytes(4).toString('hex')}`) {
   const redisUrl = await ownRedisCluster(context, { size });
   return {
     redisUrl,
@@ -29,53 +25,48 @@ async function queuesOn(
 }
 
 describe('the queue on a Redis cluster', () => {
-  test.for(sizes)(
-    'keeps order, spacing and pauses across several workers with %d nodes',
-    async (size, context) => {
-      const { open } = await queuesOn(context, size);
-      const [one, other] = [await open(), await open()];
-      await one.requests.addWindows([windowAt(1), windowAt(2), windowAt(8, 'refresh')]);
-      await other.requests.addWindows([windowAt(2)]);
-      expect((await other.requests.claimedWindows()).load).toMatchObject({ refresh: 1, backfill: 2 });
-      const ran = new Arrivals<number>();
-      const starts = new Arrivals<number>();
-      const limiter = { max: 1, durationMs: 60 };
-      for (const queues of [one, other]) {
-        const worker = queues.startRequestWorker(
-          async ({ job }) => {
-            starts.push(performance.now());
-            if ('startMs' in job.data) ran.push(job.data.startMs / 3_600_000);
-            return done;
-          },
-          { concurrency: 4, limiter },
-        );
-        onTestFinished(() => worker.close(0));
-        await worker.ready();
-      }
-      await ran.until(3);
-      expect(ran).toEqual([8, 1, 2]);
-      // A worker is visible at the node of the queue, and connects to it when it first waits for a job.
-      await waitFor('both workers to be counted', async () => (await one.requests.countWorkers()) === 2);
+  test.for(sizes)('keeps order, spacing and pauses across several workers with %d nodes', async (size, context) => {
+    const { open } = await queuesOn(context, size);
+    const [one, other] = [await open(), await open()];
+    await one.requests.addWindows([windowAt(1), windowAt(2), windowAt(8, 'refresh')]);
+    await other.requests.addWindows([windowAt(2)]);
+    expect((await other.requests.claimedWindows()).load).toMatchObject({ refresh: 1, backfill: 2 });
+    const ran = new Arrivals<number>();
+    const starts = new Arrivals<number>();
+    const limiter = { max: 1, durationMs: 60 };
+    for (const queues of [one, other]) {
+      const worker = queues.startRequestWorker(
+        async ({ job }) => {
+          starts.push(performance.now());
+          if ('startMs' in job.data) ran.push(job.data.startMs / 3_600_000);
+          return done;
+        },
+        { concurrency: 4, limiter },
+      );
+      onTestFinished(() => worker.close(0));
+      await worker.ready();
+    }
+    await ran.until(3);
+    expect(ran).toEqual([8, 1, 2]);
+    // A worker is visible at the node of the queue, and connects to it when it first waits for a job.
+    await waitFor('both workers to be counted', async () => (await one.requests.countWorkers()) === 2);
 
-      starts.length = 0;
-      const begun = performance.now();
-      await one.requests.addWindows(Array.from({ length: 24 }, (_, place) => windowAt(place + 10)));
-      await starts.until(24);
-      expect((starts.at(-1) ?? 0) - begun).toBeGreaterThanOrEqual(22 * limiter.durationMs);
+    starts.length = 0;
+    const begun = performance.now();
+    await one.requests.addWindows(Array.from({ length: 24 }, (_, place) => windowAt(place + 10)));
+    await starts.until(24);
+    expect((starts.at(-1) ?? 0) - begun).toBeGreaterThanOrEqual(22 * limiter.durationMs);
 
-      await one.requests.pauseForMs(600_000);
-      expect(await other.requests.pausedForMs()).toBeGreaterThan(1);
-    },
-  );
+    await one.requests.pauseForMs(600_000);
+    expect(await other.requests.pausedForMs()).toBeGreaterThan(1);
+  });
 
   test('is rejected at once when a node does not give its address', async (context) => {
     const redisUrl = await ownRedisCluster(context, { size: 1, announced: false });
     const opening = openQueue({ ...parts, redisUrl, namespace: 'tidemark' });
     await expect(opening).rejects.toMatchObject({
       code: 'QUEUE_UNREACHABLE',
-      message: expect.stringMatching(
-        /: a node of the cluster does not say where it is: set cluster-announce-ip$/,
-      ),
+      message: expect.stringMatching(/: a node of the cluster does not say where it is: set cluster-announce-ip$/),
     });
   });
 

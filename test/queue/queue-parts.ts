@@ -106,14 +106,10 @@ export async function emptyQueue(options: QueueBackendOptions): Promise<void> {
   const client = new pg.Client({ connectionString: options.databaseUrl });
   await client.connect();
   const empty = () =>
-    client.query(
-      `set search_path to "${options.namespace}_queue"; truncate job, scheduler, rate_limit cascade`,
-    );
+    client.query(`set search_path to "${options.namespace}_queue"; truncate job, scheduler, rate_limit cascade`);
   try {
     // A worker may hold locks in another order: one of the two is told so, and the other one goes on.
-    await empty().catch((error: { code?: string }) =>
-      error.code === '40P01' ? empty() : Promise.reject(error),
-    );
+    await empty().catch((error: { code?: string }) => (error.code === '40P01' ? empty() : Promise.reject(error)));
   } finally {
     await client.end();
   }

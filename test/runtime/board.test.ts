@@ -44,12 +44,7 @@ onEachBackend('the board', (kind) => {
       const at = (path: string, init: RequestInit = {}) => fetch(`${address()}${path}`, init);
 
       const paths = ['', 'api/queues', 'static/js/none.js', 'no/such/path'];
-      const wrong = [
-        {},
-        basic('tidemark', 'wrong-horse-battery'),
-        basic('admin', password),
-        basic('tidemark', ''),
-      ];
+      const wrong = [{}, basic('tidemark', 'wrong-horse-battery'), basic('admin', password), basic('tidemark', '')];
       // Few enough not to be stopped as one who guesses.
       for (const headers of [...wrong, { authorization: `Bearer ${password}` }, { authorization: 'Basic' }])
         for (const path of 'authorization' in headers ? ['api/queues'] : paths) {
@@ -60,10 +55,7 @@ onEachBackend('the board', (kind) => {
 
       const headers = basic('tidemark', password);
       const page = await at('', { headers });
-      expect([page.status, await page.text()]).toEqual([
-        200,
-        expect.stringContaining('<title>Tidemark</title>'),
-      ]);
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>Tidemark</title>')]);
       expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
       const icon = await at('tidemark.svg', { headers });
       expect([icon.headers.get('content-type'), await icon.text()]).toEqual([
@@ -106,10 +98,7 @@ it(
       expect.stringMatching(/^tidemark: BAD_CONFIGURATION: BOARD_PASSWORD is not set[^\n]*\n$/),
     ]);
     const short = await tidemark(['board'], { ...env, BOARD_PASSWORD: 'hunter2' });
-    expect([short.exitCode, short.stderr]).toEqual([
-      2,
-      expect.stringContaining('BOARD_PASSWORD must be 12 or more'),
-    ]);
+    expect([short.exitCode, short.stderr]).toEqual([2, expect.stringContaining('BOARD_PASSWORD must be 12 or more')]);
     expect(short.stderr).not.toContain('hunter2');
   },
   processesMs,

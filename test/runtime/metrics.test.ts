@@ -9,11 +9,7 @@ it(
   'each process exports its own work, and the scheduler the state, without names in labels',
   async () => {
     const { scrape, serviceUrl, databaseUrl } = await startProcesses();
-    for (const path of [
-      'candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1',
-      'assets/nobody',
-      'x',
-    ])
+    for (const path of ['candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1', 'assets/nobody', 'x'])
       await (await fetch(`${serviceUrl}/${path}`)).arrayBuffer();
     let scraped = await scrape();
     const missing = () => sumOf(scraped.scheduler, 'tidemark_gap_seconds', { reason: 'not_asked' });
@@ -22,9 +18,7 @@ it(
       'the backfill to show',
       async () => {
         scraped = await scrape();
-        return (
-          missing() === 0 && polled() !== null && sumOf(scraped.scheduler, 'tidemark_stored_points') !== 0
-        );
+        return missing() === 0 && polled() !== null && sumOf(scraped.scheduler, 'tidemark_stored_points') !== 0;
       },
       { everyMs: 500, withinMs: 120_000 },
     );
@@ -38,37 +32,25 @@ it(
     expect(sumOf(scheduler, 'tidemark_points_total')).toBeNull();
 
     const stored = (text: string) => sumOf(text, 'tidemark_stored_points', { dataset: 'candles' });
-    expect(
-      sumOf(worker, 'tidemark_points_total', { dataset: 'candles', effect: 'new' }),
-    ).toBeGreaterThanOrEqual(stored(scheduler) ?? Number.NaN);
+    expect(sumOf(worker, 'tidemark_points_total', { dataset: 'candles', effect: 'new' })).toBeGreaterThanOrEqual(
+      stored(scheduler) ?? Number.NaN,
+    );
     const asked = sumOf(worker, 'tidemark_source_requests_total', { outcome: 'ok' });
     expect(asked).toBeGreaterThan(5);
     expect(sumOf(worker, 'tidemark_source_request_duration_seconds_count')).toBe(asked);
     expect(sumOf(worker, 'tidemark_windows_total')).toBeLessThanOrEqual(asked ?? 0);
     expect(sumOf(worker, 'tidemark_queue_wait_seconds_count', { lane: 'backfill' })).toBeGreaterThan(0);
-    expect(sumOf(worker, 'tidemark_commit_duration_seconds_count', { dataset: 'markets' })).toBeGreaterThan(
-      0,
-    );
+    expect(sumOf(worker, 'tidemark_commit_duration_seconds_count', { dataset: 'markets' })).toBeGreaterThan(0);
     expect(sumOf(worker, 'tidemark_series')).toBeNull();
 
     expect(sumOf(serve, 'tidemark_served_requests_total', { route: '/v2/candles', status: '200' })).toBe(1);
-    expect(sumOf(serve, 'tidemark_served_requests_total', { route: '/v2/assets/:id', status: '404' })).toBe(
-      1,
-    );
+    expect(sumOf(serve, 'tidemark_served_requests_total', { route: '/v2/assets/:id', status: '404' })).toBe(1);
     expect(sumOf(serve, 'tidemark_served_requests_total', { route: 'none', status: '404' })).toBe(1);
     expect(sumOf(serve, 'tidemark_database_connections_limit', { pool: 'serve_data' })).toBe(10);
 
     const all = scheduler + worker + serve;
     const { password, pathname } = new URL(databaseUrl);
-    for (const secret of [
-      secrets.sourceKey,
-      password,
-      pathname.slice(1),
-      'bitcoin',
-      'binance',
-      '127.0.0.1',
-      'nobody',
-    ])
+    for (const secret of [secrets.sourceKey, password, pathname.slice(1), 'bitcoin', 'binance', '127.0.0.1', 'nobody'])
       if (secret !== '') expect(all).not.toContain(secret);
     expect(all).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
   },
@@ -101,10 +83,7 @@ it(
       expect.stringMatching(/^tidemark: PORT_IN_USE: METRICS_PORT \d+ on 127\.0\.0\.1 is in use[^\n]*\n$/m),
     ]);
     const nowhere = await tidemark(['serve'], { ...env, METRICS_HOST: '192.0.2.1' });
-    expect([nowhere.exitCode, nowhere.stderr]).toEqual([
-      2,
-      expect.stringContaining('METRICS_HOST 192.0.2.1'),
-    ]);
+    expect([nowhere.exitCode, nowhere.stderr]).toEqual([2, expect.stringContaining('METRICS_HOST 192.0.2.1')]);
     run.kill('SIGTERM');
     expect((await run.ended).exitCode).toBe(0);
   },

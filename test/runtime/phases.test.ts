@@ -51,9 +51,7 @@ it('says a phase within two seconds of silence, and again every ten', () => {
   vi.advanceTimersByTime(2000);
   phase('refreshing the rollups', '4 of 12 done');
   vi.advanceTimersByTime(7000);
-  expect(written.slice(4)).toEqual([
-    expect.stringMatching(/^tidemark: refreshing the rollups, 3 of 12 done, /),
-  ]);
+  expect(written.slice(4)).toEqual([expect.stringMatching(/^tidemark: refreshing the rollups, 3 of 12 done, /)]);
   phase(null);
   vi.advanceTimersByTime(60_000);
   expect(written).toHaveLength(5);

@@ -174,9 +174,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       expect(status.stdout).toMatch(
         /^upkeep: the rollups of 1 series await a refresh, \d+ chunks await the columnstore$/m,
       );
-      const { upkeep: said } = JSON.parse(
-        (await tidemark(['status', '--json'], { DATABASE_URL: url })).stdout,
-      );
+      const { upkeep: said } = JSON.parse((await tidemark(['status', '--json'], { DATABASE_URL: url })).stdout);
       expect(said).toMatchObject({ rollupsBehind: expect.any(Number), chunksDue: expect.any(Number) });
       expect(said.failingJobs.map(({ jobId }: { jobId: number }) => jobId)).toContain(id.rows[0]?.job_id);
       const world = await openDashboardWorld(store);

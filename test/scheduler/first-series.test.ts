@@ -59,10 +59,7 @@ onEachDatabase('the first series of many', (kind) => {
     expect(few.read).toBeLessThanOrEqual(2 * slots.total);
     expect(few.windows.filter(({ lane }) => lane === 'refresh')).toHaveLength(slots.refresh);
     const sorted = ({ windows }: typeof all) =>
-      windows.map(({ lane, seriesId, startMs }) => [
-        lane,
-        lane === 'refresh' ? startMs : [seriesId, startMs],
-      ]);
+      windows.map(({ lane, seriesId, startMs }) => [lane, lane === 'refresh' ? startMs : [seriesId, startMs]]);
     expect(sorted(few)).toEqual(sorted(all));
   });
 });

@@ -84,8 +84,5 @@ test('a locked table blocks neither the start nor the end of a scheduler', async
   const second = await begin();
   onTestFinished(() => second.close());
   await holder.query('rollback');
-  await waitFor(
-    'the expired points to be dropped',
-    async () => (await storedPoints(database, of)).size === 0,
-  );
+  await waitFor('the expired points to be dropped', async () => (await storedPoints(database, of)).size === 0);
 });

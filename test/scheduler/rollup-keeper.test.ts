@@ -23,9 +23,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     const keeper = keepRollups({ database, everyMs: 20, log: silent, clock: clockAt(() => clock.nowMs) });
     onTestFinished(() => keeper.close());
     const days = async () => {
-      const found = await database.pool.query<{ days: number }>(
-        'select count(*) as days from tidemark.rollup_days',
-      );
+      const found = await database.pool.query<{ days: number }>('select count(*) as days from tidemark.rollup_days');
       return found.rows[0]?.days;
     };
     await waitFor('the first refresh', async () => (await days()) === 29);
@@ -54,10 +52,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     onTestFinished(() => keeper.close());
     await said.until(1);
     await database.pool.query('alter table tidemark.elsewhere rename to rollup_days');
-    await waitFor(
-      'the rollups to be refreshed',
-      async () => (await rangesBehind(database, { nowMs })).length === 0,
-    );
+    await waitFor('the rollups to be refreshed', async () => (await rangesBehind(database, { nowMs })).length === 0);
     await said.until(2);
     expect(said).toEqual(['trouble', 'well']);
   });

@@ -10,14 +10,7 @@ import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { bitcoinHours as candleSeries, emptyQueue, onEachBackend, silent } from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
-import {
-  hourMs,
-  ledgerOf,
-  noonMs,
-  openParts,
-  startTestWorker,
-  type WorkerParts,
-} from '../workers/worker-parts.ts';
+import { hourMs, ledgerOf, noonMs, openParts, startTestWorker, type WorkerParts } from '../workers/worker-parts.ts';
 
 async function startTestScheduler(parts: WorkerParts, more: Partial<SchedulerOptions> = {}) {
   const scheduler = await startScheduler({
@@ -62,8 +55,7 @@ onEachBackend('scheduler and worker', (kind) => {
     const parts = await openParts(kind);
     const { seriesId } = await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
     const isDefault = source === null;
-    if (!isDefault)
-      await setSeriesSources(parts.database, seriesId, [{ source, symbol: 'BTCUSDT', isArchive: false }]);
+    if (!isDefault) await setSeriesSources(parts.database, seriesId, [{ source, symbol: 'BTCUSDT', isArchive: false }]);
     const added = new Arrivals<number | null>();
     await startTestScheduler(parts, {
       requestsPerMinute: isDefault ? 0 : 500,
@@ -81,9 +73,7 @@ onEachBackend('scheduler and worker', (kind) => {
     const { seriesId } = await trackSeries(database, candleSeries, noonMs - hourMs, noonMs);
     await setSeriesSources(database, seriesId, [{ source: 'coins', symbol: 'BTCUSDT', isArchive: false }]);
     const ages = async () => {
-      const kept = await database.pool.query<{ time: number }>(
-        'select time from tidemark.fetches order by time desc',
-      );
+      const kept = await database.pool.query<{ time: number }>('select time from tidemark.fetches order by time desc');
       return kept.rows.map(({ time }) => (noonMs - time) / dayMs);
     };
     for (const age of [3, 30, 40])
@@ -108,10 +98,7 @@ onEachBackend('scheduler and worker', (kind) => {
     await startTestScheduler(parts);
     await waitFor('a full queue', async () => (await parts.queues.requests.depth()).waiting === 20);
     await emptyQueue(parts.queueOptions);
-    await waitFor(
-      'the queue to be full again',
-      async () => (await parts.queues.requests.depth()).waiting === 20,
-    );
+    await waitFor('the queue to be full again', async () => (await parts.queues.requests.depth()).waiting === 20);
     await startTestWorker(parts, server.baseUrl);
     await noGapLeft(parts);
     expect(server.requests).toHaveLength(20);

@@ -186,9 +186,7 @@ test('a symbol that a source lists twice is one market, and of two of a pair the
   });
   const markets = [listed('BTCUSDT', true), listed('BTCUSDT', false), listed('BTC-OLD', false)];
   await storeMarkets(database, 'first', markets, noonMs);
-  expect(
-    (await readMarkets(database.pool, 'first')).map(({ symbol, isTrading }) => [symbol, isTrading]),
-  ).toEqual([
+  expect((await readMarkets(database.pool, 'first')).map(({ symbol, isTrading }) => [symbol, isTrading])).toEqual([
     ['BTCUSDT', true],
     ['BTC-OLD', false],
   ]);

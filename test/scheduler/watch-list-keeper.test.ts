@@ -122,9 +122,7 @@ test('holds back a retention that would drop stored points until it is confirmed
   await look(startMs);
   await database.pool.query(`update tidemark.series set earliest = '2024-01-01Z'`);
   await writeRetention(database.pool, 'asset_history', '5y');
-  write(
-    'history: [{ asset: tether, interval: d1, from: 2024-01-01 }]\nretention: { history: 1y, candles: 2y }',
-  );
+  write('history: [{ asset: tether, interval: d1, from: 2024-01-01 }]\nretention: { history: 1y, candles: 2y }');
   await look(startMs);
   await look(startMs);
   expect(lines.filter((line) => line.includes('run `tidemark apply --confirm`'))).toHaveLength(1);

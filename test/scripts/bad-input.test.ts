@@ -30,10 +30,7 @@ it('names the Node that it needs on an older one', () => {
   });
   const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
   expect(engines.node).toBe('>=20.19.0');
-  expect([stderr, status]).toEqual([
-    'tidemark: this is Node 18.20.8; Tidemark needs Node 20.19 or newer\n',
-    2,
-  ]);
+  expect([stderr, status]).toEqual(['tidemark: this is Node 18.20.8; Tidemark needs Node 20.19 or newer\n', 2]);
 });
 
 describe('rejects a wrong argument or variable in one line, before any work', () => {
@@ -46,10 +43,7 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     ['status --watch --check', 'exclude each other'],
     [`track candles ${market} --interval h6 --from 1d`, 'h6'],
     [`track candles ${market} --interval , --from 1d`, 'comma'],
-    [
-      'track history --asset bitcoin,ethereum --interval d1 --from 1d',
-      '--asset "bitcoin,ethereum" is not one id',
-    ],
+    ['track history --asset bitcoin,ethereum --interval d1 --from 1d', '--asset "bitcoin,ethereum" is not one id'],
     [`backfill candles ${market} --base bitcoin,dogecoin --interval h1 --from 1d`, 'tidemark.yaml'],
     [`backfill candles ${market} --interval m1 --from 2024-02-03 --to 2024-02-03`, '--from'],
     ['track history --asset \u202ebitcoin --interval d1 --from 1y', '"\\u202ebitcoin" is not an id'],

@@ -45,10 +45,7 @@ it('says that the database does not answer, and until when it is waited for', as
     expect(running.stderr()).not.toContain('secret');
   }
   // A process that runs until it is stopped logs it.
-  await untilSaid(
-    start(['serve'], env),
-    /^\{"level":"info",.*"msg":"connecting to the database at .* so far"\}$/m,
-  );
+  await untilSaid(start(['serve'], env), /^\{"level":"info",.*"msg":"connecting to the database at .* so far"\}$/m);
 });
 
 it('says that the queue does not answer', async () => {

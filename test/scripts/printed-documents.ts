@@ -16,10 +16,7 @@ export function documentOf(words: readonly string[]): Name | null {
 }
 
 /** @throws ZodError when a document is not as its schema says. */
-export function checkDocuments<Result extends Pick<Ended, 'stdout'>>(
-  words: readonly string[],
-  ended: Result,
-): Result {
+export function checkDocuments<Result extends Pick<Ended, 'stdout'>>(words: readonly string[], ended: Result): Result {
   const name = documentOf(words);
   if (name === null || ended.stdout === '') return ended;
   const isPerLine = name === 'track' || name === 'status-watch';

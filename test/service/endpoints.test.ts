@@ -8,8 +8,7 @@ test('pages lists and orders them as in the field', async () => {
   const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
   const simulator = createSimulator({ seed: 'endpoints', clock: { now: () => nowMs } });
   const app = createService({ data: simulatedMarketData(simulator), clock: clockAt(() => nowMs) });
-  const rowsOf = async (url: string): Promise<Record<string, unknown>[]> =>
-    (await app.inject(`/v2${url}`)).json().data;
+  const rowsOf = async (url: string): Promise<Record<string, unknown>[]> => (await app.inject(`/v2${url}`)).json().data;
   const ids = async (url: string) => (await rowsOf(url)).map((row) => row.id ?? row.exchangeId);
   const all = await ids('/assets');
   expect([...(await ids('/assets?limit=5')), ...(await ids('/assets?offset=5'))]).toEqual(all);

@@ -43,11 +43,7 @@ test.each([
   [400, '/v2/candles?exchange=a&exchange=b&interval=h1', 'give each parameter once'],
   [400, `/v2/candles?${market}&${day}`, 'missing interval'],
   [400, `/v2/candles?${market}&interval=h6`, candleIntervals],
-  [
-    400,
-    `/v2/candles?${market}&interval=m1&start=0&end=${nowMs}`,
-    'range exceeds 1 days, the longest for interval m1',
-  ],
+  [400, `/v2/candles?${market}&interval=m1&start=0&end=${nowMs}`, 'range exceeds 1 days, the longest for interval m1'],
   [400, '/v2/assets?limit=2001', 'limit exceeds 2000'],
   [400, '/v2/assets/%E0%A4%A', 'bad path'],
   [404, '/v2/assets/bitcoin%2F', 'bitcoin/ not found'],
@@ -63,20 +59,17 @@ test.each([
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
 });
 
-test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE'])(
-  '%s is not allowed',
-  async (method) => {
-    for (const path of ['/v2', '/v2/rates', '/v2/nothing', '/v2?x']) {
-      const sent = httpRequest(`${url}${path}`, { method }).end();
-      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-      const body = await json(answer);
-      const { statusCode, headers } = answer;
-      expect([path, statusCode, headers.allow, body]).toEqual([
-        ...[path, 405, 'GET, HEAD', { error: 'method not allowed', timestamp: nowMs }],
-      ]);
-    }
-  },
-);
+test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE'])('%s is not allowed', async (method) => {
+  for (const path of ['/v2', '/v2/rates', '/v2/nothing', '/v2?x']) {
+    const sent = httpRequest(`${url}${path}`, { method }).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const body = await json(answer);
+    const { statusCode, headers } = answer;
+    expect([path, statusCode, headers.allow, body]).toEqual([
+      ...[path, 405, 'GET, HEAD', { error: 'method not allowed', timestamp: nowMs }],
+    ]);
+  }
+});
 
 test('refuses a request with two Host headers', async () => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');

@@ -52,8 +52,7 @@ describe('CORS', () => {
   });
 
   test('accepts a preflight and refuses any other OPTIONS request', async () => {
-    const ask = (headers: Record<string, string>) =>
-      app.inject({ method: 'OPTIONS', url: '/v2/rates', headers });
+    const ask = (headers: Record<string, string>) => app.inject({ method: 'OPTIONS', url: '/v2/rates', headers });
     const preflight = await ask({
       origin: 'https://a.example',
       'access-control-request-method': 'GET',

@@ -84,9 +84,7 @@ describe('history', () => {
 
   test('takes coarser points from the minutes at their times', () => {
     const range = { startMs: Date.UTC(2024, 4, 10), endMs: Date.UTC(2024, 4, 12) };
-    const minutes = new Map(
-      truth.history(asset('bitcoin', 'm1'), range).map((point) => [point.time, point.priceUsd]),
-    );
+    const minutes = new Map(truth.history(asset('bitcoin', 'm1'), range).map((point) => [point.time, point.priceUsd]));
     for (const interval of ['m30', 'h1', 'h6'] as const) {
       const points = truth.history(asset('bitcoin', interval), range);
       expect(points.length).toBeGreaterThan(4);

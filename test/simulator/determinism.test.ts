@@ -50,9 +50,7 @@ test('gives the same digits on every machine and Node version', () => {
     ]
   `);
   const history = { dataset: 'asset_history', assetId: 'dogecoin', interval: 'd1' } as const;
-  expect(
-    truth.history(history, { startMs: Date.UTC(2015, 5, 1), endMs: Date.UTC(2015, 5, 2) }),
-  ).toMatchInlineSnapshot(`
+  expect(truth.history(history, { startMs: Date.UTC(2015, 5, 1), endMs: Date.UTC(2015, 5, 2) })).toMatchInlineSnapshot(`
     [
       {
         "priceUsd": "0.0003498582973573",

@@ -18,11 +18,7 @@ function holes(rows: readonly Candle[]): number[] {
 test('gives outages of 13 to 20 minutes in most markets', () => {
   const startMs = Date.UTC(2024, 3, 1);
   const range = { startMs, endMs: startMs + 20 * dayMs };
-  const liquid = [
-    'binance bitcoin/tether',
-    'binance ethereum/tether',
-    'coinbase bitcoin/united-states-dollar',
-  ];
+  const liquid = ['binance bitcoin/tether', 'binance ethereum/tether', 'coinbase bitcoin/united-states-dollar'];
   const starts = liquid.map((market) => {
     const rows = truth.candles(candleSeries(market, 'm1'), range);
     const lengths = holes(rows);

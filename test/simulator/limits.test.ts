@@ -9,8 +9,7 @@ afterEach(() => simulator?.close());
 test('limits each caller to 200 requests without a key and 500 with one', () => {
   const limit = new RateLimit(undefined);
   const admitted = (key: string | null, address: string, nowMs: number, tries: number) =>
-    Array.from({ length: tries }, () => limit.admit(key, address, nowMs)).filter((freeAt) => freeAt === null)
-      .length;
+    Array.from({ length: tries }, () => limit.admit(key, address, nowMs)).filter((freeAt) => freeAt === null).length;
   expect(admitted(null, 'a', 0, 150)).toBe(150);
   expect(admitted(null, 'a', 30_000, 150)).toBe(50);
   expect(admitted('key', 'a', 30_000, 600)).toBe(500);

@@ -44,14 +44,7 @@ function truth(market: string, interval: CandleInterval, fromMs: number, toMs: n
   return venue?.truth.candles(candleSeries(market, interval), { startMs: fromMs, endMs: toMs }) ?? [];
 }
 
-const ohlcv = ({ period, open, high, low, close, volume }: Candle) => [
-  String(period),
-  open,
-  high,
-  low,
-  close,
-  volume,
-];
+const ohlcv = ({ period, open, high, low, close, volume }: Candle) => [String(period), open, high, low, close, volume];
 
 /** Structure of JSON: keys, types, and the elements of arrays; rows of a list that look alike count once. */
 function shape(value: unknown): unknown {
@@ -70,9 +63,7 @@ describe('binance', () => {
   test('gives 500 rows, at most 1,000, the newest without a start, the last one open', async () => {
     await begin('binance');
     const open = (await body<string[][]>(klines('interval=1h'))).at(-1);
-    expect(open?.slice(0, 6)).toEqual(
-      truth('binance bitcoin/tether', 'h1', nowMs - hourMs, nowMs).map(ohlcv)[0],
-    );
+    expect(open?.slice(0, 6)).toEqual(truth('binance bitcoin/tether', 'h1', nowMs - hourMs, nowMs).map(ohlcv)[0]);
     expect(await body(klines('interval=1h'))).toHaveLength(500);
     const first = Date.UTC(2024, 0, 1);
     const rows = await body<string[][]>(klines(`interval=1m&startTime=${first}&limit=5000`));
@@ -116,8 +107,7 @@ describe('binance', () => {
 
 describe('kraken', () => {
   type Ohlc = { error: string[]; result: Record<string, string[][]> };
-  const rowsOf = async (query: string, key: string) =>
-    (await body<Ohlc>(`/0/public/OHLC?${query}`)).result[key] ?? [];
+  const rowsOf = async (query: string, key: string) => (await body<Ohlc>(`/0/public/OHLC?${query}`)).result[key] ?? [];
   const inMs = (row: readonly string[]) => [`${row[0]}000`, ...row.slice(1, 5), row[6]];
 
   test('gives a minute without a trade as the previous close without volume', async () => {
@@ -164,10 +154,7 @@ describe('coinbase', () => {
     await begin('coinbase');
     const expected = truth(market, 'm1', fromMs, fromMs + 5 * minuteMs + 1).map(ohlcv);
     const toMs = fromMs + 5 * minuteMs;
-    for (const query of [
-      `start=${iso(fromMs)}&end=${iso(toMs)}`,
-      `start=${fromMs / 1000}&end=${toMs / 1000}`,
-    ]) {
+    for (const query of [`start=${iso(fromMs)}&end=${iso(toMs)}`, `start=${fromMs / 1000}&end=${toMs / 1000}`]) {
       const rows = await body<string[][]>(candles(`granularity=60&${query}`));
       expect(rows.map(placed)).toEqual(expected.toReversed());
       expect(rows).toHaveLength(6);
@@ -205,18 +192,17 @@ describe('bybit', () => {
     const expected = truth(market, 'm1', fromMs - 7 * dayMs, fromMs + 1)
       .map(ohlcv)
       .toReversed();
-    expect((await listOf(`interval=1&${range}`)).map((row) => row.slice(0, 6))).toEqual(
-      expected.slice(0, 200),
-    );
+    expect((await listOf(`interval=1&${range}`)).map((row) => row.slice(0, 6))).toEqual(expected.slice(0, 200));
     expect((await listOf(`interval=1&limit=9999&${range}`)).map((row) => row.slice(0, 6))).toEqual(
       expected.slice(0, 1000),
     );
     expect((await listOf('interval=D&limit=1'))[0]?.slice(0, 6)).toEqual(
       truth(market, 'd1', nowMs - dayMs, nowMs).map(ohlcv)[0],
     );
-    expect((await listOf(`interval=1&start=${fromMs - dayMs}&limit=2`)).map((row) => Number(row[0]))).toEqual(
-      [fromMs - dayMs + minuteMs, fromMs - dayMs],
-    );
+    expect((await listOf(`interval=1&start=${fromMs - dayMs}&limit=2`)).map((row) => Number(row[0]))).toEqual([
+      fromMs - dayMs + minuteMs,
+      fromMs - dayMs,
+    ]);
   });
 });
 

@@ -57,9 +57,7 @@ test('reads what the row reader accepts, to the digit, and leaves every other li
       });
       whole += rows.length;
       expect(rows).toEqual(
-        expected.filter(
-          (row) => typeof row === 'string' || (row.period >= startMs && row.period < range.endMs),
-        ),
+        expected.filter((row) => typeof row === 'string' || (row.period >= startMs && row.period < range.endMs)),
       );
     }),
     { numRuns: 5000 },
@@ -74,9 +72,7 @@ test('a file of usual lines has none of another form', () => {
   expect([...csv.read()]).toEqual([[]]);
   const rows = candlesOf(csv.end());
   expect(rows.map(({ period }) => period)).toEqual([0, 1, 2].map((place) => startMs + place * minuteMs));
-  expect(rows.map(({ open, high, low, close, volume }) => [open, high, low, close, volume].join())).toEqual(
-    lines,
-  );
+  expect(rows.map(({ open, high, low, close, volume }) => [open, high, low, close, volume].join())).toEqual(lines);
 });
 
 test('candles that were read elsewhere follow', () => {

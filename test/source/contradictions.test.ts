@@ -10,35 +10,25 @@ const candle = (hour: number, close: string) =>
 test.each([
   ['as bytes', ''],
   ['as JSON', ' '],
-])(
-  'rows of one period that differ are all rejected, equal ones are kept: candles, read %s',
-  async (_, space) => {
-    const rows = [
-      candle(0, '2'),
-      candle(1, '2'),
-      candle(1, '2.0'),
-      candle(2, '3'),
-      candle(3, '2'),
-      candle(2, '4'),
-    ];
-    const { baseUrl } = await serveBody(`{"data":${space}[${rows.join()}],"timestamp":1}`);
-    const answer = await sourceAt(baseUrl).candles(market);
-    expect(candlesOf(answer.rows).map(({ period, close }) => [period / hourMs, close])).toEqual([
-      [0, '2'],
-      [1, '2'],
-      [1, '2.0'],
-      [3, '2'],
-    ]);
-    expect(answer.rejected).toEqual(
-      ['3', '4'].map((close) => ({
-        reason: 'another row of the same period has other values',
-        timeMs: 2 * hourMs,
-        isDisputed: true,
-        raw: expect.stringContaining(`"close":"${close}"`),
-      })),
-    );
-  },
-);
+])('rows of one period that differ are all rejected, equal ones are kept: candles, read %s', async (_, space) => {
+  const rows = [candle(0, '2'), candle(1, '2'), candle(1, '2.0'), candle(2, '3'), candle(3, '2'), candle(2, '4')];
+  const { baseUrl } = await serveBody(`{"data":${space}[${rows.join()}],"timestamp":1}`);
+  const answer = await sourceAt(baseUrl).candles(market);
+  expect(candlesOf(answer.rows).map(({ period, close }) => [period / hourMs, close])).toEqual([
+    [0, '2'],
+    [1, '2'],
+    [1, '2.0'],
+    [3, '2'],
+  ]);
+  expect(answer.rejected).toEqual(
+    ['3', '4'].map((close) => ({
+      reason: 'another row of the same period has other values',
+      timeMs: 2 * hourMs,
+      isDisputed: true,
+      raw: expect.stringContaining(`"close":"${close}"`),
+    })),
+  );
+});
 
 test('and points of a history', async () => {
   const rows = ['1.5', '1.50', '7'].map((priceUsd, place) => ({ priceUsd, time: place > 1 ? hourMs : 0 }));

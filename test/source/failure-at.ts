@@ -35,10 +35,6 @@ export async function failureAt(
   return error;
 }
 
-export function answering(
-  status: number,
-  body: string,
-  headers: Record<string, string> = {},
-): RequestListener {
+export function answering(status: number, body: string, headers: Record<string, string> = {}): RequestListener {
   return (_, response) => void response.writeHead(status, headers).end(body);
 }

@@ -10,8 +10,7 @@ const numbers = fc
     fc.option(fc.stringMatching(/^[eE][+-]?\d{1,3}$/)),
   )
   .map(
-    ([sign, whole, fraction, exponent]) =>
-      `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${exponent ?? ''}`,
+    ([sign, whole, fraction, exponent]) => `${sign}${whole}${fraction === null ? '' : `.${fraction}`}${exponent ?? ''}`,
   );
 const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
 
@@ -50,9 +49,7 @@ describe('parseExactJson', () => {
   test('agrees with JSON.parse on everything but numbers, with both parsers', () => {
     fc.assert(
       fc.property(fc.json({ noUnicodeString: false, maxDepth: 4 }), (text) => {
-        const expected = JSON.parse(`[${text},0.5]`, (_, value) =>
-          typeof value === 'number' ? Number(value) : value,
-        );
+        const expected = JSON.parse(`[${text},0.5]`, (_, value) => (typeof value === 'number' ? Number(value) : value));
         const read = parseExactJson(`[${text},0.5]`) as unknown[];
         expect(numbersFrom(read)).toEqual(numbersFrom(expected));
         expect(numbersFrom(parseExactJson(text))).toEqual(numbersFrom(JSON.parse(text)));

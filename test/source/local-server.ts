@@ -32,11 +32,7 @@ export async function serve(listener: RequestListener): Promise<LocalServer> {
 }
 
 /** Answers every request with one JSON value, or with a text verbatim. */
-export function serveBody(
-  body: unknown,
-  status = 200,
-  headers: Record<string, string> = {},
-): Promise<LocalServer> {
+export function serveBody(body: unknown, status = 200, headers: Record<string, string> = {}): Promise<LocalServer> {
   return serve((_, response) => {
     response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
   });

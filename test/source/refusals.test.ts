@@ -96,10 +96,10 @@ describe('statuses', () => {
       for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       await clock.advance(100);
     };
-    const late = await failureAt(
-      (_, response) => void response.writeHead(503).write('x', () => void passTime()),
-      { timeoutMs: 100, clock },
-    );
+    const late = await failureAt((_, response) => void response.writeHead(503).write('x', () => void passTime()), {
+      timeoutMs: 100,
+      clock,
+    });
     expect(late).toMatchObject({ kind: 'server_error', status: 503 });
   });
 });

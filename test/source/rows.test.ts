@@ -50,11 +50,7 @@ describe('points read without the schema', () => {
     0.5,
     null,
   ];
-  const decimal = fc.oneof(
-    fc.constantFrom(...edges),
-    fc.double(),
-    fc.stringMatching(/^-?\d{1,3}(\.\d{1,20})?$/),
-  );
+  const decimal = fc.oneof(fc.constantFrom(...edges), fc.double(), fc.stringMatching(/^-?\d{1,3}(\.\d{1,20})?$/));
   const time = fc.oneof(fc.nat(), fc.constantFrom(-1, 0.5, Number.MAX_SAFE_INTEGER, 8.64e15, '7', undefined));
   const fields = {
     open: decimal,

@@ -31,9 +31,7 @@ describe('an answer of another shape', () => {
   });
 
   test('bytes that are not UTF-8', async () => {
-    const error = await failureAt(
-      (_, response) => void response.end(Buffer.from('{"data":["króna"]}', 'latin1')),
-    );
+    const error = await failureAt((_, response) => void response.end(Buffer.from('{"data":["króna"]}', 'latin1')));
     expect(error).toMatchObject({ kind: 'unexpected', message: 'GET /rates: status 200: not UTF-8' });
   });
 

@@ -72,11 +72,7 @@ test('answers before the final one are passed over wherever they are cut, and no
   }
   const said = await failureAt(inPieces(early + head('400 No'), 'HTTP/1.1 100 Continue\r\n\r\n'));
   expect(said).toMatchObject({ kind: 'refused', body: 'HTTP/1.1 100 Continue' });
-  for (const unusable of [
-    'HTTP/1.1 101 X\r\nupgrade: x\r\nconnection: upgrade',
-    'HTTP/1.0 100 Continue',
-    'SSH-2.0',
-  ])
+  for (const unusable of ['HTTP/1.1 101 X\r\nupgrade: x\r\nconnection: upgrade', 'HTTP/1.0 100 Continue', 'SSH-2.0'])
     expect((await failureAt(inPieces(`${unusable}\r\n\r\n`))).kind).toBe('unexpected');
 });
 

@@ -16,11 +16,7 @@ export function closeAt(timeMs: EpochMs): string {
 }
 
 /** Every point of the window, with some values replaced. */
-export function pointsOf(
-  series: SeriesKey,
-  window: Range,
-  changed: ReadonlyMap<EpochMs, string> = new Map(),
-) {
+export function pointsOf(series: SeriesKey, window: Range, changed: ReadonlyMap<EpochMs, string> = new Map()) {
   const times: EpochMs[] = [];
   for (let at = window.startMs; at < window.endMs; at += intervalMs[series.interval]) times.push(at);
   return times.map((timeMs): Candle | HistoryPoint => {

@@ -74,6 +74,5 @@ export function onEachDatabase(title: string, body: (on: 'main' | 'plain') => vo
   const isTimescaleAbsent = inject('absent').timescale !== '';
   const isOnBoth = runsOnBoth('databases');
   if (isOnBoth || !isTimescaleAbsent) describeNeeding('timescale', `${title} on main`, () => body('main'));
-  if (isOnBoth || isTimescaleAbsent)
-    describeNeeding('plainPostgres', `${title} on plain`, () => body('plain'));
+  if (isOnBoth || isTimescaleAbsent) describeNeeding('plainPostgres', `${title} on plain`, () => body('plain'));
 }

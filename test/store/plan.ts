@@ -11,11 +11,7 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-export async function planOf(
-  database: Database,
-  sql: string,
-  values: readonly unknown[] = [],
-): Promise<PlanNode> {
+export async function planOf(database: Database, sql: string, values: readonly unknown[] = []): Promise<PlanNode> {
   const result = await database.pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
     `explain (analyze, buffers, timing off, format json) ${sql}`,
     [...values],

@@ -21,9 +21,7 @@ interface Body {
   readonly resourceSpans: ReadonlyArray<{
     readonly resource: { readonly attributes: Attributes };
     readonly scopeSpans: ReadonlyArray<{
-      readonly spans: ReadonlyArray<
-        Omit<CollectedSpan, 'attributes' | 'resource'> & { attributes: Attributes }
-      >;
+      readonly spans: ReadonlyArray<Omit<CollectedSpan, 'attributes' | 'resource'> & { attributes: Attributes }>;
     }>;
   }>;
 }

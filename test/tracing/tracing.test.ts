@@ -41,9 +41,7 @@ onEachBackend('traces', (kind) => {
       const scheduler = start(['scheduler'], env);
       const worker = start(['worker'], env);
       const filled = () =>
-        spans.find(
-          ({ name, attributes }) => name === 'commit' && attributes['tidemark.verdict'] === 'filled',
-        );
+        spans.find(({ name, attributes }) => name === 'commit' && attributes['tidemark.verdict'] === 'filled');
       const named = (name: string) => spans.filter((span) => span.name === name);
       await waitFor('the commit of the window', () => filled() !== undefined);
       const commit = filled();
@@ -106,10 +104,7 @@ it(
   processesMs,
 );
 
-it.each([
-  undefined,
-  `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`,
-  `99-${'1'.repeat(32)}-${'1'.repeat(16)}-01`,
-])('a job that carries %j begins a trace of its own', (carried) =>
-  expect(parseTraceparent(carried)).toBe(parseTraceparent(undefined)),
+it.each([undefined, `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`, `99-${'1'.repeat(32)}-${'1'.repeat(16)}-01`])(
+  'a job that carries %j begins a trace of its own',
+  (carried) => expect(parseTraceparent(carried)).toBe(parseTraceparent(undefined)),
 );

@@ -100,10 +100,7 @@ describe('an invalid watch list', () => {
 
   it('reports each problem with its place', () => {
     // Of a document made of many lines, each in its own.
-    const lines = Array.from(
-      { length: 30 },
-      (_, index) => `  - { exchange: b${index}, interval: h1, from: x }`,
-    );
+    const lines = Array.from({ length: 30 }, (_, index) => `  - { exchange: b${index}, interval: h1, from: x }`);
     expect(problems(`candles:\n${lines.join('\n')}\n`).map((line) => line.split(':')[1])).toEqual(
       lines.map((_, index) => String(index + 2)),
     );
@@ -114,13 +111,9 @@ describe('an invalid watch list', () => {
       const items = Array.from({ length: 9 }, () => (level === 0 ? 'x' : `*a${level - 1}`)).join(', ');
       return `k${level}: &a${level} [${items}]`;
     });
-    expect(problems(levels.join('\n'))).toEqual([
-      expect.stringMatching(/invalid YAML: Excessive alias count/),
-    ]);
+    expect(problems(levels.join('\n'))).toEqual([expect.stringMatching(/invalid YAML: Excessive alias count/)]);
     for (const deep of ['[', '{a: ', '- ', '? ']) {
-      expect(problems(deep.repeat(10_000))).toEqual([
-        expect.stringMatching(/invalid YAML: nested too deeply$/),
-      ]);
+      expect(problems(deep.repeat(10_000))).toEqual([expect.stringMatching(/invalid YAML: nested too deeply$/)]);
     }
   });
 });
@@ -186,9 +179,7 @@ describe('a watch list', () => {
 
   it('has a schema for editors, docs/tidemark.schema.json', async () => {
     const schema = { title: "Tidemark's watch list", ...z.toJSONSchema(watchListShape, { io: 'input' }) };
-    await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(
-      '../../docs/tidemark.schema.json',
-    );
+    await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot('../../docs/tidemark.schema.json');
   });
 
   it("'s example is the README's", () => {

@@ -24,9 +24,7 @@ const asset = (name: string, rank: number | null, goneSinceMs: number | null = n
 
 const listed: Listed = {
   markets: [
-    ...['binance bitcoin/tether', 'binance ethereum/tether', 'binance ethereum/bitcoin'].map((name) =>
-      market(name),
-    ),
+    ...['binance bitcoin/tether', 'binance ethereum/tether', 'binance ethereum/bitcoin'].map((name) => market(name)),
     ...['kraken bitcoin/euro', 'kraken usd-coin/euro'].map((name) => market(name)),
     market('binance luna/tether', 1),
   ],
@@ -75,14 +73,13 @@ describe('a watch list', () => {
     expect(resolved('candles: [{ exchange: kraken, top: 3, interval: d1, from: 1y }]').series).toEqual([
       'kraken bitcoin/euro d1',
     ]);
-    expect(
-      resolved('lists: { asset-markets: [{ top: 1, every: 1h }, { asset: "b*", every: 5m }] }').lists,
-    ).toEqual([['markets of bitcoin', 300_000]]);
+    expect(resolved('lists: { asset-markets: [{ top: 1, every: 1h }, { asset: "b*", every: 5m }] }').lists).toEqual([
+      ['markets of bitcoin', 300_000],
+    ]);
   });
 
   it('keeps named markets, and notes those that the source does not list', () => {
-    const text =
-      'candles: [{ exchange: binance, base: [luna, bitcion], quote: tether, interval: d1, from: 1y }]';
+    const text = 'candles: [{ exchange: binance, base: [luna, bitcion], quote: tether, interval: d1, from: 1y }]';
     expect(resolved(text)).toMatchObject({
       series: ['binance luna/tether d1', 'binance bitcion/tether d1'],
       notes: [
@@ -94,12 +91,10 @@ describe('a watch list', () => {
   });
 
   it('notes names without a match, with a suggestion', () => {
-    expect(resolved('candles: [{ exchange: binanse, quote: tether, interval: d1, from: 1y }]').notes).toEqual(
-      [
-        '1 "binanse" is not the exchange of any listed market: did you mean "binance"?',
-        '1 matches no market that the source lists',
-      ],
-    );
+    expect(resolved('candles: [{ exchange: binanse, quote: tether, interval: d1, from: 1y }]').notes).toEqual([
+      '1 "binanse" is not the exchange of any listed market: did you mean "binance"?',
+      '1 matches no market that the source lists',
+    ]);
     expect(resolved('history: [{ asset: bitcion, interval: d1, from: 1y }]')).toMatchObject({
       series: ['bitcion d1'],
       notes: ['1 "bitcion" is not a listed asset: did you mean "bitcoin"?'],
@@ -130,11 +125,7 @@ describe('a watch list', () => {
 
 describe('an entry with sources', () => {
   const candles = ['m1', 'h1'];
-  const venue = (
-    exchange: string,
-    symbol: string,
-    archive: ListedSource['archive'] = null,
-  ): ListedSource => ({
+  const venue = (exchange: string, symbol: string, archive: ListedSource['archive'] = null): ListedSource => ({
     exchange,
     isArchive: false,
     intervals: { candles, asset_history: [] },
@@ -201,8 +192,7 @@ describe('an entry with sources', () => {
   });
 
   it('leaves out a source whose markets were never listed, and never takes those of another exchange instead', () => {
-    const leftOut =
-      'unlisted is left out until its list of markets is read: `tidemark markets --source unlisted`';
+    const leftOut = 'unlisted is left out until its list of markets is read: `tidemark markets --source unlisted`';
     const of = (names: string) => chosen(`{ source: ${names}, symbol: BTC/USDT, interval: h1, from: 1y }`);
     expect(of('unlisted')).toEqual({ series: [], notes: [leftOut] });
     expect(of('[unlisted, binance]')).toEqual({
@@ -229,9 +219,7 @@ describe('an entry with sources', () => {
     expect(chosen('{ source: service, symbol: BTC/USDT, interval: h1, from: 1y }').notes).toEqual([
       'service has no list of symbols: name the market by exchange, base and quote',
     ]);
-    expect(
-      chosen('{ source: [service, no], asset: bitcoin, interval: [h1, d1], from: 1y }', 'history'),
-    ).toEqual({
+    expect(chosen('{ source: [service, no], asset: bitcoin, interval: [h1, d1], from: 1y }', 'history')).toEqual({
       series: [['bitcoin d1', ['service bitcoin']]],
       notes: ['no source is named "no"', 'left out: service does not give h1, only d1'],
     });

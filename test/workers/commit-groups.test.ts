@@ -128,9 +128,7 @@ describe('a group of waiting windows', () => {
   });
 
   test('stores the other windows when one cannot be stored', async () => {
-    await database.pool.query(
-      `alter table tidemark.candle_points add constraint poison check (close <> ${poison})`,
-    );
+    await database.pool.query(`alter table tidemark.candle_points add constraint poison check (close <> ${poison})`);
     const results = await together(groupCommits(database, pLimit(1)), [
       candles(1, 0),
       candles(1, 1, minutesOf(1, poison)),
@@ -162,10 +160,7 @@ describe('a group of waiting windows', () => {
 
   test('causes no deadlock with groups of the same series in another order', async () => {
     const commitWindow = groupCommits(database, pLimit(3));
-    const windows = Array.from({ length: 9 }, (_, hour) => [
-      candles(hour % 2, hour),
-      candles(1 - (hour % 2), hour),
-    ]);
+    const windows = Array.from({ length: 9 }, (_, hour) => [candles(hour % 2, hour), candles(1 - (hour % 2), hour)]);
     const results = await Promise.all([...windows.flat(), ...windows.flat().reverse()].map(commitWindow));
     expect(results.reduce((sum, { fresh }) => sum + fresh, 0)).toBe(2 * 9 * 60);
     expect(await gapsOf(ids)).toEqual(ids.map(() => [hourOf(9).startMs, startMs + 10 * hourMs]));

@@ -23,12 +23,7 @@ function dayOf(place: number, seriesId = 1): Window {
 const lengthOf = (window: Window) => window.endMs - window.startMs;
 
 /** Requests like a worker until the window is accepted or given up. @returns the requested lengths in minutes. */
-function ask(
-  trials: ReturnType<typeof createRangeLimitLearner>,
-  window: Window,
-  longestMs: number,
-  refusal = clear,
-) {
+function ask(trials: ReturnType<typeof createRangeLimitLearner>, window: Window, longestMs: number, refusal = clear) {
   const asked: number[] = [];
   for (;;) {
     const part = trials.shortened(window);

@@ -13,10 +13,7 @@ const context = {
   asksForLess: false,
   random: 0,
 };
-const error = (
-  kind: SourceErrorKind,
-  more: { unknownId?: boolean; retryAtMs?: number; status?: number } = {},
-) => ({
+const error = (kind: SourceErrorKind, more: { unknownId?: boolean; retryAtMs?: number; status?: number } = {}) => ({
   kind,
   status: null,
   unknownId: false,
@@ -38,9 +35,7 @@ describe('the reaction to a failed attempt', () => {
   );
 
   test('a refusal of the key, the address or the country pauses all requests, one of a series only its own', () => {
-    for (const kind of [
-      ...(['rate_limited', 'notice', 'unauthorized', 'address_refused', 'country_refused'] as const),
-    ])
+    for (const kind of [...(['rate_limited', 'notice', 'unauthorized', 'address_refused', 'country_refused'] as const)])
       expect(reactionTo(error(kind), { ...context, last: true })).toEqual({ kind: 'pause' });
     expect(reactionTo(error('series_refused'), context)).toEqual({ kind: 'block', forMs: 3_600_000 });
     expect(reactionTo(error('server_error', { retryAtMs: nowMs + 1 }), context)).toEqual({ kind: 'pause' });
@@ -55,9 +50,7 @@ describe('the reaction to a failed attempt', () => {
     expect(reactionTo(error('refused'), context)).toEqual({ kind: 'defer', forMs: 600_000 });
     const asksForLess = { ...context, last: true, asksForLess: true };
     expect(reactionTo(error('refused'), asksForLess)).toEqual({ kind: 'less' });
-    const statuses = [400, 405, 410, 413, 451].filter((status) =>
-      mayBeAboutLength(error('refused', { status })),
-    );
+    const statuses = [400, 405, 410, 413, 451].filter((status) => mayBeAboutLength(error('refused', { status })));
     expect(statuses).toEqual([400, 413]);
     expect(mayBeAboutLength(error('not_found', { status: 400 }))).toBe(false);
   });

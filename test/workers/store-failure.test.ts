@@ -83,9 +83,7 @@ describe('an attempt whose answer cannot be stored', () => {
     const work = workOf(withCode('53100', 'could not extend file: No space left on device'));
     expect(await runAttempt(work, attempt(true), parts)).toEqual(retried(1000, false));
     expect(await all.queues.requests.pausedForMs()).toBeGreaterThan(0);
-    expect(await listGaps(all.database, { nowMs: noonMs, graceMs: 0 })).toMatchObject([
-      { reason: 'not_asked' },
-    ]);
+    expect(await listGaps(all.database, { nowMs: noonMs, graceMs: 0 })).toMatchObject([{ reason: 'not_asked' }]);
   });
 
   test('uses up its attempts when it can never be stored, and is then deferred', async () => {

@@ -75,8 +75,7 @@ onEachBackend('a worker', (kind) => {
       },
     );
     await parts.queues.requests.addWindows(await trackHours(parts, 3));
-    for (const _ of [1, 2])
-      await startTestWorker(parts, server.baseUrl, { queues, clock: clockAt(() => clock.nowMs) });
+    for (const _ of [1, 2]) await startTestWorker(parts, server.baseUrl, { queues, clock: clockAt(() => clock.nowMs) });
     await untilIdle(parts);
 
     expect(pausesMs[0]).toBe(2000);

@@ -120,9 +120,7 @@ const words: Readonly<Record<Connection, string>> = {
 export function Status() {
   const { summary, connection } = useModel();
   const since =
-    summary !== null && connection !== 'live'
-      ? ` Showing the state as of ${formatSecond(summary.nowMs)}.`
-      : '';
+    summary !== null && connection !== 'live' ? ` Showing the state as of ${formatSecond(summary.nowMs)}.` : '';
   return (
     <>
       {summary?.synthetic === true && <strong class="synthetic">synthetic data</strong>}
@@ -178,7 +176,6 @@ function untilShown(scroll: () => boolean): () => void {
   });
   waiting.observe(document.body, { childList: true, subtree: true });
   const end = () => waiting.disconnect();
-  for (const type of ['wheel', 'pointerdown', 'keydown'])
-    addEventListener(type, end, { once: true, passive: true });
+  for (const type of ['wheel', 'pointerdown', 'keydown']) addEventListener(type, end, { once: true, passive: true });
   return end;
 }

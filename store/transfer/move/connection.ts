@@ -37,9 +37,7 @@ export async function openSide(database: Database, name: SideName): Promise<Side
   let pid: number | undefined;
   try {
     // The snapshot is taken after the tables are locked, so it shows every committed row.
-    await client.query(
-      `begin isolation level ${name === 'source' ? 'repeatable read, read only' : 'read committed'}`,
-    );
+    await client.query(`begin isolation level ${name === 'source' ? 'repeatable read, read only' : 'read committed'}`);
     await disableTimeouts(client);
     await client.query(settings);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');

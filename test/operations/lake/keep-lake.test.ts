@@ -11,11 +11,7 @@ import { commitPoints } from '../../store/committing.ts';
 import { openOwnStore } from '../../store/open-store.ts';
 
 const series = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' } as const;
-const [january, february, march] = [0, 1, 2].map((month) => Date.UTC(2024, month)) as [
-  number,
-  number,
-  number,
-];
+const [january, february, march] = [0, 1, 2].map((month) => Date.UTC(2024, month)) as [number, number, number];
 
 it('writes the lake of the watch list when it is due, in the directory that the file names', async () => {
   const { database } = await openOwnStore();

@@ -67,9 +67,7 @@ function write(store: TestStore, directory: string, options: Partial<LakeOptions
 
 /** Every file by path within the lake, with what changes when it is replaced. */
 function filesOf(directory: string): Map<string, string> {
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
-  );
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return new Map(
     files
       .map((entry) => join(entry.parentPath, entry.name))
@@ -122,11 +120,7 @@ async function expectTrue(store: TestStore, directory: string): Promise<void> {
   );
   for (const { path, sha256, bytes, rows } of files) {
     const content = readFileSync(join(directory, path));
-    expect([path, createHash('sha256').update(content).digest('hex'), content.length]).toEqual([
-      path,
-      sha256,
-      bytes,
-    ]);
+    expect([path, createHash('sha256').update(content).digest('hex'), content.length]).toEqual([path, sha256, bytes]);
     const [counted] = await askDuckdb(`select count(*)::integer as rows from '${join(directory, path)}'`);
     expect(counted).toEqual({ rows });
   }
@@ -195,10 +189,11 @@ describeNeedingDuckdb('a lake', () => {
 
     // The source changes a value while its time is not covered, which makes no revision. The coverage is as before afterwards.
     const january20 = { startMs: january + 19 * dayMs, endMs: january + 20 * dayMs };
-    await pool.query(
-      'update tidemark.series set covered = covered - tstzmultirange(tstzrange($2, $3)) where id = $1',
-      [hour.seriesId, new Date(january20.startMs), new Date(january20.endMs)],
-    );
+    await pool.query('update tidemark.series set covered = covered - tstzmultirange(tstzrange($2, $3)) where id = $1', [
+      hour.seriesId,
+      new Date(january20.startMs),
+      new Date(january20.endMs),
+    ]);
     await commitPoints(store.database, {
       ...hour,
       window: january20,
@@ -209,10 +204,11 @@ describeNeedingDuckdb('a lake', () => {
     ]);
     await expectWritten('01');
 
-    await pool.query(
-      'update tidemark.series set covered = covered - tstzmultirange(tstzrange($2, $3)) where id = $1',
-      [hour.seriesId, new Date(january20.startMs), new Date(january20.endMs)],
-    );
+    await pool.query('update tidemark.series set covered = covered - tstzmultirange(tstzrange($2, $3)) where id = $1', [
+      hour.seriesId,
+      new Date(january20.startMs),
+      new Date(january20.endMs),
+    ]);
     await expectWritten('01');
     expect(await write(store, directory)).toMatchObject({ written: 0 });
 

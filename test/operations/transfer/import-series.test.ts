@@ -37,8 +37,7 @@ function body(on: 'main' | 'plain') {
         values: ['1.0', '1.0', '1.0', '1.0', '1.0'],
         place: 'line 1',
       });
-    if (isDropped)
-      await database.pool.query(`delete from tidemark.candle_points where time < '2020-01-01 06:00Z'`);
+    if (isDropped) await database.pool.query(`delete from tidemark.candle_points where time < '2020-01-01 06:00Z'`);
     const ended = imported.end();
     if (isDropped)
       await expect(ended).rejects.toMatchObject({

@@ -41,8 +41,7 @@ async function holdUp(watched: Watched) {
   onTestFinished(() => holder.end().catch(() => {}));
   await holder.query('begin');
   await holder.query(`select from tidemark.settings where name = 'watch_list.applied' for update`);
-  const sessions = () =>
-    watched.query(`select from pg_stat_activity where application_name = 'tidemark apply'`);
+  const sessions = () => watched.query(`select from pg_stat_activity where application_name = 'tidemark apply'`);
   return {
     held: () => waitForLock(watched.database.pool),
     release: () => holder.query('rollback'),
@@ -96,9 +95,7 @@ it('fails in one line without a change when the lists of a pattern cannot be pol
   const away = { SOURCE_URL: 'http://127.0.0.1:1/v2', WORKER_ATTEMPTS: '1' };
   const notPolled = /^tidemark: LIST_NOT_POLLED: the list of markets could not be polled: [^\n]+; [^\n]+\n$/;
   expect(await fails('apply', 4, notPolled, away)).toBe('');
-  expect(
-    await query('select from tidemark.list_polls where completed_at is null and given_up_at is null'),
-  ).toEqual([]);
+  expect(await query('select from tidemark.list_polls where completed_at is null and given_up_at is null')).toEqual([]);
   expect(await series()).toEqual([]);
   // A source that is there again is asked at once, whatever the failure was.
   expect(await say('apply')).toMatch(/\napplied\n$/);

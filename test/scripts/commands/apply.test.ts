@@ -43,8 +43,7 @@ type Changes = Record<string, unknown> & { readonly series: readonly Record<stri
 function changesIn(plan: Changes): Record<string, string[]> {
   const changes: Record<string, string[]> = {};
   for (const { change = '', exchange, baseId, quoteId, assetId, interval } of plan.series) {
-    const name =
-      exchange === undefined ? `${assetId} ${interval}` : `${exchange} ${baseId}/${quoteId} ${interval}`;
+    const name = exchange === undefined ? `${assetId} ${interval}` : `${exchange} ${baseId}/${quoteId} ${interval}`;
     changes[change] = [...(changes[change] ?? []), name];
   }
   return changes;
@@ -94,9 +93,7 @@ read-again: { days: 2 }
 
   expect(await say('apply')).toMatch(/\napplied\n$/);
   expect(await json('plan')).toEqual(dry.cost);
-  expect(await say('apply')).toMatch(
-    /^nothing to do: the database matches tidemark.yaml\n(?![\s\S]*applied)/,
-  );
+  expect(await say('apply')).toMatch(/^nothing to do: the database matches tidemark.yaml\n(?![\s\S]*applied)/);
   expect(simulator.requests().total).toBe(4);
   // What was only polled to choose from is nobody's decision.
   expect(await say('track lists')).toContain('tracking: assets, every 5 min\n');
@@ -119,10 +116,7 @@ it('narrows and stops series without losing points or coverage', async () => {
     series: [{ interval: 'd1', exchange: 'binance' }, { assetId: 'tether' }],
     lists: [{ list: 'exchanges' }],
   });
-  const narrowed = hourly.replace(
-    '[2024-03-01 00:00,2024-03-05 00:00) t',
-    '[2024-03-02 00:00,2024-03-04 00:00) t',
-  );
+  const narrowed = hourly.replace('[2024-03-01 00:00,2024-03-05 00:00) t', '[2024-03-02 00:00,2024-03-04 00:00) t');
   expect((await series()).slice(0, 2)).toEqual([d1, narrowed]);
   expect(await say('apply')).toContain(
     'left alone, not in the file (--prune stops them): 2 series (binance bitcoin/tether d1, tether d1) and 1 list (exchanges)\n',
@@ -155,18 +149,12 @@ it('a retention that drops points must be confirmed; apply itself drops nothing'
     'backfill candles --exchange binance --base bitcoin --quote tether --interval h1 --from 2024-03-01 --to 2024-03-05',
   );
   const retentions = () => query(`select name, value from tidemark.settings where name like 'retention.%'`);
-  write(
-    `candles: [{ ${market}, interval: [h1, d1], from: 2024-03-01 }]\nretention: { candles: 1y, history: 2y }`,
-  );
+  write(`candles: [{ ${market}, interval: [h1, d1], from: 2024-03-01 }]\nretention: { candles: 1y, history: 2y }`);
   expect(await say('apply --dry-run')).toMatch(
     /retention: candles 1y, was forever; drops every point from before [\s\S]+note: the retention of 1y keeps nothing before [-0-9]+, which shortens binance bitcoin\/tether d1\n/,
   );
   const before = await series();
-  await fails(
-    'apply',
-    2,
-    /^tidemark: BAD_ARGUMENT: The retention of 1y drops [^\n]*; add --confirm candles [^\n]*\n$/,
-  );
+  await fails('apply', 2, /^tidemark: BAD_ARGUMENT: The retention of 1y drops [^\n]*; add --confirm candles [^\n]*\n$/);
   await fails('apply --confirm candle', 2, 'BAD_ARGUMENT');
   expect(await series()).toEqual(before);
   expect(await retentions()).toEqual([]);

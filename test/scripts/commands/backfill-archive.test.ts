@@ -72,7 +72,5 @@ it('takes a symbol whose assets are named, without any list of markets', async (
   const missing = 'its archive has no file of that time yet';
   await fails(named.replace('track', 'backfill'), 3, `not requested: ${missing}`);
   expect(await say('why 1')).toContain(missing);
-  expect(await say('plan')).toMatch(
-    /^nothing is missing that a source has\n.*\nbinance-archive has no file yet of /,
-  );
+  expect(await say('plan')).toMatch(/^nothing is missing that a source has\n.*\nbinance-archive has no file yet of /);
 });

@@ -55,9 +55,7 @@ it('waits for a second answer with --wait, and requests it when it is due', asyn
     /^waiting until [\d: -]+Z for 1 range, the first: binance bitcoin\/tether h1 2024-03-03 to 2024-03-05: answered empty, awaits a second answer \(again at /m;
   await waitFor('the wait to be said', () => waiting.test(running.stderr()));
   simulator.setFaults({});
-  await query(
-    `update tidemark.pending_windows set first_at = first_at - interval '2 hours', retry_at = now()`,
-  );
+  await query(`update tidemark.pending_windows set first_at = first_at - interval '2 hours', retry_at = now()`);
   const ended = await running.ended;
   expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
   expect(lastOf(ended.stdout)).toMatch(/^complete: 3 requests, 48 new points, /);
@@ -110,9 +108,7 @@ it('reports rejected rows, and is not complete unless they are accepted', async 
   expect(lastOf(await say(`${words} --accept-rejected`, env))).toMatch(
     /^nothing was missing: .*; 32 rejected rows in quarantine$/,
   );
-  expect(await say('status', env)).toMatch(
-    /^rejected: 32 rows of 1 series, such as: .+ \(tidemark\.quarantine\)$/m,
-  );
+  expect(await say('status', env)).toMatch(/^rejected: 32 rows of 1 series, such as: .+ \(tidemark\.quarantine\)$/m);
   expect(await json('status')).toMatchObject({ rejected: { rows: 32, series: 1 } });
   expect(await json('gaps')).toMatchObject({ quarantined: [{}] });
   await say(`backfill candles ${market} --interval h1 --from 2024-03-01 --to 2024-03-01T01:00Z`, env);

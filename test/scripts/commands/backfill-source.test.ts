@@ -23,9 +23,7 @@ it.each(venues)('of $profile, with the fewest requests, to the last digit', asyn
   const simulator = Object.values(opened.venues)[0];
   const backfill = async () =>
     JSON.parse(
-      await opened.say(
-        `backfill candles --source ${profile} --symbol ${symbol} --interval m1,h1 ${days} --json`,
-      ),
+      await opened.say(`backfill candles --source ${profile} --symbol ${symbol} --interval m1,h1 ${days} --json`),
     );
   const outcome = await backfill();
   const longest = profiles[profile]?.longestRangeMs.candles ?? {};
@@ -48,9 +46,7 @@ it('of kraken, as far back as it keeps candles; the rest is a gap with this reas
   const { run, say, json, venues, database } = await openVenues(['kraken']);
   const beforeMs = Date.now();
   const from = new Date(beforeMs - 2 * dayMs).toISOString();
-  const first = await run(
-    `backfill candles --source kraken --symbol BTC/USD --interval m1 --from ${from} --json`,
-  );
+  const first = await run(`backfill candles --source kraken --symbol BTC/USD --interval m1 --from ${from} --json`);
   const afterMs = Date.now();
   expect(first.exitCode).toBe(3);
   expect(first.stderr).toMatch(
@@ -90,8 +86,7 @@ it('of coincap-v3 with its key, and no further than its credits reach', async ()
   const apiKey = 'a-key-of-ours-0123456789';
   const { run, list, venues, database, query } = await openVenues(['coincap-v3'], { apiKey });
   const simulator = venues['coincap-v3'];
-  const allow = (credits: number) =>
-    list({ 'coincap-v3': `, key-variable: COINCAP_KEY, credits: ${credits}` });
+  const allow = (credits: number) => list({ 'coincap-v3': `, key-variable: COINCAP_KEY, credits: ${credits}` });
   const keyed = (words: string) => run(`${words} --json`, { COINCAP_KEY: apiKey });
   const backfill =
     'backfill history --source coincap-v3 --asset bitcoin --interval m5 --from 2024-01-01 --to 2024-03-01';
@@ -129,11 +124,8 @@ it('of rows that contradict one another, the next source gives them; without one
 candles: [{ source: [okx, mirror], symbol: BTC/USDT, interval: h1, from: 2024-03-01, to: 2024-03-03 }]\n`,
   );
   await say('apply');
-  await say(
-    `backfill candles --exchange okx --base BTC --quote USDT --interval h1 ${days} --accept-rejected`,
-  );
-  const given =
-    'select source, sum(to_time - from_time)::text as time from source_coverage group by 1 order by 1';
+  await say(`backfill candles --exchange okx --base BTC --quote USDT --interval h1 ${days} --accept-rejected`);
+  const given = 'select source, sum(to_time - from_time)::text as time from source_coverage group by 1 order by 1';
   expect(await query(given)).toEqual([
     { source: 'mirror', time: '01:00:00' },
     { source: 'okx', time: '1 day 23:00:00' },

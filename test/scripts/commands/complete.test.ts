@@ -38,8 +38,7 @@ async function suggested(line: string, variables = env): Promise<string[][]> {
   return lines.map((text) => text.split('\t'));
 }
 
-const words = async (line: string, variables = env) =>
-  (await suggested(line, variables)).map(([word]) => word).sort();
+const words = async (line: string, variables = env) => (await suggested(line, variables)).map(([word]) => word).sort();
 
 it.each<[string, string[]]>([
   ['re', ['repair', 'resume', 'retention', 'retry']],

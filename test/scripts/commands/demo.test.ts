@@ -10,9 +10,7 @@ it('demo --once backfills, refreshes and reports, labels its data, and leaves no
   const first = await tidemark(['demo', '--once'], env);
   expect(first.stderr).toBe('');
   expect(first.exitCode).toBe(0);
-  for (const line of first.stdout
-    .split('\n')
-    .filter((text) => /\d{4}-\d\d-\d\d|bitcoin\/tether m1/.test(text))) {
+  for (const line of first.stdout.split('\n').filter((text) => /\d{4}-\d\d-\d\d|bitcoin\/tether m1/.test(text))) {
     // Lines of SQL name no value.
     expect(line).toMatch(/synthetic/);
   }

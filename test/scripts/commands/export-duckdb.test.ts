@@ -76,9 +76,7 @@ describeNeedingDuckdb('DuckDB reads what export wrote', () => {
 
   it('uses text where a DECIMAL is too short, without losing digits', async () => {
     const path = await exported('x.parquet', 'history', '--asset', 'long', '--interval', 'd1');
-    expect(
-      await askDuckdb(`select price_usd, typeof(price_usd) as type from '${path}' order by time`),
-    ).toEqual(
+    expect(await askDuckdb(`select price_usd, typeof(price_usd) as type from '${path}' order by time`)).toEqual(
       ['12345678901234567890', '0.1234567890123456789012345678901234567890', '0.0'].map((price_usd) => ({
         price_usd,
         type: 'VARCHAR',

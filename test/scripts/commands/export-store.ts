@@ -18,9 +18,7 @@ export const startMs = Date.UTC(2024, 0, 1);
 export const minutes: CandleSeries = { ...bitcoinHours, interval: 'm1' };
 export const days: HistorySeries = { dataset: 'asset_history', assetId: 'bit,"coin"', interval: 'd1' };
 
-export async function openStore(
-  kind: 'main' | 'plain',
-): Promise<TestStore & { env: Record<string, string> }> {
+export async function openStore(kind: 'main' | 'plain'): Promise<TestStore & { env: Record<string, string> }> {
   const store = await openOwnStore(kind);
   return { ...store, env: { DATABASE_URL: store.url } };
 }

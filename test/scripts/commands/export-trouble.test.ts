@@ -23,8 +23,7 @@ it('ends in one line when the pipe closes', async () => {
   const ended = await inShell(m1, '| head -c 100 | wc -c', env);
   expect(ended).toMatchObject({
     exitCode: 130,
-    stderr:
-      'tidemark: INTERRUPTED: the reader of the output closed it early; this is expected with `| head`\n',
+    stderr: 'tidemark: INTERRUPTED: the reader of the output closed it early; this is expected with `| head`\n',
   });
   expect(ended.stdout.trim()).toBe('100');
 });
@@ -54,9 +53,7 @@ it('leaves the previous file when killed or stopped, and the next export removes
   stopped.kill('SIGINT');
   expect(await stopped.ended).toMatchObject({
     exitCode: 130,
-    stderr: expect.stringMatching(
-      /^tidemark: INTERRUPTED: stopped after [\d,]+ points; no file is left behind; .+\n$/,
-    ),
+    stderr: expect.stringMatching(/^tidemark: INTERRUPTED: stopped after [\d,]+ points; no file is left behind; .+\n$/),
   });
   expect(readFileSync(out, 'utf8')).toBe('before');
   expect(readdirSync(directory)).toEqual(['x.csv']);
@@ -68,9 +65,7 @@ it('leaves the previous file when killed or stopped, and the next export removes
 it('ends in one line when its database becomes unreachable, and leaves nothing', async () => {
   const directory = emptyDirectory();
   const running = start([...m1, '--out', join(directory, 'x.jsonl')], env);
-  await waitFor('a part of the file', () =>
-    readdirSync(directory).some((name) => name.startsWith('.x.jsonl.')),
-  );
+  await waitFor('a part of the file', () => readdirSync(directory).some((name) => name.startsWith('.x.jsonl.')));
   await store.database.pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tidemark export' and datname = current_database()`,
   );

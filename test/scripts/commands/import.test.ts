@@ -6,16 +6,7 @@ import { expect, it } from 'vitest';
 import { hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
-import {
-  closeAt,
-  contentOf,
-  fill,
-  holdAfter,
-  minutes,
-  openStore,
-  sharedStore,
-  startMs,
-} from './export-store.ts';
+import { closeAt, contentOf, fill, holdAfter, minutes, openStore, sharedStore, startMs } from './export-store.ts';
 
 const name = 'binance bitcoin tether m1';
 const window = { startMs, endMs: startMs + 3 * hourMs };
@@ -67,16 +58,10 @@ function forge(path: string, change: (lines: string[]) => string[], stated?: num
 it('refuses a file that is not the one its sidecar describes, and stores nothing of it', async () => {
   const { path, run, content } = await exported();
   const text = readFileSync(path, 'utf8');
-  for (const changed of [
-    text.slice(0, -200),
-    text.replace('180.10', '180.20'),
-    text.replace('180.', '1800.'),
-  ]) {
+  for (const changed of [text.slice(0, -200), text.replace('180.10', '180.20'), text.replace('180.', '1800.')]) {
     writeFileSync(path, changed === text ? `${text} ` : changed);
     const ended = await run();
-    expect(ended.stderr).toMatch(
-      /^tidemark: FILE_NOT_USABLE: .+ is not the file that its sidecar describes: .+\n$/,
-    );
+    expect(ended.stderr).toMatch(/^tidemark: FILE_NOT_USABLE: .+ is not the file that its sidecar describes: .+\n$/);
     expect(ended).toMatchObject({ exitCode: 8, stdout: '' });
   }
   expect(await content()).toBeUndefined();
@@ -84,8 +69,7 @@ it('refuses a file that is not the one its sidecar describes, and stores nothing
 
 const row = (index: number, values: string) =>
   `binance,bitcoin,tether,m1,${new Date(minute(index)).toISOString().replace('.000', '')},${values}`;
-const reasonsIn = (stdout: string) =>
-  JSON.parse(stdout).refusals.map(({ reason }: { reason: string }) => reason);
+const reasonsIn = (stdout: string) => JSON.parse(stdout).refusals.map(({ reason }: { reason: string }) => reason);
 
 it('claims no coverage of a series with a wrong time or a missing row', async () => {
   const { path, run, content } = await exported();
@@ -124,9 +108,7 @@ it('keeps and reports stored values that differ; --overwrite keeps the old value
   });
   const kept = await run('--json');
   expect(kept.exitCode).toBe(7);
-  expect(kept.stderr).toMatch(
-    /^tidemark: IMPORT_DIFFERS: 1 stored point differs from the file; .+--overwrite/,
-  );
+  expect(kept.stderr).toMatch(/^tidemark: IMPORT_DIFFERS: 1 stored point differs from the file; .+--overwrite/);
   expect(JSON.parse(kept.stdout)).toMatchObject({
     fresh: 121,
     unchanged: 58,
@@ -143,8 +125,7 @@ it('keeps and reports stored values that differ; --overwrite keeps the old value
   });
   const close = async (index: number) => {
     const time = new Date(minute(index)).toISOString();
-    return (await query(`select close::text from candles where interval = 'm1' and time = '${time}'`))[0]
-      ?.close;
+    return (await query(`select close::text from candles where interval = 'm1' and time = '${time}'`))[0]?.close;
   };
   expect([await close(70), await close(60)]).toEqual(['999.9', `${closeAt(minute(60))}00`]);
 
@@ -191,8 +172,7 @@ it('leaves whole pieces when killed at any instant, and the same file again goes
   // Pieces are of 5,000 rows.
   const from = await filledStore({ startMs, endMs: minute(31_440) });
   await tidemark([...m1, '--out', path], from.env);
-  const tracking = () =>
-    query('select tracked::text, untracked_at is null as "isTracked" from tidemark.series');
+  const tracking = () => query('select tracked::text, untracked_at is null as "isTracked" from tidemark.series');
   const tracked = '["2024-01-01 00:00:00+00","2024-01-22 20:00:00+00")';
   for (const pieces of [1, 2, 3]) {
     const letGo = await holdAfter(to.database, pieces);

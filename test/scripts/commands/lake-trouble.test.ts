@@ -60,8 +60,7 @@ describeNeedingDuckdb('tidemark lake', () => {
       for (const { filename, rows, days: length } of days)
         expect([filename, rows]).toEqual([filename, Number(length) * 1440]);
       const manifest = join(directory, 'manifest.json');
-      if (existsSync(manifest))
-        expect(JSON.parse(readFileSync(manifest, 'utf8'))).toMatchObject({ version: 1 });
+      if (existsSync(manifest)) expect(JSON.parse(readFileSync(manifest, 'utf8'))).toMatchObject({ version: 1 });
     }
 
     await killEarly();
@@ -80,9 +79,7 @@ describeNeedingDuckdb('tidemark lake', () => {
     await killEarly();
     expect(await tidemark(['lake', directory], store.env)).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringMatching(
-        /^wrote \d+ files with [\d,]+ rows, .+; .+ has 6 files with 262,080 rows; .+\n$/,
-      ),
+      stdout: expect.stringMatching(/^wrote \d+ files with [\d,]+ rows, .+; .+ has 6 files with 262,080 rows; .+\n$/),
     });
     expect(await inLake()).toEqual(await inStore());
     expect(filesOf(directory)).toEqual([...parquet(), join(directory, 'manifest.json')]);

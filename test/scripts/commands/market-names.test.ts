@@ -90,12 +90,9 @@ candles: [{ source: binance, symbol: BTC/USDT, interval: h1, from: 2024-05-01 }]
 });
 
 it('never mixes two markets in one series', async () => {
-  const { rest, names, run, say, refuses } = await open(
-    'aliases: { LTC: litecoin, USDT: money, BTC: money }',
-  );
+  const { rest, names, run, say, refuses } = await open('aliases: { LTC: litecoin, USDT: money, BTC: money }');
   await say(`track candles ${hoursOf('LTC/USDT')} ${since}`);
-  const words = (symbol: string) =>
-    `binance litecoin/money h1 is LTCUSDT of binance, and ${symbol} is another market`;
+  const words = (symbol: string) => `binance litecoin/money h1 is LTCUSDT of binance, and ${symbol} is another market`;
   await refuses(hoursOf('LTC/BTC'), words('LTCBTC'));
   await refuses(`${hoursOf('DOT/USDT')} --base litecoin --quote money`, words('DOTUSDT'));
   rest(`aliases: { LTC: litecoin, ETH: ethereum, USDT: money, BTC: money }
@@ -104,7 +101,5 @@ candles: [{ source: binance, symbol: ['LTC/*', 'ETH/*'], interval: h1, from: 202
   expect([exitCode, await names()]).toEqual([0, ['binance litecoin/money h1', 'binance ethereum/money h1']]);
   // One that is tracked, and two that are both new.
   expect(stdout).toContain(words('LTCBTC'));
-  expect(stdout).toMatch(
-    /left out: binance ethereum\/money h1 is ETH\w+ of binance, and ETH\w+ is another market/,
-  );
+  expect(stdout).toMatch(/left out: binance ethereum\/money h1 is ETH\w+ of binance, and ETH\w+ is another market/);
 });

@@ -15,9 +15,7 @@ it('rejects down while a worker or a scheduler is connected', async () => {
     const isThere = async () => (await tidemark(['status', '--check', part], env)).exitCode === 0;
     await waitFor(`the ${part}`, isThere);
     const refused = await tidemark(['migrate', 'down', '--yes'], env);
-    expect(refused.stderr).toMatch(
-      /^tidemark: DATABASE_IN_USE: in use by (\w+ and )?\w+; stop it first.*\n$/,
-    );
+    expect(refused.stderr).toMatch(/^tidemark: DATABASE_IN_USE: in use by (\w+ and )?\w+; stop it first.*\n$/);
     expect(refused.stderr).toContain(part);
     expect(refused.exitCode).toBe(5);
     expect((await tidemark(['status'], env)).exitCode).toBe(0);

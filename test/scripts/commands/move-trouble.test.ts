@@ -83,17 +83,11 @@ it('blocks writes and allows reads while it copies, leaves the target empty when
       5,
       /^tidemark: DATABASE_UNREACHABLE: the target: .+; check the address after --to, .+; nothing was moved$/,
     ],
-    [
-      () => terminate(source).then(letGo),
-      5,
-      /^tidemark: DATABASE_UNREACHABLE: (?!the target).+; check DATABASE_URL/,
-    ],
+    [() => terminate(source).then(letGo), 5, /^tidemark: DATABASE_UNREACHABLE: (?!the target).+; check DATABASE_URL/],
   ];
   for (const [interrupt, exitCode, line] of ways) {
     const running = await begin();
-    const writing = source.database.pool.query(
-      `set lock_timeout = '100ms'; delete from tidemark.candle_points`,
-    );
+    const writing = source.database.pool.query(`set lock_timeout = '100ms'; delete from tidemark.candle_points`);
     await expect(writing).rejects.toThrow(/lock timeout/);
     expect(await tidemark(['gaps'], env)).toMatchObject({ exitCode: 0 });
     await interrupt(running);
@@ -146,9 +140,7 @@ it('is rejected for its target, and while another process works on either side, 
     await client.end();
   }
 
-  await target.database.pool.query(
-    `insert into tidemark.currencies (currency, symbol, type) values ('a', 'b', 'c')`,
-  );
+  await target.database.pool.query(`insert into tidemark.currencies (currency, symbol, type) values ('a', 'b', 'c')`);
   for (const [to, line, exitCode] of [
     // Another name for the same server does not make it another database.
     [

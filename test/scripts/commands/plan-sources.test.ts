@@ -30,9 +30,7 @@ it('counts only what a source still keeps, and warns of the rest', async () => {
   expect(text).toMatch(
     /warning: kraken keeps the newest 721 periods: 2 d 1\d h of the missing ranges are older, and stay missing/,
   );
-  expect(text).toContain(
-    'kraken keeps the newest 721 periods (2 d 12 h of m5): a longer break loses data for good',
-  );
+  expect(text).toContain('kraken keeps the newest 721 periods (2 d 12 h of m5): a longer break loses data for good');
 });
 
 it('counts the requests of the planner, beyond a depth and in the files of an archive', async () => {
@@ -84,10 +82,7 @@ it('says of each source how much staying fresh takes of its budget', async () =>
     ['coinbase', '0\\.2'],
   ])
     expect(text).toMatch(
-      new RegExp(
-        `^${source}: 1 request, .*; staying fresh takes 1\\.0\\d a minute, ${share} % of the budget$`,
-        'm',
-      ),
+      new RegExp(`^${source}: 1 request, .*; staying fresh takes 1\\.0\\d a minute, ${share} % of the budget$`, 'm'),
     );
   expect(await json('plan')).toMatchObject({
     fresh: { refreshPerMinute: 2, wantedEverySeconds: 60, everySeconds: 60 },

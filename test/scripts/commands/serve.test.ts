@@ -108,8 +108,7 @@ it('answers 503 while its database is silent or away, tells open dashboards, and
     ...{ DATABASE_URL: proxy.url, REDIS_URL: '', SERVE_STATEMENT_TIMEOUT_SECONDS: '1' },
     ...{ SERVE_REMEMBER_MS: '0', SERVE_PER_MINUTE: '0' },
   });
-  const four = (path: string) =>
-    Promise.all(Array.from({ length: 4 }, async () => (await fetch(path)).status));
+  const four = (path: string) => Promise.all(Array.from({ length: 4 }, async () => (await fetch(path)).status));
   const rates = () => four(`${address}/rates`);
   const problems = () => four(`${root}dashboard/problems`);
   const all = (status: number) => [status, status, status, status];
@@ -135,10 +134,7 @@ it('answers 503 while its database is silent or away, tells open dashboards, and
   await server.connect();
   onTestFinished(() => server.end());
   const database = new URL(url).pathname.slice(1);
-  const statuses = async () => [
-    (await fetch(`${address}/rates`)).status,
-    (await fetch(`${root}readyz`)).status,
-  ];
+  const statuses = async () => [(await fetch(`${address}/rates`)).status, (await fetch(`${root}readyz`)).status];
   await server.query(`alter database ${database} allow_connections false`);
   await server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database]);
   await waitFor('the end of its connections', async () => (await statuses()).join() === '503,503');

@@ -42,9 +42,7 @@ it('shows each source with its limits, use and state', async () => {
   const { say, sources, list } = await open();
   list({ bybit: ', budget: 1200' });
   const before = await sources();
-  expect([...before.keys()]).toEqual(
-    expect.arrayContaining(['binance', 'bybit', 'kraken', 'coinbase', 'okx']),
-  );
+  expect([...before.keys()]).toEqual(expect.arrayContaining(['binance', 'bybit', 'kraken', 'coinbase', 'okx']));
   expect(before.get('binance')).toMatchObject({
     ...{ requestsPerMinute: 3000, limits: [{ unit: 'weight', amount: 6000, seconds: 60 }] },
     ...{ series: 0, outage: null },
@@ -59,9 +57,7 @@ it('lists the markets of a source with one request a day, and not while the sour
   const { markets } = documents.markets.parse(await json('markets --source binance --search btc/u'));
   expect(markets).toContainEqual(expect.objectContaining({ symbol: 'BTCUSDT', base: 'BTC', quote: 'USDT' }));
   expect(markets.every(({ symbol }) => symbol.startsWith('BTCU'))).toBe(true);
-  expect(await say('markets --source binance --search BTCUSDT')).toMatch(
-    /^BTC\/USDT +BTCUSDT +yes\n1 market of \d+$/m,
-  );
+  expect(await say('markets --source binance --search BTCUSDT')).toMatch(/^BTC\/USDT +BTCUSDT +yes\n1 market of \d+$/m);
   expect(venues.binance.requests().total).toBe(1);
 
   venues.bybit.setFaults({ banMs: 600_000 });

@@ -12,9 +12,7 @@ it('tracks lists with their cadence, shows them in status, and untracks them', a
   expect(await say('track exchanges')).toBe('tracking: exchanges, every 5 min\n');
   expect(await say('untrack exchanges')).toBe('no longer tracking exchanges; stored data stays\n');
   // What the user has decided stays.
-  expect(await say('track lists')).toBe(
-    'assets: as before\nexchanges: as before\ntracking: markets, every 1 h\n',
-  );
+  expect(await say('track lists')).toBe('assets: as before\nexchanges: as before\ntracking: markets, every 1 h\n');
 
   const never = {
     ...{ newest: null, newestAgeSeconds: null, rows: null, changed: null, gone: 0, problem: null },
@@ -27,9 +25,7 @@ it('tracks lists with their cadence, shows them in status, and untracks them', a
       { ...markets, ...never },
     ],
   });
-  expect(await say('status')).toMatch(
-    /\nlist +every +newest +age +rows +changed +gone +note\nassets +30 s +-/,
-  );
+  expect(await say('status')).toMatch(/\nlist +every +newest +age +rows +changed +gone +note\nassets +30 s +-/);
 
   await say('track rates --every 10min');
   expect(await json('status')).toMatchObject({ rates: { everySeconds: 600 } });

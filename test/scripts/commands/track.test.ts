@@ -28,9 +28,7 @@ it('track shows the whole tracked range, and status shows it in full in a pipe',
     `already tracked, range extended: ${name} from 2024-02-01 onward (id 1)\n`,
   );
   expect(await say('status')).toContain(` ${name}  2024-02-01 `);
-  expect(await say(`untrack ${asset.toUpperCase()} d1`)).toBe(
-    `no longer tracking ${name}; stored points stay\n`,
-  );
+  expect(await say(`untrack ${asset.toUpperCase()} d1`)).toBe(`no longer tracking ${name}; stored points stay\n`);
   expect(await say('untrack 1')).toMatch(/ was untracked before, at 20.*; stored points stay\n$/);
   expect(await json(`${track} 2024-02-10`)).toEqual({
     ...{ seriesId: 1, dataset: 'asset_history', assetId: asset, interval: 'd1' },

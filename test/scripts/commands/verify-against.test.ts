@@ -10,9 +10,7 @@ const startMs = Date.UTC(2024, 2, 1);
 async function open() {
   const opened = await openVenues(['binance', 'bybit']);
   const { say, run } = opened;
-  await say(
-    'backfill candles --source binance --symbol BTC/USDT --interval h1 --from 2024-03-01 --to 2024-03-03',
-  );
+  await say('backfill candles --source binance --symbol BTC/USDT --interval h1 --from 2024-03-01 --to 2024-03-03');
   const verify = (more: string) => run(`verify --against bybit --all${more}`);
   return { ...opened, ...opened.venues, verify };
 }
@@ -24,8 +22,7 @@ it('finds every difference with both values, and overwrites none', async () => {
   expect(JSON.parse(same.stdout)).toMatchObject({ compared: 1, points: 48, differing: 0, differences: [] });
 
   const changed = [3, 17, 40].map((hour) => startMs + hour * hourMs);
-  for (const timeMs of changed)
-    bybit.revise({ series, timeMs, fromMs: 0, values: { volume: decimalText('7.25') } });
+  for (const timeMs of changed) bybit.revise({ series, timeMs, fromMs: 0, values: { volume: decimalText('7.25') } });
   const points = 'select * from tidemark.candle_points order by time';
   const before = await query(points);
   const found = await verify(' --json');

@@ -108,9 +108,7 @@ it('reports each difference with both values, and repair fixes them', async () =
   ]);
 
   const before = asked();
-  expect(await say('repair')).toMatch(
-    /requested 2 windows with differences again, 2 answered: 1 point new, 1 changed/,
-  );
+  expect(await say('repair')).toMatch(/requested 2 windows with differences again, 2 answered: 1 point new, 1 changed/);
   expect(asked() - before).toBe(2);
   const [, ...others] = truth(minutes);
   // The first keeps the digits in which it came first.
@@ -134,9 +132,7 @@ it('never deletes a point that the source no longer has, and reports it', async 
     / {2}2024-03-04 {2}missing at the source, here open [\d.]+, high /,
   );
   const remains = /^tidemark: DIFFERENCES_REMAIN: 1 stored point that the source does not have; /;
-  expect(await fails('repair --differences', 7, remains)).toMatch(
-    /1 point stored here and not at the source: kept/,
-  );
+  expect(await fails('repair --differences', 7, remains)).toMatch(/1 point stored here and not at the source: kept/);
   expect(await stored(minutes)).toEqual(before);
   expect(await query('select kind from tidemark.differences')).toEqual([{ kind: 'missing_there' }]);
   // Until the source has it again.
@@ -249,8 +245,7 @@ it('requests old empty ranges again, and not recent ones', async () => {
   simulator.setFaults({ emptyRate: 1 });
   await run(`backfill candles ${kraken} --from 2024-03-01 --to 2024-03-03`, isEmptyAtOnce);
   simulator.setFaults({});
-  const empties = () =>
-    query('select confirmed_empty::text as empty, points::int from tidemark.series order by id');
+  const empties = () => query('select confirmed_empty::text as empty, points::int from tidemark.series order by id');
   const whole = '{["2024-03-01 00:00:00+00","2024-03-03 00:00:00+00")}';
   expect(await empties()).toEqual([{ empty: whole, points: 0 }]);
 
@@ -262,9 +257,7 @@ it('requests old empty ranges again, and not recent ones', async () => {
   const age = () => query(`update tidemark.empty_answers set answered_at = now() - interval '40 days'`);
   await age();
   simulator.setFaults({ emptyRate: 1 });
-  expect(await say(repair)).toMatch(
-    /requested 2 windows confirmed empty again, 2 answered: 0 points new, 0 changed/,
-  );
+  expect(await say(repair)).toMatch(/requested 2 windows confirmed empty again, 2 answered: 0 points new, 0 changed/);
   expect(simulator.requests().total).toBe(before + 2);
   expect(await say(repair)).toMatch(/no known/);
   expect(await empties()).toEqual([{ empty: whole, points: 0 }]);
@@ -304,9 +297,7 @@ it('requests the years before a series begins again, by days', async () => {
   for (const interval of ['d1', 'm1'] as const)
     simulator.revise({ series: { ...born, interval }, timeMs: firstMs, fromMs: 0, values });
   const remain = /GAPS_REMAIN: .*dogecoin\/tether m1 has points before its beginning; /;
-  expect(await fails(repair, 3, remain, isEmptyAtOnce)).toMatch(
-    /dogecoin\/tether m1 begins earlier than known/,
-  );
+  expect(await fails(repair, 3, remain, isEmptyAtOnce)).toMatch(/dogecoin\/tether m1 begins earlier than known/);
   await say(backfill, isEmptyAtOnce);
   expect((await storedPoints(database, born))[0]).toEqual({ period: firstMs, ...values });
 });

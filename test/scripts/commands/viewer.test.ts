@@ -31,9 +31,7 @@ it('creates roles for queries and for the service that may change nothing, hides
     exitCode: 0,
     stdout: expect.stringMatching(`^updated read-only role "${viewer}"`),
   });
-  const may = await owner.query(`select has_table_privilege($1, 'public.candles', 'select') as reads`, [
-    viewer,
-  ]);
+  const may = await owner.query(`select has_table_privilege($1, 'public.candles', 'select') as reads`, [viewer]);
   expect(may.rows).toEqual([{ reads: true }]);
 
   // A role that it did not create stays as it is.

@@ -12,9 +12,7 @@ it('explains what is tracked, covered, missing and why, past requests and change
   const whole = await say(name);
   expect(whole).toMatch(/^binance bitcoin\/tether h1, id 1\nTracked from 2024-03-01 to 2024-03-05, since /);
   expect(whole).toContain('Covered: 100 % of the closed range; 96 points stored.');
-  expect(whole).toMatch(
-    /Last requests:\n {2}.* backfill 2024-03-01 to 2024-03-05: filled, 96 new, 0 changed/,
-  );
+  expect(whole).toMatch(/Last requests:\n {2}.* backfill 2024-03-01 to 2024-03-05: filled, 96 new, 0 changed/);
   expect(whole).toContain('Next: nothing now: no range is missing.');
   expect(whole).not.toMatch(/Missing|quarantine|Changed/);
 
@@ -33,14 +31,10 @@ it('explains what is tracked, covered, missing and why, past requests and change
     values (now(), 'candles', 1, 'high below low', '{"high":"1"}');
     update tidemark.series set revised = 1`);
   const stdout = await say('why 1');
-  expect(stdout).toMatch(
-    /^Missing, 2 gaps:\n {2}2024-03-05 to 2024-03-06, 1 d: failed: status 500 \(again at /m,
-  );
+  expect(stdout).toMatch(/^Missing, 2 gaps:\n {2}2024-03-05 to 2024-03-06, 1 d: failed: status 500 \(again at /m);
   expect(stdout).toContain('2024-03-06 to 2024-04-10, 35 d: awaits a request');
   expect(stdout).toMatch(/^Next: backfill of 2024-03-06 to 2024-04-05, as soon as/m);
-  expect(stdout).toContain(
-    '1 value; the newest:\n  2024-03-02 05:00Z was close 1.50 until 2024-03-02 09:00Z',
-  );
+  expect(stdout).toContain('1 value; the newest:\n  2024-03-02 05:00Z was close 1.50 until 2024-03-02 09:00Z');
   expect(stdout).toMatch(/In quarantine, 1 row; the newest:\n.*high below low: {"high":"1"}/);
 
   await say('untrack 1');
@@ -75,13 +69,9 @@ it('names what each source would be asked for next, and promises nothing that no
   await gives('binance-archive', 'binance');
   expect(await say('why 1')).toMatch(/^Next of binance: backfill of 2024-03-02 to 2024-03-02 16:40Z/m);
   await query("update tidemark.series set begins = '2017-01-01Z'");
-  expect(await say('why 1')).toMatch(
-    /^Next of binance-archive: backfill of 2024-03-02 to 2024-04-01, as soon/m,
-  );
+  expect(await say('why 1')).toMatch(/^Next of binance-archive: backfill of 2024-03-02 to 2024-04-01, as soon/m);
   const [message, startedMs] = ['status 451', Date.now()];
   const refusal = { kind: 'country_refused', message, startedMs, nowMs: startedMs, retryAtMs: null };
   await changeRefusal(database, 'binance-archive', () => afterRefusal(null, refusal));
-  expect(await say('why 1')).toMatch(
-    /^Next of binance-archive: .+, when binance-archive accepts requests again/m,
-  );
+  expect(await say('why 1')).toMatch(/^Next of binance-archive: .+, when binance-archive accepts requests again/m);
 });

@@ -17,8 +17,7 @@ async function stored() {
   await watched.say(
     'backfill candles --exchange binance --base bitcoin --quote tether --interval h1 --from 2024-03-01 --to 2024-03-05',
   );
-  const settings = () =>
-    watched.query(`select name, value from tidemark.settings where name like 'retention.%'`);
+  const settings = () => watched.query(`select name, value from tidemark.settings where name like 'retention.%'`);
   return { ...watched, settings };
 }
 

@@ -14,11 +14,8 @@ async function tracked(): Promise<Watched> {
   return watched;
 }
 
-const inSession = (
-  words: string,
-  env: Readonly<Record<string, string>>,
-  size?: { columns: number; rows: number },
-) => inTerminal([process.execPath, program, ...words.split(' ')], env, size);
+const inSession = (words: string, env: Readonly<Record<string, string>>, size?: { columns: number; rows: number }) =>
+  inTerminal([process.execPath, program, ...words.split(' ')], env, size);
 
 async function drawn({ screen }: TerminalSession): Promise<void> {
   await waitFor('the screen to be drawn', () => /^left .*[\s\S]*%/m.test(screen.text()));

@@ -16,10 +16,7 @@ function body() {
     const { write, env, directory, series } = await openWatched();
     write('history: [{ asset: bitcoin, interval: d1, from: 2024-01-01 }]');
     for (const words of ['--version', 'status --watch --json'])
-      expect([words, await toFull(words, env, directory)]).toMatchObject([
-        words,
-        { exitCode: 8, stderr: line },
-      ]);
+      expect([words, await toFull(words, env, directory)]).toMatchObject([words, { exitCode: 8, stderr: line }]);
     expect(await series()).toEqual([]);
     expect(await toFull('apply', env, directory)).toMatchObject({ exitCode: 8, stderr: line });
     expect(await series()).toHaveLength(1);

@@ -50,8 +50,5 @@ it('draws only on a terminal that can move its cursor, in colours if it has any'
   expect(terminalOf(stream(true), { TERM: 'dumb' })).toBeNull();
   const drawn = (hasColors: boolean) => terminalOf(stream(true, hasColors), {})?.space();
   expect(drawn(true)).toMatchObject({ columns: 40, rows: 12 });
-  expect([drawn(true), drawn(false)].map((space) => space?.paint('red', 'x'))).toEqual([
-    '\u001b[31mx\u001b[39m',
-    'x',
-  ]);
+  expect([drawn(true), drawn(false)].map((space) => space?.paint('red', 'x'))).toEqual(['\u001b[31mx\u001b[39m', 'x']);
 });

@@ -13,11 +13,7 @@ const space = (columns: number, rows: number): Space => ({
   paint: (_, text) => text,
 });
 
-function portions(
-  exchanges: number,
-  markets: number,
-  of: (index: number) => Partial<Portion> = () => ({}),
-): Portion[] {
+function portions(exchanges: number, markets: number, of: (index: number) => Partial<Portion> = () => ({})): Portion[] {
   return Array.from({ length: exchanges * markets }, (_, index) => {
     const series: SeriesKey = {
       dataset: 'candles',
@@ -103,10 +99,7 @@ describe.each([
   ['a backfill', (room: Space) => backfillView(backfill).lines(room)],
   ['a backfill of many', (room: Space) => backfillView({ ...backfill, series: portions(50, 8) }).lines(room)],
   ['a watch', (room: Space) => liveStatusLines(watched, room)],
-  [
-    'a watch of many',
-    (room: Space) => liveStatusLines({ ...watched, series: portions(50, 8), lost: 'gone' }, room),
-  ],
+  ['a watch of many', (room: Space) => liveStatusLines({ ...watched, series: portions(50, 8), lost: 'gone' }, room)],
   ['a watch of nothing', (room: Space) => liveStatusLines({ ...watched, series: [] }, room)],
 ])('%s', (_, draw) => {
   it.each([40, 60, 200])('has no bar line that %i columns would fold', (columns) => {

@@ -188,8 +188,7 @@ describe('with a password', () => {
     const ask = openWith({ kind: 'password', password }, state);
     const status = async (text: string, remoteAddress: string) =>
       (await ask('/', { remoteAddress, headers: basic(text) })).statusCode;
-    for (let guess = 0; guess < 10; guess += 1)
-      expect(await status(`guess ${guess}`, '203.0.113.7')).toBe(401);
+    for (let guess = 0; guess < 10; guess += 1) expect(await status(`guess ${guess}`, '203.0.113.7')).toBe(401);
     expect(await status(password, '203.0.113.7')).toBe(429);
     expect(await status(password, '203.0.113.8')).toBe(200);
     state.nowMs += 60_001;

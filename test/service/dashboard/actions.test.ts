@@ -61,9 +61,7 @@ it(
 
     const tracked = await act('track', named);
     expect(tracked).toMatchObject({ status: 200, said: { state: 'done' } });
-    expect(tracked.said.result).toBe(
-      'tracking binance bitcoin/tether h1 from 2024-03-01 to 2024-04-01 (id 1)',
-    );
+    expect(tracked.said.result).toBe('tracking binance bitcoin/tether h1 from 2024-03-01 to 2024-04-01 (id 1)');
     await stream.next((event) => /^up to date: 1 series/.test(headlineOf(event).text));
 
     expect((await act('pause', {})).said.result).toContain('paused: ');
@@ -77,9 +75,7 @@ it(
     };
     expect((await act('resume', {})).said).toMatchObject({ state: 'done', result: 'resumed' });
 
-    await database.pool.query(
-      `update tidemark.candle_points set volume = volume + 1 where time = '2024-03-05'`,
-    );
+    await database.pool.query(`update tidemark.candle_points set volume = volume + 1 where time = '2024-03-05'`);
     const before = simulator.requests().total;
     const verified = await act('verify', { series: ['binance bitcoin/tether h1'], sample: null });
     expect(await ended(verified.said.id)).toMatchObject({
@@ -185,10 +181,7 @@ it('needs the password where there is one, records the user, and names the heade
     headers: json,
     body: '{}',
   });
-  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([
-    401,
-    expect.stringContaining('Basic'),
-  ]);
+  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('Basic')]);
   expect((await post('pause', {}, basic('ann:wrong'))).status).toBe(401);
   const ann = basic('ann:correct horse battery');
   expect(await rows()).toEqual([]);

@@ -42,8 +42,7 @@ it('requests bounded pieces until any screen is complete', () => {
             const { interval } = piece;
             for (const timeMs of [piece.startMs, piece.endMs]) expect(isOnGrid(timeMs, interval)).toBe(true);
             expect(piece.endMs).toBeGreaterThan(piece.startMs);
-            const isHeld =
-              held?.interval === interval && held.startMs <= piece.startMs && piece.endMs <= held.endMs;
+            const isHeld = held?.interval === interval && held.startMs <= piece.startMs && piece.endMs <= held.endMs;
             expect(isHeld).toBe(false);
             const got = {
               startMs: periodStart(piece.startMs, interval),

@@ -24,11 +24,7 @@ describe('connections of one address', () => {
   }
 
   /** The status of an answer; null: the connection was closed. */
-  function ask(
-    url: string,
-    localAddress: string,
-    headers: Record<string, string> = {},
-  ): Promise<number | null> {
+  function ask(url: string, localAddress: string, headers: Record<string, string> = {}): Promise<number | null> {
     return new Promise((resolve) => {
       const asked = request(url, { localAddress, headers, agent: false }, (response) => {
         response.resume();
@@ -99,10 +95,7 @@ describe('connections of one address', () => {
     expect(await ask(`${url}/healthz`, '127.0.0.1', of('203.0.113.8'))).toBe(200);
     release();
     expect(await Promise.all(waiting)).toEqual([200, 200, 200]);
-    await waitFor(
-      'its turn',
-      async () => (await ask(`${url}/healthz`, '127.0.0.1', of('203.0.113.7'))) === 200,
-    );
+    await waitFor('its turn', async () => (await ask(`${url}/healthz`, '127.0.0.1', of('203.0.113.7'))) === 200);
   });
 
   it('limits dashboard streams of one address', async () => {

@@ -43,15 +43,11 @@ it('shows real responses as examples', async () => {
   for (const endpoint of Object.keys(pathTemplates) as Endpoint[]) {
     const { body, headers } = await app.inject(`/v2${shown[endpoint]}`);
     const { resource, many, ranged } = endpoints[endpoint];
-    z.strictObject({ data: many ? z.array(resource) : resource, timestamp: z.literal(nowMs) }).parse(
-      JSON.parse(body),
-    );
+    z.strictObject({ data: many ? z.array(resource) : resource, timestamp: z.literal(nowMs) }).parse(JSON.parse(body));
     expect([endpoint, headers['x-tidemark-coverage'] !== undefined]).toEqual([endpoint, ranged]);
     lines.push(`  ${endpoint}: {`, property('path', shown[endpoint]), property('answer', body), '  },');
   }
-  await expect([...head, ...lines, '};', ''].join('\n')).toMatchFileSnapshot(
-    '../../../service/openapi/examples.ts',
-  );
+  await expect([...head, ...lines, '};', ''].join('\n')).toMatchFileSnapshot('../../../service/openapi/examples.ts');
 });
 
 it('documents every endpoint, parameter and error, with exact examples', async () => {

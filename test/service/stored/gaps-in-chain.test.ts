@@ -28,8 +28,7 @@ interface Line {
   readonly fromMs: EpochMs;
 }
 
-const parts = (...bounds: (readonly [EpochMs, EpochMs])[]) =>
-  bounds.map(([startMs, endMs]) => ({ startMs, endMs }));
+const parts = (...bounds: (readonly [EpochMs, EpochMs])[]) => bounds.map(([startMs, endMs]) => ({ startMs, endMs }));
 const kraken = {
   // Two gaps in the middle, and a tip that lags by three hours.
   covered: parts([day(4, 1), day(4, 10, 3)], [day(4, 10, 9), day(5, 2)], [day(5, 2, 1), day(5, 16, 7)]),
@@ -62,8 +61,7 @@ async function emptyOf(database: Database): Promise<string[]> {
 describeNeeding('timescale', 'one Tidemark that ingests from another', () => {
   it('keeps the gaps of the first as gaps of the second until the first fills them', async () => {
     const origin = await openOwnStore();
-    for (const { key, covered } of lines)
-      for (const range of covered) await fill(origin.database, key, range);
+    for (const { key, covered } of lines) for (const range of covered) await fill(origin.database, key, range);
     const clock = { nowMs };
     const app = await openFacing(origin, { clock: clockAt(() => clock.nowMs) });
     const copy = await openPipeline('postgres', clock, `${await listening(app)}/v2`, { on: 'plain' });

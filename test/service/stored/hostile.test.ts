@@ -85,9 +85,7 @@ function told(text: string): Promise<string> {
 }
 /** A machine that has other things to do may let a connection be silent for too long. */
 const alive = () =>
-  expect
-    .poll(() => told('GET /v2/rates HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'))
-    .toMatch(/^HTTP\/1\.1 200 /);
+  expect.poll(() => told('GET /v2/rates HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
 
 it('refuses oversized URLs, headers and keys, and malformed HTTP', async () => {
   const long = 'x'.repeat(100_000);
@@ -100,12 +98,7 @@ it('refuses oversized URLs, headers and keys, and malformed HTTP', async () => {
   ]) {
     expect(await told(text)).toMatch(/^HTTP\/1\.1 431 [\s\S]*"address or headers too long"/);
   }
-  for (const text of [
-    'hello\r\n\r\n',
-    '\x16\x03\x01\x02',
-    'GET / HTTP/9.9\r\n\r\n',
-    `GET /v2/rates HTTP/1.1\r\n\r\n`,
-  ])
+  for (const text of ['hello\r\n\r\n', '\x16\x03\x01\x02', 'GET / HTTP/9.9\r\n\r\n', `GET /v2/rates HTTP/1.1\r\n\r\n`])
     expect(await told(text)).toMatch(/^HTTP\/1\.1 400 /);
   const both = 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n';
   expect(await told(`GET /v2/rates HTTP/1.1\r\nHost: a\r\n${both}\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 400 /);

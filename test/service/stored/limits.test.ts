@@ -83,13 +83,8 @@ function limitsOn(counterOf: CounterOf): void {
     expect((await asked(apps[1])).statusCode).toBe(429);
 
     clockMs += 2 * minuteMs;
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, place) => asked(apps[place % 2 ? 1 : 0])),
-    );
-    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([
-      ...Array(5).fill(200),
-      ...Array(7).fill(429),
-    ]);
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, place) => asked(apps[place % 2 ? 1 : 0])));
+    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([...Array(5).fill(200), ...Array(7).fill(429)]);
   });
 }
 
@@ -103,8 +98,7 @@ describe('a caller', () => {
     const [{ key, id }, { key: other }] = [await issueKey(pool, owner), await issueKey(pool, owner)];
     const status = async (authorization: string, address = client) =>
       (await asked(app, { authorization }, address)).statusCode;
-    for (let place = 0; place < 8; place += 1)
-      expect(await status(`Bearer ${key}`, `203.0.113.${place}`)).toBe(200);
+    for (let place = 0; place < 8; place += 1) expect(await status(`Bearer ${key}`, `203.0.113.${place}`)).toBe(200);
     for (const written of [`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key}`, `Bearer ${key}  `])
       expect([written, await status(written)]).toEqual([written, 429]);
     for (const unknown of [key.toUpperCase(), `${key}=`])
@@ -126,8 +120,7 @@ describe('a caller', () => {
     const seen = [`198.51.100.1`, ...(trustedProxies === 2 ? ['10.0.0.1'] : [])];
     const statuses: number[] = [];
     for (let place = 0; place < 6; place += 1) {
-      const forged =
-        ['1.2.3.4', `9.9.9.${place}`, `"; drop table`, '::1', `unknown-${place}`, ''][place] ?? '';
+      const forged = ['1.2.3.4', `9.9.9.${place}`, `"; drop table`, '::1', `unknown-${place}`, ''][place] ?? '';
       const header = trustedProxies === 0 ? forged : [forged, ...seen].join(', ');
       const headers = {
         'x-forwarded-for': header,
@@ -150,13 +143,7 @@ describe('a caller', () => {
         });
         sent.on('error', reject).end();
       });
-    const ways = [
-      '/%762/rates',
-      '/v%32/rates',
-      '/%76%32/%72ates',
-      'http://x/v2/rates',
-      'HTTPS://x:1/v2/rates',
-    ];
+    const ways = ['/%762/rates', '/v%32/rates', '/%76%32/%72ates', 'http://x/v2/rates', 'HTTPS://x:1/v2/rates'];
     for (const [place, way] of ways.entries()) {
       const { statusCode, headers } = await status(way);
       expect([way, statusCode]).toEqual([way, 200]);
@@ -175,8 +162,7 @@ describe('a caller', () => {
     expect((await asked(app, {}, '2001:db8:0:1::1')).statusCode).toBe(200);
     for (let place = 0; place < 5; place += 1) await asked(app, {}, '198.51.100.9');
     const mapped = ['::ffff:198.51.100.9', '::FFFF:c633:6409', '198.51.100.9:1234', '[::ffff:c633:6409]:80'];
-    for (const written of mapped)
-      expect([written, (await asked(app, {}, written)).statusCode]).toEqual([written, 429]);
+    for (const written of mapped) expect([written, (await asked(app, {}, written)).statusCode]).toEqual([written, 429]);
   });
 
   it('charges guessed keys to the address and responds with 401', async () => {
@@ -219,9 +205,7 @@ describe('keys', () => {
     expect(entry).toMatchObject({ ...good, state: 'pending' });
     const key = await approveKey(store.database.pool, entry?.id ?? 0);
     expect((await asked(app, bearer(key))).statusCode).toBe(200);
-    const kept = await store.database.pool.query<{ row: string }>(
-      'select k::text as row from tidemark.api_keys k',
-    );
+    const kept = await store.database.pool.query<{ row: string }>('select k::text as row from tidemark.api_keys k');
     expect(kept.rows.map(({ row }) => row).join()).not.toContain(key);
     await expect(approveKey(store.database.pool, entry?.id ?? 0)).rejects.toMatchObject({
       code: 'UNKNOWN_KEY',

@@ -37,27 +37,14 @@ export async function loadLists(
   }
 }
 
-export async function markGone(
-  database: Database,
-  dataset: SnapshotDataset,
-  id: string,
-  atMs: EpochMs,
-): Promise<void> {
+export async function markGone(database: Database, dataset: SnapshotDataset, id: string, atMs: EpochMs): Promise<void> {
   const { listed, key } = listShape(dataset);
-  await database.pool.query(`update ${listed} set gone_since = $2 where ${key[0]} = $1`, [
-    id,
-    timestamp(atMs),
-  ]);
+  await database.pool.query(`update ${listed} set gone_since = $2 where ${key[0]} = $1`, [id, timestamp(atMs)]);
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
-async function store(
-  database: Database,
-  dataset: SnapshotDataset,
-  rows: readonly Row[],
-  atMs: EpochMs,
-): Promise<void> {
+async function store(database: Database, dataset: SnapshotDataset, rows: readonly Row[], atMs: EpochMs): Promise<void> {
   const { listed, snapshots, key, values } = listShape(dataset);
   const each = `(select jsonb_populate_record(null::${listed}, e) as k, jsonb_populate_record(null::${snapshots}, e) as v
                  from jsonb_array_elements($1::jsonb) e) as of`;

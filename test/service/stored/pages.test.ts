@@ -22,9 +22,7 @@ it.each(['/docs', '/keys'])('serves %s in the frame, with files of its own origi
   expect(body).not.toMatch(/<style| style=|<script>|@import|url\(/);
   for (const [, address = ''] of body.matchAll(/<[^>]+ (?:href|action|src)="([^"]*)"/g))
     expect(address).toMatch(/^(?:v2\/|#|(?:docs|keys|pages\/(?:frame\.css|icon\.svg|try\.js))$)/);
-  expect(headers['content-security-policy']).toMatch(
-    /^default-src 'none'; script-src 'self'; style-src 'self'/,
-  );
+  expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'/);
   expect(headers['content-security-policy']).not.toContain('unsafe');
   for (const [, file = ''] of body.matchAll(/"(pages\/[\w.]+)"/g))
     expect([file, (await app.inject(`/${file}`)).statusCode]).toEqual([file, 200]);

@@ -41,8 +41,7 @@ export async function fillStoredWorld(database: Database): Promise<void> {
 /** Tracks the series from there on, and commits what the source has of the range. */
 export async function fill(database: Database, key: SeriesKey, window: Range): Promise<void> {
   const { seriesId } = await trackSeries(database, key, window.startMs, null);
-  const rows =
-    key.dataset === 'candles' ? simulator.truth.candles(key, window) : simulator.truth.history(key, window);
+  const rows = key.dataset === 'candles' ? simulator.truth.candles(key, window) : simulator.truth.history(key, window);
   await commitWindow(database, {
     seriesId,
     series: key,

@@ -26,8 +26,7 @@ test('draws faults at their rates and deterministically by seed', () => {
   expect(draws(new FaultDealer('a', mixed), 20_000)).toEqual(drawn);
   expect(draws(new FaultDealer('b', mixed), 20_000)).not.toEqual(drawn);
   const outsideBursts = drawn.filter((kind) => kind !== 'rate_limit');
-  const share = (kind: FaultKind) =>
-    outsideBursts.filter((other) => other === kind).length / outsideBursts.length;
+  const share = (kind: FaultKind) => outsideBursts.filter((other) => other === kind).length / outsideBursts.length;
   expect(share('error')).toBeCloseTo(0.2, 1);
   expect(share('html')).toBeCloseTo(0.1, 1);
   const runs = drawn.map((kind) => (kind === 'rate_limit' ? 'x' : '.')).join('');
@@ -35,9 +34,7 @@ test('draws faults at their rates and deterministically by seed', () => {
 });
 
 test('refuses invalid rates', () => {
-  expect(() => new FaultDealer('a', { ...noFaults, errorRate: 1.1 })).toThrow(
-    'errorRate must lie within 0 to 1',
-  );
+  expect(() => new FaultDealer('a', { ...noFaults, errorRate: 1.1 })).toThrow('errorRate must lie within 0 to 1');
   expect(() => new FaultDealer('a', { ...noFaults, errorRate: Number.NaN })).toThrow(RangeError);
   expect(() => new FaultDealer('a', { ...noFaults, errorRate: 0.6, htmlRate: 0.6 })).toThrow('over 1');
   expect(() => new FaultDealer('a', { ...noFaults, rateLimitBurst: 0 })).toThrow('rateLimitBurst');

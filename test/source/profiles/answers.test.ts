@@ -12,8 +12,7 @@ async function candles(name: string, body: unknown, interval: 'm1' | 'h1' | 'w1'
 }
 
 /** `open high low close volume period` */
-const written = (row: Candle) =>
-  [row.open, row.high, row.low, row.close, row.volume, String(row.period)].join(' ');
+const written = (row: Candle) => [row.open, row.high, row.low, row.close, row.volume, String(row.period)].join(' ');
 
 describeRecordings('recorded candles: every digit survives', () => {
   test('binance, klines of spot: text with all its zeros, the open last row', async () => {
@@ -55,10 +54,7 @@ describeRecordings('recorded candles: every digit survives', () => {
       },
     ]);
     const answer = await candles('bybit', text.replace('1709891679000', '1709891640000'));
-    expect([answer.rows.map(written), answer.rejected]).toEqual([
-      ['27450 27460 27440 27455 123.45 1709891640000'],
-      [],
-    ]);
+    expect([answer.rows.map(written), answer.rejected]).toEqual([['27450 27460 27440 27455 123.45 1709891640000'], []]);
   });
 
   test('coinbase, candles of Coinbase Advanced written as Coinbase Exchange documents them', async () => {
@@ -142,46 +138,37 @@ function seconds(ms: string | undefined): number {
   return Number(ms) / 1000;
 }
 
-describe.each(Object.entries(forms))(
-  '%s, an answer written after the documentation',
-  (name, { row, body }) => {
-    test('keeps every digit: trailing zeros, a volume of zero, seven decimals, sixteen digits', async () => {
-      const answer = await candles(
-        name,
-        body([row([String(time + 60_000), ...small]), row([String(time), ...values])]),
-      );
-      expect(answer.rejected).toEqual([]);
-      expect(answer.rows.map(written)).toEqual([
-        [...small, time + 60_000].join(' '),
-        [...values, time].join(' '),
-      ]);
-      expect(answer.known).toBeNull();
-    });
+describe.each(Object.entries(forms))('%s, an answer written after the documentation', (name, { row, body }) => {
+  test('keeps every digit: trailing zeros, a volume of zero, seven decimals, sixteen digits', async () => {
+    const answer = await candles(name, body([row([String(time + 60_000), ...small]), row([String(time), ...values])]));
+    expect(answer.rejected).toEqual([]);
+    expect(answer.rows.map(written)).toEqual([[...small, time + 60_000].join(' '), [...values, time].join(' ')]);
+    expect(answer.known).toBeNull();
+  });
 
-    test('a bad row is rejected alone', async () => {
-      const answer = await candles(
-        name,
-        body([
-          row([String(time), '4.20', '4.30', '4.10', '4.20', '1']),
-          row([String(time + 60_000), '9', '4.30', '4.10', '4.20', '1']),
-          row([String(time + 90_000), '4.20', '4.30', '4.10', '4.20', '1']),
-          row([String(time + 120_000), '4.20', '4.30', '4.10', '4.20', '-1']),
-          'null',
-          '["x"]',
-          row([String(time + 180_000), '4.20', '4.30', '4.10', '4.20', '2']),
-        ]),
-      );
-      expect(answer.rows.map(({ period }) => period)).toEqual([time, time + 180_000]);
-      expect(answer.rejected.map(({ reason }) => reason)).toEqual([
-        'open is above high',
-        'does not start a period of m1',
-        'volume is negative',
-        'not a candle',
-        expect.any(String),
-      ]);
-    });
-  },
-);
+  test('a bad row is rejected alone', async () => {
+    const answer = await candles(
+      name,
+      body([
+        row([String(time), '4.20', '4.30', '4.10', '4.20', '1']),
+        row([String(time + 60_000), '9', '4.30', '4.10', '4.20', '1']),
+        row([String(time + 90_000), '4.20', '4.30', '4.10', '4.20', '1']),
+        row([String(time + 120_000), '4.20', '4.30', '4.10', '4.20', '-1']),
+        'null',
+        '["x"]',
+        row([String(time + 180_000), '4.20', '4.30', '4.10', '4.20', '2']),
+      ]),
+    );
+    expect(answer.rows.map(({ period }) => period)).toEqual([time, time + 180_000]);
+    expect(answer.rejected.map(({ reason }) => reason)).toEqual([
+      'open is above high',
+      'does not start a period of m1',
+      'volume is negative',
+      'not a candle',
+      expect.any(String),
+    ]);
+  });
+});
 
 test('there is a form for every profile of an exchange', () => {
   expect(Object.keys(forms)).toEqual(Object.keys(symbols));
@@ -335,9 +322,7 @@ describe('the list of markets, written after the documentation', () => {
   test.each(Object.entries(lists))('%s', async (name, { body, markets, rejected }) => {
     const { source } = await venueAt(name, body);
     const answer = await source.symbols();
-    expect(answer.rows.map((row) => `${row.symbol} ${row.base} ${row.quote} ${row.isTrading}`)).toEqual(
-      markets,
-    );
+    expect(answer.rows.map((row) => `${row.symbol} ${row.base} ${row.quote} ${row.isTrading}`)).toEqual(markets);
     // No list states the start of trading: that of OKX states a later time.
     expect(answer.rows.map(({ listedMs }) => listedMs)).toEqual(markets.map(() => null));
     expect(answer.rejected).toHaveLength(rejected);

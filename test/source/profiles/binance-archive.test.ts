@@ -86,14 +86,8 @@ test('keeps every digit, and gives the rows of the requested range alone', async
 });
 
 test.each([
-  [
-    'of names in snake case',
-    'open_time,open,high,low,close,volume,close_time,quote_volume,count,a,b,ignore\n',
-  ],
-  [
-    'after a byte order mark',
-    '\uFEFFopen_time,open,high,low,close,volume,close_time,quote_volume,count,a,b,ignore\n',
-  ],
+  ['of names in snake case', 'open_time,open,high,low,close,volume,close_time,quote_volume,count,a,b,ignore\n'],
+  ['after a byte order mark', '\uFEFFopen_time,open,high,low,close,volume,close_time,quote_volume,count,a,b,ignore\n'],
   ['that is a byte order mark alone', '\uFEFF'],
 ])('a header row %s is no row', async (_name, header) => {
   const { rows, rejected } = await read(header + whole);
@@ -121,12 +115,7 @@ describe('units of time', () => {
 
   test.each([
     ['milliseconds in a file of microseconds', line(newMs + minuteMs), january, 'not in microseconds'],
-    [
-      'microseconds in a file of milliseconds',
-      line(startMs + minuteMs, '1.50', 1000),
-      asked(),
-      'not in milliseconds',
-    ],
+    ['microseconds in a file of milliseconds', line(startMs + minuteMs, '1.50', 1000), asked(), 'not in milliseconds'],
   ])('%s are rejected', async (_name, wrong, range, words) => {
     const unit = range === january ? 1000 : 1;
     const { rows, rejected } = await read(line(range.start, '1.50', unit) + wrong, range);
@@ -144,12 +133,7 @@ test.each([
     'high is below low',
     startMs + minuteMs,
   ],
-  [
-    'no decimal',
-    `${startMs + minuteMs},1.50,2.00,nan,1.50,1,1,1,1,1,1,0`,
-    'low: not a decimal',
-    startMs + minuteMs,
-  ],
+  ['no decimal', `${startMs + minuteMs},1.50,2.00,nan,1.50,1,1,1,1,1,1,0`, 'low: not a decimal', startMs + minuteMs],
 ])('%s is rejected alone, with its line', async (_name, bad, words, timeMs) => {
   const { rows, rejected } = await read(`${line(startMs)}${bad}\n${line(endMs - minuteMs)}`);
   expect(rows.map(({ period }) => period)).toEqual([startMs, endMs - minuteMs]);
@@ -222,9 +206,7 @@ describeRecordings('a recorded file of a day', () => {
     const { rows, rejected } = await read(csv, asked(dayMs, dayMs + 10 * minuteMs));
     expect(rejected).toEqual([]);
     expect(
-      rows.map(({ period, open, high, low, close, volume }) =>
-        [period, open, high, low, close, volume].join(),
-      ),
+      rows.map(({ period, open, high, low, close, volume }) => [period, open, high, low, close, volume].join()),
     ).toEqual(
       csv
         .trim()

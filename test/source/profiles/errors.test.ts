@@ -32,21 +32,8 @@ const firewall =
   '<!DOCTYPE html><html><head><title>ERROR: The request could not be satisfied</title><style>p { color: red }</style></head><body>\n<h1>403&nbsp;ERROR</h1><p>Request blocked.</p></body></html>';
 
 const cases: readonly Case[] = [
-  [
-    'binance',
-    400,
-    binanceError(-1121, 'Invalid symbol.'),
-    'not_found',
-    /Invalid symbol/,
-    { unknownId: true },
-  ],
-  [
-    'binance',
-    400,
-    binanceError(-1100, 'Illegal characters found in a parameter.'),
-    'refused',
-    /Illegal characters/,
-  ],
+  ['binance', 400, binanceError(-1121, 'Invalid symbol.'), 'not_found', /Invalid symbol/, { unknownId: true }],
+  ['binance', 400, binanceError(-1100, 'Illegal characters found in a parameter.'), 'refused', /Illegal characters/],
   [
     'binance',
     429,
@@ -71,14 +58,7 @@ const cases: readonly Case[] = [
     /restricted location/,
   ],
   ['binance', 503, binanceError(-1008, 'Server is busy.'), 'server_error', /busy/],
-  [
-    'kraken',
-    200,
-    krakenError('EQuery:Unknown asset pair'),
-    'not_found',
-    /Unknown asset pair/,
-    { unknownId: true },
-  ],
+  ['kraken', 200, krakenError('EQuery:Unknown asset pair'), 'not_found', /Unknown asset pair/, { unknownId: true }],
   ['kraken', 200, krakenError('EGeneral:Too many requests'), 'rate_limited', /Too many requests/],
   [
     'kraken',
@@ -88,14 +68,7 @@ const cases: readonly Case[] = [
     /Throttled/,
     { waitMs: 42 * second },
   ],
-  [
-    'kraken',
-    200,
-    krakenError('EGeneral:Temporary lockout'),
-    'rate_limited',
-    /lockout/,
-    { waitMs: 15 * minute },
-  ],
+  ['kraken', 200, krakenError('EGeneral:Temporary lockout'), 'rate_limited', /lockout/, { waitMs: 15 * minute }],
   ['kraken', 200, krakenError('WGeneral:Notice', 'EService:Busy'), 'server_error', /: EService:Busy$/],
   ['kraken', 200, krakenError('EGeneral:Invalid arguments'), 'refused', /Invalid arguments/],
   ['kraken', 200, krakenError('EGeneral:Permission denied'), 'unauthorized', /Permission/],
@@ -110,14 +83,7 @@ const cases: readonly Case[] = [
     /granularity too small/,
   ],
   ['coinbase', 500, { message: 'Internal server error' }, 'server_error', /Internal/],
-  [
-    'bybit',
-    200,
-    bybitError(10001, 'Not supported symbols'),
-    'not_found',
-    /Not supported symbols/,
-    { unknownId: true },
-  ],
+  ['bybit', 200, bybitError(10001, 'Not supported symbols'), 'not_found', /Not supported symbols/, { unknownId: true }],
   ['bybit', 200, bybitError(10001, 'Invalid period!'), 'refused', /Invalid period/],
   [
     'bybit',
@@ -146,14 +112,7 @@ const cases: readonly Case[] = [
   ['bybit', 200, bybitError(10016, 'Server error'), 'server_error', /Server error/],
   ['bybit', 200, bybitError(99999, 'Something new'), 'unexpected', /Something new/],
   ['okx', 429, okxError('50011', 'Rate limit reached.'), 'rate_limited', /Rate limit reached/],
-  [
-    'okx',
-    200,
-    okxError('51001', "Instrument ID doesn't exist."),
-    'not_found',
-    /Instrument ID/,
-    { unknownId: true },
-  ],
+  ['okx', 200, okxError('51001', "Instrument ID doesn't exist."), 'not_found', /Instrument ID/, { unknownId: true }],
   ['okx', 400, okxError('51000', 'Parameter bar error'), 'refused', /Parameter bar/],
   ['okx', 200, okxError('50001', 'Service temporarily unavailable.'), 'server_error', /unavailable/],
   ['okx', 200, okxError('99999', 'Something new'), 'unexpected', /Something new/],
@@ -172,14 +131,7 @@ const cases: readonly Case[] = [
       /status 403: ERROR: The request could not be satisfied 403 ERROR Request blocked\.$/,
     ],
   ),
-  [
-    'bybit',
-    200,
-    bybitError(10029, 'The requested symbol is invalid'),
-    'not_found',
-    /symbol/,
-    { unknownId: true },
-  ],
+  ['bybit', 200, bybitError(10029, 'The requested symbol is invalid'), 'not_found', /symbol/, { unknownId: true }],
   ['bybit', 200, bybitError(429, 'System level frequency protection'), 'rate_limited', /frequency/],
   ['bybit', 200, bybitError(10024, 'Compliance rules triggered'), 'country_refused', /Compliance/],
   ['okx', 200, okxError('50040', 'Too frequent operations.'), 'rate_limited', /frequent/],
@@ -209,31 +161,23 @@ describe.each(Object.keys(symbols))('%s', (name) => {
     expect(kinds).toEqual(expect.arrayContaining(['not_found', 'rate_limited', 'refused', 'server_error']));
   });
 
-  test.each(['candles', 'symbols'] as const)(
-    'a body of %s with another shape is unexpected',
-    async (what) => {
-      for (const body of [
-        '<html>maintenance</html>',
-        '',
-        '{}',
-        '{"error":[],"result":null}',
-        '{"retCode":0,"retMsg":"OK","result":{"list":null}}',
-        '{"code":"0","msg":"","data":null}',
-        '{"symbols":{}}',
-      ]) {
-        const { source } = await venueAt(name, body);
-        const error = await failureOf(source, (it) =>
-          what === 'symbols' ? it.symbols() : it.candles({ ...market(name), interval: 'm1' }),
-        );
-        expect([body, error.kind, error.unknownId, error.retryAtMs]).toEqual([
-          body,
-          'unexpected',
-          false,
-          null,
-        ]);
-      }
-    },
-  );
+  test.each(['candles', 'symbols'] as const)('a body of %s with another shape is unexpected', async (what) => {
+    for (const body of [
+      '<html>maintenance</html>',
+      '',
+      '{}',
+      '{"error":[],"result":null}',
+      '{"retCode":0,"retMsg":"OK","result":{"list":null}}',
+      '{"code":"0","msg":"","data":null}',
+      '{"symbols":{}}',
+    ]) {
+      const { source } = await venueAt(name, body);
+      const error = await failureOf(source, (it) =>
+        what === 'symbols' ? it.symbols() : it.candles({ ...market(name), interval: 'm1' }),
+      );
+      expect([body, error.kind, error.unknownId, error.retryAtMs]).toEqual([body, 'unexpected', false, null]);
+    }
+  });
 
   test('a 404 of a gateway does not make a market unknown', async () => {
     const { source } = await venueAt(name, '<h1>404 page not found</h1>', { status: 404 });

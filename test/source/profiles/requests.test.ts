@@ -120,9 +120,5 @@ test('coincap-v3 requests histories and lists with the key as bearer, and has no
   ]);
   expect(server.requests[0]?.headers.authorization).toBe('Bearer sesame-street');
   const error = await failureOf(source, (it) => it.candles({ ...market('binance'), interval: 'm1' }));
-  expect([error.kind, error.message, server.requests.length]).toEqual([
-    'refused',
-    'coincap-v3 has no candles',
-    6,
-  ]);
+  expect([error.kind, error.message, server.requests.length]).toEqual(['refused', 'coincap-v3 has no candles', 6]);
 });

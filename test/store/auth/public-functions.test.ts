@@ -46,9 +46,7 @@ describeNeeding('timescale', 'read-only roles', () => {
   });
 
   it('the queries of a viewer have a limit that only a superuser may change', async () => {
-    const { rows } = await store.database.pool.query('select rolconfig from pg_roles where rolname = $1', [
-      viewer,
-    ]);
+    const { rows } = await store.database.pool.query('select rolconfig from pg_roles where rolname = $1', [viewer]);
     expect(rows[0].rolconfig).toContain('temp_file_limit=10GB');
   });
 

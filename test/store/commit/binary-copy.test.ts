@@ -50,9 +50,7 @@ test('COPY reads the same values in the binary format as in text', async () => {
         seriesId,
         points: { timesMs: [timeMs], text: Buffer.from(`${one}\t${other}\n`), starts: [0] },
       }));
-      const lines = table.map(
-        ([series, timeMs, one, other]) => `${series}\t${timestamp(timeMs)}\t${one}\t${other}\n`,
-      );
+      const lines = table.map(([series, timeMs, one, other]) => `${series}\t${timestamp(timeMs)}\t${one}\t${other}\n`);
       const columns = '(series_id, time, one, other) from stdin';
       await inTransaction(database, async (client) => {
         await client.query('truncate as_binary, as_text restart identity');

@@ -34,8 +34,7 @@ function candle(index: number, close = `1.${Math.abs(index)}000`): Candle {
   const volume = decimalText('0.0000000000000001');
   return { open: value, high: value, low: value, close: value, volume, period: minute(index) };
 }
-const candlesOf = (from: number, to: number) =>
-  Array.from({ length: to - from }, (_, index) => candle(from + index));
+const candlesOf = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => candle(from + index));
 const upTo = (count: number) => candlesOf(0, count);
 
 interface More extends Partial<Omit<WindowCommit, 'answer' | 'series'>> {
@@ -88,8 +87,7 @@ onEachDatabase('commitWindow', (kind) => {
     (await select(columns, 'series where id = $1', ...timesMs.map(timestamp)))[0];
   const stored = () => select('time, close, volume', 'candle_points where series_id = $1 order by time');
   const pending = () => select('kind', 'pending_windows where series_id = $1');
-  const track = (startMs: EpochMs, endMs: EpochMs | null) =>
-    trackSeries(store.database, series, startMs, endMs);
+  const track = (startMs: EpochMs, endMs: EpochMs | null) => trackSeries(store.database, series, startMs, endMs);
   const failed = () =>
     deferWindow(store.database.pool, {
       ...{ seriesId, window, kind: 'server_error', message: 'HTTP 500', attempts: 5 },
@@ -122,9 +120,9 @@ onEachDatabase('commitWindow', (kind) => {
     const changed = [candle(0, '1.51'), ...candlesOf(1, 60)];
     expect(await commit(changed)).toMatchObject({ changed: 1, unchanged: 59 });
     expect((await stored())[0]?.close).toBe('1.51');
-    expect(
-      await select(`time, before->>'close' as close, seen_at`, 'point_revisions where series_id = $1'),
-    ).toEqual([{ time: minute(0), close: '1.50', seen_at: nowMs }]);
+    expect(await select(`time, before->>'close' as close, seen_at`, 'point_revisions where series_id = $1')).toEqual([
+      { time: minute(0), close: '1.50', seen_at: nowMs },
+    ]);
   });
 
   it('covers nothing on an empty answer, until a second one at least an hour later agrees', async () => {
@@ -143,9 +141,10 @@ onEachDatabase('commitWindow', (kind) => {
     await commit([]);
     await commit([], later(1));
     await commit(upTo(60), later(2));
-    expect(await known(`covered = tstzmultirange(tracked) as whole, confirmed_empty = '{}' as none`)).toEqual(
-      { whole: true, none: true },
-    );
+    expect(await known(`covered = tstzmultirange(tracked) as whole, confirmed_empty = '{}' as none`)).toEqual({
+      whole: true,
+      none: true,
+    });
   });
 
   it('deletes a pending empty range when points of its window come, and confirms nothing by it', async () => {
@@ -355,8 +354,7 @@ onEachDatabase('commitWindow', (kind) => {
       { raw: '{"period":0}', reason: 'high: missing' },
     ];
     await commit(candlesOf(8, 60), { answer: { rejected } });
-    const named = async () =>
-      (await readQuarantined(store.database)).filter((entry) => entry.seriesId === seriesId);
+    const named = async () => (await readQuarantined(store.database)).filter((entry) => entry.seriesId === seriesId);
     expect(await named()).toMatchObject([{ rows: 3 }]);
     await commit(upTo(59));
     expect(await named()).toEqual([]);

@@ -33,8 +33,7 @@ async function filled(database: Database, series: SeriesKey): Promise<number> {
   return seriesId;
 }
 
-const lastOf = (interval: Interval, place: number) =>
-  `${((place + 1) * intervalMs[interval]) / minuteMs - 1}.50`;
+const lastOf = (interval: Interval, place: number) => `${((place + 1) * intervalMs[interval]) / minuteMs - 1}.50`;
 
 const store = useStore();
 let database: Database;

@@ -22,8 +22,7 @@ describe('migrate', () => {
     const down = () => migrate({ url: database.url, direction: 'down', ifBusy: 'wait' });
     const isRefused = () =>
       expect(assertMigrated(database.pool)).rejects.toMatchObject({ code: 'DATABASE_NOT_MIGRATED' });
-    const alter = (setting: string) =>
-      database.pool.query(`alter role current_user in database ${name} ${setting}`);
+    const alter = (setting: string) => database.pool.query(`alter role current_user in database ${name} ${setting}`);
     /** JIT, bitmap scans and the batches of the columnstore, of the role in this database. */
     async function settings(): Promise<string[]> {
       const { rows } = await database.pool.query<{ set: string }>(

@@ -34,9 +34,7 @@ describe('after a crash', () => {
     const directory = scratchDirectory();
     const killed = startHolder(directory);
     await waitFor('an unfinished cluster', () =>
-      entries(directory).some(
-        (name) => name.startsWith('postgres.new-') && entries(join(directory, name)).length > 0,
-      ),
+      entries(directory).some((name) => name.startsWith('postgres.new-') && entries(join(directory, name)).length > 0),
     );
     await killed.end('SIGKILL');
     expect(entries(directory)).not.toContain('postgres');
@@ -89,10 +87,7 @@ describe('after a crash', () => {
     await killServer(directory);
 
     await there.waitForPrinted(/log: the embedded database has stopped/);
-    await waitFor(
-      'the server to be back',
-      async () => (await pool.query('select 1').catch(() => null)) !== null,
-    );
+    await waitFor('the server to be back', async () => (await pool.query('select 1').catch(() => null)) !== null);
     expect((await pool.query('select * from kept')).rows).toEqual([{ one: 1 }]);
     await pool.end();
     expect(serverPid(directory)).not.toBe(killed);

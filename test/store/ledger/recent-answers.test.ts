@@ -1,11 +1,7 @@
 import { expect, it } from 'vitest';
 import { minuteMs } from '../../../contract/intervals.ts';
 import { timestamp } from '../../../store/db/database.ts';
-import {
-  countRecentRequests,
-  readRateRefusals,
-  readRecentAnswers,
-} from '../../../store/ledger/recent-answers.ts';
+import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../../store/ledger/recent-answers.ts';
 import { openOwnStore } from '../open-store.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 6);
@@ -19,13 +15,7 @@ async function ledger() {
         `insert into tidemark.fetches (time, dataset, lane, attempt, verdict, fresh, changed, unchanged, rejected, bytes,
                                        duration_ms, error, source)
          values ($1, 'candles', $2, 1, $3, 0, 0, 0, 0, 0, 0, $4, $5)`,
-        [
-          timestamp(nowMs - agoMs),
-          lane,
-          verdict,
-          verdict === 'filled' ? null : `status of ${verdict}`,
-          source,
-        ],
+        [timestamp(nowMs - agoMs), lane, verdict, verdict === 'filled' ? null : `status of ${verdict}`, source],
       ),
   };
 }

@@ -66,9 +66,7 @@ it('a day of polls that bring nothing new keeps no row, and touches none', async
   const rows = many(200);
   await poll(database, at(0), rows);
   const written = () =>
-    database.pool.query(
-      `select max(xmin::text::bigint) as newest, count(*) as rows from tidemark.listed_assets`,
-    );
+    database.pool.query(`select max(xmin::text::bigint) as newest, count(*) as rows from tidemark.listed_assets`);
   const before = await written();
   for (let hour = 1; hour <= 24; hour++)
     expect(await poll(database, at(12 * hour), rows)).toMatchObject([{}, { verdict: 'last' }]);
@@ -96,11 +94,8 @@ it('an entry that two complete polls in a row do not list is gone since the firs
   expect(await stateAt(at(1) - 1)).toMatchObject([{}, { gone_since: null }]);
   // The poll at 2 confirmed that b is gone: until then nobody knew.
   expect(await stateAt(at(2) - 1)).toMatchObject([{}, { time: at(0), gone_since: null }]);
-  for (const n of [2, 3])
-    expect(await stateAt(at(n))).toMatchObject([{}, { time: at(0), gone_since: at(1) }]);
-  const kept = await database.pool.query(
-    `select time, gone from asset_snapshots where asset = 'b' order by time`,
-  );
+  for (const n of [2, 3]) expect(await stateAt(at(n))).toMatchObject([{}, { time: at(0), gone_since: at(1) }]);
+  const kept = await database.pool.query(`select time, gone from asset_snapshots where asset = 'b' order by time`);
   expect(kept.rows).toEqual([
     { time: at(0), gone: false },
     { time: at(1), gone: true },
@@ -110,8 +105,7 @@ it('an entry that two complete polls in a row do not list is gone since the firs
 
 it('a suddenly empty list is gone only after the time that confirms an empty window', async () => {
   const rows = many(30);
-  const gone = async () =>
-    (await database.pool.query('select from assets where gone_since is not null')).rowCount;
+  const gone = async () => (await database.pool.query('select from assets where gone_since is not null')).rowCount;
   await poll(database, at(0), rows);
   for (const n of [1, 2, 3]) await poll(database, at(n), []);
   expect(await gone()).toBe(0);
@@ -128,11 +122,7 @@ it('a source that silently caps pages is read to its end, and so is one that ign
   // Ten rows are now known to come at once, and there were 25.
   expect(await verdicts(1, capped)).toEqual(['page', 'page', 'last']);
   // Nine rows might be all, if there had not been more before.
-  expect(await verdicts(2, [all.slice(0, 9), all.slice(9, 18), all.slice(18)])).toEqual([
-    'page',
-    'page',
-    'last',
-  ]);
+  expect(await verdicts(2, [all.slice(0, 9), all.slice(9, 18), all.slice(18)])).toEqual(['page', 'page', 'last']);
   expect(await verdicts(3, [all, all, all])).toEqual(['page', 'last']);
   expect(await count('assets where gone_since is null')).toBe(25);
 });
@@ -212,9 +202,7 @@ it('a page that cannot be stored leaves nothing behind', async () => {
   await beginPolls(database, at(1));
   const page = await onlyPage(database);
   const bad = { ...assetOf('c', 3), rank: 2 ** 70 };
-  await expect(answerPage(database, page, [assetOf('b', 2), bad], { timeMs: at(1) })).rejects.toThrow(
-    /bigint/,
-  );
+  await expect(answerPage(database, page, [assetOf('b', 2), bad], { timeMs: at(1) })).rejects.toThrow(/bigint/);
   expect(await count('tidemark.listed_assets')).toBe(1);
   expect(await count('asset_snapshots')).toBe(1);
   expect(await onlyPage(database)).toEqual(page);

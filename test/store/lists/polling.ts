@@ -49,15 +49,8 @@ export async function poll(
   }
 }
 
-export function assetOf(
-  id: string,
-  rank: number,
-  values: Partial<Record<keyof Asset, string | null>> = {},
-): Asset {
-  const decimals = Object.entries(values).map(([name, value]) => [
-    name,
-    value === null ? null : decimalText(value),
-  ]);
+export function assetOf(id: string, rank: number, values: Partial<Record<keyof Asset, string | null>> = {}): Asset {
+  const decimals = Object.entries(values).map(([name, value]) => [name, value === null ? null : decimalText(value)]);
   const nothing = { supply: null, maxSupply: null, marketCapUsd: null, volumeUsd24Hr: null };
   const more = { priceUsd: decimalText('1.50'), changePercent24Hr: null, vwap24Hr: null };
   return {

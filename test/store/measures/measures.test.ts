@@ -78,9 +78,7 @@ it('measures add up gaps by the reasons of `gaps`', async () => {
     blocked: { gaps: 1, seconds: 240 * 3600 },
   });
   const measured = await measureGaps(database, at);
-  expect(
-    Object.fromEntries(measured.map(({ reason, gaps, seconds }) => [reason, { gaps, seconds }])),
-  ).toEqual(listed);
+  expect(Object.fromEntries(measured.map(({ reason, gaps, seconds }) => [reason, { gaps, seconds }]))).toEqual(listed);
 });
 
 it('measures report the age of each polled list', async () => {

@@ -38,12 +38,8 @@ async function opened(kind: 'main' | 'plain') {
     database,
     track,
     apply: (atMs = nowMs) => applyRetention(database, { clock: systemClock, nowMs: atMs, chunkDays }),
-    commit: (
-      of: Tracked,
-      startMs: EpochMs,
-      endMs: EpochMs,
-      changed: ReadonlyMap<EpochMs, string> = new Map(),
-    ) => commitPoints(database, { ...of, window: { startMs, endMs }, changed }),
+    commit: (of: Tracked, startMs: EpochMs, endMs: EpochMs, changed: ReadonlyMap<EpochMs, string> = new Map()) =>
+      commitPoints(database, { ...of, window: { startMs, endMs }, changed }),
     timesOf: async (of: Tracked) => [...(await storedPoints(database, of)).keys()],
     rowOf: async ({ seriesId }: Tracked) => {
       const result = await database.pool.query(
@@ -162,11 +158,7 @@ onEachDatabase('retention', (kind) => {
     const of = await track(hour, edgeMs - 60 * dayMs);
     await keepNinetyDays(database);
     const starts = Array.from({ length: 20 }, (_, index) => edgeMs + (5 * index - 60) * dayMs);
-    await Promise.all([
-      ...starts.map((startMs) => commit(of, startMs, startMs + 5 * dayMs)),
-      apply(),
-      apply(),
-    ]);
+    await Promise.all([...starts.map((startMs) => commit(of, startMs, startMs + 5 * dayMs)), apply(), apply()]);
     await apply();
     expect(await timesOf(of)).toHaveLength(40 * 24);
     expect(await rowOf(of)).toMatchObject({ points: 40 * 24, earliest: edgeMs, covered: edgeMs });

@@ -11,16 +11,15 @@ const startMs = Date.UTC(2024, 0, 3, 5);
 const store = useStore();
 const track = async (base: string, interval: CandleInterval, endMs: number | null = null) =>
   (await trackSeries(store.database, market(base, interval), startMs, endMs)).seriesId;
-const query = async (sql: string, ...values: unknown[]) =>
-  (await store.database.pool.query(sql, values)).rows;
+const query = async (sql: string, ...values: unknown[]) => (await store.database.pool.query(sql, values)).rows;
 
 it('rollups hold the values of the points at every level, to the last zero', async () => {
   const seriesId = await track('digits', 'm1', startMs + 20 * dayMs);
   await put(store.database, seriesId, candles(startMs, 7 * minuteMs, 3000));
   await expectRollupsToAgree(store.database);
-  expect(
-    await query('select time from tidemark.rollup_w1 where series_id = $1 order by 1', seriesId),
-  ).toEqual([1, 8, 15].map((day) => ({ time: Date.UTC(2024, 0, day) })));
+  expect(await query('select time from tidemark.rollup_w1 where series_id = $1 order by 1', seriesId)).toEqual(
+    [1, 8, 15].map((day) => ({ time: Date.UTC(2024, 0, day) })),
+  );
 });
 
 it('rollups answer intervals without a series from the finest one whose periods divide them', async () => {

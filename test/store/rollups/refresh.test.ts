@@ -99,9 +99,7 @@ onEachDatabase('refreshing rollups', (kind) => {
     const holder = await database.pool.connect();
     await holder.query(`begin; select from tidemark.series where id = ${seriesId} for update`);
     const refreshed = refresh();
-    await waitFor('the other series', async () =>
-      (await behind()).every((range) => range.seriesId === seriesId),
-    );
+    await waitFor('the other series', async () => (await behind()).every((range) => range.seriesId === seriesId));
     expect(await behind()).toHaveLength(1);
     await holder.query('rollback');
     holder.release();

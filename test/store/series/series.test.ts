@@ -1,12 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import {
-  type CandleInterval,
-  dayMs,
-  type EpochMs,
-  hourMs,
-  minuteMs,
-  weekMs,
-} from '../../../contract/intervals.ts';
+import { type CandleInterval, dayMs, type EpochMs, hourMs, minuteMs, weekMs } from '../../../contract/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';
@@ -21,21 +14,14 @@ let database: Database;
 beforeAll(() => {
   ({ database } = store);
 });
-const track = (
-  base: string,
-  startMs: EpochMs,
-  endMs: EpochMs | null = null,
-  interval: CandleInterval = 'm1',
-) => trackSeries(database, market(base, interval), startMs, endMs);
+const track = (base: string, startMs: EpochMs, endMs: EpochMs | null = null, interval: CandleInterval = 'm1') =>
+  trackSeries(database, market(base, interval), startMs, endMs);
 const planned = (seriesId: number, atMs = nowMs, openRefreshMs: number | null = null) =>
   seriesWithGaps(database, {
     ...{ nowMs: atMs, graceMs: minuteMs, openRefreshMs, seriesIds: [seriesId], rangesPerSeries: 3 },
   });
 const gapsOf = async (seriesId: number, atMs = nowMs, graceMs = minuteMs) =>
-  (await listGaps(database, { nowMs: atMs, graceMs, seriesIds: [seriesId] })).map((gap) => [
-    gap.startMs,
-    gap.endMs,
-  ]);
+  (await listGaps(database, { nowMs: atMs, graceMs, seriesIds: [seriesId] })).map((gap) => [gap.startMs, gap.endMs]);
 
 it('widens the tracked range to whole periods and ends the gap at the last closed one', async () => {
   const { seriesId } = await track('a', fromMs);

@@ -12,8 +12,7 @@ const nowMs = Date.UTC(2026, 10, 20, 12);
 
 async function openStore() {
   const { database } = await openOwnStore();
-  const ask = (atMs: number, isPatient = true) =>
-    requestListPoll(database, { list: assets, nowMs: atMs, isPatient });
+  const ask = (atMs: number, isPatient = true) => requestListPoll(database, { list: assets, nowMs: atMs, isPatient });
   const complete = async (atMs: number) => {
     await answerPage(database, await onlyPage(database), [assetOf('bitcoin', 1)], { timeMs: atMs });
     await answerPage(database, await onlyPage(database), [], { timeMs: atMs });

@@ -50,8 +50,7 @@ describeNeeding('timescale', 'the columnstore', () => {
       );
       return result.rows.map((row) => row.status);
     }
-    const size = async () =>
-      (await database.pool.query('select hypertable_size($1)', [`tidemark.${table}`])).rows;
+    const size = async () => (await database.pool.query('select hypertable_size($1)', [`tidemark.${table}`])).rows;
 
     it(`keeps ${table} unchanged to the byte when a re-fetch brings nothing new`, async () => {
       const before = await size();

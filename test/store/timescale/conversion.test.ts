@@ -42,9 +42,7 @@ async function up(database: Database, settings = storage): Promise<string[]> {
 }
 
 async function linesOf(database: Database, sql: string): Promise<string[]> {
-  const result = await database.pool.query<{ line: string }>(
-    `select t::text as line from (${sql}) t order by 1`,
-  );
+  const result = await database.pool.query<{ line: string }>(`select t::text as line from (${sql}) t order by 1`);
   return result.rows.map(({ line }) => line);
 }
 /** Every row of a table as text, in order. */
@@ -67,8 +65,7 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
     expect(await timescaleVersion(database.pool)).toBeNull();
     const candles = { ...(await trackSeries(database, market, startMs, null)), series: market };
     const history = { ...(await trackSeries(database, asset, startMs, null)), series: asset };
-    for (let index = 0; index < 40; index += 4)
-      await commitPoints(database, { ...candles, window: day(index) });
+    for (let index = 0; index < 40; index += 4) await commitPoints(database, { ...candles, window: day(index) });
     const changed = new Map([[day(4).startMs, '1.10']]);
     await commitPoints(database, { ...candles, window: day(4), changed });
     await commitPoints(database, { ...history, window: { startMs, endMs: day(600).endMs } });

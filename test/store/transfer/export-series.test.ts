@@ -32,10 +32,7 @@ describeNeeding('timescale', 'an export while a policy moves chunks to the colum
         for (const statement of others) await pool.query(statement);
         isOver = true;
       })();
-      await waitFor(
-        'the policy to end, or to wait for this',
-        async () => isOver || (await lockWaits(pool)) > 0,
-      );
+      await waitFor('the policy to end, or to wait for this', async () => isOver || (await lockWaits(pool)) > 0);
       const { rows } = await client.query('select count(*) as points from tidemark.candle_points');
       return rows[0].points;
     });

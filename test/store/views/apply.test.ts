@@ -14,9 +14,7 @@ import { candles, expectRollupsToAgree, market, put } from './candles.ts';
 const up = ({ url }: Database) => migrate({ url, direction: 'up', ifBusy: 'wait' });
 const down = ({ url }: Database) => migrate({ url, direction: 'down', ifBusy: 'wait' });
 const forget = (database: Database) =>
-  database.pool.query(
-    `update tidemark.settings set value = 'older' where name = 'derived: views and functions'`,
-  );
+  database.pool.query(`update tidemark.settings set value = 'older' where name = 'derived: views and functions'`);
 
 /** The object id of each rollup's view, which changes when it is recreated. */
 async function rollups(database: Database) {
@@ -118,9 +116,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
     expect(await rangesBehind(database)).toHaveLength(1);
     await expectRollupsToAgree(database);
     expect((await pool.query(derived)).rows).toEqual(before.rows);
-    const rights = await pool.query(`select has_table_privilege($1, 'tidemark.rollup_w1', 'select') as may`, [
-      role,
-    ]);
+    const rights = await pool.query(`select has_table_privilege($1, 'tidemark.rollup_w1', 'select') as may`, [role]);
     expect(rights.rows).toEqual([{ may: true }]);
     await refreshRollups(database, { clock: systemClock, nowMs: Date.UTC(2024, 6, 1) });
     await expectRollupsToAgree(database);
@@ -142,15 +138,11 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
     select series_id, time_bucket(interval '${length}', time) as time, first(open, time) as open, max(high) as high,
            min(low) as low, last(close, time) as close, sum(volume) as volume, ${points} as points
     from tidemark.${from} group by 1, 2`;
-  await pool.query(
-    `create materialized view tidemark.rollup_h1 ${bucket('1 hour', 'candle_points', 'count(*)')}`,
-  );
+  await pool.query(`create materialized view tidemark.rollup_h1 ${bucket('1 hour', 'candle_points', 'count(*)')}`);
   await pool.query(
     `create materialized view tidemark.rollup_w1 ${bucket('7 days', 'rollup_h1', 'sum(points)::bigint')}`,
   );
-  await pool.query(
-    `grant usage on schema tidemark to ${reader}; grant select on tidemark.rollup_w1 to ${reader}`,
-  );
+  await pool.query(`grant usage on schema tidemark to ${reader}; grant select on tidemark.rollup_w1 to ${reader}`);
   await pool.query(`create or replace function tidemark.ranges_behind() returns table (rollup text, range tstzrange)
                     language sql stable as $$ select null::text, null::tstzrange where false $$`);
   await pool.query('create view tidemark.rollups_behind as select * from tidemark.ranges_behind()');

@@ -9,8 +9,7 @@ const store = useStore();
 const rows = rowsIn(store);
 beforeAll(async () => {
   // The numbers of hours or minutes since the beginning, and every second one down from 9,000 instead.
-  const line = (count: number) =>
-    Array.from({ length: count }, (_, place) => `${place % 2 ? 9000 - place : place}.50`);
+  const line = (count: number) => Array.from({ length: count }, (_, place) => `${place % 2 ? 9000 - place : place}.50`);
   // Two days of the year are not covered.
   for (const [base, interval, startMs, days] of [
     ['year', 'h1', Date.UTC(2023, 11, 28), 370],
@@ -22,9 +21,7 @@ beforeAll(async () => {
     await storeLine(store.database, {
       key: market(base, interval),
       ...{ startMs, endMs: startMs + days * dayMs, volume: '0.250' },
-      prices: line(count).map((price, hour) =>
-        base === 'year' && hour >= 2400 && hour < 2448 ? null : price,
-      ),
+      prices: line(count).map((price, hour) => (base === 'year' && hour >= 2400 && hour < 2448 ? null : price)),
       covered:
         base === 'year'
           ? [
@@ -45,8 +42,7 @@ const source = (base: string, rest: string) =>
   rows(`select distinct derived_from from ohlcv_by('x', '${base}', 'tether', ${rest})`);
 
 it('days of a time zone, of 23 and of 25 hours', async () => {
-  const days = (from: string, to: string) =>
-    buckets('year', `'1 day', '${from}', '${to}', zone => '${zone}'`);
+  const days = (from: string, to: string) => buckets('year', `'1 day', '${from}', '${to}', zone => '${zone}'`);
   expect(await days('2024-03-09 05:00Z', '2024-03-11 05:00Z')).toEqual([
     '03-09 05:00 | 7267.50 | 7267.50 | 1734.50 | 1756.50 | 6.000 | 24',
     '03-10 05:00 | 7243.50 | 7243.50 | 1758.50 | 7221.50 | 5.750 | 23',
@@ -65,8 +61,7 @@ it('days of a time zone, of 23 and of 25 hours', async () => {
 });
 
 it('calendar months, of a time zone and of UTC', async () => {
-  const of = (length: string, more = '') =>
-    buckets('year', `'${length}', '2024-01-15Z', '2024-05-01Z'${more}`);
+  const of = (length: string, more = '') => buckets('year', `'${length}', '2024-01-15Z', '2024-05-01Z'${more}`);
   expect(await of('1 month', `, zone => '${zone}'`)).toEqual([
     '02-01 05:00 | 8155.50 | 8155.50 | 846.50 | 1540.50 | 174.000 | 696',
     '03-01 05:00 | 7459.50 | 7459.50 | 1542.50 | 6717.50 | 185.750 | 743',
@@ -146,17 +141,11 @@ it.each([
 
 // Clocks go back at 01:00 in Havana, at 02:00 in New York, at 03:00 in Berlin.
 it.each([
-  [
-    `'1 day', '2023-11-04', '2023-11-07', 'America/Havana'`,
-    ['11-04 04:00 24', '11-05 04:00 25', '11-06 05:00 24'],
-  ],
+  [`'1 day', '2023-11-04', '2023-11-07', 'America/Havana'`, ['11-04 04:00 24', '11-05 04:00 25', '11-06 05:00 24']],
   [`'1 month', '2023-11-01', '2023-12-01', 'America/Havana'`, ['11-01 04:00 721']],
   [`'1 day', '2023-10-29', '2023-10-30', 'Europe/Berlin', '02:30', '22:00'`, ['10-29 00:30 20.5']],
   [`'1 day', '2023-11-05', '2023-11-06', '${zone}', '01:00', '02:00'`, ['11-05 05:00 2']],
-  [
-    `'1 day', '2023-11-04', '2023-11-06', '${zone}', '01:30', '01:15'`,
-    ['11-04 05:30 23.75', '11-05 05:30 24.75'],
-  ],
+  [`'1 day', '2023-11-04', '2023-11-06', '${zone}', '01:30', '01:15'`, ['11-04 05:30 23.75', '11-05 05:30 24.75']],
 ])('begins and ends at the first of a repeated hour: %s', async (rest, expected) => {
   const columns = `to_char(time, 'MM-DD HH24:MI ') || trim_scale(extract(epoch from ends - time) / 3600)`;
   const sql = `select ${columns} from ohlcv_by('x', 'autumn', 'tether', ${rest})`;
@@ -166,10 +155,7 @@ it.each([
 // Samoa skipped a day; Santiago skips an hour from midnight on, New York one from 02:00 on.
 it.each([
   [`'1 day', '2011-12-29 10:00Z', '2011-12-31 10:00Z', 'Pacific/Apia'`, ['12-29 10:00 24', '12-30 10:00 24']],
-  [
-    `'1 day', '2023-09-02 04:00Z', '2023-09-04 03:00Z', 'America/Santiago'`,
-    ['09-02 04:00 24', '09-03 04:00 23'],
-  ],
+  [`'1 day', '2023-09-02 04:00Z', '2023-09-04 03:00Z', 'America/Santiago'`, ['09-02 04:00 24', '09-03 04:00 23']],
   [`'1 day', '2024-03-10', '2024-03-11', '${zone}', '02:30', '04:00'`, ['03-10 07:00 1']],
 ])('begins when clocks have skipped its beginning: %s', async (rest, expected) => {
   const [bucket, first, ending, place, opens = 'null', closes = 'null'] = rest.split(', ');
@@ -193,7 +179,5 @@ it.each([
   [`'1 month', session_from => '09:00'`, 'a bucket of sessions is at most one day'],
   [`'1 second'`, 'has more than 5000000 buckets'],
 ])('refuses %s', async (rest, words) => {
-  await expect(ask(store.url, `select * from ohlcv_by('x', 'year', 'tether', ${rest})`)).rejects.toThrow(
-    words,
-  );
+  await expect(ask(store.url, `select * from ohlcv_by('x', 'year', 'tether', ${rest})`)).rejects.toThrow(words);
 });

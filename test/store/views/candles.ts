@@ -36,11 +36,7 @@ export function candles(startMs: EpochMs, everyMs: number, count: number, turn =
 }
 
 /** Inserts or changes them, as a commit does. */
-export async function put(
-  database: Database,
-  seriesId: number,
-  rows: readonly StoredCandle[],
-): Promise<void> {
+export async function put(database: Database, seriesId: number, rows: readonly StoredCandle[]): Promise<void> {
   const column = (name: 'open' | 'high' | 'low' | 'close' | 'volume') => rows.map((row) => row[name]);
   await database.pool.query(
     `with behind as (

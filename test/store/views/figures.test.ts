@@ -47,35 +47,11 @@ it.each(['usual', 'small', 'large'] as const)('of %s prices are as defined', asy
     '102.066133261',
   ]);
   expect(await of('drawdown maximum_drawdown', 'drawdown')).toEqual([
-    ...[
-      '0 | 0',
-      '0 | 0',
-      '-1 | -1',
-      '0 | -1',
-      '- | -1',
-      '-0.36 | -1',
-      '0 | -1',
-      '-0.75 | -1',
-      '-0.6875 | -1',
-    ],
+    ...['0 | 0', '0 | 0', '-1 | -1', '0 | -1', '- | -1', '-0.36 | -1', '0 | -1', '-0.75 | -1', '-0.6875 | -1'],
   ]);
-  expect(await of('/sma', 'sma', ', periods => 2')).toEqual([
-    '-',
-    '105',
-    '55',
-    '62.5',
-    '-',
-    '-',
-    '120',
-    '100',
-    '45',
-  ]);
+  expect(await of('/sma', 'sma', ', periods => 2')).toEqual(['-', '105', '55', '62.5', '-', '-', '120', '100', '45']);
   const bands = await of('/lower_band /upper_band bandwidth percent_b', 'bollinger', ', periods => 2');
-  expect(bands.slice(0, 3)).toEqual([
-    '- | - | - | -',
-    '95 | 115 | 0.19047619 | 0.75',
-    '-55 | 165 | 4 | 0.25',
-  ]);
+  expect(bands.slice(0, 3)).toEqual(['- | - | - | -', '95 | 115 | 0.19047619 | 0.75', '-55 | 165 | 4 | 0.25']);
   expect(await of('/ema', 'ema', ', periods => 3')).toEqual([
     '-',
     '-',
@@ -125,10 +101,9 @@ it('prices weighed by volume, by period and since the beginning of the session',
       ...{ timeMs: startMs + hour * hourMs, open: low, high, low, close, volume },
     })),
   );
-  await store.database.pool.query(
-    'update tidemark.series set covered = tstzmultirange(tracked) where id = $1',
-    [seriesId],
-  );
+  await store.database.pool.query('update tidemark.series set covered = tstzmultirange(tracked) where id = $1', [
+    seriesId,
+  ]);
   const weighed = (interval: string) =>
     shown(['vwap', 'session_vwap', 'candles'], `vwap('x', 'weighed', 'tether', '${interval}')`);
   expect(await weighed('h1')).toEqual(['11 | 11 | 1', '4 | 6 | 1', '- | 6 | 1', '2 | 2 | 1']);
@@ -137,15 +112,14 @@ it('prices weighed by volume, by period and since the beginning of the session',
 
 it('a return counts in the hour at whose end the price of an asset is known', async () => {
   const length = 2 * dayMs + hourMs;
-  const line = Array.from({ length: length / hourMs }, (_, hour) =>
-    hour < 1 ? '100' : hour < 25 ? '110' : '132',
-  );
+  const line = Array.from({ length: length / hourMs }, (_, hour) => (hour < 1 ? '100' : hour < 25 ? '110' : '132'));
   const key = { dataset: 'asset_history', assetId: 'season', interval: 'h1' } as const;
   await storeLine(store.database, { key, startMs, endMs: startMs + length, prices: line });
   const seasons = `seasonality_by_hour('season', 'h1')`;
-  expect(
-    (await shown(['hour', 'observations', 'mean_return', 'deviation', 'share_up'], seasons)).slice(0, 2),
-  ).toEqual(['0 | 2 | 0.15 | 0.070710678 | 1', '1 | 2 | 0 | 0 | 0']);
+  expect((await shown(['hour', 'observations', 'mean_return', 'deviation', 'share_up'], seasons)).slice(0, 2)).toEqual([
+    '0 | 2 | 0.15 | 0.070710678 | 1',
+    '1 | 2 | 0 | 0 | 0',
+  ]);
 });
 
 it('prices at longer intervals are those of their first hour', async () => {
@@ -157,7 +131,9 @@ it('prices at longer intervals are those of their first hour', async () => {
     [7, 8],
   ] as const;
   await storeLine(store.database, { key, startMs, endMs, prices: line, covered });
-  expect(
-    await rows(`select to_char(time, 'HH24'), price_usd, coverage from price_history('longer', 'h2')`),
-  ).toEqual(['00 | 1.10 | 1', '04 | 5 | 1', '06 | - | 0']);
+  expect(await rows(`select to_char(time, 'HH24'), price_usd, coverage from price_history('longer', 'h2')`)).toEqual([
+    '00 | 1.10 | 1',
+    '04 | 5 | 1',
+    '06 | - | 0',
+  ]);
 });

@@ -42,18 +42,15 @@ onEachDatabase('plans', (kind) => {
     expect(plan.match(/ on (?:_hyper_\w+|candle_points)/g)).toHaveLength(1);
   });
 
-  it.each(['h1', 'h4', 'd1', 'w1'])(
-    'has the rows of the view in the function of candles of %s',
-    async (interval) => {
-      const of = (source: string) =>
-        rows(
-          `select time, open, high, low, close, volume, derived_from, points from ${source}
+  it.each(['h1', 'h4', 'd1', 'w1'])('has the rows of the view in the function of candles of %s', async (interval) => {
+    const of = (source: string) =>
+      rows(
+        `select time, open, high, low, close, volume, derived_from, points from ${source}
          and time >= '2023-02-01' and time < '2023-03-01' order by time`,
-        );
-      const called = await of(`candles('x', 'b', 'tether', '${interval}') where true`);
-      expect(called.length).toBeGreaterThan(3);
-      const named = `exchange = 'x' and base = 'b' and quote = 'tether' and interval = '${interval}'`;
-      expect(called).toEqual(await of(`candles where ${named}`));
-    },
-  );
+      );
+    const called = await of(`candles('x', 'b', 'tether', '${interval}') where true`);
+    expect(called.length).toBeGreaterThan(3);
+    const named = `exchange = 'x' and base = 'b' and quote = 'tether' and interval = '${interval}'`;
+    expect(called).toEqual(await of(`candles where ${named}`));
+  });
 });

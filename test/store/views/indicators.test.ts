@@ -26,11 +26,7 @@ const published = {
 const store = useStore();
 const rows = rowsIn(store);
 
-async function put(
-  base: string,
-  interval: Interval & ('d1' | 'h1' | 'm1'),
-  line: readonly (string | null)[],
-) {
+async function put(base: string, interval: Interval & ('d1' | 'h1' | 'm1'), line: readonly (string | null)[]) {
   const covered = line.flatMap((price, place) => (price === null ? [] : [[place, place + 1] as const]));
   const endMs = startMs + line.length * intervalMs[interval];
   await storeLine(store.database, { key: market(base, interval), startMs, endMs, prices: line, covered });
@@ -54,11 +50,7 @@ it('computes volatility, correlation and beta of minutes to the last digits', as
   const rolling = `rolling_${pair.slice(0, -1)}, periods => 4)`;
   // From logarithms to sixty digits.
   for (const [figure, call, expected] of [
-    [
-      'volatility',
-      `volatility('x long/tether', 'm1', periods => 4)`,
-      '0.000986576309376612737567746334755825',
-    ],
+    ['volatility', `volatility('x long/tether', 'm1', periods => 4)`, '0.000986576309376612737567746334755825'],
     ['correlation', pair, '0.919873510463319988742656862715459920'],
     ['beta', pair, '0.575628516984097773093050154331794375'],
     ['correlation', rolling, '0.919873510463319988742656862715459920'],
@@ -74,9 +66,7 @@ it('computes the relative strength index by Wilder, as published', async () => {
   const given = await rows(`select round(rsi, 2) from rsi('x wilder/tether') where rsi is not null`);
   expect(given).toEqual(published.rsi);
   await put('flat', 'd1', Array(20).fill('7.00'));
-  expect(await rows(`select count(*), count(rsi) from rsi('x flat/tether', periods => 3)`)).toEqual([
-    '20 | 0',
-  ]);
+  expect(await rows(`select count(*), count(rsi) from rsi('x flat/tether', periods => 3)`)).toEqual(['20 | 0']);
 });
 
 it('takes no return across a gap of one series where the other had no trade', async () => {

@@ -53,14 +53,7 @@ it.each<[keyof typeof lines, keyof typeof lines, string, number, number, number]
   // How long after its time each is known, and how old a price may be.
   ['hours', 'asset', `'x a/tether', 'a', 'h1'`, hourMs, 0, hourMs],
   ['asset', 'hours', `'a', 'x a/tether', 'h1', max_age => '5 hours'`, 0, hourMs, 5 * hourMs],
-  [
-    'daily',
-    'hours',
-    `'a', 'x a/tether', 'd1', other_interval => 'h1', max_age => '2 days'`,
-    dayMs,
-    hourMs,
-    2 * dayMs,
-  ],
+  ['daily', 'hours', `'a', 'x a/tether', 'd1', other_interval => 'h1', max_age => '2 days'`, dayMs, hourMs, 2 * dayMs],
 ])('%s beside the last known price of %s: asof(%s)', async (left, right, call, ahead, rightAhead, oldest) => {
   const known = lines[right].prices.flatMap((price, period) => {
     const timeMs = startMs + period * lines[right].lengthMs;
@@ -105,9 +98,7 @@ it('several series on one grid, as rows and as one row a time', async () => {
   const sorted = [...times].sort(([a], [b]) => a - b).map(([, pair]) => pair);
   const names = `array['x a/tether', 'a'], 'h1'`;
   expect(await rows(`select price from aligned(${names})`)).toEqual(sorted.flat());
-  const wide = await rows(
-    `select prices ->> 'x a/tether', prices ->> 'a', complete from aligned_wide(${names})`,
-  );
+  const wide = await rows(`select prices ->> 'x a/tether', prices ->> 'a', complete from aligned_wide(${names})`);
   expect(wide).toEqual(sorted.map(([a, b]) => `${a} | ${b} | ${a !== '-' && b !== '-' ? 't' : 'f'}`));
   // Every hour of both was requested: without a row it had no price.
   expect(await rows(`select distinct coverage from aligned(${names})`)).toEqual(['1']);

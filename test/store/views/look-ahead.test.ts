@@ -77,9 +77,7 @@ const ofRanges: Readonly<Record<string, string>> = {
   coverage_share: `'a', 'h1'`,
 };
 
-const functions = new Set(
-  derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
-);
+const functions = new Set(derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));
 
 /** They give no values. */
 const others: readonly string[] = ['intervals_of', 'chart_interval'];

@@ -14,11 +14,8 @@ const asset = (assetId: string, interval: 'h1' | 'd1' = 'h1'): SeriesKey => ({
 
 const store = useStore();
 const rows = rowsIn(store);
-const put = (
-  key: SeriesKey,
-  prices: readonly (string | null)[],
-  more: { startMs?: number; endMs?: number } = {},
-) => storeLine(store.database, { key, startMs, endMs: startMs + dayMs, prices, ...more });
+const put = (key: SeriesKey, prices: readonly (string | null)[], more: { startMs?: number; endMs?: number } = {}) =>
+  storeLine(store.database, { key, startMs, endMs: startMs + dayMs, prices, ...more });
 const constant = (count: number, price: string) => Array<string>(count).fill(price);
 
 beforeAll(async () => {
@@ -28,9 +25,7 @@ beforeAll(async () => {
     [12, '1.60', '0.04'],
   ] as const)
     await commitRatesOf(store.database, startMs + hour * hourMs, { euro, 'mexican-peso': peso, ...others });
-  await store.database.pool.query(
-    `update tidemark.currencies set symbol = 'TWO' where currency like '%-coin'`,
-  );
+  await store.database.pool.query(`update tidemark.currencies set symbol = 'TWO' where currency like '%-coin'`);
   await put(asset('coin'), constant(24, '10'));
   await put(market('v', 'h1'), constant(24, '1'));
 });
@@ -119,9 +114,7 @@ it('converts a market from its quote, at the end of its periods, through both ra
 
 it('takes the middle of the day as the moment of a daily mean', async () => {
   await put(asset('coin', 'd1'), ['10']);
-  expect(await rows(`select price::float, rate_age from prices_in('coin', 'EUR')`)).toEqual([
-    '6.25 | 00:00:00',
-  ]);
+  expect(await rows(`select price::float, rate_age from prices_in('coin', 'EUR')`)).toEqual(['6.25 | 00:00:00']);
 });
 
 it.each([
@@ -173,8 +166,7 @@ it('opens by the rate at the start and closes by that at the end, never by a lat
   const prices = ['open', 'high', 'low', 'close'].map((name) => `trim_scale(${name})`);
   const times = ['open', 'close'].map((name) => `to_char(${name}_rate_time, 'HH24:MI')`);
   const columns = [`to_char(time, 'HH24')`, ...prices, 'volume', ...times];
-  const converted = (rest = '') =>
-    rows(`select ${columns} from ohlcv_in('x', 'a', 'tether', 'euro', 'h1'${rest})`);
+  const converted = (rest = '') => rows(`select ${columns} from ohlcv_in('x', 'a', 'tether', 'euro', 'h1'${rest})`);
   // 100 tether are 80 euros at the start of the first hour, and 101 at its end.
   const known = [
     '00 | 80 | 101 | 80 | 101 | 1 | 23:30 | 00:30',

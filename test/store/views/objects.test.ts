@@ -90,9 +90,7 @@ it('a read-only role can call every function', async () => {
     seasonality_by_hour: `'a', 'd1'`,
     chart_interval: `'a', 'auto', '2024-01-01', '2024-01-04'`,
   };
-  const functions = new Set(
-    derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []),
-  );
+  const functions = new Set(derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));
   expect(functions.size).toBeGreaterThan(18);
   for (const name of functions)
     expect(await asked(`select * from ${name}(${calls[name] ?? `'a'`})`), name).not.toEqual([]);

@@ -50,9 +50,7 @@ const withTrades = [
 it('shows a gap as rows of nulls with a notice, and leaves out periods without trades', async () => {
   const { rows: shown, notices } = await hours('10 01:00', '10 12:00');
   expect(shown).toEqual(withTrades);
-  expect(notices).toEqual([
-    expect.stringMatching(/^72.72 % of 2024-03-10 01:00 to 2024-03-10 12:00 is covered; /),
-  ]);
+  expect(notices).toEqual([expect.stringMatching(/^72.72 % of 2024-03-10 01:00 to 2024-03-10 12:00 is covered; /)]);
   expect(notices[0]).toContain(`select * from gaps where series_id = ${seriesId}`);
   expect((await hours('10 09:00', '10 12:00')).notices).toEqual([]);
 });
@@ -67,12 +65,9 @@ it.each([
   ['10 09:00', '10 10:00', ['09 | - | 0 | t | 1']],
   // Outside the tracked range.
   ['09 22:00', '10 01:00', ['22 | - | - | f | 0', '23 | - | - | f | 0', '00 | 100.50 | 0.250 | f | 1']],
-])(
-  'uses the last close before the range from %s to %s, unless there is a gap between',
-  async (from, to, wanted) => {
-    expect(await filled(from, to)).toEqual(wanted);
-  },
-);
+])('uses the last close before the range from %s to %s, unless there is a gap between', async (from, to, wanted) => {
+  expect(await filled(from, to)).toEqual(wanted);
+});
 
 it('carries no close of a period whose end is not known', async () => {
   await storeLine(store.database, {
@@ -84,9 +79,7 @@ it('carries no close of a period whose end is not known', async () => {
     ],
   });
   expect(
-    await rows(
-      `select close, volume, filled, coverage from ohlcv('x', 'p', 'tether', 'h4', gap_fill => true)`,
-    ),
+    await rows(`select close, volume, filled, coverage from ohlcv('x', 'p', 'tether', 'h4', gap_fill => true)`),
   ).toEqual(['2 | 2 | f | 0.5', '- | 0 | t | 1', '3 | 1 | f | 1']);
 });
 

@@ -70,12 +70,7 @@ function sessionsOf(url: string, timeZone: string, role: string | undefined): pg
 }
 
 /** Runs a query in a session whose time zone has daylight saving time by default. */
-export async function ask(
-  url: string,
-  sql: string,
-  timeZone = 'America/New_York',
-  role?: string,
-): Promise<Answer> {
+export async function ask(url: string, sql: string, timeZone = 'America/New_York', role?: string): Promise<Answer> {
   const notices: string[] = [];
   const note = ({ message, hint }: { message?: string | undefined; hint?: string | undefined }) =>
     notices.push(`${message}; ${hint}`);

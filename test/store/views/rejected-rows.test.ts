@@ -67,11 +67,7 @@ it.each([
   ['vwap', `${named}, 'h4'`],
   ['candles_as_known_at', `${named}, 'h4', now()`],
 ])('%s(%s) counts it as not covered', async (name, call) => {
-  expect(await rows(`select ${hour}, coverage from ${name}(${call})`)).toEqual([
-    '00 | 1',
-    '04 | 0.75',
-    '08 | 1',
-  ]);
+  expect(await rows(`select ${hour}, coverage from ${name}(${call})`)).toEqual(['00 | 1', '04 | 0.75', '08 | 1']);
 });
 
 it('counts it as not covered in shares, and says where the row is', async () => {

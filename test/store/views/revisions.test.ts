@@ -49,11 +49,7 @@ beforeAll(async () => {
 /** Rows of the market, which are those of the asset too, and the notices. */
 async function known(at: string, more = '') {
   const of = (call: string, price: string) =>
-    ask(
-      store.url,
-      `select ${price}, to_char(changed_at, 'DD'), coverage from ${call}, '${at}'${more})`,
-      'UTC',
-    );
+    ask(store.url, `select ${price}, to_char(changed_at, 'DD'), coverage from ${call}, '${at}'${more})`, 'UTC');
   const ofMarket = await of(`candles_as_known_at('x', 'a', 'tether', 'h1'`, 'close');
   expect((await of(`history_as_known_at('coin', 'h1'`, 'price_usd')).rows).toEqual(ofMarket.rows);
   return ofMarket;
@@ -61,12 +57,7 @@ async function known(at: string, more = '') {
 
 it('returns each value as it was, digit by digit, and when it changed next', async () => {
   const then = async (at: string) => (await known(at)).rows;
-  expect(await then('2024-02-03Z')).toEqual([
-    '1.10 | - | 1',
-    '2.20 | 05 | 1',
-    '3.30 | 09 | 1',
-    '4.40 | - | 1',
-  ]);
+  expect(await then('2024-02-03Z')).toEqual(['1.10 | - | 1', '2.20 | 05 | 1', '3.30 | 09 | 1', '4.40 | - | 1']);
   // A change is known from the time of its observation.
   for (const at of ['2024-02-05Z', '2024-02-07Z'])
     expect(await then(at)).toEqual(['1.10 | - | 1', '2.250 | 09 | 1', '3.30 | 09 | 1', '4.40 | - | 1']);
@@ -82,9 +73,7 @@ it('leaves out periods that had not ended, and reports when nothing was stored y
   expect((await known('2024-01-01 00:30Z')).rows).toEqual([]);
   expect((await known('2023-01-01Z')).rows).toEqual([]);
   expect((await known('infinity')).rows).toHaveLength(4);
-  await expect(rows(`select * from history_as_known_at('coin', 'h1', null)`)).rejects.toThrow(
-    /must be given/,
-  );
+  await expect(rows(`select * from history_as_known_at('coin', 'h1', null)`)).rejects.toThrow(/must be given/);
   const from = async (hour: number) =>
     (await known('2024-02-03Z', `, '2024-01-01 0${hour}:00Z', '2024-01-01 0${hour + 2}:00Z'`)).rows;
   expect(await from(1)).toEqual(['2.20 | 05 | 1', '3.30 | 09 | 1']);

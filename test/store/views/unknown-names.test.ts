@@ -22,11 +22,7 @@ beforeAll(async () => {
 describe('unknown names are refused with suggestions', () => {
   it.each([
     [`ohlcv('binanse', 'bitcoin', 'tether')`, 'unknown exchange "binanse"', 'did you mean "binance"?'],
-    [
-      `ohlcv('kc', 'bitcoin', 'tether')`,
-      'unknown exchange "kc"',
-      'nothing known is near; known: binance, kraken',
-    ],
+    [`ohlcv('kc', 'bitcoin', 'tether')`, 'unknown exchange "kc"', 'nothing known is near; known: binance, kraken'],
     [`ohlcv(null, 'bitcoin', 'tether')`, 'exchange must be named, and is null', 'known: binance, kraken'],
     [`ohlcv('binance', 'bitconi', 'tether')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
     [`ohlcv('binance', 'btc', 'tether')`, 'unknown base "btc"', 'did you mean "bitcoin"?'],
@@ -57,11 +53,7 @@ describe('unknown names are refused with suggestions', () => {
       'it is one of m1, m5, m15, m30, h1, h2, h6, h12, d1',
     ],
     [`intervals_of('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
-    [
-      `rsi('bitcoin/tether')`,
-      'a series is a market or an asset, not "bitcoin/tether"',
-      `'binance bitcoin/tether'`,
-    ],
+    [`rsi('bitcoin/tether')`, 'a series is a market or an asset, not "bitcoin/tether"', `'binance bitcoin/tether'`],
     [`seasonality_by_hour('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
     // No point is at that time, so no other part of the function is executed.
     [

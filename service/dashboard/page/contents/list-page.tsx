@@ -25,11 +25,7 @@ export function ListPage({ name }: { readonly name: string }) {
   );
 }
 
-export function Contents({
-  contents: { key, columns, rows, inAll, gone },
-}: {
-  readonly contents: ListContents;
-}) {
+export function Contents({ contents: { key, columns, rows, inAll, gone } }: { readonly contents: ListContents }) {
   const model = useModel();
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? rows : rows.slice(0, firstRows);

@@ -37,22 +37,13 @@ export function Budget({ summary }: { readonly summary: Summary }) {
           const x = place * step + 1;
           return (
             <g key={requests.startMs + place * minuteMs} class={place === pointed ? 'pointed' : ''}>
-              <rect
-                class="covered"
-                {...{ x, y: height - tall(total), width: step - 2, height: tall(total) }}
-              />
-              <rect
-                class="failed"
-                {...{ x, y: height - tall(failed), width: step - 2, height: tall(failed) }}
-              />
+              <rect class="covered" {...{ x, y: height - tall(total), width: step - 2, height: tall(total) }} />
+              <rect class="failed" {...{ x, y: height - tall(failed), width: step - 2, height: tall(failed) }} />
             </g>
           );
         })}
         {perMinute > 0 && (
-          <line
-            class="limit"
-            {...{ x1: 0, x2: width, y1: height - tall(perMinute), y2: height - tall(perMinute) }}
-          />
+          <line class="limit" {...{ x1: 0, x2: width, y1: height - tall(perMinute), y2: height - tall(perMinute) }} />
         )}
       </svg>
       <p class="pointed" aria-hidden="true">
@@ -67,9 +58,7 @@ export function Budget({ summary }: { readonly summary: Summary }) {
             rows={totals
               .flatMap((total, place) => {
                 const time = formatTime(requests.startMs + place * minuteMs);
-                return total === 0
-                  ? []
-                  : [[time, formatCount(total), formatCount(requests.failed[place] ?? 0)]];
+                return total === 0 ? [] : [[time, formatCount(total), formatCount(requests.failed[place] ?? 0)]];
               })
               .reverse()}
           />
@@ -80,9 +69,7 @@ export function Budget({ summary }: { readonly summary: Summary }) {
 }
 
 function totalsOf({ lanes, failed }: RequestMinutes): number[] {
-  return failed.map((_, place) =>
-    Object.values(lanes).reduce((total, counts) => total + (counts[place] ?? 0), 0),
-  );
+  return failed.map((_, place) => Object.values(lanes).reduce((total, counts) => total + (counts[place] ?? 0), 0));
 }
 
 function minuteWords({ startMs, lanes, failed }: RequestMinutes, place: number): string {

@@ -11,9 +11,7 @@ export function progressWords(
 ): string {
   if (series === 0) return 'No series is tracked.';
   const more =
-    refused === 0
-      ? ''
-      : `; ${formatCount(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
+    refused === 0 ? '' : `; ${formatCount(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
   if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `0 windows left${more}`;
   const share = formatPercent(all - left, all);
   // A period may have closed since what is due was counted.

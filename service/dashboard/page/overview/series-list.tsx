@@ -92,13 +92,7 @@ export function SeriesList() {
         {(['exchange', 'interval'] as const).map(
           (name) =>
             choice[name] !== '' && (
-              <button
-                key={name}
-                type="button"
-                class="chip"
-                aria-pressed="true"
-                onClick={() => change({ [name]: '' })}
-              >
+              <button key={name} type="button" class="chip" aria-pressed="true" onClick={() => change({ [name]: '' })}>
                 {`${name} ${choice[name]}`}
               </button>
             ),
@@ -203,9 +197,7 @@ function useBands(
   axis: string,
   within: { startMs: number; endMs: number } | null,
 ): ReadonlyMap<number, Band> {
-  const held = useRef(
-    new Map<number, { readonly state: string; readonly axis: string; readonly band: Band }>(),
-  );
+  const held = useRef(new Map<number, { readonly state: string; readonly axis: string; readonly band: Band }>());
   const isAsking = useRef(false);
   const [, drawAgain] = useReducer((count: number) => count + 1, 0);
   const stateOf = (line: SeriesLine) =>

@@ -3,14 +3,7 @@
 import { dayMs } from '../../../../contract/intervals.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
 import { BandView, describeBand, failedParts } from '../parts/band.tsx';
-import {
-  counted,
-  describeCoverage,
-  formatAge,
-  formatCount,
-  formatDuration,
-  formatPercent,
-} from '../parts/format.ts';
+import { counted, describeCoverage, formatAge, formatCount, formatDuration, formatPercent } from '../parts/format.ts';
 import { useReasons } from '../parts/gap-reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 
@@ -26,8 +19,7 @@ export function SeriesRow({
   readonly nowMs: number;
 }) {
   const { load, reasonAt } = useReasons(line);
-  const covered =
-    line.wantedMs > 0 ? formatPercent(line.coveredMs, line.wantedMs) : describeCoverage(line, nowMs);
+  const covered = line.wantedMs > 0 ? formatPercent(line.coveredMs, line.wantedMs) : describeCoverage(line, nowMs);
   const isBad = line.blocked !== null || line.failedMs > 0;
   return (
     <tr role="row" data-series={line.id}>
@@ -42,9 +34,7 @@ export function SeriesRow({
       </td>
       {/* `usual`: not shown on a narrow screen. */}
       <td role="cell" data-title="Missing" class={line.missingMs === 0 ? 'usual' : ''}>
-        {line.missingMs === 0
-          ? 'nothing'
-          : `${formatDuration(line.missingMs)} in ${counted(line.gaps, 'gap')}`}
+        {line.missingMs === 0 ? 'nothing' : `${formatDuration(line.missingMs)} in ${counted(line.gaps, 'gap')}`}
       </td>
       <td role="cell" data-title="Behind" class={line.behindMs === 0 ? 'usual' : ''}>
         {line.behindMs === 0 ? 'no' : formatDuration(line.behindMs)}
@@ -88,8 +78,7 @@ export const sorts: Readonly<
   ],
   failed: [
     'most failed first',
-    (one, other) =>
-      Number(other.blocked !== null) - Number(one.blocked !== null) || other.failedMs - one.failedMs,
+    (one, other) => Number(other.blocked !== null) - Number(one.blocked !== null) || other.failedMs - one.failedMs,
   ],
   revised: ['most revised first', (one, other) => other.revised - one.revised],
   name: ['by name', () => 0],
@@ -104,9 +93,7 @@ export const axes: Readonly<Record<string, readonly [title: string, spanMs: numb
 };
 
 /** Filters of the list: what each shows. */
-export const filters: Readonly<
-  Record<string, readonly [text: string, shows: (line: SeriesLine) => boolean]>
-> = {
+export const filters: Readonly<Record<string, readonly [text: string, shows: (line: SeriesLine) => boolean]>> = {
   failing: ['Failing', (line) => line.failedMs > 0 || line.blocked !== null],
   behind: ['Behind', (line) => line.behindMs > 0],
   awaiting: ['Awaiting a second answer', (line) => line.awaitingMs > 0],

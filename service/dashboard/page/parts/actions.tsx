@@ -22,13 +22,7 @@ type Outcome =
   | { readonly kind: 'refused'; readonly text: string; readonly command: string };
 
 /** A row of buttons, and what became of the last one that was used, and of those that were not answered by then. */
-export function ActionBar({
-  label,
-  actions,
-}: {
-  readonly label: string;
-  readonly actions: readonly Action[];
-}) {
+export function ActionBar({ label, actions }: { readonly label: string; readonly actions: readonly Action[] }) {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const asking = useRef(new Set<string>());
   const use = async ({ title, action, body, command, confirm: question }: Action) => {
@@ -41,8 +35,7 @@ export function ActionBar({
     const tell = (outcome: Outcome) => setOutcomes((before) => new Map(before).set(title, outcome));
     try {
       const { state, result } = await postAction(action, body);
-      const text =
-        state === 'running' ? 'running; its result is listed below Problems' : String(result ?? 'done');
+      const text = state === 'running' ? 'running; its result is listed below Problems' : String(result ?? 'done');
       tell({ kind: 'said', text: `${title}: ${text}.` });
     } catch (error) {
       tell({ kind: 'refused', text: `${title}: ${(error as Error).message}.`, command });
@@ -154,11 +147,9 @@ export function TrackForm() {
     const planned = edits.current;
     try {
       const words = wordsOfCost(await postAction('plan', body));
-      if (planned === edits.current)
-        setCost({ words, track: { title: 'Track', action: 'track', body, command } });
+      if (planned === edits.current) setCost({ words, track: { title: 'Track', action: 'track', body, command } });
     } catch (error) {
-      if (planned === edits.current)
-        setOutcome({ kind: 'refused', text: `${(error as Error).message}.`, command });
+      if (planned === edits.current) setOutcome({ kind: 'refused', text: `${(error as Error).message}.`, command });
     }
   };
   return (

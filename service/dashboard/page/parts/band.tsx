@@ -77,9 +77,7 @@ function rectsOf({ layers: drawn }: Band, layer: Layer) {
     return (
       <>
         {/* Covered columns must not show through a gap. */}
-        {(layer === 'gap' || layer === 'failed') && (
-          <rect class="hole" x={x} y={0} width={width} height={bandHeight} />
-        )}
+        {(layer === 'gap' || layer === 'failed') && <rect class="hole" x={x} y={0} width={width} height={bandHeight} />}
         <rect class={layer} x={x} y={y} width={width} height={height} />
       </>
     );
@@ -121,9 +119,7 @@ function layerAt({ layers: drawn }: Band, column: number): Layer | null {
   return (
     layers.findLast((layer) => {
       const pairs = drawn[layer];
-      return pairs.some(
-        (from, place) => place % 2 === 0 && column >= from && column < (pairs[place + 1] ?? 0),
-      );
+      return pairs.some((from, place) => place % 2 === 0 && column >= from && column < (pairs[place + 1] ?? 0));
     }) ?? null
   );
 }

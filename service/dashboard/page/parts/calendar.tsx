@@ -34,13 +34,7 @@ function versionOf(lines: readonly SeriesLine[]): string {
 }
 
 /** @param seriesId null: of all series. */
-function CalendarView({
-  seriesId,
-  version,
-}: {
-  readonly seriesId: number | null;
-  readonly version: string | null;
-}) {
+function CalendarView({ seriesId, version }: { readonly seriesId: number | null; readonly version: string | null }) {
   const [loaded] = useLoaded(() => fetchCalendar(seriesId), [seriesId, version]);
   return <CalendarSection seriesId={seriesId} loaded={loaded} />;
 }

@@ -1,13 +1,6 @@
 /** Formats for the page, beside those of the command line. */
 
-import {
-  counted,
-  formatBytes,
-  formatCount,
-  formatDuration,
-  formatPercent,
-  formatTime,
-} from '../../../../format.ts';
+import { counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime } from '../../../../format.ts';
 
 export { counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime };
 

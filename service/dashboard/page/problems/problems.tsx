@@ -54,12 +54,7 @@ export function Sections({
         none="None in the last hour."
         caption="The last hour, by kind"
         titles={['Kind', 'Requests', 'Newest', 'Message']}
-        rows={errors.map((one) => [
-          one.kind,
-          formatCount(one.requests),
-          formatSecond(one.newestMs),
-          one.message,
-        ])}
+        rows={errors.map((one) => [one.kind, formatCount(one.requests), formatSecond(one.newestMs), one.message])}
       />
       <Section id="part-locks" title="Locks">
         <p>

@@ -1,13 +1,6 @@
 /** Converts the loaded points to the chart's bars and describes them. */
 
-import type {
-  CandlestickData,
-  HistogramData,
-  LineData,
-  Time,
-  UTCTimestamp,
-  WhitespaceData,
-} from 'lightweight-charts';
+import type { CandlestickData, HistogramData, LineData, Time, UTCTimestamp, WhitespaceData } from 'lightweight-charts';
 import type { PointRow } from '../../shapes.ts';
 import type { Piece } from './chart-piece.ts';
 
@@ -152,7 +145,5 @@ export function describePoints({ kind, sampled, interval, rows }: Piece, own: st
   if (rows.size === 0) return 'No stored data in this range.';
   if (sampled) return `One value per ${interval}: the last ${own} value of each period.`;
   const what = kind === 'candles' ? 'candle' : 'price';
-  return interval === own
-    ? `Every ${what} of ${own}, as stored.`
-    : `Candles of ${interval}, aggregated from ${own}.`;
+  return interval === own ? `Every ${what} of ${own}, as stored.` : `Candles of ${interval}, aggregated from ${own}.`;
 }

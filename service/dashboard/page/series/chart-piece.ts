@@ -1,12 +1,6 @@
 /** The loaded piece of a series: one interval, a bounded number of periods. Also decides which piece to load next. */
 
-import {
-  type Interval,
-  intervalMs,
-  nextPeriodStart,
-  periodStart,
-  type Range,
-} from '../../../../contract/intervals.ts';
+import { type Interval, intervalMs, nextPeriodStart, periodStart, type Range } from '../../../../contract/intervals.ts';
 import { chartInterval, chartIntervals, maxPeriods } from '../../chart-intervals.ts';
 import type { Layer } from '../../layers.ts';
 import type { Band, PointRow, Points } from '../../shapes.ts';
@@ -29,8 +23,7 @@ export function toPiece({ rows, band, ...points }: Points, periodMs: number): Pi
  * is too long, the end that is further from the new piece is dropped.
  */
 export function joinPieces(held: Piece, piece: Piece): Piece {
-  const isSame =
-    held.interval === piece.interval && held.kind === piece.kind && held.sampled === piece.sampled;
+  const isSame = held.interval === piece.interval && held.kind === piece.kind && held.sampled === piece.sampled;
   if (!isSame || piece.startMs > held.endMs || piece.endMs < held.startMs) return piece;
   let startMs = Math.min(held.startMs, piece.startMs);
   let endMs = Math.max(held.endMs, piece.endMs);
@@ -150,11 +143,7 @@ export function nextPiece(
 }
 
 /** The interval for the screen's span. */
-export function intervalFor(
-  { startMs, endMs }: Range,
-  held: Held | null,
-  { own, chosen, maxBars }: Bounds,
-): Interval {
+export function intervalFor({ startMs, endMs }: Range, held: Held | null, { own, chosen, maxBars }: Bounds): Interval {
   if (chosen != null) return chosen;
   const spanMs = endMs - startMs;
   const present = chartIntervals(own).find((one) => one === held?.interval);

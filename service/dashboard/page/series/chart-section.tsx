@@ -125,8 +125,7 @@ export function ChartSection({
   const view = chart?.view() ?? null;
   const lastMs = chart?.lastMs ?? null;
   const newest = chart?.newest ?? null;
-  const isPressed = (title: string) =>
-    options.span === title && lastMs !== null && held.current.spanMs === lastMs;
+  const isPressed = (title: string) => options.span === title && lastMs !== null && held.current.spanMs === lastMs;
   /** Whether the period of the newest value has not ended. */
   const isOpen = ([timeMs]: PointRow) =>
     detail.dataset === 'candles' &&
@@ -244,8 +243,8 @@ export function ChartSection({
         {told.text}
       </p>
       <p id="chart-keys" class="keys">
-        Keys: left and right move through time, with Shift from value to value; plus and minus change the
-        span; Home and End go to the first and the last value.
+        Keys: left and right move through time, with Shift from value to value; plus and minus change the span; Home and
+        End go to the first and the last value.
       </p>
       <details onToggle={({ currentTarget }) => setTableOpen(currentTarget.open)}>
         <summary>The values on screen as a table</summary>
@@ -275,9 +274,7 @@ export function ValueTable({
 }) {
   const newest = rows.slice(-maxRows).reverse();
   const caption =
-    newest.length < rows.length
-      ? `The newest ${newest.length} of ${rows.length} on screen`
-      : 'On screen, newest first';
+    newest.length < rows.length ? `The newest ${newest.length} of ${rows.length} on screen` : 'On screen, newest first';
   return (
     <Table
       caption={caption}

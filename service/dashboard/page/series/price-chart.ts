@@ -312,9 +312,7 @@ export class PriceChart {
     const isOffered = chartIntervals(compared.interval as Interval).includes(interval as Interval);
     // Joined pieces are longer than one response.
     const parts = isOffered ? requestParts(loaded, loaded.periodMs) : [];
-    const points = await Promise.all(
-      parts.map((part) => fetchPoints(compared.id, interval, part.startMs, part.endMs)),
-    );
+    const points = await Promise.all(parts.map((part) => fetchPoints(compared.id, interval, part.startMs, part.endMs)));
     // Another series, piece or page may be wanted meanwhile.
     if (this.#chart === null || this.#comparedOf !== wanted) return;
     this.#comparedRows = new Map(points.flatMap(({ rows }) => rows.map((row) => [row[0], row] as const)));
@@ -397,8 +395,7 @@ export class PriceChart {
     const rows = this.view()?.rows ?? [];
     if (rows.length === 0) return;
     const at = rows.findIndex(([timeMs]) => timeMs === this.#pointedMs);
-    const next =
-      at === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
+    const next = at === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
     const row = rows[next];
     if (row === undefined || this.#series === null || this.#loaded === null) return;
     this.#chart?.setCrosshairPosition(
@@ -421,9 +418,8 @@ export class PriceChart {
       startMs,
       endMs,
       rows: [...loaded.rows.values()].filter(isSeen).sort((one, other) => one[0] - other[0]),
-      gaps: loaded.shades.filter(
-        (shade) => shade.layer === 'gap' && shade.startMs < endMs && shade.endMs > startMs,
-      ).length,
+      gaps: loaded.shades.filter((shade) => shade.layer === 'gap' && shade.startMs < endMs && shade.endMs > startMs)
+        .length,
     };
   }
 
@@ -531,10 +527,7 @@ export class PriceChart {
       this.#tell(false);
     } catch (error) {
       this.#isStale = true;
-      this.#watcher.onLoad(
-        `Cannot load points: ${error instanceof Error ? error.message : String(error)}.`,
-        true,
-      );
+      this.#watcher.onLoad(`Cannot load points: ${error instanceof Error ? error.message : String(error)}.`, true);
     } finally {
       this.#isAsking = false;
     }
@@ -561,9 +554,7 @@ export class PriceChart {
     if (held === null || held.interval !== intervalFor(this.#wanted, held, bounds)) return true;
     const { startMs, endMs } = this.#wanted;
     const { earliestMs, latestMs } = bounds;
-    return (
-      (startMs < held.startMs && held.startMs > earliestMs) || (endMs > held.endMs && held.endMs < latestMs)
-    );
+    return (startMs < held.startMs && held.startMs > earliestMs) || (endMs > held.endMs && held.endMs < latestMs);
   }
 
   #bounds(): Bounds {
@@ -592,8 +583,7 @@ export class PriceChart {
           ? chart.addSeries(CandlestickSeries, seriesStyle())
           : chart.addSeries(LineSeries, seriesStyle());
       if (this.#volumes !== null) chart.removeSeries(this.#volumes);
-      this.#volumes =
-        loaded.kind === 'candles' ? chart.addSeries(HistogramSeries, volumeStyle(), volumePane) : null;
+      this.#volumes = loaded.kind === 'candles' ? chart.addSeries(HistogramSeries, volumeStyle(), volumePane) : null;
       chart.panes()[volumePane]?.setStretchFactor(volumeShare);
       this.#applyScale();
     }
@@ -620,8 +610,7 @@ export class PriceChart {
     this.#shading.shades = loaded.shades;
     this.#shading.update();
     // The chart keeps its distance from the last bar, so a drag continues when only older bars were added.
-    const isLonger =
-      before?.interval === loaded.interval && before.endMs === loaded.endMs && before.rows.size > 0;
+    const isLonger = before?.interval === loaded.interval && before.endMs === loaded.endMs && before.rows.size > 0;
     if (this.#isByHand && isLonger) this.#watcher.onView();
     else this.#showWanted();
   }
@@ -638,9 +627,7 @@ export class PriceChart {
     if (this.#loaded === null) return;
     this.#isByHand = false;
     const { startMs, endMs } = this.#wanted;
-    this.#chart
-      ?.timeScale()
-      .setVisibleLogicalRange({ from: this.#placeOf(startMs), to: this.#placeOf(endMs) });
+    this.#chart?.timeScale().setVisibleLogicalRange({ from: this.#placeOf(startMs), to: this.#placeOf(endMs) });
     this.#watcher.onView();
   }
 

@@ -5,14 +5,7 @@ import type { Band, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { SeriesActions } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
 import { SeriesCalendar } from '../parts/calendar.tsx';
-import {
-  counted,
-  describeCoverage,
-  formatCount,
-  formatDuration,
-  formatSecond,
-  formatTime,
-} from '../parts/format.ts';
+import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
 import { reasonAt, reasonOf } from '../parts/gap-reasons.ts';
 import { bandColumns } from '../parts/layers.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
@@ -85,10 +78,7 @@ function useDetail(id: number, line: SeriesLine | undefined) {
     state.current.isLoading = true;
     state.current.hasFailed = false;
     try {
-      const [detail, [band = null]] = await Promise.all([
-        fetchDetail(id),
-        fetchBands([id], bandColumns, null),
-      ]);
+      const [detail, [band = null]] = await Promise.all([fetchDetail(id), fetchBands([id], bandColumns, null)]);
       if (!state.current.ended) setLoaded({ detail, band, message: '' });
     } catch (error) {
       const unknown = error instanceof RequestError && error.status === 404;
@@ -194,11 +184,7 @@ export function Parts({ detail }: { readonly detail: SeriesDetail }) {
         none="Empty."
         caption="Rejected rows, newest first"
         titles={['Seen', 'Reason', 'Row']}
-        rows={rejections.map((one) => [
-          formatSecond(one.seenAtMs),
-          one.reason,
-          <code key="row">{one.raw}</code>,
-        ])}
+        rows={rejections.map((one) => [formatSecond(one.seenAtMs), one.reason, <code key="row">{one.raw}</code>])}
       />
     </>
   );

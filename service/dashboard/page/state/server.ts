@@ -66,9 +66,7 @@ export async function postAction(action: string, body: object): Promise<Answer> 
   });
   const said = (await answer.json().catch(() => ({}))) as Answer;
   if (answer.ok) return said;
-  throw new Error(
-    [said.error ?? `the server answered ${answer.status}`, said.remedy].filter(Boolean).join('; '),
-  );
+  throw new Error([said.error ?? `the server answered ${answer.status}`, said.remedy].filter(Boolean).join('; '));
 }
 
 /** The newest actions, whoever asked for them; none while they cannot be read. */

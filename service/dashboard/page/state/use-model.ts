@@ -1,15 +1,7 @@
 /** The model for components, which are drawn again at each of its changes. */
 
 import { createContext } from 'preact';
-import {
-  useCallback,
-  useContext,
-  useEffect,
-  useLayoutEffect,
-  useReducer,
-  useRef,
-  useState,
-} from 'preact/hooks';
+import { useCallback, useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 import { systemClock } from '../../../../clock.ts';
 import { Model } from './model.ts';
 

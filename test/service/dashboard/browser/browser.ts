@@ -26,9 +26,7 @@ export interface Opened {
 
 /** Hides a page, or shows it, as it would find it: in a headless browser every tab is shown. */
 export async function setVisibility(page: Page, state: 'hidden' | 'visible'): Promise<void> {
-  await page.evaluate(
-    `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })`,
-  );
+  await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })`);
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
 }
 

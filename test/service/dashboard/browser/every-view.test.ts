@@ -29,28 +29,23 @@ describeNeeding('chromium', 'every view in a browser', () => {
   it.each([
     [360, 'light'],
     [1280, 'dark'],
-  ] as const)(
-    'moves nothing that is seen, fits and is accessible, %i px wide',
-    async (width, colorScheme) => {
-      const { page } = await open(`${world.url}docs`, {
-        viewport: { width, height: 800 },
-        colorScheme,
-      });
-      await page.addInitScript(watchShifts);
-      const scrollWidth = () => page.evaluate('document.documentElement.scrollWidth');
-      for (const view of views()) {
-        await page.goto(`${world.url}${view}`);
-        await page.locator('main h1, main h2').first().waitFor();
-        await page.waitForLoadState('networkidle').catch(() => {});
-        await page.evaluate(
-          'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
-        );
-        expect(Number(await page.evaluate('window.shifted')), `${view} at ${width}`).toBeLessThan(0.1);
-        expect(await scrollWidth(), `${view} at ${width}`).toBe(width);
-        // Forms and tables of values are in what is folded.
-        await page.evaluate('for (const part of document.querySelectorAll("details")) part.open = true');
-        await expectAccessible(page, `${view} at ${width}, ${colorScheme}`);
-      }
-    },
-  );
+  ] as const)('moves nothing that is seen, fits and is accessible, %i px wide', async (width, colorScheme) => {
+    const { page } = await open(`${world.url}docs`, {
+      viewport: { width, height: 800 },
+      colorScheme,
+    });
+    await page.addInitScript(watchShifts);
+    const scrollWidth = () => page.evaluate('document.documentElement.scrollWidth');
+    for (const view of views()) {
+      await page.goto(`${world.url}${view}`);
+      await page.locator('main h1, main h2').first().waitFor();
+      await page.waitForLoadState('networkidle').catch(() => {});
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      expect(Number(await page.evaluate('window.shifted')), `${view} at ${width}`).toBeLessThan(0.1);
+      expect(await scrollWidth(), `${view} at ${width}`).toBe(width);
+      // Forms and tables of values are in what is folded.
+      await page.evaluate('for (const part of document.querySelectorAll("details")) part.open = true');
+      await expectAccessible(page, `${view} at ${width}, ${colorScheme}`);
+    }
+  });
 });

@@ -128,9 +128,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     const { page } = await open(`${world.url}?find=keyboard`);
     await rowOf(page, seriesId).getByText('50.00 %').waitFor();
     const focused = () =>
-      page.evaluate(
-        'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
-      );
+      page.evaluate('document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent');
     const tabTo = async (what: RegExp) => {
       for (let presses = 0; presses < 60; presses += 1) {
         await page.keyboard.press('Tab');

@@ -55,9 +55,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     });
 
   const timeIn = (text: string): EpochMs =>
-    Date.parse(
-      `${text.slice(0, text.indexOf(': ')).replace(' ', 'T').replace('Z', '')}Z`.replace(/^(.{10})Z$/, '$1'),
-    );
+    Date.parse(`${text.slice(0, text.indexOf(': ')).replace(' ', 'T').replace('Z', '')}Z`.replace(/^(.{10})Z$/, '$1'));
   const rangeOf = async (page: Page) => {
     const [, from = '', to = ''] =
       /from (.*) to (.*), \d+ values/.exec((await chartOf(page).getAttribute('aria-label')) ?? '') ?? [];

@@ -29,9 +29,7 @@ describeNeeding('chromium', 'the views in a browser', () => {
       const { x, y, width, height } = (await svg.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
       const at = ((hole.startMs + hole.endMs) / 2 - startMs) / (endMs - startMs);
       await page.mouse.move(x + width * at, y + height / 2);
-      await page
-        .locator('.tip', { hasText: /^gap: 2024-02-0[89].* to 2024-02-1[23].*, awaits a request$/ })
-        .waitFor();
+      await page.locator('.tip', { hasText: /^gap: 2024-02-0[89].* to 2024-02-1[23].*, awaits a request$/ }).waitFor();
       return () => page.mouse.click(x + width * at, y + height / 2);
     };
     const click = await pointAtHole(`[data-series="${world.seriesId}"]`);
@@ -76,8 +74,7 @@ describeNeeding('chromium', 'the views in a browser', () => {
       start: String(startMs),
       end: String(startMs + 2 * hourMs),
     };
-    for (const [name, value] of Object.entries(values))
-      await candles.getByLabel(name, { exact: true }).fill(value);
+    for (const [name, value] of Object.entries(values)) await candles.getByLabel(name, { exact: true }).fill(value);
     await candles.getByRole('button', { name: 'Send' }).click();
     await candles.getByText(/^Status 200, \d+ characters\.$/).waitFor();
     const answer = (await candles.getByLabel('Answer', { exact: true }).textContent()) ?? '';

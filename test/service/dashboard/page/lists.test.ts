@@ -43,9 +43,7 @@ it('the problems list what failed by its cause, with what helps, and everything 
     },
     causes: [cause, { ...cause, message: 'no such market', isRefused: true }],
     errors: [{ kind: 'timeout', requests: 1234, newestMs: timeMs, message: 'no answer' }],
-    quarantine: [
-      { seriesId: 7, name, dataset: 'candles', seenAtMs: timeMs, reason: 'r', raw: `</code>${name}` },
-    ],
+    quarantine: [{ seriesId: 7, name, dataset: 'candles', seenAtMs: timeMs, reason: 'r', raw: `</code>${name}` }],
     revised: [{ seriesId: 7, name, values: 12 }],
     locks: { statements: 2, holders: ['ann', 'bob'] },
     jobs: [{ kind: 'policy', of: null, lastRunMs: null, failures: 3, message: 'm' }],

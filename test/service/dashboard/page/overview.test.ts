@@ -17,8 +17,7 @@ import { htmlOf, linesOf, linksIn, modelOf, textOf } from './rendered.ts';
 
 const nowMs = Date.UTC(2024, 3, 1);
 const incomplete = { coveredMs: 50 * hourMs, missingMs: 50 * hourMs, gaps: 1, requestsLeft: 1 };
-const named = (name: string, of: Partial<SeriesLine> = {}) =>
-  seriesLine({ name: `kraken ${name}/euro h1`, ...of });
+const named = (name: string, of: Partial<SeriesLine> = {}) => seriesLine({ name: `kraken ${name}/euro h1`, ...of });
 
 describe('the state above every view', () => {
   const headline = (text: string, of: Partial<Headline> = {}): Headline => ({
@@ -35,9 +34,7 @@ describe('the state above every view', () => {
     const model = modelOf([], { state });
     const html = htmlOf(State, {}, { model });
     expect(html).toMatch(/class="headline" role="status" data-level="bad"/);
-    expect(textOf(html)).toBe(
-      'No worker is connected. Show tidemark run\n\n2 ranges failed. Show\n1 awaits. Show',
-    );
+    expect(textOf(html)).toBe('No worker is connected. Show tidemark run\n\n2 ranges failed. Show\n1 awaits. Show');
     expect([...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href)).toEqual([
       './#budget',
       './?view=problems#part-failing',
@@ -52,10 +49,7 @@ describe('the state above every view', () => {
     });
     expect(linesOf(State, {}, { model })).toEqual(['Up to date.', '', 'X.']);
     model.takeTrouble({ message: 'none', headline: headline('the database does not answer') });
-    expect(linesOf(State, {}, { model })).toEqual([
-      'The database does not answer.',
-      'The figures are 0 s old.',
-    ]);
+    expect(linesOf(State, {}, { model })).toEqual(['The database does not answer.', 'The figures are 0 s old.']);
   });
 
   it('says whether the page is connected, and that data are synthetic', () => {
@@ -77,8 +71,7 @@ describe('the state above every view', () => {
 it('tells how to begin where nothing is tracked', () => {
   const model = modelOf();
   const text = textOf(htmlOf(Overview, {}, { model }));
-  for (const words of ['Begin here', 'No series is tracked.', 'No list is polled.'])
-    expect(text).toContain(words);
+  for (const words of ['Begin here', 'No series is tracked.', 'No list is polled.']) expect(text).toContain(words);
   expect([...htmlOf(BeginHere, {}).matchAll(/<code>(.*?)<\/code>/g)].map(([, command]) => command)).toEqual([
     'npx tidemark sources',
     expect.stringMatching(/^npx tidemark backfill candles .* --dry-run$/),
@@ -91,12 +84,9 @@ it('has a figure for each list, which its link opens', () => {
   const queue = { waiting: 7, active: 2, delayed: 0, workers: 3, pausedMs: 0 };
   const tiles = (lines: readonly SeriesLine[], summary = {}) =>
     linesOf(Tiles, { lines, summary: { ...quietSummary, ...summary } }).join('; ');
-  const figures = tiles(
-    [seriesLine(), seriesLine({ id: 2, ...incomplete, behindMs: 2 * hourMs, revised: 3 })],
-    {
-      ...{ queue, quarantined: { rows: 1, hasOlder: false } },
-    },
-  );
+  const figures = tiles([seriesLine(), seriesLine({ id: 2, ...incomplete, behindMs: 2 * hourMs, revised: 3 })], {
+    ...{ queue, quarantined: { rows: 1, hasOlder: false } },
+  });
   expect(figures).toBe(
     'Series | 2, 1 complete; Behind | 1, at most 2 h; Failing | none; Quarantine | 1 row; ' +
       'Revised | 3 values; Queue | 7 waiting, 2 active, 3 workers; Source | normal',
@@ -134,8 +124,7 @@ describe('the list of series', () => {
   const rowsOf = (model: ReturnType<typeof modelOf>, search = '', isNarrow = false) =>
     linesOf(SeriesList, {}, { model, search, isNarrow }).filter((text) => /^[^|]+\/[^|]+ \|/.test(text));
   const namesOf = (...parts: Parameters<typeof rowsOf>) => rowsOf(...parts).map((row) => row.split(' | ')[0]);
-  const short = (names: readonly (string | undefined)[]) =>
-    names.map((name) => name?.split(/[ /]/)[1]).join();
+  const short = (names: readonly (string | undefined)[]) => names.map((name) => name?.split(/[ /]/)[1]).join();
 
   it('has a row with the figures and the note of each series', () => {
     const line = named('bitcoin', { newestMs: nowMs - 3 * hourMs });
@@ -193,10 +182,7 @@ describe('the list of series', () => {
     expect(status('?page=2')).toBe('51 to 100 of 1,000 series');
     expect(status('', true)).toBe('1 to 20 of 1,000 series');
     const first = named('a6').name;
-    expect([namesOf(thousand)[0], namesOf(thousand, '?page=2&sort=name')[0]]).toEqual([
-      first,
-      named('a50').name,
-    ]);
+    expect([namesOf(thousand)[0], namesOf(thousand, '?page=2&sort=name')[0]]).toEqual([first, named('a50').name]);
   });
 
   it('shows names as text', () => {
@@ -236,11 +222,7 @@ it('the calendar has a row for each year, the newest first, and a cell for each 
     expect.stringMatching(/^2024 \| 64\.00 % \| 0\.00 % \|[ |]+$/),
     expect.stringMatching(/^2023 \|[ |]+ 100 % \|$/),
   ]);
-  expect([...html.matchAll(/data-state="(\w+)"/g)].map(([, state]) => state)).toEqual([
-    'gap',
-    'failed',
-    'silent',
-  ]);
+  expect([...html.matchAll(/data-state="(\w+)"/g)].map(([, state]) => state)).toEqual(['gap', 'failed', 'silent']);
   expect(html).toContain('title="2024-02: 0.00 %, a part failed, a part awaits a second answer"');
   // Each month of a series opens its range.
   expect(linksIn(html)['64.00 %']).toBe('./?series=7&from=2024-01-01&to=2024-02-01#chart');

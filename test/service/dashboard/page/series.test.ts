@@ -28,9 +28,7 @@ const band: Band = {
 it('a band has the range of the same state around a column', () => {
   const at = (column: number) => {
     const found = segmentAt(band, column);
-    return found === null
-      ? null
-      : [found.name, ...[found.startMs, found.endMs].map((ms) => (ms - startMs) / dayMs)];
+    return found === null ? null : [found.name, ...[found.startMs, found.endMs].map((ms) => (ms - startMs) / dayMs)];
   };
   expect([0, 2, 4, 5, 6, 8, 9].map(at)).toEqual([
     ['confirmed empty', 0, 1],
@@ -124,9 +122,7 @@ describe('the values of the chart', () => {
 
   const piece = (from: number, to: number, of: Partial<Piece> = {}): Piece => ({
     ...{ kind: 'candles', sampled: false, interval: 'h1', periodMs: 1, startMs: from, endMs: to, shades: [] },
-    rows: new Map(
-      Array.from({ length: to - from }, (_, place) => [from + place, [from + place, `${from}`] as const]),
-    ),
+    rows: new Map(Array.from({ length: to - from }, (_, place) => [from + place, [from + place, `${from}`] as const])),
     ...of,
   });
 
@@ -160,9 +156,7 @@ it('says what a comparison shows, or why it shows nothing', () => {
       zone: 'utc',
     }).join();
   };
-  expect(words(span(), span({ last: '5' }))).toBe(
-    'From 100 at 2024-02-01: 150.00 at 2024-02-02, and other 250.00',
-  );
+  expect(words(span(), span({ last: '5' }))).toBe('From 100 at 2024-02-01: 150.00 at 2024-02-02, and other 250.00');
   expect(words(null)).toBe('other has no value at the times and interval of the screen.');
   expect(words(null, span(), false)).toBe('other is not loaded.');
 });
