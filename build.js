@@ -52,9 +52,9 @@ if (existsSync(compiler) && !(isCurrent && process.argv.includes('--if-changed')
   const words = ['-p', 'tsconfig.build.json', '--noCheck', '--outDir', built];
   execFileSync(process.execPath, [compiler, ...words], { stdio: 'inherit' });
   chmodSync(join(built, 'scripts/tidemark.js'), 0o755);
-  const assets = join(built, 'service/dashboard/assets');
-  await bundle('service/dashboard/page/main.tsx', join(assets, 'app.js'));
-  copyFiles('service/dashboard/page', assets, ['index.html', 'app.css']);
+  const assets = join(built, 'dashboard/assets');
+  await bundle('dashboard/page/main.tsx', join(assets, 'app.js'));
+  copyFiles('dashboard/page', assets, ['index.html', 'app.css']);
   writeLicences(join(assets, 'licences.txt'));
   const files = join(built, 'service/pages/files');
   await bundle('service/pages/browser/try.ts', join(files, 'try.js'));

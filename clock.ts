@@ -6,7 +6,7 @@
  * BullMQ, Redis and PostgreSQL have clocks of their own. What is compared with theirs uses `systemClock` by name.
  */
 
-import type { EpochMs } from './contract/intervals.ts';
+import type { EpochMs } from './model/intervals.ts';
 
 /** Something that will be called. */
 export interface Timer {

@@ -8,22 +8,22 @@ const containers = ['test/deploy/compose.test.ts'];
  * `npm run test:slow`.
  */
 const slow = [
-  'test/{faults,fuzz,hostile,model}/**/*.test.ts',
+  'test/{faults,fuzz,hostile,trials}/**/*.test.ts',
   'test/deploy/package.test.ts',
   'test/docs/{backup,examples,notebooks,source-behaviours}.test.ts',
   'test/pipeline/caps.test.ts',
   'test/queue/{cluster,outage}.test.ts',
   'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,live-status,move,phases}.test.ts',
   'test/scripts/commands/{serve,serve-replica,sources,verify-against}.test.ts',
-  'test/service/dashboard/{actions,browser/{actions,every-view}}.test.ts',
+  'test/dashboard/{actions,browser/{actions,every-view}}.test.ts',
   'test/service/stored/hostile.test.ts',
   'test/store/db/upgrade.test.ts',
-  'test/store/embedded/{crash,refusal,sharing}.test.ts',
+  'test/embedded/{crash,refusal,sharing}.test.ts',
 ];
 /** Rules, formats, the source's client, workers and commits, without processes and browsers: `npm run test:quick`. */
 const quick = [
   'test/*.test.ts',
-  'test/{contract,files,metrics,planning,source,watch-list,workers}/**/*.test.ts',
+  'test/{files,metrics,model,planning,settings,sources,v2,watch-list,workers}/**/*.test.ts',
   'test/store/{commit,db}/**/*.test.ts',
 ];
 

@@ -7,9 +7,9 @@ export default defineConfig({
     environment: 'node',
     include: [
       'test/**/*.soak.ts',
-      'test/{model,fuzz,faults}/**/*.test.ts',
+      'test/{trials,fuzz,faults}/**/*.test.ts',
       // Their trials are random as well.
-      'test/{contract,files,planning,source,watch-list}/**/*.test.ts',
+      'test/{files,model,planning,sources,v2,watch-list}/**/*.test.ts',
       'test/pipeline/{caps,nothing-lost}.test.ts',
       'test/store/commit/binary-copy.test.ts',
     ],

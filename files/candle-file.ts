@@ -7,7 +7,7 @@
  */
 
 import { basename } from 'node:path';
-import type { CandleSeries } from '../contract/series.ts';
+import type { CandleSeries } from '../model/series.ts';
 import { type CandleFormat, type CandleFormatName, candleFormats } from './candle-formats.ts';
 import { type CandleRecord, csvRecords, csvRecordsBackward, jsonRecords, separatorIn } from './candle-records.ts';
 import { CandleSurvey, type FileFacts, volumesProblem } from './candle-survey.ts';

@@ -3,7 +3,7 @@
  * and what a period without a row means. `docs/import.md` gives the reasons.
  */
 
-import { dayMs, type EpochMs, hourMs, minuteMs, type Range, weekMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs, type Range, weekMs } from '../model/intervals.ts';
 
 export const candleFormatNames = ['binance', 'kraken', 'cryptodatadownload', 'ccxt-json'] as const;
 export type CandleFormatName = (typeof candleFormatNames)[number];

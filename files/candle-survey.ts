@@ -1,12 +1,12 @@
 /** Surveys the rows of a candle file of another program, before anything of it is stored. */
 
-import { isDecimalText } from '../contract/decimal.ts';
-import { type EpochMs, intervalMs, isOnGrid, minuteMs, type Range } from '../contract/intervals.ts';
-import type { CandleSeries } from '../contract/series.ts';
-import { type Traded, turnoverProblem } from '../contract/turnover.ts';
-import { counted, formatSpan, formatTime } from '../format.ts';
+import { isDecimalText } from '../model/decimal.ts';
+import { counted, formatSpan, formatTime } from '../model/format.ts';
+import { type EpochMs, intervalMs, isOnGrid, minuteMs, type Range } from '../model/intervals.ts';
+import { holds, normalize, subtract } from '../model/ranges.ts';
+import type { CandleSeries } from '../model/series.ts';
+import { type Traded, turnoverProblem } from '../model/turnover.ts';
 import { periodOf } from '../planning/periods.ts';
-import { holds, normalize, subtract } from '../planning/ranges.ts';
 import { isLongSilence } from '../planning/silences.ts';
 import {
   type CandleFormat,

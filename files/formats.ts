@@ -1,8 +1,8 @@
 /** Opens readers and writers of the file formats. */
 
 import { stat } from 'node:fs/promises';
-import type { StoredDataset } from '../contract/series.ts';
 import { codeOf, messageOf, TidemarkError } from '../errors.ts';
+import type { StoredDataset } from '../model/series.ts';
 import { FileProblem } from './file-problem.ts';
 import {
   type FileFormat,

@@ -1,7 +1,7 @@
 /** The rows of files, in every format: names of the series, time, values. */
 
-import type { EpochMs } from '../contract/intervals.ts';
-import type { StoredDataset } from '../contract/series.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import type { StoredDataset } from '../model/series.ts';
 import { FileProblem } from './file-problem.ts';
 
 export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;

@@ -1,6 +1,6 @@
 /** The format of a CSV file of any program, whose user names the columns. */
 
-import { parseIsoTime } from '../planning/time-text.ts';
+import { parseIsoTime } from '../model/time-text.ts';
 import { type CandleFormat, type Cells, type Columns, plain, type ReadTime, readTime } from './candle-formats.ts';
 
 export const neededColumns = ['time', 'open', 'high', 'low', 'close', 'volume'] as const;

@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
-import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
 import { codeOf, TidemarkError } from '../errors.ts';
+import { candleIntervals, historyIntervals } from '../model/intervals.ts';
 import { contentOf } from './content.ts';
 import { FileProblem } from './file-problem.ts';
 import { usable } from './formats.ts';
@@ -81,7 +81,7 @@ export const sidecar = z.discriminatedUnion('dataset', [
   z.object({ ...facts, dataset: z.literal('rates'), series: z.array(rateKnowledge) }),
 ]);
 
-/** Parsed: times are milliseconds, ranges those of `planning/ranges.ts`. */
+/** Parsed: times are milliseconds, ranges those of `model/ranges.ts`. */
 export type Sidecar = z.output<typeof sidecar>;
 /** As written. */
 export type SidecarText = z.input<typeof sidecar>;

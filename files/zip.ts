@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { type UnzipFileFilter, unzipSync } from 'fflate';
 import { messageOf } from '../errors.ts';
-import { formatBytes } from '../format.ts';
+import { formatBytes } from '../model/format.ts';
 import { downloadAgain, FileProblem } from './file-problem.ts';
 
 /** The file is read into memory. A month of minutes has 6 MB. */

@@ -3,7 +3,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { PassEvents } from '../scheduler/scheduler.ts';
 import type { ServedEvent } from '../service/request-metrics.ts';
-import type { RequestEvent } from '../source/source.ts';
+import type { RequestEvent } from '../sources/source.ts';
 import { ledgerLanes } from '../store/ledger/ledger.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
 import { datasets, effects, outcomes, requestedEndpoints } from './names.ts';

@@ -1,9 +1,9 @@
 /** The label values with which counters start at 0: a counter that starts at 1 shows no increase. */
 
-import { snapshotDatasets } from '../contract/lists.ts';
-import type { Endpoint } from '../contract/paths.ts';
-import { sourceErrorKinds } from '../source/source-error.ts';
+import { snapshotDatasets } from '../model/lists.ts';
+import { sourceErrorKinds } from '../sources/source-error.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
+import type { Endpoint } from '../v2/paths.ts';
 
 /** The endpoints that workers request. */
 export const requestedEndpoints = [

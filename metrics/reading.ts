@@ -9,7 +9,7 @@
  */
 
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../contract/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
 
 export interface ReadingTimes {
   readonly everyMs: number;

@@ -7,9 +7,9 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { Depth } from '../queue/requests.ts';
 import { ledgerLanes } from '../store/ledger/ledger.ts';
-import type { GapMeasures, IntervalMeasures, PollMeasures, RequestMeasures } from '../store/measures/measures.ts';
 import { gapReasons } from '../store/series/gaps.ts';
-import type { Upkeep } from '../store/timescale/upkeep.ts';
+import type { GapMeasures, IntervalMeasures, PollMeasures, RequestMeasures } from '../store/status/measures.ts';
+import type { Upkeep } from '../store/upkeep/jobs.ts';
 import { datasets, jobKindOf, jobKinds } from './names.ts';
 import { readAtMostEvery } from './reading.ts';
 

@@ -2,18 +2,18 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import type { EpochMs } from '../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../contract/series.ts';
-import type { Range } from '../planning/ranges.ts';
-import { longestRange, type RangeLimits } from '../planning/windows.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import type { Range } from '../model/ranges.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
+import { longestRange, type RangeLimits } from '../model/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
+import type { Config } from '../settings/config.ts';
+import type { ConfiguredSources } from '../sources/configured.ts';
 import type { Database } from '../store/db/database.ts';
-import { listRetentions, type Retention } from '../store/retention/retention.ts';
 import { readNamedSeries, type SourceName } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
+import { listRetentions, type Retention } from '../store/upkeep/retention.ts';
 import type { ShowPhase } from './progress.ts';
-import type { ConfiguredSources } from './sources/configured.ts';
 
 /** A scheduler or worker in this process. */
 export interface Running {

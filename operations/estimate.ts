@@ -1,8 +1,8 @@
 /** Estimates the cost of a plan beside what is stored, tracked and polled already. */
 
-import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
-import { pageSize, requestsPerMinute } from '../contract/limits.ts';
-import { type SeriesKey, seriesName } from '../contract/series.ts';
+import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
+import { subtract } from '../model/ranges.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
 import { budgetInForce } from '../planning/budget.ts';
 import {
   type Cost,
@@ -14,12 +14,12 @@ import {
   hourlyShareOf,
 } from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
-import { subtract } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
-import { bytesPerPoint } from '../store/measures/measures.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
+import { bytesPerPoint } from '../store/status/measures.ts';
+import { pageSize, requestsPerMinute } from '../v2/limits.ts';
 import type { OperationContext } from './context.ts';
 import { costOfPart, dividePlan, rulesOf, type SourceCost, type WantedSeries } from './source-cost.ts';
 import { readGapDivision, type SourceLists } from './source-gaps.ts';

@@ -1,6 +1,6 @@
 /** Runs a scheduler and a worker in this process if no other is connected. */
 
-import type { Range } from '../planning/ranges.ts';
+import type { Range } from '../model/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { SourceName } from '../store/series/sources.ts';
 import { createSourceGate } from '../workers/source-gate.ts';

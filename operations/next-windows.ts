@@ -1,7 +1,7 @@
 /** What the scheduler would request next of a series. */
 
-import type { EpochMs } from '../contract/intervals.ts';
-import type { Window } from '../planning/windows.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import type { Window } from '../model/windows.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { ClaimedWindow } from '../queue/requests.ts';
 import { partsOfSource, seriesPlanner } from '../scheduler/series-plan.ts';

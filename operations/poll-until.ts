@@ -1,9 +1,9 @@
 /** Polls until a result is there, across short outages of the database and the queue. */
 
 import type { Clock } from '../clock.ts';
-import { printable } from '../contract/names.ts';
 import { TidemarkError } from '../errors.ts';
-import { formatTime } from '../format.ts';
+import { formatTime } from '../model/format.ts';
+import { printable } from '../model/names.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import type { OperationContext } from './context.ts';
 

@@ -1,7 +1,7 @@
 /** Progress reports of operations, and the rate estimator for their ETA. */
 
 import type { Clock } from '../clock.ts';
-import type { SeriesKey } from '../contract/series.ts';
+import type { SeriesKey } from '../model/series.ts';
 import { addSample, perMs, type Sample, timeLeftMs } from '../planning/rate.ts';
 
 export interface Portion {

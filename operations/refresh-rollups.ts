@@ -1,7 +1,7 @@
 /** Refreshes rollups at the end of a command that stored points. */
 
 import { isPermissionDenied } from '../store/db/failure.ts';
-import { refreshRollups } from '../store/rollups/refresh.ts';
+import { refreshRollups } from '../store/upkeep/refresh-rollups.ts';
 import type { OperationContext } from './context.ts';
 
 /** `stopped`: by Ctrl-C. `left`: this role lacks the right, and the scheduler refreshes them. */

@@ -1,15 +1,15 @@
 /** The part of each source in an estimate: in its own unit, beside its limits and its depth. */
 
-import { type EpochMs, type Interval, intervalMs, minuteMs } from '../contract/intervals.ts';
-import { seriesName } from '../contract/series.ts';
-import type { Limit } from '../contract/sources.ts';
+import { type EpochMs, type Interval, intervalMs, minuteMs } from '../model/intervals.ts';
+import { lengthMs, normalize } from '../model/ranges.ts';
+import { seriesName } from '../model/series.ts';
+import type { Limit } from '../model/sources.ts';
 import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from '../planning/estimate.ts';
-import { lengthMs, normalize } from '../planning/ranges.ts';
-import { requestsOfWindow } from '../source/profiles/profile.ts';
+import type { ConfiguredSource } from '../sources/configured.ts';
+import { requestsOfWindow } from '../sources/profiles/profile.ts';
 import { costSince } from '../store/ledger/ledger.ts';
 import type { OperationContext } from './context.ts';
 import type { AskedSource, readGapDivision } from './source-gaps.ts';
-import type { ConfiguredSource } from './sources/configured.ts';
 
 export interface SourceCost extends Estimate {
   readonly source: string;

@@ -1,18 +1,18 @@
 /** What each source of a series will be asked for, by the rules of the planner: for estimates, progress and the state. */
 
-import type { EpochMs } from '../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../contract/series.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { clip, normalize, type Range, subtract } from '../model/ranges.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
+import { longestRange, type RangeLimits } from '../model/windows.ts';
 import { beyondDepthText, closedUpTo, isBeyondDepth } from '../planning/periods.ts';
 import { countWindows, type SeriesGaps } from '../planning/plan.ts';
-import { clip, normalize, type Range, subtract } from '../planning/ranges.ts';
 import { divideGaps, type SourceRules } from '../planning/source-share.ts';
-import { longestRange, type RangeLimits } from '../planning/windows.ts';
 import { partsOfSource } from '../scheduler/series-plan.ts';
+import type { ConfiguredSource } from '../sources/configured.ts';
 import type { Gap } from '../store/series/gaps.ts';
 import { type GivingSource, readNamedSources } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
-import type { ConfiguredSource } from './sources/configured.ts';
 
 /** Sources of series in order of preference, by the names of the series. */
 export type SourceLists = ReadonlyMap<

@@ -1,13 +1,14 @@
 /** What a command says of a source that cannot answer: stops with an error, or explains the outage. */
 
-import type { EpochMs } from '../contract/intervals.ts';
-import { printable } from '../contract/names.ts';
-import type { Limit } from '../contract/sources.ts';
 import { TidemarkError } from '../errors.ts';
-import { counted, formatCount, formatDuration, formatTime, isoTime } from '../format.ts';
+import { counted, formatCount, formatDuration, formatTime, isoTime } from '../model/format.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { printable } from '../model/names.ts';
+import type { Limit } from '../model/sources.ts';
 import { expectedCost } from '../planning/budget.ts';
 import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
-import type { SourceError } from '../source/source-error.ts';
+import type { ConfiguredSource } from '../sources/configured.ts';
+import type { SourceError } from '../sources/source-error.ts';
 import { costSince, type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
 import type { SourceName } from '../store/series/sources.ts';
@@ -15,7 +16,6 @@ import { readPause } from '../store/settings/settings.ts';
 import { readRefusal } from '../store/settings/source-refusal.ts';
 import type { OperationContext } from './context.ts';
 import { isPausedBySource } from './progress.ts';
-import type { ConfiguredSource } from './sources/configured.ts';
 
 /** Failed requests without a success after which the source is considered unusable. */
 const hopelessAfter = 4;
@@ -121,7 +121,7 @@ function uselessSource(kinds: readonly string[], message: string, name: string |
   });
 }
 
-/** Words of source/attempt.ts, and what to do about what they name. */
+/** Words of sources/attempt.ts, and what to do about what they name. */
 const namedCauses = [
   [
     'its certificate',

@@ -15,10 +15,10 @@
  * the database at each pass; a crash loses at most one answer.
  */
 
-import { dayMs, type EpochMs, periodStart } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
-import { clip, cut, lengthMs, overlaps, type Range, subtract } from './ranges.ts';
-import type { Lane } from './windows.ts';
+import { dayMs, type EpochMs, periodStart } from '../model/intervals.ts';
+import { clip, cut, lengthMs, overlaps, type Range, subtract } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
+import type { Lane } from '../model/windows.ts';
 
 /** Stored knowledge about the beginning of a series. */
 export interface Beginning {

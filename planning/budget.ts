@@ -1,9 +1,9 @@
 /** The request budget: spacing of requests, and slots of each lane in the queue. */
 
-import { intervalMs } from '../contract/intervals.ts';
-import type { Limit } from '../contract/sources.ts';
-import { lengthMs } from './ranges.ts';
-import { askedInterval, isProbe, type Window } from './windows.ts';
+import { intervalMs } from '../model/intervals.ts';
+import { lengthMs } from '../model/ranges.ts';
+import type { Limit } from '../model/sources.ts';
+import { askedInterval, isProbe, type Window } from '../model/windows.ts';
 
 /**
  * Jobs start up to one spacing late, and network jitter may push one request more than the budget into a rolling

@@ -3,10 +3,10 @@
  * series.
  */
 
-import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
+import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../model/intervals.ts';
+import { clip, lengthMs, type Range } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
 import { hasOpenPoint } from './periods.ts';
-import { clip, lengthMs, type Range } from './ranges.ts';
 import type { RereadSettings } from './reread.ts';
 
 export interface PlannedSeries {

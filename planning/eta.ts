@@ -1,6 +1,6 @@
 /** The time until the missing windows are fetched, from the answers of the last minutes: the same figure everywhere. */
 
-import { type EpochMs, minuteMs } from '../contract/intervals.ts';
+import { type EpochMs, minuteMs } from '../model/intervals.ts';
 import { perMs, type Sample, timeLeftMs } from './rate.ts';
 
 /** Length of the parts of the ledger in which answers are counted. */

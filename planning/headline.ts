@@ -3,9 +3,9 @@
  * the same facts. The headline is the first of them.
  */
 
-import type { EpochMs } from '../contract/intervals.ts';
-import { printable } from '../contract/names.ts';
-import { counted, formatCount, formatDuration, formatTime } from '../format.ts';
+import { counted, formatCount, formatDuration, formatTime } from '../model/format.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { printable } from '../model/names.ts';
 import { totalBudget } from './budget.ts';
 import { type Headline, type ListName, levels, type State } from './conditions.ts';
 import { type RecentAnswers, windowsEtaMs } from './eta.ts';

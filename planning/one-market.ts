@@ -1,6 +1,6 @@
 /** One market is one series: which series a symbol of a source belongs to. */
 
-import { type SeriesKey, seriesName } from '../contract/series.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
 
 interface MarketOfSource {
   readonly source: string;

@@ -1,9 +1,9 @@
 /** Closed and open periods of a series. */
 
-import { type EpochMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
-import { formatDuration } from '../format.ts';
-import type { Range } from './ranges.ts';
+import { formatDuration } from '../model/format.ts';
+import { type EpochMs, type Interval, intervalMs, periodStart } from '../model/intervals.ts';
+import type { Range } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
 
 /**
  * End of the last closed period, the limit of coverage. `graceMs` is how long after its end a period may still change:

@@ -7,15 +7,15 @@
  * kept: each pass produces as many windows as the queue has slots.
  */
 
-import { type EpochMs, intervalMs } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
-import type { ArchiveFiles } from '../contract/sources.ts';
+import { type EpochMs, intervalMs } from '../model/intervals.ts';
+import { countFiles, cutByFile } from '../model/months.ts';
+import { cut, overlaps, type Range, subtract } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
+import type { ArchiveFiles } from '../model/sources.ts';
+import { type Lane, requestsFor, type Window, withWitnesses } from '../model/windows.ts';
 import { type Beginning, type HeldBack, holdBack, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
-import { countFiles, cutByFile } from './months.ts';
 import { newestEnd } from './periods.ts';
-import { cut, overlaps, type Range, subtract } from './ranges.ts';
-import { type Lane, requestsFor, type Window, withWitnesses } from './windows.ts';
 
 /** A series and its gaps, up to the last closed period. */
 export interface SeriesGaps {

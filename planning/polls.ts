@@ -9,9 +9,9 @@
  * The state is in the database: after a crash or a flushed queue the next page of an open poll is requested again.
  */
 
-import { minuteMs } from '../contract/intervals.ts';
-import { pageSize } from '../contract/limits.ts';
-import type { SnapshotList } from '../contract/lists.ts';
+import { minuteMs } from '../model/intervals.ts';
+import type { SnapshotList } from '../model/lists.ts';
+import { pageSize } from '../v2/limits.ts';
 
 /** One page of a poll: one request. */
 export interface PollPage {

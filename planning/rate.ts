@@ -1,6 +1,6 @@
 /** The recent rate of some work, and the time that the rest takes at this rate. */
 
-import { dayMs, minuteMs } from '../contract/intervals.ts';
+import { dayMs, minuteMs } from '../model/intervals.ts';
 
 export interface Sample {
   /** By a monotonic clock. */

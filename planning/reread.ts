@@ -5,11 +5,11 @@
  * so it is cut into the same windows at every pass; the rest of a round is its range minus the ranges read.
  */
 
-import { type EpochMs, gridOriginMs } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
+import { type EpochMs, gridOriginMs } from '../model/intervals.ts';
+import { cut, type Range, subtract } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
+import { type Lane, type Window, withWitnesses } from '../model/windows.ts';
 import { takeInTurn } from './plan.ts';
-import { cut, type Range, subtract } from './ranges.ts';
-import { type Lane, type Window, withWitnesses } from './windows.ts';
 
 export interface RereadSettings {
   /** Closed periods that each refresh reads again. */

@@ -1,8 +1,8 @@
 /** Windows of covered ranges: their number, and random samples. */
 
-import type { SeriesKey } from '../contract/series.ts';
-import { cut, type Range } from './ranges.ts';
-import { requestsFor, type Window, withWitnesses } from './windows.ts';
+import { cut, type Range } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
+import { requestsFor, type Window, withWitnesses } from '../model/windows.ts';
 
 /** A series and its covered ranges, sorted and disjoint. */
 export interface CoveredSeries {

@@ -3,8 +3,8 @@
  * ticker. Where a missing row proves nothing, one is asked for a second time before it is covered.
  */
 
-import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
-import type { Range } from './ranges.ts';
+import { dayMs, type EpochMs, hourMs } from '../model/intervals.ts';
+import type { Range } from '../model/ranges.ts';
 
 /**
  * How long a silence is at least, and how many times as long as the one that the others leave between two points on average.

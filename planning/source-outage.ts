@@ -1,8 +1,8 @@
 /** What is known of a source that does not answer, in words. */
 
-import type { EpochMs } from '../contract/intervals.ts';
-import { printable } from '../contract/names.ts';
-import { formatDuration, formatTime } from '../format.ts';
+import { formatDuration, formatTime } from '../model/format.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { printable } from '../model/names.ts';
 
 /**
  * Kinds of failures that say something about the source, and not about the request. `not_found` is a 404 that names no id,

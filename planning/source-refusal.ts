@@ -3,7 +3,7 @@
  * is exceeded. After the pause one request goes alone, and the others follow when it succeeds.
  */
 
-import { type EpochMs, hourMs, minuteMs } from '../contract/intervals.ts';
+import { type EpochMs, hourMs, minuteMs } from '../model/intervals.ts';
 
 export interface SourceRefusal {
   /** Kind of the error. */

@@ -7,15 +7,15 @@
  * (beginning.ts), since an archive cannot be asked for days.
  */
 
-import { type EpochMs, minuteMs, periodStart } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
-import type { ArchiveFiles } from '../contract/sources.ts';
+import { type EpochMs, minuteMs, periodStart } from '../model/intervals.ts';
+import { archivedUpTo } from '../model/months.ts';
+import { clip, normalize, type Range, subtract } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
+import type { ArchiveFiles } from '../model/sources.ts';
+import { longestRange, type RangeLimits } from '../model/windows.ts';
 import { isSought, probedSeries } from './beginning.ts';
-import { archivedUpTo } from './months.ts';
 import { oldestKept } from './periods.ts';
 import type { SeriesGaps } from './plan.ts';
-import { clip, normalize, type Range, subtract } from './ranges.ts';
-import { longestRange, type RangeLimits } from './windows.ts';
 
 /**
  * A preferred source that has failed for this long, or that pauses for longer, such as during a ban, is passed over until it

@@ -6,15 +6,8 @@
  * without gaps costs none.
  */
 
-import {
-  type EpochMs,
-  type Interval,
-  intervalMs,
-  minuteMs,
-  nextPeriodStart,
-  periodStart,
-} from '../contract/intervals.ts';
-import { clip, type Range, subtract } from './ranges.ts';
+import { type EpochMs, type Interval, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
+import { clip, type Range, subtract } from '../model/ranges.ts';
 
 /** As the source states it: it knows nothing of `missing`, nor of anything from `untilMs` on. */
 export interface UpstreamCoverage {

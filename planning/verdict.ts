@@ -22,8 +22,8 @@
  * The period of an invalid row is covered. Its row is in quarantine, and a further request would return the same row.
  */
 
-import { type EpochMs, hourMs, type Interval, intervalMs, periodStart } from '../contract/intervals.ts';
-import type { Range } from './ranges.ts';
+import { type EpochMs, hourMs, type Interval, intervalMs, periodStart } from '../model/intervals.ts';
+import type { Range } from '../model/ranges.ts';
 
 export type Verdict = 'filled' | 'cut_short' | 'empty' | 'stale' | 'unreadable';
 

@@ -6,9 +6,9 @@
  * time, every list would be a little narrower than what is tracked. Until the file says another age it is remembered.
  */
 
-import { type EpochMs, nextPeriodStart, periodStart } from '../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../contract/series.ts';
-import { timeOfAge } from './time-text.ts';
+import { type EpochMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
+import { timeOfAge } from '../model/time-text.ts';
 
 export type Start = { readonly kind: 'time'; readonly atMs: EpochMs } | { readonly kind: 'age'; readonly age: string };
 

@@ -3,9 +3,9 @@
  * `planning` has the jobs without a request: a planning pass must not use the budget.
  */
 
+import type { Range } from '../model/ranges.ts';
+import type { Lane, Window } from '../model/windows.ts';
 import type { PollPage } from '../planning/polls.ts';
-import type { Range } from '../planning/ranges.ts';
-import type { Lane, Window } from '../planning/windows.ts';
 
 export const queueNames = Object.freeze({ requests: 'requests', planning: 'planning' });
 

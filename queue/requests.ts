@@ -1,8 +1,8 @@
 /** The queue of requests: every job costs one request at the source. */
 
+import type { Range } from '../model/ranges.ts';
+import type { Lane, Window } from '../model/windows.ts';
 import type { PollPage } from '../planning/polls.ts';
-import type { Range } from '../planning/ranges.ts';
-import type { Lane, Window } from '../planning/windows.ts';
 import { pageJobId, priorities, type RequestJob, windowJobId, windowOfJobId } from './jobs.ts';
 import { keepRepeating } from './planning.ts';
 import { type BullQueue, countWorkersOn } from './queue-store.ts';

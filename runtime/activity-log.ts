@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import { counted } from '../format.ts';
+import { counted } from '../model/format.ts';
 import type { PassEvents } from '../scheduler/scheduler.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
 

@@ -9,8 +9,8 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
+import { LoginThrottle } from '../dashboard/access.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { LoginThrottle } from '../service/dashboard/access.ts';
 import { hasTwoHosts } from '../service/request.ts';
 
 /** The user name for the password. */

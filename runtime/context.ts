@@ -4,20 +4,20 @@ import { resolve } from 'node:path';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../clock.ts';
-import { type Config, type LogLevel, misspelledVariables, readConfig } from '../config.ts';
+import { acquireEmbeddedDatabase } from '../embedded/acquire.ts';
+import { assertFreeSpace } from '../embedded/failure.ts';
+import { hasDatabase } from '../embedded/home.ts';
 import { codeOf, exitCodes, messageOf, TidemarkError } from '../errors.ts';
-import { formatTime } from '../format.ts';
-import { openLog } from '../log.ts';
+import { formatTime } from '../model/format.ts';
 import type { OperationContext } from '../operations/context.ts';
 import type { ShowPhase } from '../operations/progress.ts';
 import { throttleLog } from '../queue/queue-store.ts';
+import { type Config, type LogLevel, misspelledVariables, readConfig } from '../settings/config.ts';
+import { openLog } from '../settings/log.ts';
 import { connectTimeoutMs, embeddedConnectTimeoutMs, openDatabase } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import { assertMigrated, migrate } from '../store/db/migrate.ts';
 import { leaveRoom } from '../store/db/room.ts';
-import { acquireEmbeddedDatabase } from '../store/embedded/acquire.ts';
-import { assertFreeSpace } from '../store/embedded/failure.ts';
-import { hasDatabase } from '../store/embedded/home.ts';
 import { agreeOnGrace } from '../store/settings/grace.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { onStop, stopSignals } from './lifecycle.ts';
@@ -184,9 +184,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     tracing,
     phase,
     sources: () =>
-      (sources ??= import('../operations/sources/configured.ts').then(({ configuredSources }) =>
-        configuredSources(config),
-      )),
+      (sources ??= import('../sources/configured.ts').then(({ configuredSources }) => configuredSources(config))),
   };
   return {
     ...parts,

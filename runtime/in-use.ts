@@ -2,9 +2,9 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
 import { TidemarkError } from '../errors.ts';
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts';
+import type { Config } from '../settings/config.ts';
 import { listWriters } from '../store/db/activity.ts';
 import type { Database } from '../store/db/database.ts';
 import { sourcesInUse } from '../store/series/sources.ts';

@@ -1,22 +1,22 @@
 /** Starts the scheduler and the worker for the commands that run one or both. */
 
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import { dayMs } from '../contract/intervals.ts';
 import { messageOf, TidemarkError } from '../errors.ts';
+import { dayMs } from '../model/intervals.ts';
+import type { Range } from '../model/ranges.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
+import type { Config } from '../settings/config.ts';
 import {
   areSourcesWanted,
   assertUsable,
   type ConfiguredSource,
   type ConfiguredSources,
   configuredSources,
-} from '../operations/sources/configured.ts';
-import type { Range } from '../planning/ranges.ts';
-import type { QueueBackend } from '../queue/backend.ts';
-import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
-import { marketDataService } from '../source/profiles/market-data-service.ts';
-import { pauseForUse } from '../source/profiles/use.ts';
-import { openSource } from '../source/source.ts';
+} from '../sources/configured.ts';
+import { marketDataService } from '../sources/profiles/market-data-service.ts';
+import { pauseForUse } from '../sources/profiles/use.ts';
+import { openSource } from '../sources/source.ts';
 import { type SourceName, sourcesInUse } from '../store/series/sources.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { version } from '../version.ts';

@@ -3,6 +3,10 @@
 import { fileURLToPath } from 'node:url';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from 'pino';
+import { dashboardAccess, isReachableByOthers } from '../dashboard/access.ts';
+import { makeToken } from '../dashboard/actions.ts';
+import { createQueueReader } from '../dashboard/queue.ts';
+import type { DashboardOptions } from '../dashboard/routes.ts';
 import { messageOf } from '../errors.ts';
 import { Disposer } from '../operations/disposer.ts';
 import { joinQueues } from '../operations/sources/queues.ts';
@@ -11,10 +15,6 @@ import type { QueueBackend } from '../queue/backend.ts';
 import { openCluster } from '../queue/redis.ts';
 import { postgresCounter, type RequestCounter, redisCounter } from '../service/admission/request-counter.ts';
 import { assertListenable, listen } from '../service/connections.ts';
-import { dashboardAccess, isReachableByOthers } from '../service/dashboard/access.ts';
-import { makeToken } from '../service/dashboard/actions.ts';
-import { createQueueReader } from '../service/dashboard/queue.ts';
-import type { DashboardOptions } from '../service/dashboard/routes.ts';
 import { createStoredService } from '../service/stored-service.ts';
 import { mayBecomeReader, readerRole } from '../store/auth/roles.ts';
 import { type Database, openDatabase } from '../store/db/database.ts';
@@ -199,7 +199,7 @@ export function openDashboard(
     ...(replica === null ? {} : { replica: { lagMs: replica.lagMs, primary: openAt(context.database.url, 1) } }),
     access,
     actions: { context, token: makeToken() },
-    assets: fileURLToPath(new URL('../service/dashboard/assets', import.meta.url)),
+    assets: fileURLToPath(new URL('../dashboard/assets', import.meta.url)),
     graceMs: config.worker.graceMs,
     rangeLimits: config.source.rangeLimits,
     perMinute: config.source.requestsPerMinute,

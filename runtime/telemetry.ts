@@ -6,11 +6,11 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { StoreState } from '../metrics/state.ts';
 import { budgetInForce } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
+import type { Config } from '../settings/config.ts';
 import type { Database } from '../store/db/database.ts';
 import { ratesEveryMs } from '../store/lists/lists.ts';
 import {
@@ -20,8 +20,8 @@ import {
   measurePolls,
   measureQuarantine,
   measureRequests,
-} from '../store/measures/measures.ts';
-import { readUpkeep } from '../store/timescale/upkeep.ts';
+} from '../store/status/measures.ts';
+import { readUpkeep } from '../store/upkeep/jobs.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { version } from '../version.ts';
 

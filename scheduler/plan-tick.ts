@@ -1,21 +1,21 @@
 /** One planning pass: gaps minus claimed windows, cut into as many windows and pages as the budget has slots. */
 
-import { dayMs, type EpochMs } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
-import type { Limit } from '../contract/sources.ts';
+import { dayMs, type EpochMs } from '../model/intervals.ts';
+import type { SeriesKey } from '../model/series.ts';
+import type { Limit } from '../model/sources.ts';
+import type { Window } from '../model/windows.ts';
 import { type FreeSlots, freeSlots, rereadSlots, windowCost } from '../planning/budget.ts';
 import { beyondDepthText } from '../planning/periods.ts';
 import type { Plan, SeriesGaps } from '../planning/plan.ts';
 import type { PollPage } from '../planning/polls.ts';
 import { planRereads, type RereadSettings, roundStart } from '../planning/reread.ts';
-import type { Window } from '../planning/windows.ts';
 import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import { deferUpstreamGaps } from '../store/commit/deferred-windows.ts';
+import { readDueRereads } from '../store/commit/reread.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { costSince, countFetchesSince } from '../store/ledger/ledger.ts';
 import { beginPolls, cutOff, giveUpPolls, isCutOff, openPages } from '../store/lists/polls.ts';
-import { readDueRereads } from '../store/recheck/reread.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
 import { readPause } from '../store/settings/settings.ts';
 import { type SeriesParts, seriesPlanner } from './series-plan.ts';

@@ -8,21 +8,21 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import type { Limit } from '../contract/sources.ts';
+import type { Range } from '../model/ranges.ts';
+import type { Limit } from '../model/sources.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../planning/budget.ts';
-import type { Range } from '../planning/ranges.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { extraTickId } from '../queue/planning.ts';
+import type { Config } from '../settings/config.ts';
 import { deleteDueRereads } from '../store/commit/deferred-windows.ts';
 import { pruneLedger } from '../store/ledger/ledger.ts';
 import { ratesEveryMs } from '../store/lists/lists.ts';
-import { applyRetention } from '../store/retention/drop-old.ts';
-import type { ChunkDays } from '../store/retention/retention.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
+import { applyRetention } from '../store/upkeep/drop-old.ts';
+import type { ChunkDays } from '../store/upkeep/retention.ts';
 import { watchedSources } from '../watch-list/source-facts.ts';
 import { planTick, type Tick as SourceTick, type TickParts } from './plan-tick.ts';
 import { partsOfSource, type SourceOfSeries } from './series-plan.ts';

@@ -1,12 +1,12 @@
 /** Which windows the series of a source need: what the scheduler adds to the queue, and what `why` says that it will. */
 
-import type { EpochMs } from '../contract/intervals.ts';
-import type { SeriesKey } from '../contract/series.ts';
-import type { ArchiveFiles } from '../contract/sources.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { clip, type Range } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
+import type { ArchiveFiles } from '../model/sources.ts';
+import { longestRange, type RangeLimits } from '../model/windows.ts';
 import { type Plan, type PlanInput, planWindows, type SeriesGaps } from '../planning/plan.ts';
-import { clip, type Range } from '../planning/ranges.ts';
 import { gapsFor, isLive, passedOverAfterMs, type SourceRules } from '../planning/source-share.ts';
-import { longestRange, type RangeLimits } from '../planning/windows.ts';
 import type { Database } from '../store/db/database.ts';
 import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { readShares, type Share, type SourceName } from '../store/series/sources.ts';

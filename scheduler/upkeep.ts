@@ -6,8 +6,8 @@
 import type { Logger } from 'pino';
 import type { Clock, Repetition } from '../clock.ts';
 import { type Database, isLockWait } from '../store/db/database.ts';
-import { rangesBehind, refreshRollups } from '../store/rollups/refresh.ts';
-import { moveDueChunks } from '../store/timescale/upkeep.ts';
+import { moveDueChunks } from '../store/upkeep/jobs.ts';
+import { rangesBehind, refreshRollups } from '../store/upkeep/refresh-rollups.ts';
 
 interface UpkeepOptions {
   readonly database: Database;

@@ -15,10 +15,10 @@
  */
 
 import type { Logger } from 'pino';
-import type { StorageSettings } from '../config.ts';
-import { dayMs, type EpochMs } from '../contract/intervals.ts';
-import { listName } from '../contract/lists.ts';
-import { seriesName } from '../contract/series.ts';
+import { dayMs, type EpochMs } from '../model/intervals.ts';
+import { listName } from '../model/lists.ts';
+import { seriesName } from '../model/series.ts';
+import type { StorageSettings } from '../settings/config.ts';
 import type { Database } from '../store/db/database.ts';
 import { areAnyListed } from '../store/series/sources.ts';
 import { requestListPoll } from '../store/settings/polled-lists.ts';

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../contract/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
 import { lagSeconds } from './replica-lag.ts';
 
 export interface Health {

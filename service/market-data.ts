@@ -1,9 +1,9 @@
 /** The interface between the routes and the data. An implementation can be served as a Market Data Service. */
 
-import type { Coverage } from '../contract/coverage-header.ts';
-import type { EpochMs } from '../contract/intervals.ts';
-import type { AssetsRequest, MarketsRequest, PageRequest } from '../contract/requests.ts';
-import type { CandleSeries, HistorySeries, TimeRange } from '../contract/series.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import type { CandleSeries, HistorySeries, TimeRange } from '../model/series.ts';
+import type { Coverage } from '../v2/coverage-header.ts';
+import type { AssetsRequest, MarketsRequest, PageRequest } from '../v2/requests.ts';
 
 /**
  * JSON text of a resource or of an array of resources. It is text so that the database can write it, with every digit.

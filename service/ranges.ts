@@ -1,9 +1,9 @@
 /** Resolves the time range of a request and checks its length. */
 
-import { dayMs, type EpochMs, intervalMs } from '../contract/intervals.ts';
-import { defaultRangeMs, type longestRangeMs } from '../contract/limits.ts';
-import type { CandlesRequest, HistoryRequest } from '../contract/requests.ts';
-import type { TimeRange } from '../contract/series.ts';
+import { dayMs, type EpochMs, intervalMs } from '../model/intervals.ts';
+import type { TimeRange } from '../model/series.ts';
+import { defaultRangeMs, type longestRangeMs } from '../v2/limits.ts';
+import type { CandlesRequest, HistoryRequest } from '../v2/requests.ts';
 import { badRequest } from './response.ts';
 
 /** Longest range of a request by interval, milliseconds. */

@@ -5,7 +5,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../contract/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
 import type { PreparedAnswer } from './response.ts';
 
 export interface CacheSettings {

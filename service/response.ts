@@ -2,8 +2,8 @@
 
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { coverageHeader, derivedFromHeader, writeCoverage } from '../contract/coverage-header.ts';
-import type { EpochMs } from '../contract/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { coverageHeader, derivedFromHeader, writeCoverage } from '../v2/coverage-header.ts';
 import type { JsonText, SeriesAnswer } from './market-data.ts';
 
 /** Seconds a cached copy is fresh: less than the shortest poll interval. */

@@ -2,16 +2,16 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../contract/intervals.ts';
-import { type Endpoint, routes } from '../contract/paths.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import type { TimeRange } from '../model/series.ts';
+import { type Endpoint, routes } from '../v2/paths.ts';
 import {
   assetsParameters,
   candlesParameters,
   historyParameters,
   marketsParameters,
   pageParameters,
-} from '../contract/requests.ts';
-import type { TimeRange } from '../contract/series.ts';
+} from '../v2/requests.ts';
 import type { JsonText, MarketData, SeriesAnswer } from './market-data.ts';
 import { candlesRange, historyRange, type RangeLimits } from './ranges.ts';
 import { parseParameters } from './request.ts';

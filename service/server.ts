@@ -10,9 +10,9 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../contract/intervals.ts';
-import { longestRangeMs } from '../contract/limits.ts';
+import type { EpochMs } from '../model/intervals.ts';
 import { isBadValue, isUnavailable } from '../store/db/failure.ts';
+import { longestRangeMs } from '../v2/limits.ts';
 import { addCompression } from './compression.ts';
 import type { MarketData } from './market-data.ts';
 import type { Pages } from './pages/pages.ts';

@@ -3,7 +3,7 @@
  */
 
 import type { FastifyInstance } from 'fastify';
-import { coverageHeader, derivedFromHeader } from '../contract/coverage-header.ts';
+import { coverageHeader, derivedFromHeader } from '../v2/coverage-header.ts';
 import { replicaLagHeader } from './replica-lag.ts';
 import { isInterfaceRequest } from './request.ts';
 

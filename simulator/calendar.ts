@@ -1,6 +1,6 @@
 /** Days and minutes counted from the simulator's origin. */
 
-import { dayMs, type EpochMs, minuteMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs, minuteMs } from '../model/intervals.ts';
 
 /** The start of every price process. There is no data before it. */
 export const originMs: EpochMs = Date.UTC(2010, 0, 1);

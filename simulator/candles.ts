@@ -6,7 +6,7 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import type { DecimalText } from '../contract/decimal.ts';
+import type { DecimalText } from '../model/decimal.ts';
 import {
   type CandleInterval,
   dayMs,
@@ -15,9 +15,9 @@ import {
   intervalMs,
   minuteMs,
   periodStart,
-} from '../contract/intervals.ts';
-import type { Candle } from '../contract/resources.ts';
-import type { TimeRange } from '../contract/series.ts';
+} from '../model/intervals.ts';
+import type { TimeRange } from '../model/series.ts';
+import type { Candle } from '../v2/resources.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';
 import { aggregate, type Columns, columns, copyCandle, volumeTailDigits } from './columns.ts';
 import { amountText, priceTail } from './digits.ts';

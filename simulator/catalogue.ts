@@ -1,6 +1,6 @@
 /** The synthetic assets, currencies, exchanges and markets. The names are real, so that examples read well; all figures are invented. */
 
-import type { EpochMs, Range } from '../contract/intervals.ts';
+import type { EpochMs, Range } from '../model/intervals.ts';
 import { originMs } from './calendar.ts';
 import type { WalkShape } from './walk.ts';
 

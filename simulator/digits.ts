@@ -6,7 +6,7 @@
  * A volume's tail is a second whole number that is summed separately.
  */
 
-import type { DecimalText } from '../contract/decimal.ts';
+import type { DecimalText } from '../model/decimal.ts';
 
 export const fractionDigits = 16;
 

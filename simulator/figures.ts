@@ -5,7 +5,7 @@
  * numbers of 10^-16. They are exact except that divisions round down.
  */
 
-import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
+import { dayMs, type EpochMs, hourMs } from '../model/intervals.ts';
 import { dayOf, dayStartMs, minuteOf } from './calendar.ts';
 import { volumeTailDigits } from './columns.ts';
 import { amountUnits, priceTail } from './digits.ts';

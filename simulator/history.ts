@@ -6,10 +6,10 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import type { DecimalText } from '../contract/decimal.ts';
-import { dayMs, type EpochMs, type HistoryInterval, intervalMs, minuteMs, periodStart } from '../contract/intervals.ts';
-import type { HistoryPoint } from '../contract/resources.ts';
-import type { TimeRange } from '../contract/series.ts';
+import type { DecimalText } from '../model/decimal.ts';
+import { dayMs, type EpochMs, type HistoryInterval, intervalMs, minuteMs, periodStart } from '../model/intervals.ts';
+import type { TimeRange } from '../model/series.ts';
+import type { HistoryPoint } from '../v2/resources.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';
 import { amountText, amountUnits, fixedText, priceTail } from './digits.ts';
 import type { Outages } from './faults/outages.ts';

@@ -1,7 +1,7 @@
 /** Builds the snapshots of assets, markets, exchanges and rates from the figures of one minute. */
 
-import { dayMs, type EpochMs, minuteMs } from '../contract/intervals.ts';
-import type { Asset, AssetMarket, Exchange, Market, Rate } from '../contract/resources.ts';
+import { dayMs, type EpochMs, minuteMs } from '../model/intervals.ts';
+import type { Asset, AssetMarket, Exchange, Market, Rate } from '../v2/resources.ts';
 import { minuteOf, minuteStartMs } from './calendar.ts';
 import { closedExchange, exchangePlans, untradedAsset } from './catalogue.ts';
 import { fixedText } from './digits.ts';

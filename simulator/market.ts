@@ -6,7 +6,7 @@
  * computed with the four IEEE operations, so they are exact and the same on every engine.
  */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
 import { dayStartMs, minuteOf, minuteStartMs, minutesPerDay, minutesPerHour } from './calendar.ts';
 import type { ExchangePlan, MarketPlan } from './catalogue.ts';
 import { type Columns, volumeTailDigits } from './columns.ts';

@@ -1,8 +1,8 @@
 /** The simulator's requests: the log of them and the rate limits. */
 
 import type { Clock } from '../clock.ts';
-import { type EpochMs, minuteMs } from '../contract/intervals.ts';
-import { requestsPerMinute } from '../contract/limits.ts';
+import { type EpochMs, minuteMs } from '../model/intervals.ts';
+import { requestsPerMinute } from '../v2/limits.ts';
 import type { FaultKind } from './faults/faults.ts';
 
 export interface LoggedRequest {

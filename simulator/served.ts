@@ -1,10 +1,10 @@
 /** Serves the simulator's rows as a Market Data Service: filtered, paged, and with the types of the interface. */
 
 import { LosslessNumber, stringify } from 'lossless-json';
-import type { DecimalText } from '../contract/decimal.ts';
-import type { MarketsRequest } from '../contract/requests.ts';
-import type { Asset, AssetMarket, Market } from '../contract/resources.ts';
+import type { DecimalText } from '../model/decimal.ts';
 import type { MarketData } from '../service/market-data.ts';
+import type { MarketsRequest } from '../v2/requests.ts';
+import type { Asset, AssetMarket, Market } from '../v2/resources.ts';
 import { contradicting, type Faults, noFaults } from './faults/faults.ts';
 import type { Simulator } from './simulator.ts';
 

@@ -4,9 +4,9 @@
  */
 
 import type { Clock } from '../clock.ts';
-import { dayMs, type EpochMs } from '../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../contract/resources.ts';
-import type { CandleSeries, HistorySeries, TimeRange } from '../contract/series.ts';
+import { dayMs, type EpochMs } from '../model/intervals.ts';
+import type { CandleSeries, HistorySeries, TimeRange } from '../model/series.ts';
+import type { Candle, HistoryPoint } from '../v2/resources.ts';
 import { originMs } from './calendar.ts';
 import { untradedAsset } from './catalogue.ts';
 import { intermittentAsset, type Revision, Revisions } from './faults/changes.ts';

@@ -10,7 +10,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const folder = 'test-report';
-const neverTwice = ['test/model/', 'test/fuzz/', 'test/hostile/', 'test/store/commit/'];
+const neverTwice = ['test/trials/', 'test/fuzz/', 'test/hostile/', 'test/store/commit/'];
 /** A file that takes longer is named. */
 const longSeconds = 20;
 

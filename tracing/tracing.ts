@@ -29,9 +29,9 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Clock } from '../clock.ts';
-import { pathTemplates } from '../contract/paths.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
-import type { RequestEvent } from '../source/source.ts';
+import type { RequestEvent } from '../sources/source.ts';
+import { pathTemplates } from '../v2/paths.ts';
 import { type AttemptMiddleware, laneOf, type WorkerEvents } from '../workers/worker-events.ts';
 
 export interface Tracing {

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { nameOfChange } from '../planning/watch-list-changes.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { startPolling, stopPolling } from '../store/lists/lists.ts';
-import { writeRetention } from '../store/retention/retention.ts';
 import { writeSeriesSources } from '../store/series/sources.ts';
 import { readKnownSeries, writeSeriesChanges } from '../store/settings/series-changes.ts';
 import { lockWatchList, writeApplied, writeRereadOverride } from '../store/settings/settings.ts';
+import { writeRetention } from '../store/upkeep/retention.ts';
 import { type ListsMissing, planWatchList, type WatchListContext, type WatchListPlan } from './plan.ts';
 import type { WatchList } from './watch-list.ts';
 

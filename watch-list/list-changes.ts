@@ -1,6 +1,6 @@
 /** Compares the polled lists with a watch list. */
 
-import { listName, type PolledList } from '../contract/lists.ts';
+import { listName, type PolledList } from '../model/lists.ts';
 import type { ListState } from '../store/settings/polled-lists.ts';
 import type { WantedList } from './resolve.ts';
 

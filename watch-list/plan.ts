@@ -1,11 +1,10 @@
 /** Compares a watch list with the database. Writes nothing but its aliases, by which series are named. */
 
 import type pg from 'pg';
-import type { StorageSettings } from '../config.ts';
-import type { EpochMs } from '../contract/intervals.ts';
-import type { SnapshotList } from '../contract/lists.ts';
-import type { SeriesKey, StoredDataset } from '../contract/series.ts';
-import { timeOfAge } from '../planning/time-text.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import type { SnapshotList } from '../model/lists.ts';
+import type { SeriesKey, StoredDataset } from '../model/series.ts';
+import { timeOfAge } from '../model/time-text.ts';
 import {
   type KnownSeries,
   nameOfChange,
@@ -15,7 +14,7 @@ import {
   type WantedSeries,
   type WantedSource,
 } from '../planning/watch-list-changes.ts';
-import { findCut, hasPointsBefore, retentionAges } from '../store/retention/retention.ts';
+import type { StorageSettings } from '../settings/config.ts';
 import {
   type Alias,
   areSameAliases,
@@ -34,6 +33,7 @@ import {
 } from '../store/settings/polled-lists.ts';
 import { readKnownSeries } from '../store/settings/series-changes.ts';
 import { type RereadOverride, readRereadOverride } from '../store/settings/settings.ts';
+import { findCut, hasPointsBefore, retentionAges } from '../store/upkeep/retention.ts';
 import { type ListChange, listChanges } from './list-changes.ts';
 import { isUnlisted, type ListedSource, listsNeeded, resolve, sourcesNeeded } from './resolve.ts';
 import type { Problem, WatchList } from './watch-list.ts';

@@ -1,10 +1,10 @@
 /** Reads the file of a watch list, and parses its text or reports every problem in it. */
 
 import { readFile, stat } from 'node:fs/promises';
-import { dayMs, type EpochMs, hourMs } from '../contract/intervals.ts';
-import type { StoredDataset } from '../contract/series.ts';
 import { codeOf, messageOf } from '../errors.ts';
-import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../planning/time-text.ts';
+import { dayMs, type EpochMs, hourMs } from '../model/intervals.ts';
+import type { StoredDataset } from '../model/series.ts';
+import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../model/time-text.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
 import type { Alias } from '../store/series/aliases.ts';
 import type { RereadOverride } from '../store/settings/settings.ts';

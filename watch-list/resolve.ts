@@ -5,9 +5,9 @@
  * delisted names are left out and noted. Entries that share a series extend its range.
  */
 
-import type { CandleInterval, EpochMs } from '../contract/intervals.ts';
-import { listName, type PolledList } from '../contract/lists.ts';
-import { type SeriesKey, seriesName } from '../contract/series.ts';
+import type { CandleInterval, EpochMs } from '../model/intervals.ts';
+import { listName, type PolledList } from '../model/lists.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
 import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
 import type { MarketName } from '../store/series/aliases.ts';

@@ -1,9 +1,9 @@
 /** The schema of `tidemark.yaml`. docs/tidemark.schema.json is generated from it, for editors. */
 
 import { z } from 'zod';
-import { candleIntervals, historyIntervals } from '../contract/intervals.ts';
-import { mayBeName } from '../contract/names.ts';
-import { isAge, parseInterval, parseIsoTime } from '../planning/time-text.ts';
+import { candleIntervals, historyIntervals } from '../model/intervals.ts';
+import { mayBeName } from '../model/names.ts';
+import { isAge, parseInterval, parseIsoTime } from '../model/time-text.ts';
 import { mayHoldCredentials } from '../redaction.ts';
 import { didYouMean } from './names.ts';
 import type { Problem } from './watch-list.ts';

@@ -1,6 +1,6 @@
 /** What the watch list needs to know of configured sources. */
 
-import type { RangeLimits } from '../planning/windows.ts';
+import type { RangeLimits } from '../model/windows.ts';
 import type { SourceEntries } from './plan.ts';
 
 export interface SourceFacts {

@@ -1,8 +1,8 @@
 /** The parsed watch list, and problems with their places. */
 
-import type { CandleInterval, EpochMs, HistoryInterval } from '../contract/intervals.ts';
-import { visible } from '../contract/names.ts';
-import type { StoredDataset } from '../contract/series.ts';
+import type { CandleInterval, EpochMs, HistoryInterval } from '../model/intervals.ts';
+import { visible } from '../model/names.ts';
+import type { StoredDataset } from '../model/series.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
 import type { Alias } from '../store/series/aliases.ts';
 import type { RereadOverride } from '../store/settings/settings.ts';

@@ -2,14 +2,14 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../contract/intervals.ts';
-import { seriesName } from '../contract/series.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { seriesName } from '../model/series.ts';
 import type { Attempt } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
+import { publishResult } from '../store/commit/command-results.ts';
 import { postponeProbe } from '../store/commit/commit-probe.ts';
 import { deferUpstreamGaps, deferWindow, incompleteKind } from '../store/commit/deferred-windows.ts';
 import type { Database } from '../store/db/database.ts';
-import { publishResult } from '../store/recheck/command-results.ts';
 import type { SourceName } from '../store/series/sources.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { RangeLimitLearner } from './range-limit-learner.ts';

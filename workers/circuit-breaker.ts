@@ -13,7 +13,7 @@
  */
 
 import type { Logger } from 'pino';
-import type { EpochMs } from '../contract/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 

@@ -14,8 +14,8 @@
  * A restart forgets trials, but not learned limits. Each worker tries on its own.
  */
 
-import { type EpochMs, intervalMs } from '../contract/intervals.ts';
-import { askedInterval, type RangeKey, rangeKey, type Window } from '../planning/windows.ts';
+import { type EpochMs, intervalMs } from '../model/intervals.ts';
+import { askedInterval, type RangeKey, rangeKey, type Window } from '../model/windows.ts';
 
 export type RangeLimitLearner = ReturnType<typeof createRangeLimitLearner>;
 

@@ -15,10 +15,10 @@
  */
 
 import type { Logger } from 'pino';
-import { type EpochMs, hourMs } from '../contract/intervals.ts';
-import type { Window } from '../planning/windows.ts';
+import { type EpochMs, hourMs } from '../model/intervals.ts';
+import type { Window } from '../model/windows.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
-import { SourceError } from '../source/source-error.ts';
+import { SourceError } from '../sources/source-error.ts';
 import { storeLongestRange } from '../store/settings/settings.ts';
 import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
 import { afterSourceError } from './source-failure.ts';

@@ -21,11 +21,11 @@
  *   other 4xx                The same request would be refused again: the window is deferred at once.
  */
 
-import type { EpochMs } from '../contract/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { askedInterval } from '../model/windows.ts';
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
-import { askedInterval } from '../planning/windows.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
-import { refusesAll, type SourceError } from '../source/source-error.ts';
+import { refusesAll, type SourceError } from '../sources/source-error.ts';
 import { recordChecksum, recordFetch } from '../store/ledger/ledger.ts';
 import { blockSeries } from '../store/series/series.ts';
 import {

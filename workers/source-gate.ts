@@ -5,8 +5,8 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../contract/intervals.ts';
-import { formatTime } from '../format.ts';
+import { formatTime } from '../model/format.ts';
+import type { EpochMs } from '../model/intervals.ts';
 import {
   afterAcceptance,
   afterNoAnswer,
@@ -19,7 +19,7 @@ import {
   type SourceRefusal,
 } from '../planning/source-refusal.ts';
 import type { RequestQueue } from '../queue/requests.ts';
-import { refusesAll, SourceError } from '../source/source-error.ts';
+import { refusesAll, SourceError } from '../sources/source-error.ts';
 import type { Database } from '../store/db/database.ts';
 import type { SourceName } from '../store/series/sources.ts';
 import { changeRefusal, readRefusal } from '../store/settings/source-refusal.ts';

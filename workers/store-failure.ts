@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../contract/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { isLockWait } from '../store/db/database.ts';
 import { isUnavailable } from '../store/db/failure.ts';

@@ -1,14 +1,13 @@
 /** The work of a job: one request, then the commit. Datasets differ in these two alone. */
 
-import { type EpochMs, periodStart } from '../contract/intervals.ts';
-import { listName } from '../contract/lists.ts';
-import type { Rate } from '../contract/resources.ts';
-import type { SeriesKey } from '../contract/series.ts';
+import { type EpochMs, periodStart } from '../model/intervals.ts';
+import { listName } from '../model/lists.ts';
+import { overlaps, type Range } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
+import type { Window } from '../model/windows.ts';
 import { type PollPage, rowsAskedFor } from '../planning/polls.ts';
-import { overlaps, type Range } from '../planning/ranges.ts';
-import type { Window } from '../planning/windows.ts';
-import type { Source } from '../source/source.ts';
-import { SourceError } from '../source/source-error.ts';
+import type { Source } from '../sources/source.ts';
+import { SourceError } from '../sources/source-error.ts';
 import { commitProbe } from '../store/commit/commit-probe.ts';
 import { timesOf } from '../store/commit/points.ts';
 import type { PointAnswer, WindowAnswer, WindowCommit } from '../store/commit/prepare-window.ts';
@@ -18,6 +17,7 @@ import { commitPage } from '../store/lists/commit-page.ts';
 import { failPoll } from '../store/lists/polls.ts';
 import { commitRates } from '../store/lists/rates.ts';
 import type { SnapshotRow } from '../store/lists/shapes.ts';
+import type { Rate } from '../v2/resources.ts';
 import type { StoredEvent } from './worker-events.ts';
 
 export interface Work<Answer> {

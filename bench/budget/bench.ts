@@ -1,14 +1,14 @@
 /** (b) The budget: its used share and any excess, as the source sees them. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { dayMs } from '../../contract/intervals.ts';
-import { requestsPerMinute } from '../../contract/limits.ts';
+import { dayMs } from '../../model/intervals.ts';
 import { table } from '../../scripts/output/table.ts';
 import { marketPlans } from '../../simulator/catalogue.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { countFetchesSince } from '../../store/ledger/ledger.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { requestsPerMinute } from '../../v2/limits.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { type BenchParts, environmentOf, type QueueKind, queueKinds, withDatabase } from '../parts.ts';
 import { startProcesses } from '../processes.ts';

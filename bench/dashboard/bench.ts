@@ -1,9 +1,9 @@
 /** (g) The dashboard: the cost of its answers over much data, and over little. */
 
 import pg from 'pg';
-import { dayMs, hourMs, intervalMs, periodStart } from '../../contract/intervals.ts';
+import { chartInterval, maxPeriods } from '../../dashboard/chart-intervals.ts';
+import { dayMs, hourMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import { table } from '../../scripts/output/table.ts';
-import { chartInterval, maxPeriods } from '../../service/dashboard/chart-intervals.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { environmentOf, withDatabase } from '../parts.ts';
 import { startServing } from '../service/serving.ts';

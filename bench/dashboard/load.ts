@@ -2,13 +2,13 @@
 
 import type pg from 'pg';
 import { systemClock } from '../../clock.ts';
-import { minuteMs } from '../../contract/intervals.ts';
-import type { CandleSeries } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { minuteMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { CandleSeries } from '../../model/series.ts';
 import { openDatabase } from '../../store/db/database.ts';
-import { markAllBehind } from '../../store/rollups/behind.ts';
-import { refreshRollups } from '../../store/rollups/refresh.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
+import { markAllBehind } from '../../store/upkeep/rollups-behind.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
 
 export interface Extent {

@@ -5,13 +5,13 @@
 
 import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
-import { readConfig } from '../../config.ts';
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import { longestRange } from '../../model/windows.ts';
 import { freeSlots } from '../../planning/budget.ts';
 import { planWindows } from '../../planning/plan.ts';
-import { longestRange } from '../../planning/windows.ts';
 import { openQueueBackend } from '../../queue/backend.ts';
 import { fewRangesPerSeries, planTick, type TickParts } from '../../scheduler/plan-tick.ts';
+import { readConfig } from '../../settings/config.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { countFetchesSince } from '../../store/ledger/ledger.ts';
 import { seriesWithGaps } from '../../store/series/gaps.ts';

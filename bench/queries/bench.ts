@@ -1,9 +1,9 @@
 /** (e) The cost of queries: each is compared with another query for the same rows, in turns. */
 
 import pg from 'pg';
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import { rollupLevels } from '../../model/rollup-levels.ts';
 import { table } from '../../scripts/output/table.ts';
-import { rollupLevels } from '../../store/rollups/levels.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { withDatabase } from '../parts.ts';

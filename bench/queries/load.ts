@@ -6,13 +6,13 @@
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { systemClock } from '../../clock.ts';
-import { dayMs, type EpochMs, periodStart } from '../../contract/intervals.ts';
-import type { CandleSeries } from '../../contract/series.ts';
+import { dayMs, type EpochMs, periodStart } from '../../model/intervals.ts';
+import type { CandleSeries } from '../../model/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { openDatabase } from '../../store/db/database.ts';
-import { markAllBehind } from '../../store/rollups/behind.ts';
-import { refreshRollups } from '../../store/rollups/refresh.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
+import { markAllBehind } from '../../store/upkeep/rollups-behind.ts';
 import { asTraded } from '../storage/as-traded.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
 import { benchSeries } from '../write/days.ts';

@@ -1,12 +1,12 @@
 /** The data of the service benchmark: minutes of a few markets, and two thousand assets, each polled a few times. */
 
 import type pg from 'pg';
-import { dayMs, type EpochMs, minuteMs, periodStart } from '../../contract/intervals.ts';
-import type { CandleSeries } from '../../contract/series.ts';
+import { dayMs, type EpochMs, minuteMs, periodStart } from '../../model/intervals.ts';
+import type { CandleSeries } from '../../model/series.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { listShape } from '../../store/lists/shapes.ts';
-import { markAllBehind } from '../../store/rollups/behind.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { markAllBehind } from '../../store/upkeep/rollups-behind.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
 
 export interface Extent {

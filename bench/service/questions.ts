@@ -1,7 +1,7 @@
 /** The HTTP requests, and the service's statement for each, for pgbench. */
 
 import pg from 'pg';
-import { storedMarketData } from '../../store/market-data/series.ts';
+import { storedMarketData } from '../../service/queries/series.ts';
 import type { Loaded } from './load.ts';
 
 export interface Question {

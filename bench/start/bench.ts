@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { dayMs } from '../../contract/intervals.ts';
+import { dayMs } from '../../model/intervals.ts';
 import { type Column, table } from '../../scripts/output/table.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';

@@ -2,9 +2,9 @@
  * Candles with the digits of traded prices: the simulator's values are random to the last digit, unlike any market's.
  */
 
-import { type DecimalText, decimalText } from '../../contract/decimal.ts';
-import type { Candle } from '../../contract/resources.ts';
-import type { CandleSeries } from '../../contract/series.ts';
+import { type DecimalText, decimalText } from '../../model/decimal.ts';
+import type { CandleSeries } from '../../model/series.ts';
+import type { Candle } from '../../v2/resources.ts';
 
 /** Fraction digits in the answers. Those beyond the traded ones are zeros. */
 const sentDigits = 16;

@@ -3,9 +3,9 @@
 import { createGzip } from 'node:zlib';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { Candle } from '../../contract/resources.ts';
 import { table } from '../../scripts/output/table.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
+import type { Candle } from '../../v2/resources.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { withDatabase } from '../parts.ts';
 import { figure } from '../spread.ts';

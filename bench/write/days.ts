@@ -1,10 +1,10 @@
 /** The data of the write benchmark: days of one-minute candles of a few markets, the same in every process. */
 
 import { systemClock } from '../../clock.ts';
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
-import type { CandleSeries } from '../../contract/series.ts';
+import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import type { CandleSeries } from '../../model/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
+import type { Candle } from '../../v2/resources.ts';
 
 export interface Day {
   readonly series: CandleSeries;

@@ -5,9 +5,9 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { readConfig } from '../../config.ts';
 import { openContext } from '../../runtime/context.ts';
 import { runScheduler } from '../../runtime/pipeline.ts';
+import { readConfig } from '../../settings/config.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { startProcesses } from '../processes.ts';
 

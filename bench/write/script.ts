@@ -4,7 +4,7 @@
  */
 
 import type pg from 'pg';
-import { dayMs } from '../../contract/intervals.ts';
+import { dayMs } from '../../model/intervals.ts';
 import { benchRange, benchSeries, dayQuery } from './days.ts';
 
 interface Row {

@@ -1,13 +1,13 @@
 /** What the dashboard may do: the same operations as the commands of these names. */
 
-import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatCount, formatSpan } from '../../format.ts';
+import { counted, formatCount, formatSpan } from '../../model/format.ts';
+import { seriesName } from '../../model/series.ts';
+import { countDiffering } from '../../store/commit/differences.ts';
 import { retryNow } from '../../store/commit/retry-now.ts';
-import { countDiffering } from '../../store/recheck/differences.ts';
 import { untrackSeries } from '../../store/series/series.ts';
-import { findSeries } from '../../store/series/series-history.ts';
 import { writePause } from '../../store/settings/settings.ts';
+import { findSeries } from '../../store/status/series-history.ts';
 import type { OperationContext } from '../context.ts';
 import type { PlanCost } from '../estimate.ts';
 import type { WindowProgress } from '../progress.ts';

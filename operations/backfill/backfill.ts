@@ -13,10 +13,10 @@
  */
 
 import type { Clock } from '../../clock.ts';
-import { type EpochMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../contract/intervals.ts';
+import { type EpochMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
+import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../../planning/budget.ts';
 import { closedUpTo } from '../../planning/periods.ts';
-import { clip, lengthMs, overlaps, type Range } from '../../planning/ranges.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
@@ -25,7 +25,7 @@ import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readAllSources, readSourcesOf, type SourceName } from '../../store/series/sources.ts';
-import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
+import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';

@@ -1,15 +1,15 @@
 /** What remains of a backfill: the windows that are left, its outcome, and the reasons why gaps remain. */
 
-import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
-import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatTime } from '../../format.ts';
+import { counted, formatTime } from '../../model/format.ts';
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
+import { lengthMs, normalize } from '../../model/ranges.ts';
+import { seriesName } from '../../model/series.ts';
 import { isBeyondDepth } from '../../planning/periods.ts';
-import { lengthMs, normalize } from '../../planning/ranges.ts';
 import { emptyMessage } from '../../store/commit/empty-answers.ts';
 import type { FetchTally } from '../../store/ledger/ledger.ts';
 import type { Gap } from '../../store/series/gaps.ts';
-import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
+import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import type { OperationContext } from '../context.ts';
 import type { Portion } from '../progress.ts';
 import type { RollupsOutcome } from '../refresh-rollups.ts';

@@ -9,8 +9,8 @@
  * After a crash the next scheduler resumes open polls.
  */
 
-import { listName, type SnapshotList } from '../../contract/lists.ts';
 import { TidemarkError } from '../../errors.ts';
+import { listName, type SnapshotList } from '../../model/lists.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { pageJobId } from '../../queue/jobs.ts';
 import { inTransaction } from '../../store/db/database.ts';

@@ -1,17 +1,17 @@
 /** A comparison with another source than the one that gave the points. */
 
-import { intervalMs } from '../../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { archivedUpTo, cutByFile } from '../../planning/months.ts';
+import { intervalMs } from '../../model/intervals.ts';
+import { archivedUpTo, cutByFile } from '../../model/months.ts';
+import { clip, type Range } from '../../model/ranges.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { longestRange } from '../../model/windows.ts';
 import { oldestKept } from '../../planning/periods.ts';
-import { clip, type Range } from '../../planning/ranges.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
-import { longestRange } from '../../planning/windows.ts';
+import { assertUsable, type ConfiguredSource } from '../../sources/configured.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
 import { readLongestRanges } from '../../store/settings/settings.ts';
 import type { OperationContext } from '../context.ts';
-import { assertUsable, type ConfiguredSource } from '../sources/configured.ts';
 import { sourceNamed, symbolsAt } from '../sources/markets.ts';
 import type { SourcesOf } from '../sources/queues.ts';
 

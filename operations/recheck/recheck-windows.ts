@@ -12,24 +12,24 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { dayMs, minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import type { Limit } from '../../contract/sources.ts';
+import { dayMs, minuteMs } from '../../model/intervals.ts';
+import { type Range, subtract } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import type { Limit } from '../../model/sources.ts';
+import { type Window, withWitnesses } from '../../model/windows.ts';
 import { commandSlots, windowCost } from '../../planning/budget.ts';
-import { type Range, subtract } from '../../planning/ranges.ts';
 import type { CoveredWindow } from '../../planning/sample.ts';
-import { type Window, withWitnesses } from '../../planning/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
-import { costSince, tallyFetches } from '../../store/ledger/ledger.ts';
-import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import {
   type CommandResult,
   consumeResults,
   deleteUnreadResults,
   noResult,
-} from '../../store/recheck/command-results.ts';
-import { countDiffering, type Difference, readDifferences } from '../../store/recheck/differences.ts';
-import { emptiedKind, unboundedKind } from '../../store/recheck/verification.ts';
+} from '../../store/commit/command-results.ts';
+import { countDiffering, type Difference, readDifferences } from '../../store/commit/differences.ts';
+import { emptiedKind, unboundedKind } from '../../store/commit/verification.ts';
+import { costSince, tallyFetches } from '../../store/ledger/ledger.ts';
+import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import { readSourcesOf, type SourceName } from '../../store/series/sources.ts';
 import type { OperationContext } from '../context.ts';
 import { readBudget } from '../estimate.ts';

@@ -1,12 +1,12 @@
 /** Requests differing and old empty ranges again, and stores the answers: for `repair` and the dashboard. */
 
-import { intervalMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { intervalMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { withWitnesses } from '../../model/windows.ts';
 import { probedSeries, probesAgain } from '../../planning/beginning.ts';
 import { allWindows, type CoveredWindow, countWindows, windowsAround } from '../../planning/sample.ts';
-import { withWitnesses } from '../../planning/windows.ts';
-import { readDifferingPeriods } from '../../store/recheck/differences.ts';
-import { readOldEmptyRanges } from '../../store/recheck/reread.ts';
+import { readDifferingPeriods } from '../../store/commit/differences.ts';
+import { readOldEmptyRanges } from '../../store/commit/reread.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import type { WindowProgress } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';

@@ -1,9 +1,9 @@
 /** Compares covered windows with the source, and changes nothing: for `verify` and the dashboard. */
 
-import type { Range } from '../../planning/ranges.ts';
+import type { Range } from '../../model/ranges.ts';
 import { allWindows, type CoveredSeries, countWindows, sampleWindows } from '../../planning/sample.ts';
+import { unboundedKind } from '../../store/commit/verification.ts';
 import { countRejected } from '../../store/ledger/quarantine.ts';
-import { unboundedKind } from '../../store/recheck/verification.ts';
 import { readCoveredRanges } from '../../store/series/ranges.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import type { WindowProgress } from '../progress.ts';

@@ -1,14 +1,15 @@
 /** The markets of sources: read from the source when the stored list is old, and found by symbol. */
 
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { formatTime } from '../../format.ts';
+import { formatTime } from '../../model/format.ts';
+import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { otherMarketOf, otherMarketText, trackedAs } from '../../planning/one-market.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
-import { pauseForUse } from '../../source/profiles/use.ts';
-import { openSource } from '../../source/source.ts';
-import { refusesAll, SourceError } from '../../source/source-error.ts';
+import { assertUsable, type ConfiguredSource } from '../../sources/configured.ts';
+import { pauseForUse } from '../../sources/profiles/use.ts';
+import { openSource } from '../../sources/source.ts';
+import { refusesAll, SourceError } from '../../sources/source-error.ts';
 import { readMarketNames, storedKeys } from '../../store/series/aliases.ts';
 import {
   readMarkets,
@@ -23,7 +24,6 @@ import { didYouMean } from '../../watch-list/names.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import type { OperationContext } from '../context.ts';
 import { assertNotPaused, asUseless, refusalSaid, remedyOf } from '../source-health.ts';
-import { assertUsable, type ConfiguredSource } from './configured.ts';
 import { storeAliases } from './names.ts';
 
 /** Markets are listed and delisted daily at most. */

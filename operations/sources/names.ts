@@ -1,6 +1,6 @@
 /** The names of series: one market is one series, however it is named. */
 
-import type { SeriesKey } from '../../contract/series.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { inTransaction } from '../../store/db/database.ts';
 import { areSameAliases, readAliases, storedKeys, writeAliases } from '../../store/series/aliases.ts';
 import { readAliasEntries } from '../../watch-list/source-entries.ts';

@@ -1,7 +1,7 @@
 /** The sources of series, and the queues of several sources as one. */
 
-import type { Range } from '../../planning/ranges.ts';
-import type { Window } from '../../planning/windows.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { Window } from '../../model/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { ClaimedWindow } from '../../queue/requests.ts';
 import type { SeriesSource, SourceName } from '../../store/series/sources.ts';

@@ -1,9 +1,9 @@
 /** The state of every source: its limits, its use, and whether it answers. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { withoutCredentials } from '../../redaction.ts';
-import { proxyFor } from '../../source/connections.ts';
-import { marketDataService } from '../../source/profiles/market-data-service.ts';
+import { proxyFor } from '../../sources/connections.ts';
+import { marketDataService } from '../../sources/profiles/market-data-service.ts';
 import { costSince } from '../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { readSourceUse } from '../../store/series/sources.ts';

@@ -1,7 +1,7 @@
 /** Reads the facts of the state: `status`, its watch and the dashboard say the same of them (planning/headline.ts). */
 
-import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
 import type { TidemarkError } from '../../errors.ts';
+import { type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
 import { budgetInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from '../../planning/headline.ts';
 import { isBeyondDepth } from '../../planning/periods.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
+import type { ConfiguredSources } from '../../sources/configured.ts';
 import type { Database } from '../../store/db/database.ts';
 import { costSince } from '../../store/ledger/ledger.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
@@ -21,13 +22,12 @@ import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { isDefaultPolled } from '../../store/lists/lists.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readFollowedSources, readSourceLists, type SourceName } from '../../store/series/sources.ts';
-import { countTracked } from '../../store/series/status.ts';
 import { readPause } from '../../store/settings/settings.ts';
-import { readFailingJobs } from '../../store/timescale/upkeep.ts';
+import { countTracked } from '../../store/status/status.ts';
+import { readFailingJobs } from '../../store/upkeep/jobs.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
 import type { OperationContext } from '../context.ts';
 import { type GapsContext, readGapDivision } from '../source-gaps.ts';
-import type { ConfiguredSources } from '../sources/configured.ts';
 
 type FactsContext = GapsContext & {
   /** Where jobs run; absent: `database`. */

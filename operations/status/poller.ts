@@ -1,7 +1,7 @@
 /** Reads a status snapshot from database and queue, for `status --watch`. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { stateOf } from '../../planning/headline.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
@@ -9,7 +9,7 @@ import { recentRequests } from '../../store/ledger/ledger-minutes.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { type Gap, type GapReason, listGaps } from '../../store/series/gaps.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
 import type { OperationContext } from '../context.ts';
 import type { Portion } from '../progress.ts';

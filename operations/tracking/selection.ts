@@ -1,9 +1,9 @@
 /** What a user selects to track: series and a range, resolved at their source and cut to their retention. */
 
-import { type EpochMs, intervalMs, periodStart } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { formatTime } from '../../format.ts';
+import { formatTime } from '../../model/format.ts';
+import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
 import { type OperationContext, readRetentions } from '../context.ts';
 import { chooseSource, type SourceChoice } from '../sources/markets.ts';

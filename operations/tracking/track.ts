@@ -1,9 +1,9 @@
 /** Tracks a selection, and what that will cost. */
 
-import { seriesName } from '../../contract/series.ts';
+import { seriesName } from '../../model/series.ts';
 import { type TrackedSeries, trackSeries } from '../../store/series/series.ts';
 import { setSeriesSources } from '../../store/series/sources.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import type { OperationContext } from '../context.ts';
 import { estimateCost, type PlanCost } from '../estimate.ts';
 import type { KeptSelection, SourcedSelection } from './selection.ts';

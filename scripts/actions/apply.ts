@@ -1,17 +1,17 @@
 /** `tidemark apply`: applies the watch list. */
 
 import { systemClock } from '../../clock.ts';
-import type { Config } from '../../config.ts';
-import type { StoredDataset } from '../../contract/series.ts';
-import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { formatTime } from '../../format.ts';
+import { formatTime } from '../../model/format.ts';
+import type { StoredDataset } from '../../model/series.ts';
+import { seriesName } from '../../model/series.ts';
 import { estimateCost, type PlanCost, pollsEveryMs } from '../../operations/estimate.ts';
 import { pollLists } from '../../operations/polling/poll-lists.ts';
 import { isOldList, marketsOf } from '../../operations/sources/markets.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
-import { storedDatasets } from '../../store/retention/retention.ts';
+import type { Config } from '../../settings/config.ts';
 import { overrideReread } from '../../store/settings/settings.ts';
+import { storedDatasets } from '../../store/upkeep/retention.ts';
 import { applyWatchList, hashOf, previewWatchList } from '../../watch-list/apply.ts';
 import { isNothing, type WatchListContext, type WatchListPlan } from '../../watch-list/plan.ts';
 import { readWatchList, readWatchListFile } from '../../watch-list/read.ts';

@@ -1,16 +1,16 @@
 /** `tidemark backfill candles|history ...`: tracks series and fetches a range until no gap is left. */
 
-import type { Config } from '../../config.ts';
-import { seriesName } from '../../contract/series.ts';
+import { hasDatabase } from '../../embedded/home.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
+import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { seriesName } from '../../model/series.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { atSource, type Selection, withinRetention } from '../../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../../operations/tracking/track.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';
-import { hasDatabase } from '../../store/embedded/home.ts';
+import type { Config } from '../../settings/config.ts';
 import { readNamedSeries } from '../../store/series/sources.ts';
 import type { SelectingOptions } from '../input/selectors.ts';
 import { showProgress } from '../output/backfill-progress.ts';

@@ -2,8 +2,8 @@
 
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
-import { candleIntervals, historyIntervals } from '../../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { candleIntervals, historyIntervals } from '../../model/intervals.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { KnownSeries } from '../../planning/watch-list-changes.ts';
 import { completionScripts } from '../output/completion-scripts.ts';
 

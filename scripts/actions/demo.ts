@@ -2,12 +2,10 @@
 
 import { join } from 'node:path';
 import { systemClock } from '../../clock.ts';
-import type { Config } from '../../config.ts';
-import { requestsPerMinute } from '../../contract/limits.ts';
-import type { PolledList } from '../../contract/lists.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatDuration } from '../../format.ts';
+import { counted, formatDuration } from '../../model/format.ts';
+import type { PolledList } from '../../model/lists.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
@@ -15,11 +13,13 @@ import { type Context, configFromEnvironment, withContext } from '../../runtime/
 import { onStop, stopped } from '../../runtime/lifecycle.ts';
 import { runScheduler, runWorker } from '../../runtime/pipeline.ts';
 import { type RunningService, runService } from '../../runtime/service.ts';
+import type { Config } from '../../settings/config.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
 import { listStatus, trackList } from '../../store/lists/lists.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { findUnrefreshed, trackSeries } from '../../store/series/series.ts';
-import { ratesStatus, seriesStatus } from '../../store/series/status.ts';
+import { ratesStatus, seriesStatus } from '../../store/status/status.ts';
+import { requestsPerMinute } from '../../v2/limits.ts';
 import { parseTime } from '../input/parse-options.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { demoQueries, runQuery } from '../output/demo-queries.ts';

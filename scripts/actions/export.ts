@@ -1,15 +1,15 @@
 /** `tidemark export candles|history|rates ...`: writes points to a file, and their coverage to a sidecar. */
 
 import { systemClock } from '../../clock.ts';
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
 import { type FileFormat, fileFormats } from '../../files/layout.ts';
-import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
-import { exportTo, type Outcome } from '../../operations/transfer/export-files.ts';
-import { type ExportSource, rateExportSource, seriesExportSource } from '../../operations/transfer/export-source.ts';
+import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
-import { inSnapshot } from '../../store/transfer/export-series.ts';
+import { exportTo, type Outcome } from '../../transfer/export-files.ts';
+import { type ExportSource, rateExportSource, seriesExportSource } from '../../transfer/export-source.ts';
+import { inSnapshot } from '../../transfer/queries/export-series.ts';
 import { parseTime } from '../input/parse-options.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';

@@ -1,7 +1,7 @@
 /** `tidemark gaps`: every gap as a range, with its reason. */
 
-import { seriesName } from '../../contract/series.ts';
-import { counted, formatDuration, formatTime, isoTime } from '../../format.ts';
+import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { seriesName } from '../../model/series.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { outageJson, readOutage } from '../../operations/source-health.ts';

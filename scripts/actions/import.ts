@@ -6,11 +6,12 @@ import { type CandleFormatName, candleFormatNames } from '../../files/candle-for
 import { fileFormats } from '../../files/layout.ts';
 import { type ColumnNames, formatOfColumns, furtherColumn, neededColumns } from '../../files/named-columns.ts';
 import { assertIsFile } from '../../files/sidecar.ts';
-import { formatDuration } from '../../format.ts';
+import { formatDuration } from '../../model/format.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
 import { asStored } from '../../operations/sources/names.ts';
-import { assertOneMarket, type CandleFileKind, checkCandleFile } from '../../operations/transfer/check-candles.ts';
-import { readChecked } from '../../operations/transfer/dry-run.ts';
+import { type Context, withContext } from '../../runtime/context.ts';
+import { assertOneMarket, type CandleFileKind, checkCandleFile } from '../../transfer/check-candles.ts';
+import { readChecked } from '../../transfer/dry-run.ts';
 import {
   type CheckedFile,
   checkFile,
@@ -18,9 +19,8 @@ import {
   type FileImport,
   type ImportOptions,
   importFile,
-} from '../../operations/transfer/import-file.ts';
-import { ImportTally } from '../../operations/transfer/import-tally.ts';
-import { type Context, withContext } from '../../runtime/context.ts';
+} from '../../transfer/import-file.ts';
+import { ImportTally } from '../../transfer/import-tally.ts';
 import { type CandleNames, candlesNamed } from '../input/selectors.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';

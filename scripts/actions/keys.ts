@@ -1,9 +1,9 @@
 /** `tidemark keys list|approve|issue|revoke`: the keys of the service. */
 
 import { TidemarkError } from '../../errors.ts';
-import { formatTime } from '../../format.ts';
+import { formatTime } from '../../model/format.ts';
 import { withContext } from '../../runtime/context.ts';
-import { approveKey, issueKey, type KeyEntry, listKeys, revokeKey } from '../../store/auth/keys.ts';
+import { approveKey, issueKey, type KeyEntry, listKeys, revokeKey } from '../../service/keys.ts';
 import type { Database } from '../../store/db/database.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { type Column, table, terminalWidth } from '../output/table.ts';

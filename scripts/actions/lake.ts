@@ -1,11 +1,11 @@
 /** `tidemark lake DIR`: writes what is new or has changed to a lake of Parquet files. */
 
-import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatBytes, formatDuration } from '../../format.ts';
-import type { Decimals } from '../../operations/lake/manifest.ts';
-import { type LakeOutcome, writeLake } from '../../operations/lake/write-lake.ts';
+import { counted, formatBytes, formatDuration } from '../../model/format.ts';
+import { seriesName } from '../../model/series.ts';
 import { withContext } from '../../runtime/context.ts';
+import type { Decimals } from '../../transfer/lake/manifest.ts';
+import { type LakeOutcome, writeLake } from '../../transfer/lake/write-lake.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';
 

@@ -2,19 +2,19 @@
 
 import type { Logger } from 'pino';
 import { systemClock } from '../../clock.ts';
-import type { Config } from '../../config.ts';
 import { TidemarkError } from '../../errors.ts';
-import { openLog } from '../../log.ts';
 import type { ShowPhase } from '../../operations/progress.ts';
 import { migrateQueueBackend } from '../../queue/backend.ts';
 import { configFromEnvironment, databaseOf } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';
 import { onStop } from '../../runtime/lifecycle.ts';
 import { openPhases } from '../../runtime/phases.ts';
+import type { Config } from '../../settings/config.ts';
+import { openLog } from '../../settings/log.ts';
 import { embeddedConnectTimeoutMs, openDatabase } from '../../store/db/database.ts';
 import { migrate } from '../../store/db/migrate.ts';
-import { refreshRollups } from '../../store/rollups/refresh.ts';
-import { serverVersions } from '../../store/series/status.ts';
+import { serverVersions } from '../../store/status/status.ts';
+import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
 
 export async function run(direction: string, options: { yes?: true }): Promise<void> {
   if (direction !== 'up' && direction !== 'down') {

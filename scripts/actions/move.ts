@@ -2,14 +2,14 @@
 
 import type { Clock } from '../../clock.ts';
 import { messageOf, TidemarkError } from '../../errors.ts';
-import { counted, formatDuration } from '../../format.ts';
+import { counted, formatDuration } from '../../model/format.ts';
 import type { PointProgress } from '../../operations/progress.ts';
 import { withContext } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';
 import { listWriters } from '../../store/db/activity.ts';
 import { type Database, openDatabase } from '../../store/db/database.ts';
-import { sideError } from '../../store/transfer/move/connection.ts';
-import { type Moved, move, refreshTarget } from '../../store/transfer/move/move.ts';
+import { sideError } from '../../transfer/move/connection.ts';
+import { type Moved, move, refreshTarget } from '../../transfer/move/move.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';
 

@@ -5,7 +5,7 @@ import { banText, readBans, readOutage } from '../../operations/source-health.ts
 import { outageText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import { costJson, costText } from '../output/cost-report.ts';
 import { printText } from '../output/table.ts';
 

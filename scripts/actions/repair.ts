@@ -1,11 +1,11 @@
 import { systemClock } from '../../clock.ts';
-import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatCount } from '../../format.ts';
+import { counted, formatCount } from '../../model/format.ts';
+import { seriesName } from '../../model/series.ts';
 import { type Repair, repair } from '../../operations/recheck/repair.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
-import { findSeries } from '../../store/series/series-history.ts';
+import { findSeries } from '../../store/status/series-history.ts';
 import { parseAge } from '../input/parse-options.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';

@@ -1,10 +1,10 @@
 /** `tidemark pause`, `resume` and `retry`: whether anything is requested, on all machines, and deferred windows now. */
 
-import { counted, formatCount } from '../../format.ts';
+import { counted, formatCount } from '../../model/format.ts';
 import { withContext } from '../../runtime/context.ts';
 import { retryNow } from '../../store/commit/retry-now.ts';
-import { findSeries } from '../../store/series/series-history.ts';
 import { writePause } from '../../store/settings/settings.ts';
+import { findSeries } from '../../store/status/series-history.ts';
 
 export async function pause(): Promise<void> {
   await withContext({ command: 'pause', defaultLogLevel: 'warn' }, async ({ clock, database }) => {

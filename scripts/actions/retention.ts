@@ -2,12 +2,12 @@
 
 import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatTime } from '../../format.ts';
+import { counted, formatTime } from '../../model/format.ts';
 import { readRetentions } from '../../operations/context.ts';
 import { withContext } from '../../runtime/context.ts';
 import { unlessStopped } from '../../runtime/lifecycle.ts';
-import { applyRetention } from '../../store/retention/drop-old.ts';
-import { findCut, storedDatasets, writeRetention } from '../../store/retention/retention.ts';
+import { applyRetention } from '../../store/upkeep/drop-old.ts';
+import { findCut, storedDatasets, writeRetention } from '../../store/upkeep/retention.ts';
 import { askOnTerminal, confirmByName } from '../input/confirm.ts';
 import { datasetNames, datasetOf } from '../input/datasets.ts';
 import { parseAge } from '../input/parse-options.ts';

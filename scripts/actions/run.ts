@@ -1,16 +1,16 @@
 /** `tidemark run`, `scheduler` and `worker`: the long-running processes, until SIGTERM or Ctrl-C. */
 
 import { systemClock } from '../../clock.ts';
-import { openLog } from '../../log.ts';
+import { hasDatabase } from '../../embedded/home.ts';
 import { Disposer } from '../../operations/disposer.ts';
-import { keepLake } from '../../operations/lake/keep-lake.ts';
-import { areSourcesWanted } from '../../operations/sources/configured.ts';
 import { openActivityLog } from '../../runtime/activity-log.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
 import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
 import { requireSource, runScheduler, runWorkers } from '../../runtime/pipeline.ts';
 import { assertPortFree, runService } from '../../runtime/service.ts';
-import { hasDatabase } from '../../store/embedded/home.ts';
+import { openLog } from '../../settings/log.ts';
+import { areSourcesWanted } from '../../sources/configured.ts';
+import { keepLake } from '../../transfer/lake/keep-lake.ts';
 
 interface Parts {
   readonly scheduler: boolean;

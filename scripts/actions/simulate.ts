@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
-import { formatCount } from '../../format.ts';
+import { formatCount } from '../../model/format.ts';
 import { onStop, stopped } from '../../runtime/lifecycle.ts';
 import { type SimulatorServiceOptions, startSimulator } from '../../simulator/start.ts';
 import { startVenueSimulator, type VenueSimulatorOptions } from '../../simulator/venues/start.ts';

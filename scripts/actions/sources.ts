@@ -1,8 +1,8 @@
 /** `tidemark sources`: every source with its limits, use and state. `tidemark markets`: the markets of one. */
 
-import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
-import type { Limit } from '../../contract/sources.ts';
-import { counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
+import { counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
+import type { Limit } from '../../model/sources.ts';
 import { outageJson } from '../../operations/source-health.ts';
 import { marketsOf, pairOf, sourceNamed } from '../../operations/sources/markets.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';

@@ -1,10 +1,11 @@
 /** `tidemark status`: tracked, covered and missing ranges, budget and queue. */
 
 import { systemClock } from '../../clock.ts';
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
-import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
+import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { hourMs, minuteMs } from '../../model/intervals.ts';
+import { seriesName } from '../../model/series.ts';
+import { parseDuration } from '../../model/time-text.ts';
 import { readRetentions } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
 import { outageJson, withRetry } from '../../operations/source-health.ts';
@@ -14,18 +15,17 @@ import { awayHeadline, readQueueFacts, readStoredFacts } from '../../operations/
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import { stateOf } from '../../planning/headline.ts';
-import { parseDuration } from '../../planning/time-text.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
 import { countFetchesSince, readServiceMessage } from '../../store/ledger/ledger.ts';
 import { readQuarantined } from '../../store/ledger/quarantine.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
-import type { Retention } from '../../store/retention/retention.ts';
 import { readSilences } from '../../store/series/silences.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
-import { ratesStatus, seriesStatus, serverVersions } from '../../store/series/status.ts';
-import { readUpkeep, type Upkeep } from '../../store/timescale/upkeep.ts';
+import { ratesStatus, seriesStatus, serverVersions } from '../../store/status/status.ts';
+import { readUpkeep, type Upkeep } from '../../store/upkeep/jobs.ts';
+import type { Retention } from '../../store/upkeep/retention.ts';
 import { datasetNames } from '../input/datasets.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showLiveStatus } from '../output/live-status.ts';

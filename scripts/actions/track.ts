@@ -3,18 +3,18 @@
  * that they poll.
  */
 
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
-import { listName, type PolledList } from '../../contract/lists.ts';
-import { seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { formatDuration, formatSpan, formatTime, isoTime } from '../../format.ts';
+import { formatDuration, formatSpan, formatTime, isoTime } from '../../model/format.ts';
+import { hourMs, minuteMs } from '../../model/intervals.ts';
+import { listName, type PolledList } from '../../model/lists.ts';
+import { seriesName } from '../../model/series.ts';
+import { parseInterval } from '../../model/time-text.ts';
 import { atSource, type Selection, withinRetention } from '../../operations/tracking/selection.ts';
 import { trackSelection } from '../../operations/tracking/track.ts';
-import { parseInterval } from '../../planning/time-text.ts';
 import { withContext } from '../../runtime/context.ts';
 import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
 import { type TrackedSeries, untrackSeries } from '../../store/series/series.ts';
-import { findSeries } from '../../store/series/series-history.ts';
+import { findSeries } from '../../store/status/series-history.ts';
 import type { SelectingOptions } from '../input/selectors.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { noteOnStderr } from '../output/table.ts';

@@ -1,13 +1,13 @@
 /** `tidemark verify [series...]`: compares covered windows with the source, and changes nothing. */
 
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatCount } from '../../format.ts';
+import { counted, formatCount } from '../../model/format.ts';
 import type { RecheckedWindow } from '../../operations/recheck/recheck-windows.ts';
 import { type Verification, verify } from '../../operations/recheck/verify.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
-import { countDiffering } from '../../store/recheck/differences.ts';
-import { findSeries } from '../../store/series/series-history.ts';
+import { countDiffering } from '../../store/commit/differences.ts';
+import { findSeries } from '../../store/status/series-history.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import { differenceJson, differencesText, refuseUnanswered, unansweredJson } from '../output/recheck-report.ts';

@@ -1,8 +1,8 @@
 /** `tidemark why SERIES`: explains the state of one series. */
 
-import { type EpochMs, nextPeriodStart } from '../../contract/intervals.ts';
-import { seriesName } from '../../contract/series.ts';
-import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../format.ts';
+import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../model/format.ts';
+import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
+import { seriesName } from '../../model/series.ts';
 import { explainGap } from '../../operations/backfill/outcome.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
@@ -11,15 +11,15 @@ import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
+import { readSilences } from '../../store/series/silences.ts';
+import { readAllSources, readSeriesOnlyOf, readSourceShares, type SourceName } from '../../store/series/sources.ts';
 import {
   findSeriesByName,
   type PastFetch,
   readSeriesHistory,
   type SeriesHistory,
-} from '../../store/series/series-history.ts';
-import { readSilences } from '../../store/series/silences.ts';
-import { readAllSources, readSeriesOnlyOf, readSourceShares, type SourceName } from '../../store/series/sources.ts';
-import { type SeriesStatus, seriesStatus } from '../../store/series/status.ts';
+} from '../../store/status/series-history.ts';
+import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { printText } from '../output/table.ts';
 
 /** Listed entries per section. */

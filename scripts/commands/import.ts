@@ -1,9 +1,9 @@
 /** Arguments and options of `tidemark import`. */
 
 import { type Command, Option } from 'commander';
-import { candleIntervals } from '../../contract/intervals.ts';
 import { candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';
+import { candleIntervals } from '../../model/intervals.ts';
 import type { Options } from '../actions/import.ts';
 
 export function importCommand(program: Command): void {

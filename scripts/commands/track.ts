@@ -1,7 +1,7 @@
 /** Arguments and options of `tidemark track` and `untrack`. */
 
 import type { Command } from 'commander';
-import type { PolledList } from '../../contract/lists.ts';
+import type { PolledList } from '../../model/lists.ts';
 import type { TrackOptions } from '../actions/track.ts';
 import { addSelections, nameOf } from '../input/selectors.ts';
 

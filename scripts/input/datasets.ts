@@ -1,7 +1,7 @@
 /** Names of datasets on the command line. */
 
-import type { StoredDataset } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
+import type { StoredDataset } from '../../model/series.ts';
 
 export const datasetNames = Object.freeze({
   candles: 'candles',

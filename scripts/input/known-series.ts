@@ -1,10 +1,10 @@
 /** Reads the series, sources and markets that completion suggests. */
 
-import { type Config, readConfig } from '../../config.ts';
-import { configuredSources } from '../../operations/sources/configured.ts';
 import { pairOf } from '../../operations/sources/markets.ts';
 import type { KnownSeries } from '../../planning/watch-list-changes.ts';
 import { loadEnvFile } from '../../runtime/context.ts';
+import { type Config, readConfig } from '../../settings/config.ts';
+import { configuredSources } from '../../sources/configured.ts';
 import { type Database, openDatabase } from '../../store/db/database.ts';
 import { readMarkets } from '../../store/series/sources.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';

@@ -1,8 +1,8 @@
 /** Parses values of options: whole numbers, and times as ISO 8601 dates and times in UTC, or ages. */
 
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
 import { TidemarkError } from '../../errors.ts';
-import { isAge, parseIsoTime, timeOfAge } from '../../planning/time-text.ts';
+import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import { isAge, parseIsoTime, timeOfAge } from '../../model/time-text.ts';
 
 /**
  * `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00Z` (all UTC), `2024-01-31T06:00+02:00`, milliseconds since 1970, or

@@ -2,16 +2,16 @@
 
 import type { Command } from 'commander';
 import { systemClock } from '../../clock.ts';
+import { TidemarkError } from '../../errors.ts';
 import {
   candleIntervals,
   type EpochMs,
   historyIntervals,
   isCandleInterval,
   isHistoryInterval,
-} from '../../contract/intervals.ts';
-import { mayBeName, visible } from '../../contract/names.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import { TidemarkError } from '../../errors.ts';
+} from '../../model/intervals.ts';
+import { mayBeName, visible } from '../../model/names.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import type { SourceChoice } from '../../operations/sources/markets.ts';
 import type { Selection } from '../../operations/tracking/selection.ts';
 import { parseTime } from './parse-options.ts';

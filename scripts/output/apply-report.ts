@@ -1,8 +1,8 @@
 /** The report of `apply`: changes, untouched series, notes and cost. */
 
-import { listName } from '../../contract/lists.ts';
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
-import { counted, formatCount, formatDuration, formatSpan, formatTime, isoTime } from '../../format.ts';
+import { counted, formatCount, formatDuration, formatSpan, formatTime, isoTime } from '../../model/format.ts';
+import { listName } from '../../model/lists.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { SeriesChange, Span } from '../../planning/watch-list-changes.ts';
 import type { RereadOverride } from '../../store/settings/settings.ts';
 import type { ListChange } from '../../watch-list/list-changes.ts';

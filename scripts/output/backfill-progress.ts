@@ -1,7 +1,7 @@
 /** Shows the progress of a backfill. */
 
 import type { Clock } from '../../clock.ts';
-import { budgetText, counted, formatCount, formatPercent, kindsText } from '../../format.ts';
+import { budgetText, counted, formatCount, formatPercent, kindsText } from '../../model/format.ts';
 import { type BackfillProgress, type BackfillState, RateEstimator } from '../../operations/progress.ts';
 import { etaText, openProgress, type View, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';

@@ -1,11 +1,11 @@
 /** Formats the cost of a plan for `plan` and `--dry-run`. */
 
-import { intervalMs } from '../../contract/intervals.ts';
-import { requestsPerMinute } from '../../contract/limits.ts';
-import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../format.ts';
+import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { intervalMs } from '../../model/intervals.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
 import type { SourceCost } from '../../operations/source-cost.ts';
 import type { Cost, Disk, Freshness } from '../../planning/estimate.ts';
+import { requestsPerMinute } from '../../v2/limits.ts';
 import type { JsonDocument } from './documents.ts';
 import { table } from './table.ts';
 

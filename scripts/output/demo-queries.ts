@@ -1,6 +1,6 @@
 /** The SQL that `demo` shows with its results; the README shows the same. */
 
-import { formatTime } from '../../format.ts';
+import { formatTime } from '../../model/format.ts';
 import type { Database } from '../../store/db/database.ts';
 import { table } from './table.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { candleIntervals, historyIntervals } from '../../contract/intervals.ts';
+import { candleIntervals, historyIntervals } from '../../model/intervals.ts';
 import { conditionKinds, levels, listNames } from '../../planning/conditions.ts';
 import { sourceTrouble } from '../../planning/source-outage.ts';
 

@@ -1,6 +1,5 @@
 /** Formats `status --watch`: lines for a terminal, a line for a log, a JSON document. */
 
-import { printable } from '../../contract/names.ts';
 import {
   budgetText,
   counted,
@@ -9,7 +8,8 @@ import {
   formatPercent,
   formatTime,
   kindsText,
-} from '../../format.ts';
+} from '../../model/format.ts';
+import { printable } from '../../model/names.ts';
 import { isPausedBySource } from '../../operations/progress.ts';
 import { outageJson } from '../../operations/source-health.ts';
 import type { StatusSnapshot } from '../../operations/status/poller.ts';

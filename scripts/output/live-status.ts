@@ -9,9 +9,9 @@
  */
 
 import { type Clock, systemClock } from '../../clock.ts';
-import type { EpochMs } from '../../contract/intervals.ts';
 import { exitCodes, TidemarkError } from '../../errors.ts';
-import { formatTime } from '../../format.ts';
+import { formatTime } from '../../model/format.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { isUnreachable, unreachableText } from '../../operations/poll-until.ts';
 import { awayHeadline } from '../../operations/status/facts.ts';

@@ -1,7 +1,7 @@
 /** Progress: redrawn on a terminal, an occasional line elsewhere. */
 
 import type { Clock } from '../../clock.ts';
-import { formatCount, formatDuration, formatPercent } from '../../format.ts';
+import { formatCount, formatDuration, formatPercent } from '../../model/format.ts';
 import {
   isPausedBySource,
   type PointProgress,

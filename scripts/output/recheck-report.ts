@@ -1,10 +1,10 @@
 /** Reports of `verify` and `repair`: differences from the source, and unanswered windows. */
 
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatCount, formatTime } from '../../format.ts';
+import { counted, formatCount, formatTime } from '../../model/format.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { RecheckedWindow } from '../../operations/recheck/recheck-windows.ts';
-import type { Difference } from '../../store/recheck/differences.ts';
+import type { Difference } from '../../store/commit/differences.ts';
 
 /** Printed differences per window. */
 const maxShown = 10;

@@ -1,8 +1,8 @@
 /** Groups series until they fit the available lines, and draws a bar per group. */
 
 import stringWidth from 'string-width';
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
-import { formatCount, formatPercent } from '../../format.ts';
+import { formatCount, formatPercent } from '../../model/format.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { Portion } from '../../operations/progress.ts';
 import { bar, fitted, type Space } from './terminal.ts';
 

@@ -1,11 +1,11 @@
 /** Tables of `status` and `demo`: tracked series and polled lists. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
-import { listName } from '../../contract/lists.ts';
-import { seriesName } from '../../contract/series.ts';
-import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../format.ts';
+import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../model/format.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import { listName } from '../../model/lists.ts';
+import { seriesName } from '../../model/series.ts';
 import type { ListStatus } from '../../store/lists/lists.ts';
-import type { RatesStatus, SeriesStatus } from '../../store/series/status.ts';
+import type { RatesStatus, SeriesStatus } from '../../store/status/status.ts';
 import { kindOf } from './series-groups.ts';
 import { type Column, table } from './table.ts';
 

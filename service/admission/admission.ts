@@ -9,8 +9,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.ts';
-import { minuteMs } from '../../contract/intervals.ts';
-import { isKeyShaped } from '../../store/auth/keys.ts';
+import { minuteMs } from '../../model/intervals.ts';
+import { isKeyShaped } from '../keys.ts';
 import { bearerKey } from '../request.ts';
 import { ServiceRefusal } from '../response.ts';
 import { addressCaller } from './address.ts';

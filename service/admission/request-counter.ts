@@ -3,7 +3,7 @@
 import { type Cluster, Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
-import { assertCountable, type CountedRequest, countRequest } from '../../store/auth/keys.ts';
+import { assertCountable, type CountedRequest, countRequest } from '../keys.ts';
 
 export type { CountedRequest };
 

@@ -1,8 +1,8 @@
 /** The description of the interface for people, at `/docs`: each endpoint with its parameters, fields, an example, and a try. */
 
 import { z } from 'zod';
-import { endpoints } from '../../contract/endpoints.ts';
-import { type Endpoint, routes } from '../../contract/paths.ts';
+import { endpoints } from '../../v2/endpoints.ts';
+import { type Endpoint, routes } from '../../v2/paths.ts';
 import { escaped, type Page } from '../pages/pages.ts';
 import { examples } from './examples.ts';
 import { openApiPath } from './paths.ts';

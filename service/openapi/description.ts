@@ -5,10 +5,10 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { coveragePattern } from '../../contract/coverage-header.ts';
-import { endpoints, servedError } from '../../contract/endpoints.ts';
-import { historyDepthYears, requestsPerMinute } from '../../contract/limits.ts';
-import { type Endpoint, routes } from '../../contract/paths.ts';
+import { coveragePattern } from '../../v2/coverage-header.ts';
+import { endpoints, servedError } from '../../v2/endpoints.ts';
+import { historyDepthYears, requestsPerMinute } from '../../v2/limits.ts';
+import { type Endpoint, routes } from '../../v2/paths.ts';
 import type { SendPage } from '../pages/pages.ts';
 import { basePath } from '../request.ts';
 import { descriptionPage } from './description-page.ts';

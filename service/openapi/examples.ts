@@ -1,6 +1,6 @@
 /** Real answers, one of each endpoint, about a simulated market. `npm run docs` writes this file anew. */
 
-import type { Endpoint } from '../../contract/paths.ts';
+import type { Endpoint } from '../../v2/paths.ts';
 
 export interface Example {
   /** Below `/v2`. */

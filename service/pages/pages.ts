@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { printable } from '../../contract/names.ts';
+import { printable } from '../../model/names.ts';
 import { isInterfaceRequest } from '../request.ts';
 import { readBuiltFile, sendBuiltFile } from './built-file.ts';
 

@@ -1,8 +1,8 @@
 /** Changes over time: listings that appear, vanish and are renamed, a growing supply, and revisions on request. */
 
-import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import { type SeriesKey, seriesName, type TimeRange } from '../../contract/series.ts';
+import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
+import { type SeriesKey, seriesName, type TimeRange } from '../../model/series.ts';
+import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import type { MarketPlan } from '../catalogue.ts';
 
 /** An asset and an exchange that are listed only at times and have no markets. */

@@ -1,9 +1,9 @@
 /** Points that have a provisional value until some time after their period, as a fault. */
 
-import type { DecimalText } from '../../contract/decimal.ts';
-import { type EpochMs, intervalMs } from '../../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import { type CandleSeries, type HistorySeries, type SeriesKey, seriesName } from '../../contract/series.ts';
+import type { DecimalText } from '../../model/decimal.ts';
+import { type EpochMs, intervalMs } from '../../model/intervals.ts';
+import { type CandleSeries, type HistorySeries, type SeriesKey, seriesName } from '../../model/series.ts';
+import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { fixedText } from '../digits.ts';
 import { streamKey, uniformAt } from '../hash.ts';
 import type { Faults } from './faults.ts';

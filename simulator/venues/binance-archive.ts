@@ -7,8 +7,8 @@
 
 import { createHash } from 'node:crypto';
 import { zipSync } from 'fflate';
-import { dayMs, type EpochMs, intervalMs, type Range } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
+import { dayMs, type EpochMs, intervalMs, type Range } from '../../model/intervals.ts';
+import type { Candle } from '../../v2/resources.ts';
 import { contradicting } from '../faults/faults.ts';
 import { streamKey, uniformAt } from '../hash.ts';
 import { intervals } from './binance.ts';

@@ -6,14 +6,14 @@
  * history also has the date and the supply.
  */
 
-import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
-import { longestRangeMs } from '../../contract/limits.ts';
-import { assetsParameters, historyParameters, marketsParameters, pageParameters } from '../../contract/requests.ts';
-import type { Asset, Exchange } from '../../contract/resources.ts';
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import type { JsonText } from '../../service/market-data.ts';
 import { historyRange } from '../../service/ranges.ts';
 import { bearerKey, parseParameters } from '../../service/request.ts';
 import { errorBody, ServiceRefusal } from '../../service/response.ts';
+import { longestRangeMs } from '../../v2/limits.ts';
+import { assetsParameters, historyParameters, marketsParameters, pageParameters } from '../../v2/requests.ts';
+import type { Asset, Exchange } from '../../v2/resources.ts';
 import { assetPlans } from '../catalogue.ts';
 import { fixedText } from '../digits.ts';
 import { unminedSupply } from '../faults/changes.ts';

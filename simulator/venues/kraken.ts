@@ -6,8 +6,8 @@
  * many requests, come with status 200.
  */
 
-import { type CandleInterval, type EpochMs, intervalMs, periodStart } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
+import { type CandleInterval, type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
+import type { Candle } from '../../v2/resources.ts';
 import {
   json,
   type Venue,

@@ -1,6 +1,6 @@
 /** Rate limits of the simulated venues, for each address, and bans. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { RollingMinute } from '../requests.ts';
 
 /** A limit in the venue's unit: requests or weight. */

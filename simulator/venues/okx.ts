@@ -6,7 +6,7 @@
  * intervals of the interface by UTC: OKX also has longer ones by the time of Hong Kong.
  */
 
-import { type CandleInterval, type EpochMs, intervalMs, periodStart } from '../../contract/intervals.ts';
+import { type CandleInterval, type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import { json, turnoverOf, type Venue, type VenueAnswer, type VenueRequest, wholeOf } from './venue.ts';
 
 const intervals: Readonly<Record<string, CandleInterval>> = {

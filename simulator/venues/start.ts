@@ -2,8 +2,8 @@
 
 import Fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { type Clock, systemClock } from '../../clock.ts';
-import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
-import type { CandleSeries, SeriesKey, TimeRange } from '../../contract/series.ts';
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
+import type { CandleSeries, SeriesKey, TimeRange } from '../../model/series.ts';
 import { addCompression } from '../../service/compression.ts';
 import { listen } from '../../service/connections.ts';
 import { createBans } from '../faults/bans.ts';

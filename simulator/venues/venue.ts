@@ -1,6 +1,6 @@
 /** A simulated venue: its routes, limits and errors over the markets of one synthetic exchange. */
 
-import type { DecimalText } from '../../contract/decimal.ts';
+import type { DecimalText } from '../../model/decimal.ts';
 import {
   type CandleInterval,
   dayMs,
@@ -9,9 +9,9 @@ import {
   intervalMs,
   periodStart,
   type Range,
-} from '../../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../../contract/resources.ts';
+} from '../../model/intervals.ts';
 import type { MarketData } from '../../service/market-data.ts';
+import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { assetPlans, currencyPlans, type MarketPlan, marketPlans } from '../catalogue.ts';
 import { fixedText, fractionDigits } from '../digits.ts';
 import { type AnswerForm, contradicting, type Faults } from '../faults/faults.ts';

@@ -13,10 +13,10 @@
 
 import pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
+import { rollupLevels } from '../../model/rollup-levels.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isPermissionDenied } from '../db/failure.ts';
 import { inLockedTransaction } from '../db/locked-transaction.ts';
-import { rollupLevels } from '../rollups/levels.ts';
 import { timescaleSchema } from '../timescale/extension.ts';
 import { derivedObjects } from '../views/apply.ts';
 

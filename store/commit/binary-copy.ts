@@ -5,9 +5,9 @@
  * digits, weight of the first, sign, digits after the point) and timestamp.c (`timestamptz_recv`: microseconds since 2000).
  */
 
-import { isSeparator, nextDecimal } from '../../contract/candle-lines.ts';
-import { type DecimalText, largestExponent, longestDecimal, plainText } from '../../contract/decimal.ts';
-import type { EpochMs } from '../../contract/intervals.ts';
+import { isSeparator, nextDecimal } from '../../model/candle-lines.ts';
+import { type DecimalText, largestExponent, longestDecimal, plainText } from '../../model/decimal.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 
 /** `PGCOPY`, no flags, no extension. */
 const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');

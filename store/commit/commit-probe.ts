@@ -4,14 +4,14 @@
  */
 
 import type pg from 'pg';
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { Window } from '../../model/windows.ts';
 import { evaluateProbe, probedSeries } from '../../planning/beginning.ts';
 import { closedUpTo } from '../../planning/periods.ts';
-import type { Range } from '../../planning/ranges.ts';
-import type { Window } from '../../planning/windows.ts';
 import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
 import { recordFetch } from '../ledger/ledger.ts';
-import { publishResult } from '../recheck/command-results.ts';
+import { publishResult } from './command-results.ts';
 import { recordConfirmedEmpty, recordEmptyAnswer } from './empty-answers.ts';
 import type { PreparedWindow } from './prepare-window.ts';
 

@@ -3,16 +3,16 @@
  * any instant a window is either stored completely or still a gap.
  */
 
-import type { Range } from '../../planning/ranges.ts';
+import type { Range } from '../../model/ranges.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { LostRace, retryLostRaces } from '../db/failure.ts';
 import { quarantineRows } from '../ledger/quarantine.ts';
-import { markReread } from '../recheck/reread.ts';
-import { compareRepairs } from '../recheck/verification.ts';
 import { createChunks } from './create-chunks.ts';
 import { holdUnusualSilences, recordEmptyTimes } from './empty-answers.ts';
 import { evaluateAnswers, mayContainPoints, type WrittenWindow } from './evaluate-answers.ts';
 import { type PreparedWindow, prepareWindow, type WindowCommit, type WindowResult } from './prepare-window.ts';
+import { markReread } from './reread.ts';
+import { compareRepairs } from './verification.ts';
 import { mergeWitnesses, reopenSilences } from './witnesses.ts';
 import { recordCoverage } from './write-coverage.ts';
 import { copyPoints, countRevisions, mergePoints, noChanges, sumChanges } from './write-points.ts';

@@ -4,7 +4,7 @@
  * up every other one that needs a new chunk, so that a backfill stored one file at a time.
  */
 
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { type Database, inTransaction, timestamps } from '../db/database.ts';
 import { timesWithoutChunk } from '../timescale/internals.ts';
 import { type PointLines, pointColumns, pointTables } from './points.ts';

@@ -8,9 +8,9 @@
  */
 
 import type pg from 'pg';
-import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import { formatDuration } from '../../format.ts';
-import { normalize, type Range } from '../../planning/ranges.ts';
+import { formatDuration } from '../../model/format.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { normalize, type Range } from '../../model/ranges.ts';
 import { missingPauseMs } from '../../planning/upstream-coverage.ts';
 import { arrayOf, type Database, timeRange, timestamp } from '../db/database.ts';
 import type { SourceName } from '../series/sources.ts';

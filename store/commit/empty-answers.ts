@@ -1,11 +1,11 @@
 /** Empty answers: an empty range is confirmed only when a second answer agrees. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { Range } from '../../planning/ranges.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { Lane } from '../../model/windows.ts';
 import { isLongSilenceSql } from '../../planning/silences.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
-import type { Lane } from '../../planning/windows.ts';
 import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
 import { deleteCoveredWindows } from './deferred-windows.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';

@@ -1,9 +1,9 @@
 /** Evaluates what the answers of written windows prove. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
 import { closedUpTo } from '../../planning/periods.ts';
-import type { Range } from '../../planning/ranges.ts';
 import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
 import { arrayOf, timeRange, timestamp } from '../db/database.ts';
 import { pointTables } from './points.ts';

@@ -5,9 +5,9 @@
  * collection in between would copy them.
  */
 
-import { type CandleLines, decimalsAt, isCandleLines } from '../../contract/candle-lines.ts';
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../../contract/resources.ts';
+import { type CandleLines, decimalsAt, isCandleLines } from '../../model/candle-lines.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { arrayOf, timestamps } from '../db/database.ts';
 
 export interface PointLines {

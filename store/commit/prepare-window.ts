@@ -3,15 +3,15 @@
  * the commit.
  */
 
-import { type EpochMs, type Interval, intervalMs, periodStart } from '../../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
+import { clip, normalize, type Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import type { Lane, Window } from '../../model/windows.ts';
 import { closedUpTo, periodOf } from '../../planning/periods.ts';
-import { clip, normalize, type Range } from '../../planning/ranges.ts';
 import { longSilences } from '../../planning/silences.ts';
 import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-coverage.ts';
 import type { Verdict } from '../../planning/verdict.ts';
-import type { Lane, Window } from '../../planning/windows.ts';
+import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { type RejectedRow, readRejectedTime } from '../ledger/quarantine.ts';
 import { type PointLines, type PointRows, pointLines, timesOf } from './points.ts';
 import type { PointChanges } from './write-points.ts';

@@ -1,6 +1,6 @@
 /** Makes deferred windows due, and lets refused series be requested again. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { type Database, timestamp } from '../db/database.ts';
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Witnesses: the points of the periods beside a window, which its request includes (planning/windows.ts).
+ * Witnesses: the points of the periods beside a window, which its request includes (model/windows.ts).
  *
  * In a covered time they are stored like any other point. A new one there shows that an earlier answer lacked
  * it, because that answer was truncated or falsely empty, or because the point came late at the source. The
@@ -11,8 +11,8 @@
  */
 
 import type pg from 'pg';
-import { type EpochMs, intervalMs, periodStart } from '../../contract/intervals.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
 import { timeRange, timestamp } from '../db/database.ts';
 import { type EvaluatedWindow, lockSeries } from './evaluate-answers.ts';
 import { pointTables } from './points.ts';

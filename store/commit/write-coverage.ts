@@ -1,12 +1,12 @@
 /** Moves the coverage of series as their evaluated answers allow, within the commit's transaction. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../contract/intervals.ts';
-import { subtract } from '../../planning/ranges.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import { subtract } from '../../model/ranges.ts';
 import { arrayOf, timeRange, timeRanges, timestamp, timestampOrNull } from '../db/database.ts';
 import { ledgerInsert, ledgerValues, type NewEntry, recordFetch } from '../ledger/ledger.ts';
-import { daysBehind } from '../rollups/behind.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
+import { daysBehind } from '../upkeep/rollups-behind.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
 import { recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';

@@ -10,8 +10,8 @@
 import { once } from 'node:events';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { Range } from '../../planning/ranges.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
 import { timestamp } from '../db/database.ts';
 import { binaryCopy } from './binary-copy.ts';
 import { type PointLines, pointColumns, pointParameters, pointSql } from './points.ts';

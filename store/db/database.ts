@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { internals, isQueryTimeout } from './pg-internals.ts';
 import { leaveRoom } from './room.ts';
 

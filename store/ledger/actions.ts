@@ -1,7 +1,7 @@
 /** The record of actions at the dashboard. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { RecordedAction } from '../dashboard/shapes.ts';
+import type { RecordedAction } from '../../dashboard/queries/shapes.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { type Database, timestamp } from '../db/database.ts';
 
 /** @returns its id. */

@@ -7,7 +7,7 @@
  * `recount`.
  */
 
-import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { type Database, timestamp, timestampOrNull } from '../db/database.ts';
 import type { LedgerEntry, LedgerMinute } from './ledger.ts';
 

@@ -1,11 +1,11 @@
 /** The ledger: one row for each request. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { PolledDataset } from '../../contract/lists.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
-import { lanes } from '../../planning/windows.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { PolledDataset } from '../../model/lists.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { lanes } from '../../model/windows.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 import { dropChunks } from '../timescale/extension.ts';
 

@@ -1,8 +1,8 @@
 /** Quarantine: rows of answers that failed validation, kept as JSON text with the reason, once each, truncated if long. */
 
 import type pg from 'pg';
-import { type EpochMs, gridOriginMs } from '../../contract/intervals.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
 import { type Database, timeRange, timestamp, timestampOrNull } from '../db/database.ts';
 
 export interface RejectedRow {

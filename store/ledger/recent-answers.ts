@@ -1,6 +1,6 @@
 /** Recent requests, for the state of the whole: how fast windows are fetched, and which sources refuse. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { answersMs, type RecentAnswers, recentMs } from '../../planning/eta.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import type { SourceName } from '../series/sources.ts';

@@ -1,6 +1,6 @@
 /** Reads from the ledger whether the source answers. */
 
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
+import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { refusalKinds, type SourceOutage, sourceTrouble } from '../../planning/source-outage.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { type SourceName, sourcesInUse } from '../series/sources.ts';

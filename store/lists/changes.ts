@@ -1,8 +1,8 @@
 /** Stores the rows of a page that differ from the stored ones, and marks entries that are missing. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { SnapshotList } from '../../contract/lists.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { SnapshotList } from '../../model/lists.ts';
 import { isOutageLike } from '../../planning/polls.ts';
 import { timestamp } from '../db/database.ts';
 import { listShape, readColumns, readKeys, type SnapshotRow, type SnapshotShape } from './shapes.ts';

@@ -5,7 +5,7 @@
  */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { isLastPage, type PollPage, rowsAskedFor } from '../../planning/polls.ts';
 import type { WindowAnswer } from '../commit/prepare-window.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';

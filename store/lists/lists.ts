@@ -1,8 +1,8 @@
 /** The polled lists: how often each is polled, and its status. */
 
 import type pg from 'pg';
-import { type EpochMs, hourMs } from '../../contract/intervals.ts';
-import { type PolledList, snapshotDatasets } from '../../contract/lists.ts';
+import { type EpochMs, hourMs } from '../../model/intervals.ts';
+import { type PolledList, snapshotDatasets } from '../../model/lists.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { giveUpPolls, type ListRow, toPolledList } from './polls.ts';
 import { listShape } from './shapes.ts';

@@ -1,8 +1,8 @@
 /** Polls of lists: due ones are begun, their pages requested in order, and failed ones given up. */
 
 import type pg from 'pg';
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
-import type { PolledDataset, PolledList, SnapshotList } from '../../contract/lists.ts';
+import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import type { PolledDataset, PolledList, SnapshotList } from '../../model/lists.ts';
 import { longestPauseMs, type PollPage } from '../../planning/polls.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 

@@ -1,9 +1,9 @@
 /** Commits a poll of the rates: one snapshot, stamped with the source's time. */
 
 import type pg from 'pg';
-import { type EpochMs, hourMs } from '../../contract/intervals.ts';
-import type { Rate } from '../../contract/resources.ts';
+import { type EpochMs, hourMs } from '../../model/intervals.ts';
 import { isOutageLike } from '../../planning/polls.ts';
+import type { Rate } from '../../v2/resources.ts';
 import type { WindowAnswer } from '../commit/prepare-window.ts';
 import { arrayOf, type Database, inTransaction, timestamp } from '../db/database.ts';
 import { recordFetch } from '../ledger/ledger.ts';

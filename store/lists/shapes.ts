@@ -3,8 +3,8 @@
  * arrays, one for each column.
  */
 
-import type { SnapshotDataset } from '../../contract/lists.ts';
-import type { Asset, AssetMarket, Exchange, Market } from '../../contract/resources.ts';
+import type { SnapshotDataset } from '../../model/lists.ts';
+import type { Asset, AssetMarket, Exchange, Market } from '../../v2/resources.ts';
 
 type ColumnType = 'text' | 'bigint' | 'numeric' | 'boolean' | 'timestamptz';
 

@@ -1,7 +1,7 @@
 /** The names of a source's markets in the user's ids: by aliases of the watch list, or by the polled list of assets. */
 
 import type pg from 'pg';
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
 
 /** Ids by code: of every source, or of one. */
@@ -64,7 +64,7 @@ export async function readMarketNames(
 export interface OtherName {
   readonly id: number;
   readonly series: SeriesKey;
-  /** As `seriesName` of contract/series.ts has it. No series is stored under it. */
+  /** As `seriesName` of model/series.ts has it. No series is stored under it. */
   readonly name: string;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { timestamp } from '../db/database.ts';
 
 export interface ChangedSpan {

@@ -1,10 +1,10 @@
 /** Gaps: tracked range, up to the last closed period, minus coverage. */
 
-import { type EpochMs, gridOriginMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import type { Beginning } from '../../planning/beginning.ts';
 import type { SeriesGaps } from '../../planning/plan.ts';
-import type { Range } from '../../planning/ranges.ts';
 import { truncatedKind } from '../commit/empty-answers.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { checksumVerdict } from '../ledger/ledger.ts';
@@ -13,7 +13,7 @@ import { isLackOfBetterSource, isLeftToNext, isOfSource, type SourceName } from 
 
 /**
  * Series with their last closed period (`closed_up_to`), for now and the grace in milliseconds, both as SQL.
- * The grid is the one of `contract/intervals.ts`.
+ * The grid is the one of `model/intervals.ts`.
  */
 export function closedSeriesAt(now: string, graceMs: string): string {
   return `
@@ -65,7 +65,7 @@ export interface FirstSeries {
   readonly cursor: number;
 }
 
-/** A newest gap of fewer periods is one request, by the longest ranges in `contract/limits.ts`. */
+/** A newest gap of fewer periods is one request, by the longest ranges in `v2/limits.ts`. */
 const periodsOfTail = 500;
 
 type GapRow = SeriesRow &

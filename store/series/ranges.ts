@@ -1,8 +1,8 @@
 /** Ranges of series: the missing part of requested ranges, tracked or not, and the covered ranges. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 import { multirangeLengthMs, rangesJson } from './gaps.ts';

@@ -1,9 +1,9 @@
 /** The tracked series, and the range of each. */
 
-import { type EpochMs, type Interval, intervalMs, periodStart } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
 import { TidemarkError } from '../../errors.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 
 export interface TrackedSeries {
@@ -53,7 +53,7 @@ export interface SeriesRow {
   readonly interval: string;
 }
 
-/** The name of a series `s` as `seriesName` of contract/series.ts has it, as SQL. */
+/** The name of a series `s` as `seriesName` of model/series.ts has it, as SQL. */
 export const seriesNameSql = `case s.dataset
   when 'candles' then s.exchange_id || ' ' || s.base_id || '/' || s.quote_id || ' ' || s.interval
   else s.asset_id || ' ' || s.interval end`;

@@ -1,7 +1,7 @@
 /** The silences of series, as the view `silences` has them. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { Range } from '../../planning/ranges.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
 import type { Database } from '../db/database.ts';
 
 export interface Silence extends Range {

@@ -1,10 +1,10 @@
 /** The sources of each series, and the markets of each source. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { SourceMarket } from '../../contract/sources.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SourceMarket } from '../../model/sources.ts';
 import type { SymbolUse } from '../../planning/one-market.ts';
-import type { Range } from '../../planning/ranges.ts';
 import type { SourcePlace } from '../../planning/source-share.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { type SeriesRow, seriesColumns, seriesNameSql, toSeriesKey } from './series.ts';

@@ -4,8 +4,8 @@
  */
 
 import type pg from 'pg';
-import { dayMs, type EpochMs, minuteMs } from '../../contract/intervals.ts';
-import type { PolledList, SnapshotList } from '../../contract/lists.ts';
+import { dayMs, type EpochMs, minuteMs } from '../../model/intervals.ts';
+import type { PolledList, SnapshotList } from '../../model/lists.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { type ListRow, toPolledList } from '../lists/polls.ts';
 

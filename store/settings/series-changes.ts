@@ -1,7 +1,7 @@
 /** Applies a watch list's changes of the tracked series. */
 
 import type pg from 'pg';
-import { type EpochMs, intervalMs } from '../../contract/intervals.ts';
+import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { type KnownSeries, nameOfChange, type SeriesChange } from '../../planning/watch-list-changes.ts';
 import { timeRange, timestamp } from '../db/database.ts';
 import { keyColumns, type SeriesRow, seriesColumns, splitSeriesRow, toSeriesKey } from '../series/series.ts';

@@ -5,9 +5,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
+import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
+import type { RangeKey } from '../../model/windows.ts';
 import type { RereadSettings } from '../../planning/reread.ts';
-import type { RangeKey } from '../../planning/windows.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isOfSource, type SourceName } from '../series/sources.ts';
 

@@ -5,7 +5,7 @@
  */
 
 import type pg from 'pg';
-import type { StorageSettings } from '../../config.ts';
+import type { StorageSettings } from '../../settings/config.ts';
 import { timescaleVersion } from './extension.ts';
 
 /** Runs within the caller's transaction. @returns a line for each change. */

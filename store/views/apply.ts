@@ -5,9 +5,9 @@
 
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { rollupsBehind, rollupViews } from '../rollups/definitions.ts';
-import { rollupLevels } from '../rollups/levels.ts';
+import { rollupLevels } from '../../model/rollup-levels.ts';
 import { isHypertable, timescaleVersion } from '../timescale/extension.ts';
+import { rollupsBehind, rollupViews } from '../upkeep/rollup-definitions.ts';
 import { actionViews } from './actions.ts';
 import { averages, vwap } from './averages.ts';
 import { buckets } from './buckets.ts';

@@ -6,8 +6,8 @@
  * null restarts them. Their state has far more digits than they show.
  */
 
-import { candleIntervals } from '../../contract/intervals.ts';
-import { gridOrigin } from '../rollups/levels.ts';
+import { candleIntervals } from '../../model/intervals.ts';
+import { gridOrigin } from '../../model/rollup-levels.ts';
 import { example } from './comments.ts';
 import { fine } from './lines.ts';
 import { fill, line, ranged } from './returns.ts';

@@ -5,8 +5,8 @@
  * year by months reads days, and not minutes.
  */
 
-import { groupedValues } from '../rollups/definitions.ts';
-import { gridOrigin } from '../rollups/levels.ts';
+import { gridOrigin } from '../../model/rollup-levels.ts';
+import { groupedValues } from '../upkeep/rollup-definitions.ts';
 import { example } from './comments.ts';
 import { fine } from './lines.ts';
 import { ranged } from './returns.ts';

@@ -1,6 +1,6 @@
 /** Several series beside each other: the last price known at a time, and prices on one grid. */
 
-import { gridOrigin } from '../rollups/levels.ts';
+import { gridOrigin } from '../../model/rollup-levels.ts';
 import { example } from './comments.ts';
 import { fill, ranged } from './returns.ts';
 import { quoted } from './statements.ts';

@@ -7,9 +7,9 @@
  * as many digits as its operands suggest. With rounding, the text is the same on every server.
  */
 
-import { historyIntervals } from '../../contract/intervals.ts';
+import { historyIntervals } from '../../model/intervals.ts';
+import { gridOrigin } from '../../model/rollup-levels.ts';
 import { rejectedPeriods } from '../ledger/quarantine.ts';
-import { gridOrigin } from '../rollups/levels.ts';
 import { example } from './comments.ts';
 import { quoted } from './statements.ts';
 

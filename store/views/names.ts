@@ -7,7 +7,7 @@
  * PL/pgSQL, so that no extension is needed. It runs only before an error, and reads 40 characters of a name.
  */
 
-import { candleIntervals, historyIntervals, intervalMs } from '../../contract/intervals.ts';
+import { candleIntervals, historyIntervals, intervalMs } from '../../model/intervals.ts';
 
 /** Intervals of both datasets, shortest first. */
 const intervals = [...new Set([...candleIntervals, ...historyIntervals])].sort((a, b) => intervalMs[a] - intervalMs[b]);

@@ -3,8 +3,8 @@
  * analysis can check itself.
  */
 
+import { gridOrigin } from '../../model/rollup-levels.ts';
 import { rejectedPeriods } from '../ledger/quarantine.ts';
-import { gridOrigin } from '../rollups/levels.ts';
 import { closedSeriesAt, gapPieces, missingRanges } from '../series/gaps.ts';
 import { defaultGraceMs, graceSetting } from '../settings/grace.ts';
 import { example } from './comments.ts';

@@ -7,8 +7,8 @@
  * point was first stored.
  */
 
-import { rollupColumns } from '../rollups/definitions.ts';
-import { gridOrigin } from '../rollups/levels.ts';
+import { gridOrigin } from '../../model/rollup-levels.ts';
+import { rollupColumns } from '../upkeep/rollup-definitions.ts';
 import { example } from './comments.ts';
 import { ranged } from './returns.ts';
 import { quoted } from './statements.ts';

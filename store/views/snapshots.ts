@@ -9,7 +9,7 @@
  * it, a later one that found entries to be gone: "at a time" does not use the row before that.
  */
 
-import { type SnapshotDataset, snapshotDatasets } from '../../contract/lists.ts';
+import { type SnapshotDataset, snapshotDatasets } from '../../model/lists.ts';
 import { listShape } from '../lists/shapes.ts';
 import { example } from './comments.ts';
 

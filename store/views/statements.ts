@@ -4,8 +4,8 @@
  * filters by segment.
  */
 
-import { rollupColumns } from '../rollups/definitions.ts';
-import { gridOrigin, rollupLevels } from '../rollups/levels.ts';
+import { gridOrigin, rollupLevels } from '../../model/rollup-levels.ts';
+import { rollupColumns } from '../upkeep/rollup-definitions.ts';
 
 /** For a text within quotes. */
 export const quoted = (sql: string) => sql.replaceAll("'", "''");

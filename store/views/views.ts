@@ -7,8 +7,8 @@
  * excluded.
  */
 
-import { historyIntervals, intervalMs } from '../../contract/intervals.ts';
-import { gridOrigin, type RollupLevel, rollupLevels } from '../rollups/levels.ts';
+import { historyIntervals, intervalMs } from '../../model/intervals.ts';
+import { gridOrigin, type RollupLevel, rollupLevels } from '../../model/rollup-levels.ts';
 import { example } from './comments.ts';
 
 const market = 'exchange_id, base_id, quote_id';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dayMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { dayMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { grantViewer } from '../../store/auth/roles.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { maxChartRows } from '../../store/views/charts.ts';

@@ -39,6 +39,6 @@ describeWithRegistry('the packed tarball installs globally, and the demo runs fr
   expect([demo.exitCode, demo.stderr]).toEqual([0, '']);
   expect(demo.stdout).toMatch(/backfill complete: \d+ requests/);
   // The files of the dashboard are in the package.
-  const page = join(prefix, 'lib/node_modules/tidemark/dist/service/dashboard/assets/index.html');
+  const page = join(prefix, 'lib/node_modules/tidemark/dist/dashboard/assets/index.html');
   expect(readFileSync(page, 'utf8')).toContain('<script');
 });

@@ -3,8 +3,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { unprivilegedAccount } from '../../embedded/unprivileged.ts';
 import { startSimulator } from '../../simulator/start.ts';
-import { unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
 import { hypertables } from '../../store/timescale/hypertables.ts';
 import { databaseAt } from '../faults/database-away.ts';
 import { describeMissing } from '../parts/describe-needing.ts';

@@ -1,8 +1,8 @@
-/** docs/configuration.md and .env.example are generated from environment.ts by `npm run docs`. */
+/** docs/configuration.md and .env.example are generated from settings/environment.ts by `npm run docs`. */
 
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
-import { sections } from '../../environment.ts';
+import { sections } from '../../settings/environment.ts';
 
 interface Variable {
   readonly name: string;

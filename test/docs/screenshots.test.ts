@@ -1,20 +1,20 @@
 /**
  * The pictures of the dashboard in README.md and docs/dashboard.md, of a simulated year. `npm run docs` takes them.
- * test/service/dashboard tests what the page shows.
+ * test/dashboard tests what the page shows.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { CandleSeries } from '../../contract/series.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import type { CandleSeries } from '../../model/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { open, withBrowser } from '../dashboard/browser/browser.ts';
+import { type DashboardWorld, openDashboardWorld, quietQueue } from '../dashboard/dashboard-world.ts';
 import { bitcoinHours } from '../queue/queue-parts.ts';
-import { open, withBrowser } from '../service/dashboard/browser/browser.ts';
-import { type DashboardWorld, openDashboardWorld, quietQueue } from '../service/dashboard/dashboard-world.ts';
 import { useStore } from '../store/open-store.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
 

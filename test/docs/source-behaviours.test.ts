@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { cachedForMs, type Faults } from '../../simulator/faults/faults.ts';
 import { startSimulator } from '../../simulator/start.ts';
 import { startVenueSimulator } from '../../simulator/venues/start.ts';
 import { venueNames } from '../../simulator/venues/venue.ts';
-import { profiles } from '../../source/profiles/profiles.ts';
-import type { SourceErrorKind } from '../../source/source-error.ts';
-import { SourceError } from '../../source/source-error.ts';
+import { profiles } from '../../sources/profiles/profiles.ts';
+import type { SourceErrorKind } from '../../sources/source-error.ts';
+import { SourceError } from '../../sources/source-error.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { openVenues } from '../scripts/commands/watch-list-parts.ts';
-import { sourceAt } from '../source/local-server.ts';
-import { symbols } from '../source/profiles/venue-at.ts';
+import { sourceAt } from '../sources/local-server.ts';
+import { symbols } from '../sources/profiles/venue-at.ts';
 
 const service = 'market-data-service';
 const names = [service, ...venueNames] as const;

@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { candleIntervals, dayMs, historyIntervals, intervalMs } from '../../contract/intervals.ts';
-import type { Limit } from '../../contract/sources.ts';
-import type { Profile } from '../../source/profiles/profile.ts';
-import { profiles } from '../../source/profiles/profiles.ts';
+import { candleIntervals, dayMs, historyIntervals, intervalMs } from '../../model/intervals.ts';
+import type { Limit } from '../../model/sources.ts';
+import type { Profile } from '../../sources/profiles/profile.ts';
+import { profiles } from '../../sources/profiles/profiles.ts';
 
 const page = readFileSync('docs/sources.md', 'utf8');
 

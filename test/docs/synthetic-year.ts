@@ -3,11 +3,11 @@
  * commit it, with a week that could not be fetched and an hour that the service changed afterwards.
  */
 
-import { decimalText } from '../../contract/decimal.ts';
-import { dayMs, type EpochMs, hourMs } from '../../contract/intervals.ts';
-import type { SnapshotList } from '../../contract/lists.ts';
-import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { decimalText } from '../../model/decimal.ts';
+import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
+import type { SnapshotList } from '../../model/lists.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { CandleSeries, HistorySeries, SeriesKey } from '../../model/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';

@@ -1,7 +1,7 @@
 /** The simulator's correct answers, and when their requests arrived. */
 
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
-import { normalize, type Range } from '../../planning/ranges.ts';
+import { normalize, type Range } from '../../model/ranges.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { noFaults } from '../../simulator/faults/faults.ts';
 import type { RequestCounts } from '../../simulator/requests.ts';
 

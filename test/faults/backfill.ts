@@ -1,10 +1,10 @@
 /** A backfill of two series in many small windows, as a target for faults. */
 
 import { expect } from 'vitest';
-import { type EpochMs, hourMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { type EpochMs, hourMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { limiterFor } from '../../planning/budget.ts';
-import type { Range } from '../../planning/ranges.ts';
 import type { SchedulerOptions } from '../../scheduler/scheduler.ts';
 import type { Faults } from '../../simulator/faults/faults.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { cut } from '../../planning/ranges.ts';
+import { cut } from '../../model/ranges.ts';
 import { openPipeline } from '../pipeline/run-pipeline.ts';
 import { onEachBackend, openQueue } from '../queue/queue-parts.ts';
 import { beginBackfill, concurrency, windowMs } from './backfill.ts';

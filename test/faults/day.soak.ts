@@ -1,10 +1,10 @@
 /** A day of refreshes and backfill within minutes, with faults of every kind throughout. */
 
 import { expect } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import { type SeriesKey, seriesName } from '../../contract/series.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { subtract } from '../../model/ranges.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { closedUpTo } from '../../planning/periods.ts';
-import { subtract } from '../../planning/ranges.ts';
 import type { Faults } from '../../simulator/faults/faults.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import type { ChildModule } from '../parts/child-module.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { failedRetryMs, graceMs, openPipeline } from '../pipeline/run-pipeline.ts';
 import { coverageOf, storedPoints, verdictsOf } from '../pipeline/stored.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { minuteMs } from '../../contract/intervals.ts';
+import { minuteMs } from '../../model/intervals.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { failedRetryMs } from '../pipeline/run-pipeline.ts';
 import { verdictsOf } from '../pipeline/stored.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { graceMs, openPipeline, simulate } from '../pipeline/run-pipeline.ts';
 import { coverageOf, revisionsOf, storedPoints, truthOf } from '../pipeline/stored.ts';
 import { onEachBackend, bitcoinHours as series } from '../queue/queue-parts.ts';

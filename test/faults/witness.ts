@@ -1,13 +1,13 @@
 /** Compares the claims of the database with the simulator's answers, at any time of a backfill under faults and at its end. */
 
 import { expect, onTestFinished } from 'vitest';
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import { type Range, subtract } from '../../planning/ranges.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import { type Range, subtract } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
 import type { Database } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { graceMs } from '../pipeline/run-pipeline.ts';
 import { coverageOf, revisionsOf, storedPoints, truthOf } from '../pipeline/stored.ts';

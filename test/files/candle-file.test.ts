@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type CandleInterval, type EpochMs, minuteMs } from '../../contract/intervals.ts';
 import { openCandleFile } from '../../files/candle-file.ts';
 import type { CandleFormat, CandleFormatName } from '../../files/candle-formats.ts';
 import type { FileRow } from '../../files/layout.ts';
 import { formatOfColumns } from '../../files/named-columns.ts';
+import { type CandleInterval, type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { zipOf } from './zip-of.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-candles-'));

@@ -1,7 +1,7 @@
 /** Answers to mutate: from the simulator, and from recordings where they are available. */
 
-import { type EpochMs, hourMs, intervalMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { type EpochMs, hourMs, intervalMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { startSimulator } from '../../simulator/start.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { hasRecordings, recording } from '../recordings.ts';

@@ -1,9 +1,9 @@
 /** The points of an answer that may be stored, and those that must be, according to a second parser. */
 
-import { compareDecimals, decimalText } from '../../contract/decimal.ts';
-import { type EpochMs, intervalMs, isOnGrid } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { compareDecimals, decimalText } from '../../model/decimal.ts';
+import { type EpochMs, intervalMs, isOnGrid } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { field, fieldText, numberText, readExactly, shown } from './exact-reading.ts';
 
 export interface Expected {

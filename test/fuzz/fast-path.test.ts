@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { candlesOf } from '../../contract/candle-lines.ts';
-import { candleAnswer, listAnswer } from '../../source/answer.ts';
-import { candleReader } from '../../source/rows.ts';
-import { scanCandles } from '../../source/scan-candles.ts';
-import { SourceError } from '../../source/source-error.ts';
+import { candlesOf } from '../../model/candle-lines.ts';
+import { candleAnswer, listAnswer } from '../../sources/answer.ts';
+import { candleReader } from '../../sources/rows.ts';
+import { scanCandles } from '../../sources/scan-candles.ts';
+import { SourceError } from '../../sources/source-error.ts';
 import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
 import { type SeriesBody, seriesBodies } from './bodies.ts';
 import { mutation } from './mutations.ts';

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { portOf } from '../source/local-server.ts';
+import { portOf } from '../sources/local-server.ts';
 
 export interface RawServer {
   readonly baseUrl: string;

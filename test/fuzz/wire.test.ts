@@ -2,9 +2,9 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../clock.ts';
-import { candlesOf } from '../../contract/candle-lines.ts';
-import { openSource, type Source } from '../../source/source.ts';
-import { SourceError } from '../../source/source-error.ts';
+import { candlesOf } from '../../model/candle-lines.ts';
+import { openSource, type Source } from '../../sources/source.ts';
+import { SourceError } from '../../sources/source-error.ts';
 import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
 import { type RawServer, startRawServer } from './raw-server.ts';
 

@@ -6,13 +6,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { systemClock } from '../../clock.ts';
-import { type EpochMs, minuteMs } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
-import type { CandleSeries } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { CandleSeries } from '../../model/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
+import type { Candle } from '../../v2/resources.ts';
 import { bitcoinHours } from '../queue/queue-parts.ts';
-import { portOf } from '../source/local-server.ts';
+import { portOf } from '../sources/local-server.ts';
 import { type Answer, misbehaviours } from './misbehaviours.ts';
 
 export const market: CandleSeries = { ...bitcoinHours, interval: 'm1' };

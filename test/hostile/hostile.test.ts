@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { dayMs } from '../../contract/intervals.ts';
+import { dayMs } from '../../model/intervals.ts';
 import { processesMs } from '../scripts/command.ts';
 import { type HostileSource, startHostileSource } from './hostile-source.ts';
 import { misbehaviours } from './misbehaviours.ts';

@@ -1,8 +1,8 @@
 /** The ways in which a source misbehaves, one function each. */
 
-import { dayMs, type EpochMs, minuteMs } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { dayMs, type EpochMs, minuteMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { Candle } from '../../v2/resources.ts';
 
 type Row = Readonly<Record<keyof Candle, unknown>> | Candle;
 

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import type { Range } from '../../planning/ranges.ts';
+import type { Range } from '../../model/ranges.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
 import { market } from '../scripts/command.ts';
 import type { Ended } from '../scripts/ended.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { dayMs } from '../../contract/intervals.ts';
+import { dayMs } from '../../model/intervals.ts';
 import { assertCreditsLeft } from '../../operations/source-health.ts';
-import type { ConfiguredSource } from '../../operations/sources/configured.ts';
+import type { ConfiguredSource } from '../../sources/configured.ts';
 import { costSince, type NewEntry, recordFetch } from '../../store/ledger/ledger.ts';
 import { openOwnStore } from '../store/open-store.ts';
 

@@ -4,7 +4,7 @@ import { chownSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type Account, asPresentUser } from '../../store/embedded/unprivileged.ts';
+import { type Account, asPresentUser } from '../../embedded/unprivileged.ts';
 import { startTethered } from './tethered.ts';
 
 /** @param account the owner; null: the current user. @returns the path, valid until the test has finished. */

@@ -4,7 +4,7 @@
  * also work without it.
  */
 
-import { locateBinaries } from '../../store/embedded/binaries.ts';
+import { locateBinaries } from '../../embedded/binaries.ts';
 import { type DatabasePart, describeServer } from './database-part.ts';
 import { dockerTimescale, fromContainers, isFromContainers } from './docker-container.ts';
 import { localTimescale } from './local-timescale.ts';

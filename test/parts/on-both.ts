@@ -18,11 +18,12 @@ const onBothQueues: Readonly<Record<string, string>> = {
 /** With and without TimescaleDB. docs/examples.test.ts runs an example of every view and function on both. */
 const onBothDatabases: Readonly<Record<string, string>> = {
   'test/docs/examples.test.ts': 'every view and function answers on both',
-  'test/model/store-and-planner.test.ts': 'commits, retention and plans, against a model',
+  'test/trials/store-and-planner.test.ts': 'commits, retention and plans, against a model',
   'test/store/commit/commit-windows.test.ts': 'chunks are made and locked before a commit on TimescaleDB alone',
-  'test/store/measures/sizes.test.ts': 'a hypertable is measured by other functions',
-  'test/store/retention/retention.test.ts': 'a chunk is dropped on TimescaleDB, its rows are deleted elsewhere',
-  'test/store/rollups/refresh.test.ts': 'a rollup takes its points from chunks of the columnstore, or from a table',
+  'test/store/status/sizes.test.ts': 'a hypertable is measured by other functions',
+  'test/store/upkeep/retention.test.ts': 'a chunk is dropped on TimescaleDB, its rows are deleted elsewhere',
+  'test/store/upkeep/refresh-rollups.test.ts':
+    'a rollup takes its points from chunks of the columnstore, or from a table',
   'test/store/views/function-plans.test.ts': 'the plans of statements differ',
 };
 

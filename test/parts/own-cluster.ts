@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, type TestContext } from 'vitest';
-import { locateBinaries } from '../../store/embedded/binaries.ts';
-import { unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
+import { locateBinaries } from '../../embedded/binaries.ts';
+import { unprivilegedAccount } from '../../embedded/unprivileged.ts';
 import { keepDirectory } from './kept-directory.ts';
 import { timescalePrograms } from './local-timescale.ts';
 import { type ClusterPrograms, initCluster, type ServerSettings } from './throw-away-cluster.ts';

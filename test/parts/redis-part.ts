@@ -5,7 +5,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { asPresentUser } from '../../store/embedded/unprivileged.ts';
+import { asPresentUser } from '../../embedded/unprivileged.ts';
 import { dockerRedis, fromContainers, isFromContainers } from './docker-container.ts';
 import { freePort } from './free-port.ts';
 import { startTethered, type Tethered } from './tethered.ts';

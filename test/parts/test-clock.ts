@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, repeatOn, systemClock } from '../../clock.ts';
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 
 export interface TestClock extends Clock {
   /**

@@ -6,8 +6,8 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { systemClock } from '../../clock.ts';
-import { readConfig } from '../../config.ts';
 import { migrateQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
+import { readConfig } from '../../settings/config.ts';
 import { migrate } from '../../store/db/migrate.ts';
 import { createExtension } from '../../store/timescale/extension.ts';
 

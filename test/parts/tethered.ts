@@ -5,7 +5,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type Launch, spawnOptions } from '../../store/embedded/unprivileged.ts';
+import { type Launch, spawnOptions } from '../../embedded/unprivileged.ts';
 
 export interface Tethered {
   isRunning(): boolean;

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { chownSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Launch, launchAs, spawnOptions, unprivilegedAccount } from '../../store/embedded/unprivileged.ts';
+import { type Launch, launchAs, spawnOptions, unprivilegedAccount } from '../../embedded/unprivileged.ts';
 import { type DatabasePart, describeServer } from './database-part.ts';
 import { freePort } from './free-port.ts';
 import { startTethered, type Tethered } from './tethered.ts';

@@ -1,10 +1,10 @@
 import { expect, inject, test } from 'vitest';
-import { minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
-import { longestRange, requestsFor } from '../../planning/windows.ts';
+import { minuteMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { longestRange, requestsFor } from '../../model/windows.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import { ratesStatus, seriesStatus } from '../../store/series/status.ts';
+import { ratesStatus, seriesStatus } from '../../store/status/status.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend } from '../queue/queue-parts.ts';
 import { graceMs, openPipeline, simulate } from './run-pipeline.ts';

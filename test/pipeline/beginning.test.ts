@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { dayMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { dayMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { bornIn2019Ms } from '../../simulator/catalogue.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { emptyConfirmMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, storedPoints, truthOf } from './stored.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hourMs } from '../../contract/intervals.ts';
+import { hourMs } from '../../model/intervals.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { failedRetryMs, graceMs, openPipeline } from './run-pipeline.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { writeCoverage } from '../../contract/coverage-header.ts';
-import { hourMs, minuteMs, periodStart } from '../../contract/intervals.ts';
-import { type Range, subtract } from '../../planning/ranges.ts';
+import { hourMs, minuteMs, periodStart } from '../../model/intervals.ts';
+import { type Range, subtract } from '../../model/ranges.ts';
 import { listGaps } from '../../store/series/gaps.ts';
+import { writeCoverage } from '../../v2/coverage-header.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { bitcoinHours as candles, onEachBackend } from '../queue/queue-parts.ts';
 import { failedRetryMs, type GivenTime, graceMs, openPipeline, simulate } from './run-pipeline.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { planTick } from '../../scheduler/plan-tick.ts';
 import { postponeProbe } from '../../store/commit/commit-probe.ts';
 import { waitFor } from '../parts/wait-for.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { hourMs } from '../../contract/intervals.ts';
+import { hourMs } from '../../model/intervals.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { emptyConfirmMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, storedPoints, truthOf } from './stored.ts';

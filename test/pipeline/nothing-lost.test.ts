@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
-import { type EpochMs, hourMs } from '../../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { type EpochMs, hourMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { listGaps } from '../../store/series/gaps.ts';
+import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { type Chance, seededTest } from '../faults/seeded.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
-import { serve } from '../source/local-server.ts';
+import { serve } from '../sources/local-server.ts';
 import { emptyConfirmMs, graceMs, openPipeline } from './run-pipeline.ts';
 import { coverageOf, storedPoints } from './stored.ts';
 

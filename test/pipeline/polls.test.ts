@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { SnapshotList } from '../../contract/lists.ts';
+import { hourMs, minuteMs } from '../../model/intervals.ts';
+import type { SnapshotList } from '../../model/lists.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackList } from '../../store/lists/lists.ts';
 import { startChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { emptyQueue, onEachBackend } from '../queue/queue-parts.ts';
-import { serve } from '../source/local-server.ts';
+import { serve } from '../sources/local-server.ts';
 import { standingAt } from './process-clock.ts';
 import { emptyConfirmMs, failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import type { WorkerProcessSettings } from './worker-process.ts';

@@ -1,6 +1,6 @@
 /** An injected clock that several processes share: each receives its start and speed. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 
 export interface ProcessClock {
   /** The time it shows at the start. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { dayMs, hourMs } from '../../contract/intervals.ts';
-import { longestRangeMs } from '../../contract/limits.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { dayMs, hourMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { readLongestRanges } from '../../store/settings/settings.ts';
+import { longestRangeMs } from '../../v2/limits.ts';
 import { bitcoinHours as hours, onEachBackend } from '../queue/queue-parts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { serveRows } from './serve-rows.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { hourMs, minuteMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import { quickPauses } from '../faults/quick-pauses.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
-import { serve } from '../source/local-server.ts';
+import { serve } from '../sources/local-server.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { failedRetryMs, graceMs, openPipeline, simulate } from './run-pipeline.ts';
 import { coverageOf, storedPoints, verdictsOf } from './stored.ts';

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { type DecimalText, decimalText } from '../../contract/decimal.ts';
-import { dayMs, type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { CandleSeries, HistorySeries, SeriesKey } from '../../contract/series.ts';
+import { type DecimalText, decimalText } from '../../model/decimal.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import type { CandleSeries, HistorySeries, SeriesKey } from '../../model/series.ts';
 import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
 import { postponeProbe } from '../../store/commit/commit-probe.ts';
 import type { Database } from '../../store/db/database.ts';
-import { seriesStatus } from '../../store/series/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { bitcoinHours, emptyQueue, onEachBackend } from '../queue/queue-parts.ts';

@@ -1,13 +1,13 @@
 /** The whole pipeline for one test: store, queue, worker and scheduler under one clock that only the test moves. */
 
 import { expect, onTestFinished } from 'vitest';
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { hasOpenPoint } from '../../planning/periods.ts';
 import type { QueueBackend, QueueBackendOptions } from '../../queue/backend.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import { type RunningSimulator, type SimulatorServiceOptions, startSimulator } from '../../simulator/start.ts';
-import { openSource, type SourceOptions } from '../../source/source.ts';
+import { openSource, type SourceOptions } from '../../sources/source.ts';
 import type { Database } from '../../store/db/database.ts';
 import { seriesWithGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';

@@ -1,8 +1,8 @@
 /** A source that serves given rows verbatim, and for a series the rows that start within the requested range. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { Range } from '../../planning/ranges.ts';
-import { type LocalServer, serve } from '../source/local-server.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import { type LocalServer, serve } from '../sources/local-server.ts';
 
 export interface ServedRow {
   /** Null for a row without a time. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hourMs } from '../../contract/intervals.ts';
+import { hourMs } from '../../model/intervals.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { quickPauses } from '../faults/quick-pauses.ts';

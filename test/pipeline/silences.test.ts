@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { hourMs } from '../../contract/intervals.ts';
-import { marketDataService } from '../../source/profiles/market-data-service.ts';
+import { hourMs } from '../../model/intervals.ts';
+import { marketDataService } from '../../sources/profiles/market-data-service.ts';
 import { readSilences } from '../../store/series/silences.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { openPipeline } from './run-pipeline.ts';

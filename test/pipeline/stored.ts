@@ -1,8 +1,8 @@
 /** Reads the database as a user would, with every decimal as the text that PostgreSQL keeps. */
 
-import type { EpochMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
 import type { Database } from '../../store/db/database.ts';
 

@@ -5,7 +5,7 @@
 
 import { pino } from 'pino';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
-import { openSource } from '../../source/source.ts';
+import { openSource } from '../../sources/source.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { clockAt } from '../parts/test-clock.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
 import { type Beginning, evaluateProbe, holdBack, probesAgain } from '../../planning/beginning.ts';
-import type { Range } from '../../planning/ranges.ts';
 
 const startMs = Date.UTC(2015, 0, 1);
 const day = (index: number) => startMs + index * dayMs;

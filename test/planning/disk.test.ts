@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs } from '../../model/intervals.ts';
 import { diskFor, hourlyShareOf } from '../../planning/estimate.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type CandleInterval, dayMs, minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { type CandleInterval, dayMs, minuteMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { longestRange } from '../../model/windows.ts';
 import { type EstimateRules, estimate, type PlannedSeries } from '../../planning/estimate.ts';
-import { longestRange } from '../../planning/windows.ts';
 
 const rules: EstimateRules = {
   longestRangeMs: (series) => longestRange(series),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { minuteMs } from '../../contract/intervals.ts';
+import { minuteMs } from '../../model/intervals.ts';
+import { confirmedRanges } from '../../model/ranges.ts';
 import { periodOf } from '../../planning/periods.ts';
-import { confirmedRanges } from '../../planning/ranges.ts';
 
 const minute = (index: number) => Date.UTC(2024, 0, 1) + index * minuteMs;
 const range = (from: number, to: number) => ({ startMs: minute(from), endMs: minute(to) });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { minuteMs } from '../../contract/intervals.ts';
+import { minuteMs } from '../../model/intervals.ts';
 import { conditionKinds, type Headline } from '../../planning/conditions.ts';
 import type { RecentAnswers } from '../../planning/eta.ts';
 import { databaseAway, type SourceFacts, type SourceQueue, type StateFacts, stateOf } from '../../planning/headline.ts';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayMs, intervalMs, minuteMs, periodStart } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { dayMs, intervalMs, minuteMs, periodStart } from '../../model/intervals.ts';
+import { lengthMs, normalize, overlaps, type Range, subtract } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { longestRange, requestsFor, type Window } from '../../model/windows.ts';
 import { closedUpTo, newestEnd } from '../../planning/periods.ts';
 import { countWindows, planWindows, type SeriesGaps } from '../../planning/plan.ts';
-import { lengthMs, normalize, overlaps, type Range, subtract } from '../../planning/ranges.ts';
-import { longestRange, requestsFor, type Window } from '../../planning/windows.ts';
 
 const nowMs = Date.UTC(2024, 5, 15, 12, 34, 56);
 const graceMs = minuteMs;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { lengthMs, normalize } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { longestRange, type Window } from '../../model/windows.ts';
 import { rereadSlots } from '../../planning/budget.ts';
-import { lengthMs, normalize } from '../../planning/ranges.ts';
 import { planRereads } from '../../planning/reread.ts';
-import { longestRange, type Window } from '../../planning/windows.ts';
 
 const roundMs = Date.UTC(2024, 5, 15);
 const minutes: SeriesKey = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'm1' };

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { longestRange } from '../../model/windows.ts';
 import { commandSlots } from '../../planning/budget.ts';
 import { allWindows, type CoveredSeries, countWindows, sampleWindows, windowsAround } from '../../planning/sample.ts';
-import { longestRange } from '../../planning/windows.ts';
 
 const minutes: SeriesKey = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'm1' };
 const hours: SeriesKey = { dataset: 'asset_history', assetId: 'a', interval: 'h1' };

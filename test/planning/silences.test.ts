@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { longSilences } from '../../planning/silences.ts';
 
 const days = (...of: number[]) => of.map((day) => day * dayMs);

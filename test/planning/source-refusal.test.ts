@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hourMs, minuteMs } from '../../contract/intervals.ts';
+import { hourMs, minuteMs } from '../../model/intervals.ts';
 import {
   afterAcceptance,
   afterNoAnswer,

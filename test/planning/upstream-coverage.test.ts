@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { missingPauseMs, missingPeriods, upstreamPart } from '../../planning/upstream-coverage.ts';
 
 const dayStart = Date.UTC(2024, 0, 1);

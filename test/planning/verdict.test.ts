@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { minuteMs } from '../../contract/intervals.ts';
-import { lengthMs, normalize } from '../../planning/ranges.ts';
+import { minuteMs } from '../../model/intervals.ts';
+import { lengthMs, normalize } from '../../model/ranges.ts';
 import { evaluateAnswer } from '../../planning/verdict.ts';
 
 const startMs = Date.UTC(2024, 0, 1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, type EpochMs } from '../../contract/intervals.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { type KnownSeries, type SeriesChange, type Start, seriesChanges } from '../../planning/watch-list-changes.ts';
 
 const series: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };

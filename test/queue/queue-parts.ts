@@ -6,8 +6,8 @@ import pg from 'pg';
 import { type Logger, pino } from 'pino';
 import { afterAll, beforeAll, describe, inject, onTestFinished } from 'vitest';
 import { systemClock } from '../../clock.ts';
-import type { CandleSeries } from '../../contract/series.ts';
-import type { Window } from '../../planning/windows.ts';
+import type { CandleSeries } from '../../model/series.ts';
+import type { Window } from '../../model/windows.ts';
 import {
   migrateQueueBackend,
   openQueueBackend,

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createLog } from '../../log.ts';
 import { openActivityLog } from '../../runtime/activity-log.ts';
+import { createLog } from '../../settings/log.ts';
 import { startSimulator } from '../../simulator/start.ts';
 import { describeMissing } from '../parts/describe-needing.ts';
 import { inTerminal, noPseudoTerminal } from '../parts/pseudo-terminal.ts';

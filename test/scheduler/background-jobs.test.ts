@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { type RunningScheduler, startScheduler } from '../../scheduler/scheduler.ts';
 import { keepColumnstore } from '../../scheduler/upkeep.ts';
 import { isLockWait } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { readFailingJobs, readUpkeep } from '../../store/timescale/upkeep.ts';
+import { readFailingJobs, readUpkeep } from '../../store/upkeep/jobs.ts';
+import { openDashboardWorld } from '../dashboard/dashboard-world.ts';
 import { Arrivals } from '../parts/arrivals.ts';
 import type { DatabasePart } from '../parts/database-part.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
@@ -14,7 +15,6 @@ import { createFrom, createTemplate } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, defaultKind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { processesMs, tidemark } from '../scripts/command.ts';
-import { openDashboardWorld } from '../service/dashboard/dashboard-world.ts';
 import { type TestStore, testStoreOn } from '../store/open-store.ts';
 import { candles, expectRollupsToAgree, markBehind, market, put } from '../store/views/candles.ts';
 

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../config.ts';
-import type { SeriesKey } from '../../contract/series.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { type PassEvents, startScheduler } from '../../scheduler/scheduler.ts';
-import { writeRetention } from '../../store/retention/retention.ts';
+import { readConfig } from '../../settings/config.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { writeRetention } from '../../store/upkeep/retention.ts';
 import { Arrivals } from '../parts/arrivals.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { lockWaits, waitFor, waitForLock } from '../parts/wait-for.ts';

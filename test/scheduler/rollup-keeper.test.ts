@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../clock.ts';
-import { dayMs, hourMs } from '../../contract/intervals.ts';
+import { dayMs, hourMs } from '../../model/intervals.ts';
 import { keepRollups } from '../../scheduler/upkeep.ts';
-import { rangesBehind, refreshRollups } from '../../store/rollups/refresh.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { rangesBehind, refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
 import { Arrivals } from '../parts/arrivals.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { clockAt } from '../parts/test-clock.ts';

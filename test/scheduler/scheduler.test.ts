@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { dayMs } from '../../contract/intervals.ts';
+import { dayMs } from '../../model/intervals.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';
 import { createMigratedDatabase, createTestDatabase, type TestDatabase } from '../parts/test-database.ts';
-import { serveBody } from '../source/local-server.ts';
+import { serveBody } from '../sources/local-server.ts';
 import { type Ended, emptyDirectory, program, start, tidemark } from './command.ts';
 import { runInProcess } from './in-process.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { candleIntervals, dayMs, hourMs, minuteMs, periodStart } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
+import { candleIntervals, dayMs, hourMs, minuteMs, periodStart } from '../../model/intervals.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
+import type { Candle } from '../../v2/resources.ts';
 import { candleSeries, exact, merged } from './exact.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31, 250);

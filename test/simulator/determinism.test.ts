@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dayMs } from '../../contract/intervals.ts';
+import { dayMs } from '../../model/intervals.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { candleSeries } from './exact.ts';
 

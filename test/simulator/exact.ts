@@ -1,8 +1,8 @@
 /** Exact arithmetic on the simulator's 16-digit texts, apart from the code under test. */
 
-import type { CandleInterval } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
-import type { CandleSeries } from '../../contract/series.ts';
+import type { CandleInterval } from '../../model/intervals.ts';
+import type { CandleSeries } from '../../model/series.ts';
+import type { Candle } from '../../v2/resources.ts';
 
 export function exact(text: string): bigint {
   if (!/^\d+\.\d{16}$/.test(text)) throw new RangeError(`not 16 fraction digits: ${text}`);

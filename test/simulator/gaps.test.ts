@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { dayMs, minuteMs } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
+import { dayMs, minuteMs } from '../../model/intervals.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
+import type { Candle } from '../../v2/resources.ts';
 import { candleSeries } from './exact.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { dayMs } from '../../contract/intervals.ts';
+import { dayMs } from '../../model/intervals.ts';
 import { defaultSeed } from '../../simulator/hash.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import { impossible } from '../../source/rows.ts';
+import { impossible } from '../../sources/rows.ts';
 import { candleSeries } from './exact.ts';
 
 test('produces possible candles, also without a wick', () => {

@@ -1,16 +1,16 @@
 import { parse, stringify } from 'lossless-json';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type CandleInterval, dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { Candle } from '../../contract/resources.ts';
+import { type CandleInterval, dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import {
   type RunningVenueSimulator,
   startVenueSimulator,
   type VenueSimulatorOptions,
 } from '../../simulator/venues/start.ts';
-import { profiles } from '../../source/profiles/profiles.ts';
+import { profiles } from '../../sources/profiles/profiles.ts';
+import type { Candle } from '../../v2/resources.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { describeRecordings, recording } from '../recordings.ts';
-import { sourceAt } from '../source/local-server.ts';
+import { sourceAt } from '../sources/local-server.ts';
 import { candleSeries } from './exact.ts';
 
 const startMs = Date.UTC(2024, 4, 16, 10, 7, 31, 250);

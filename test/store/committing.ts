@@ -1,14 +1,14 @@
 /** Windows of candles and histories, committed as a worker does. */
 
-import { decimalText } from '../../contract/decimal.ts';
-import { type EpochMs, intervalMs, minuteMs } from '../../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import type { SeriesKey } from '../../contract/series.ts';
-import type { Range } from '../../planning/ranges.ts';
+import { decimalText } from '../../model/decimal.ts';
+import { type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import type { WindowCommit, WindowResult } from '../../store/commit/prepare-window.ts';
 import type { Database } from '../../store/db/database.ts';
 import { commitRates } from '../../store/lists/rates.ts';
+import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 
 /** A value that identifies its time, with more digits than a double holds. */
 export function closeAt(timeMs: EpochMs): string {

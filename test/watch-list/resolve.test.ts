@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { listName } from '../../contract/lists.ts';
-import { seriesName } from '../../contract/series.ts';
+import { listName } from '../../model/lists.ts';
+import { seriesName } from '../../model/series.ts';
 import { readWatchList } from '../../watch-list/read.ts';
 import { type Listed, type ListedSource, listsNeeded, resolve } from '../../watch-list/resolve.ts';
 

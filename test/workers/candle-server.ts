@@ -1,8 +1,8 @@
 /** A source that serves hourly candles and daily history of every series, and misbehaves as a test requires. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { intervalMs } from '../../contract/intervals.ts';
-import { type LocalServer, serve } from '../source/local-server.ts';
+import { intervalMs } from '../../model/intervals.ts';
+import { type LocalServer, serve } from '../sources/local-server.ts';
 
 export type Misbehaviour = (request: IncomingMessage, response: ServerResponse, place: number) => boolean;
 

@@ -1,13 +1,13 @@
 import pLimit from 'p-limit';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { decimalText } from '../../contract/decimal.ts';
-import { type EpochMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../../contract/resources.ts';
-import type { HistorySeries } from '../../contract/series.ts';
+import { decimalText } from '../../model/decimal.ts';
+import { type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import type { HistorySeries } from '../../model/series.ts';
 import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import type { Database } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { type CommitWindow, groupCommits } from '../../workers/commit-groups.ts';
 import { useStore } from '../store/open-store.ts';
 import { market } from '../store/views/candles.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../contract/intervals.ts';
-import type { Window } from '../../planning/windows.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import type { Window } from '../../model/windows.ts';
 import { createRangeLimitLearner } from '../../workers/range-limit-learner.ts';
 
 const startMs = Date.UTC(2024, 0, 1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SourceErrorKind } from '../../source/source-error.ts';
+import type { SourceErrorKind } from '../../sources/source-error.ts';
 import { backoffMs, isOutage, mayBeAboutLength, reactionTo } from '../../workers/source-failure.ts';
 
 const nowMs = Date.UTC(2024, 0, 1);

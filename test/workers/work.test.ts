@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hourMs } from '../../contract/intervals.ts';
+import { hourMs } from '../../model/intervals.ts';
 import { assertWhole } from '../../workers/work.ts';
 
 const range = { startMs: 0, endMs: 24 * hourMs };

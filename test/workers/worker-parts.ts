@@ -1,15 +1,15 @@
 /** A migrated store, queues and a source for one test, closed when it has finished. */
 
 import { onTestFinished } from 'vitest';
-import type { SeriesKey } from '../../contract/series.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import type { QueueBackend, QueueBackendOptions } from '../../queue/backend.ts';
-import type { Source } from '../../source/source.ts';
+import type { Source } from '../../sources/source.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { bitcoinHours, type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
-import { sourceAt } from '../source/local-server.ts';
+import { sourceAt } from '../sources/local-server.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
 export interface WorkerParts {

@@ -7,7 +7,7 @@ import { quickPauses } from '../faults/quick-pauses.ts';
 import { clockAt, createTestClock } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { onEachBackend, silent } from '../queue/queue-parts.ts';
-import { serveBody } from '../source/local-server.ts';
+import { serveBody } from '../sources/local-server.ts';
 import { serveCandles } from './candle-server.ts';
 import {
   coveredOf,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../../contract/intervals.ts';
-import type { CandleSeries } from '../../../contract/series.ts';
+import { dayMs, hourMs } from '../../../model/intervals.ts';
+import type { CandleSeries } from '../../../model/series.ts';
 import { lengthsBySeries, portionsOf } from '../../../operations/backfill/outcome.ts';
 import { beyondDepthText } from '../../../planning/periods.ts';
 import type { Gap } from '../../../store/series/gaps.ts';

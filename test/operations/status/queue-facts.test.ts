@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readConfig } from '../../../config.ts';
 import type { OperationContext } from '../../../operations/context.ts';
 import { readQueueFacts } from '../../../operations/status/facts.ts';
+import { readConfig } from '../../../settings/config.ts';
 import { defaultKind, openQueue, prepareQueue } from '../../queue/queue-parts.ts';
 
 test('the budget is that of all sources in use, and that of SOURCE_URL where none is', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hourMs } from '../../../contract/intervals.ts';
+import { hourMs } from '../../../model/intervals.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { serveRows } from '../../pipeline/serve-rows.ts';
 import { openWatched } from './watch-list-parts.ts';

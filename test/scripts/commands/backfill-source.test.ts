@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import type { Candle } from '../../../contract/resources.ts';
+import { dayMs, minuteMs } from '../../../model/intervals.ts';
 import { startVenueSimulator } from '../../../simulator/venues/start.ts';
-import { profiles } from '../../../source/profiles/profiles.ts';
+import { profiles } from '../../../sources/profiles/profiles.ts';
+import type { Candle } from '../../../v2/resources.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { openVenues } from './watch-list-parts.ts';
 

@@ -1,6 +1,6 @@
 import { expect, inject, it } from 'vitest';
 import { waitFor } from '../../parts/wait-for.ts';
-import { serveBody } from '../../source/local-server.ts';
+import { serveBody } from '../../sources/local-server.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 const candles = 'backfill candles --exchange binance --base bitcoin --quote tether';

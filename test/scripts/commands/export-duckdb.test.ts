@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
 import type { FileFormat } from '../../../files/layout.ts';
+import { dayMs } from '../../../model/intervals.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
 import { useStore } from '../../store/open-store.ts';
 import { emptyDirectory, market, tidemark } from '../command.ts';

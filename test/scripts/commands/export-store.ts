@@ -1,18 +1,18 @@
 /** A store with something of everything to take out, and what is in a store, to compare two. */
 
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { decimalText } from '../../../contract/decimal.ts';
-import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../../../contract/intervals.ts';
-import type { CandleSeries, HistorySeries, SeriesKey } from '../../../contract/series.ts';
-import type { Range } from '../../../planning/ranges.ts';
+import { decimalText } from '../../../model/decimal.ts';
+import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../../../model/intervals.ts';
+import type { Range } from '../../../model/ranges.ts';
+import type { CandleSeries, HistorySeries, SeriesKey } from '../../../model/series.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { WindowCommit, WindowResult } from '../../../store/commit/prepare-window.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { readStore } from '../../model/read-store.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openOwnStore, openTestStore, type TestStore } from '../../store/open-store.ts';
+import { readStore } from '../../trials/read-store.ts';
 
 export const startMs = Date.UTC(2024, 0, 1);
 export const minutes: CandleSeries = { ...bitcoinHours, interval: 'm1' };

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
-import { hourMs, minuteMs } from '../../../contract/intervals.ts';
 import { fileFormats } from '../../../files/layout.ts';
+import { hourMs, minuteMs } from '../../../model/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { emptyDirectory, market, tidemark } from '../command.ts';
 import { contentOf, fill, fillAll, minutes, openStore, startMs } from './export-store.ts';

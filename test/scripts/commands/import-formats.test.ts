@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { minuteMs } from '../../../contract/intervals.ts';
+import { minuteMs } from '../../../model/intervals.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { describeRecordings, recordingFile } from '../../recordings.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';

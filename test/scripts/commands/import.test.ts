@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { hourMs, minuteMs } from '../../../model/intervals.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
 import { closeAt, contentOf, fill, holdAfter, minutes, openStore, sharedStore, startMs } from './export-store.ts';

@@ -2,8 +2,8 @@
 
 import { systemClock } from '../../../clock.ts';
 import type { Database } from '../../../store/db/database.ts';
-import { refreshRollups } from '../../../store/rollups/refresh.ts';
-import { skippedTables } from '../../../store/transfer/move/tables.ts';
+import { refreshRollups } from '../../../store/upkeep/refresh-rollups.ts';
+import { skippedTables } from '../../../transfer/move/tables.ts';
 import { fillAll } from './export-store.ts';
 
 /** What no other helper brings about: one row at least of everything else, with values that are easily spoilt. */

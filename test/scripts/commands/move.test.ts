@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../../clock.ts';
+import { acquireEmbeddedDatabase } from '../../../embedded/acquire.ts';
 import { startSimulator } from '../../../simulator/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
 import { migrate } from '../../../store/db/migrate.ts';
-import { acquireEmbeddedDatabase } from '../../../store/embedded/acquire.ts';
-import { rangesBehind } from '../../../store/rollups/refresh.ts';
+import { rangesBehind } from '../../../store/upkeep/refresh-rollups.ts';
 import { describeMissing } from '../../parts/describe-needing.ts';
 import { emptyDirectory, tidemark } from '../command.ts';
 import { openStore } from './export-store.ts';

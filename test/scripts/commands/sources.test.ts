@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { minuteMs } from '../../../contract/intervals.ts';
+import { minuteMs } from '../../../model/intervals.ts';
 import { documents } from '../../../scripts/output/documents.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
 import { clockAt } from '../../parts/test-clock.ts';

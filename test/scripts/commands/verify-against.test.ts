@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { decimalText } from '../../../contract/decimal.ts';
-import { hourMs } from '../../../contract/intervals.ts';
+import { decimalText } from '../../../model/decimal.ts';
+import { hourMs } from '../../../model/intervals.ts';
 import { bitcoinHours as series } from '../../queue/queue-parts.ts';
 import { openVenues } from './watch-list-parts.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { decimalText } from '../../../contract/decimal.ts';
-import { dayMs, type EpochMs, minuteMs } from '../../../contract/intervals.ts';
-import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
+import { decimalText } from '../../../model/decimal.ts';
+import { dayMs, type EpochMs, minuteMs } from '../../../model/intervals.ts';
+import type { CandleSeries, SeriesKey } from '../../../model/series.ts';
 import { storedPoints, truthOf } from '../../pipeline/stored.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openWatched } from './watch-list-parts.ts';

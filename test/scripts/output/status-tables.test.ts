@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
+import { dayMs } from '../../../model/intervals.ts';
 import { seriesOverview } from '../../../scripts/output/status-tables.ts';
-import type { SeriesStatus } from '../../../store/series/status.ts';
+import type { SeriesStatus } from '../../../store/status/status.ts';
 
 const startMs = Date.parse('2024-01-01Z');
 const nowMs = startMs + 10 * dayMs;

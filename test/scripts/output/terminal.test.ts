@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, it } from 'vitest';
-import { printable } from '../../../contract/names.ts';
+import { printable } from '../../../model/names.ts';
 import { logProgress } from '../../../scripts/output/progress.ts';
 import { bar, fitted, terminalOf } from '../../../scripts/output/terminal.ts';
 

@@ -5,9 +5,9 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDashboardWorld } from '../../dashboard/dashboard-world.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { useStore } from '../../store/open-store.ts';
-import { openDashboardWorld } from '../dashboard/dashboard-world.ts';
 import { listening, openFacing } from './facing.ts';
 
 const perAddress = 20;

@@ -6,10 +6,10 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { endpoints, servedError } from '../../../contract/endpoints.ts';
-import { hourMs } from '../../../contract/intervals.ts';
-import { type Endpoint, pathOf, pathTemplates, routes } from '../../../contract/paths.ts';
+import { hourMs } from '../../../model/intervals.ts';
 import { examples } from '../../../service/openapi/examples.ts';
+import { endpoints, servedError } from '../../../v2/endpoints.ts';
+import { type Endpoint, pathOf, pathTemplates, routes } from '../../../v2/paths.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { useStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';

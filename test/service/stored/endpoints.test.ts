@@ -2,12 +2,12 @@
 
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../../contract/intervals.ts';
-import { pathOf } from '../../../contract/paths.ts';
+import { dayMs, hourMs } from '../../../model/intervals.ts';
+import { storedMarketData } from '../../../service/queries/series.ts';
 import { createService } from '../../../service/server.ts';
 import { simulatedMarketData } from '../../../simulator/served.ts';
-import { storedMarketData } from '../../../store/market-data/series.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { pathOf } from '../../../v2/paths.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { useStore } from '../../store/open-store.ts';
 import { markGone } from './load-lists.ts';

@@ -1,9 +1,9 @@
 /** A chain whose first Tidemark has gaps: the second has the same ones, and takes none of them for an empty market. */
 
 import { expect, it } from 'vitest';
-import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { SeriesKey } from '../../../contract/series.ts';
-import type { Range } from '../../../planning/ranges.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../model/intervals.ts';
+import type { Range } from '../../../model/ranges.ts';
+import type { SeriesKey } from '../../../model/series.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';

@@ -3,8 +3,8 @@
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { endpoints } from '../../../contract/endpoints.ts';
-import { routes } from '../../../contract/paths.ts';
+import { endpoints } from '../../../v2/endpoints.ts';
+import { routes } from '../../../v2/paths.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { useStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';

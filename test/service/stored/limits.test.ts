@@ -3,11 +3,11 @@
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
-import { dayMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../../model/intervals.ts';
 import { keyCacheMs } from '../../../service/admission/admission.ts';
 import type { RequestCounter } from '../../../service/admission/request-counter.ts';
 import { redisCounter } from '../../../service/admission/request-counter.ts';
-import { approveKey, countRequest, issueKey, listKeys, revokeKey } from '../../../store/auth/keys.ts';
+import { approveKey, countRequest, issueKey, listKeys, revokeKey } from '../../../service/keys.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { type TestStore, useStore } from '../../store/open-store.ts';

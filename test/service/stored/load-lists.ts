@@ -1,7 +1,7 @@
 /** Snapshots of the simulator's lists, stored as one poll leaves them. */
 
-import { type EpochMs, minuteMs } from '../../../contract/intervals.ts';
-import type { SnapshotDataset } from '../../../contract/lists.ts';
+import { type EpochMs, minuteMs } from '../../../model/intervals.ts';
+import type { SnapshotDataset } from '../../../model/lists.ts';
 import type { Simulator } from '../../../simulator/simulator.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackList } from '../../../store/lists/lists.ts';

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Endpoint, pathTemplates } from '../../../contract/paths.ts';
+import { type Endpoint, pathTemplates } from '../../../v2/paths.ts';
 import { useStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';
 

@@ -1,8 +1,8 @@
 /** A database that holds what a simulated source gave: candles, histories, rates and lists, committed as workers do. */
 
-import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
-import type { Range } from '../../../planning/ranges.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../model/intervals.ts';
+import type { Range } from '../../../model/ranges.ts';
+import type { CandleSeries, SeriesKey } from '../../../model/series.ts';
 import { createSimulator } from '../../../simulator/simulator.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { Database } from '../../../store/db/database.ts';

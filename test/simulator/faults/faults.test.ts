@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
+import { dayMs } from '../../../model/intervals.ts';
 import { FaultDealer, type FaultKind, type Faults, noFaults } from '../../../simulator/faults/faults.ts';
 import { type RunningSimulator, startSimulator } from '../../../simulator/start.ts';
 import { clockAt } from '../../parts/test-clock.ts';

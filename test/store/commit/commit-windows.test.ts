@@ -1,18 +1,18 @@
 import { beforeEach, expect, it } from 'vitest';
-import { decimalText } from '../../../contract/decimal.ts';
-import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { Candle, HistoryPoint } from '../../../contract/resources.ts';
-import type { CandleSeries, SeriesKey } from '../../../contract/series.ts';
-import type { Range } from '../../../planning/ranges.ts';
+import { decimalText } from '../../../model/decimal.ts';
+import { type EpochMs, hourMs, minuteMs } from '../../../model/intervals.ts';
+import type { Range } from '../../../model/ranges.ts';
+import type { CandleSeries, SeriesKey } from '../../../model/series.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { acceptEmptyAnswers } from '../../../store/commit/empty-answers.ts';
 import type { PointAnswer, WindowCommit } from '../../../store/commit/prepare-window.ts';
+import { readOldEmptyRanges } from '../../../store/commit/reread.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { countRejected, readQuarantined } from '../../../store/ledger/quarantine.ts';
-import { readOldEmptyRanges } from '../../../store/recheck/reread.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import type { Candle, HistoryPoint } from '../../../v2/resources.ts';
 import { answerOf } from '../committing.ts';
 import { onEachDatabase, useStore } from '../open-store.ts';
 

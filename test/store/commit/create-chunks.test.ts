@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
+import { dayMs } from '../../../model/intervals.ts';
 import { inTransaction } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';

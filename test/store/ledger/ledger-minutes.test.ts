@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type EpochMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { type EpochMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { recordFetch, tallyFetches } from '../../../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../../../store/ledger/ledger-minutes.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { minuteMs } from '../../../contract/intervals.ts';
+import { minuteMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../../store/ledger/recent-answers.ts';
 import { openOwnStore } from '../open-store.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { type NewEntry, recordFetch } from '../../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../../store/ledger/source-outage.ts';
 import { useStore } from '../open-store.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { Asset } from '../../../contract/resources.ts';
+import { hourMs, minuteMs } from '../../../model/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackList, untrackList } from '../../../store/lists/lists.ts';
 import { beginPolls, failPoll, openPages } from '../../../store/lists/polls.ts';
+import type { Asset } from '../../../v2/resources.ts';
 import { useStore } from '../open-store.ts';
 import { answerPage, assetOf, assets, onlyPage, poll } from './polling.ts';
 

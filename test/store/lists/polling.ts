@@ -1,13 +1,13 @@
 /** Polls as the scheduler and a worker run them, without either. */
 
-import { decimalText } from '../../../contract/decimal.ts';
-import { type EpochMs, hourMs } from '../../../contract/intervals.ts';
-import type { SnapshotList } from '../../../contract/lists.ts';
-import type { Asset } from '../../../contract/resources.ts';
+import { decimalText } from '../../../model/decimal.ts';
+import { type EpochMs, hourMs } from '../../../model/intervals.ts';
+import type { SnapshotList } from '../../../model/lists.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { commitPage, type PageResult } from '../../../store/lists/commit-page.ts';
 import { beginPolls, type OpenPage, openPages } from '../../../store/lists/polls.ts';
 import type { SnapshotRow } from '../../../store/lists/shapes.ts';
+import type { Asset } from '../../../v2/resources.ts';
 
 export const assets: SnapshotList = { dataset: 'assets', asset: null };
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { decimalText } from '../../../contract/decimal.ts';
-import { minuteMs } from '../../../contract/intervals.ts';
+import { decimalText } from '../../../model/decimal.ts';
+import { minuteMs } from '../../../model/intervals.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { answerOf } from '../committing.ts';
 import { openOwnStore } from '../open-store.ts';

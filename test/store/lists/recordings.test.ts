@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { SnapshotList } from '../../../contract/lists.ts';
-import { parseExactJson } from '../../../source/json.ts';
-import { type RowReader, readAsset, readAssetMarket, readExchange } from '../../../source/rows.ts';
+import type { SnapshotList } from '../../../model/lists.ts';
+import { parseExactJson } from '../../../sources/json.ts';
+import { type RowReader, readAsset, readAssetMarket, readExchange } from '../../../sources/rows.ts';
 import { trackList } from '../../../store/lists/lists.ts';
 import type { SnapshotRow } from '../../../store/lists/shapes.ts';
 import { describeRecordings, recording } from '../../recordings.ts';

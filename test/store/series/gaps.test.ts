@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { SeriesKey } from '../../../contract/series.ts';
+import { hourMs, minuteMs } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
-import { measureGaps } from '../../../store/measures/measures.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { measureGaps } from '../../../store/status/measures.ts';
 import { commitPoints } from '../committing.ts';
 import { useStore } from '../open-store.ts';
 import { market } from '../views/candles.ts';

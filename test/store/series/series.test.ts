@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { type CandleInterval, dayMs, type EpochMs, hourMs, minuteMs, weekMs } from '../../../contract/intervals.ts';
+import { type CandleInterval, dayMs, type EpochMs, hourMs, minuteMs, weekMs } from '../../../model/intervals.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';

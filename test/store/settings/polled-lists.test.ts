@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dayMs, minuteMs } from '../../../contract/intervals.ts';
+import { dayMs, minuteMs } from '../../../model/intervals.ts';
 import { inTransaction } from '../../../store/db/database.ts';
 import { isListKnown, trackList, untrackList } from '../../../store/lists/lists.ts';
 import { failPoll } from '../../../store/lists/polls.ts';

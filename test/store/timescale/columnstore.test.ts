@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import type { SeriesKey } from '../../../contract/series.ts';
+import { dayMs, minuteMs } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';

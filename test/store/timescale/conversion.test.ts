@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { readConfig } from '../../../config.ts';
-import { dayMs, minuteMs } from '../../../contract/intervals.ts';
-import type { SeriesKey } from '../../../contract/series.ts';
+import { dayMs, minuteMs } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
+import { readConfig } from '../../../settings/config.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
 import { trackSeries } from '../../../store/series/series.ts';

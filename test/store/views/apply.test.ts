@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../clock.ts';
-import { minuteMs } from '../../../contract/intervals.ts';
+import { minuteMs } from '../../../model/intervals.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
-import { rangesBehind, refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { rangesBehind, refreshRollups } from '../../../store/upkeep/refresh-rollups.ts';
 import { derivedObjects } from '../../../store/views/apply.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { openEmptyDatabase, openOwnStore } from '../open-store.ts';

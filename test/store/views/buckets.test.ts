@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, intervalMs } from '../../../contract/intervals.ts';
+import { dayMs, intervalMs } from '../../../model/intervals.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn, storeLine } from './price-line.ts';

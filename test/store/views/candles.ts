@@ -1,10 +1,10 @@
 /** Candles written directly into the store, and a comparison of every rollup with them. */
 
 import { expect } from 'vitest';
-import type { CandleInterval, EpochMs } from '../../../contract/intervals.ts';
-import type { CandleSeries } from '../../../contract/series.ts';
+import type { CandleInterval, EpochMs } from '../../../model/intervals.ts';
+import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from '../../../model/rollup-levels.ts';
+import type { CandleSeries } from '../../../model/series.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
-import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from '../../../store/rollups/levels.ts';
 
 export interface StoredCandle {
   readonly timeMs: EpochMs;

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs, periodStart, weekMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs, periodStart, weekMs } from '../../../model/intervals.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';

@@ -1,7 +1,7 @@
 /** Figures of a few prices, computed by hand from their definitions: a price of zero, and an hour that is not covered. */
 
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs, intervalMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs, intervalMs } from '../../../model/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { useStore } from '../open-store.ts';
 import { market, put } from './candles.ts';

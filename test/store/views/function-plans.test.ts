@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
+import { dayMs } from '../../../model/intervals.ts';
 import { onEachDatabase, useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';

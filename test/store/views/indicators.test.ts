@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { hourMs, type Interval, intervalMs } from '../../../contract/intervals.ts';
+import { hourMs, type Interval, intervalMs } from '../../../model/intervals.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { SeriesKey } from '../../../contract/series.ts';
+import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs } from '../../../model/intervals.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { derivedObjects } from '../../../store/views/apply.ts';
 import { commitRatesOf } from '../committing.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs } from '../../../contract/intervals.ts';
-import type { SeriesKey } from '../../../contract/series.ts';
+import { dayMs, hourMs } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
 import { commitRatesOf } from '../committing.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';

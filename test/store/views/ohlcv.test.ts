@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { readConfig } from '../../../config.ts';
-import { dayMs, hourMs, periodStart, weekMs } from '../../../contract/intervals.ts';
+import { dayMs, hourMs, periodStart, weekMs } from '../../../model/intervals.ts';
+import { readConfig } from '../../../settings/config.ts';
 import { defaultGraceMs } from '../../../store/settings/grace.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';

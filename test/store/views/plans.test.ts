@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../../clock.ts';
-import { refreshRollups } from '../../../store/rollups/refresh.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { refreshRollups } from '../../../store/upkeep/refresh-rollups.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { useStore } from '../open-store.ts';
 import { nodesOf, type PlanNode, planOf } from '../plan.ts';

@@ -1,8 +1,8 @@
 /** Series with chosen points and coverage, and queries that return text. */
 
 import pg from 'pg';
-import { type EpochMs, intervalMs } from '../../../contract/intervals.ts';
-import type { SeriesKey } from '../../../contract/series.ts';
+import { type EpochMs, intervalMs } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { markBehind } from './candles.ts';

@@ -1,7 +1,7 @@
 /** Periods for which the source gave only invalid rows: nothing is known of them, and no function says otherwise. */
 
 import { beforeAll, expect, it } from 'vitest';
-import { hourMs } from '../../../contract/intervals.ts';
+import { hourMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { useStore } from '../open-store.ts';
 import { market } from './candles.ts';

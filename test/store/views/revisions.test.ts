@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
-import { decimalText } from '../../../contract/decimal.ts';
-import { hourMs, minuteMs } from '../../../contract/intervals.ts';
-import type { SeriesKey } from '../../../contract/series.ts';
+import { decimalText } from '../../../model/decimal.ts';
+import { hourMs, minuteMs } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { WindowCommit } from '../../../store/commit/prepare-window.ts';
 import { timestamp } from '../../../store/db/database.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { dayMs } from '../../../contract/intervals.ts';
+import { dayMs } from '../../../model/intervals.ts';
 import { openOwnStore, useStore } from '../open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn, storeLine } from './price-line.ts';

@@ -1,0 +1,275 @@
+/**
+ * Actions at the dashboard, as POST requests of JSON.
+ *
+ * Only the page itself, or a program, may request them. A browser sends the password by itself, also for a form of another
+ * site, so the request must be JSON, which a form cannot send, and must not come from another origin. Without a password
+ * the token of the process is needed beside the address of this machine.
+ *
+ *   running  Its row is in `tidemark.actions`. `verify` and `repair` answer at once with 202, and one of them runs at a
+ *            time in a process.
+ *   ended    Its row has the result: done, or failed with the error's code. The end of the service stops it first.
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import { messageOf, TidemarkError } from '../errors.ts';
+import { candleIntervals, type EpochMs, historyIntervals } from '../model/intervals.ts';
+import { mayBeName } from '../model/names.ts';
+import { isAge, parseIsoTime, timeOfAge } from '../model/time-text.ts';
+import { type ActionRequest, planTracking, runAction } from '../operations/actions/run-action.ts';
+import type { OperationContext } from '../operations/context.ts';
+import type { Selection } from '../operations/tracking/selection.ts';
+import { ServiceRefusal } from '../service/response.ts';
+import { explainDatabaseError } from '../store/db/failure.ts';
+import { endAction, listActions, recordAction } from '../store/ledger/actions.ts';
+import { type Access, isSame, userIn } from './access.ts';
+import { json } from './json.ts';
+import type { ActionLine } from './shapes.ts';
+
+export interface ActionsOptions {
+  readonly context: OperationContext;
+  /** What a request without a password needs. */
+  readonly token: string;
+}
+
+export const makeToken = (): string => randomBytes(24).toString('base64url');
+
+/** The request header of the token. */
+export const tokenHeader = 'x-tidemark-token';
+
+const maxListed = 50;
+const maxSeries = 1000;
+
+const nameText = z.string().trim().max(200).refine(mayBeName, 'is not an id');
+const seriesWords = z.array(z.union([z.int().min(1).transform(String), z.string().trim().min(1).max(400)]));
+const ofSeries = z.strictObject({ series: seriesWords.max(maxSeries).optional() });
+const time = z.union([z.int().min(0), z.string().trim().max(40)]);
+const range = { from: time, to: time.nullish(), source: nameText.nullish() };
+const tracking = z.discriminatedUnion('dataset', [
+  z.strictObject({
+    dataset: z.literal('candles'),
+    exchange: nameText,
+    base: nameText,
+    quote: nameText,
+    intervals: z.array(z.enum(candleIntervals)).min(1),
+    /** The market as the source names it. */
+    symbol: z.string().trim().min(1).max(100).nullish(),
+    ...range,
+  }),
+  z.strictObject({
+    dataset: z.literal('asset_history'),
+    asset: nameText,
+    intervals: z.array(z.enum(historyIntervals)).min(1),
+    ...range,
+  }),
+]);
+
+const nothing = z.strictObject({});
+const requestsAt = (clock: Clock) =>
+  ({
+    retry: ofSeries.transform((given): ActionRequest => ({ action: 'retry', ...given })),
+    repair: ofSeries.transform((given): ActionRequest => ({ action: 'repair', ...given })),
+    verify: ofSeries
+      .extend({ sample: z.int().min(1).max(9_999_999).nullable().default(30) })
+      .transform((given): ActionRequest => ({ action: 'verify', ...given })),
+    track: tracking.transform(
+      (given): ActionRequest => ({ action: 'track', selection: selectionOf(given, clock.now()) }),
+    ),
+    untrack: z
+      .strictObject({ series: seriesWords.min(1).max(maxSeries) })
+      .transform((given): ActionRequest => ({ action: 'untrack', ...given })),
+    pause: nothing.transform((): ActionRequest => ({ action: 'pause' })),
+    resume: nothing.transform((): ActionRequest => ({ action: 'resume' })),
+  }) satisfies Readonly<Record<ActionRequest['action'], z.ZodType<ActionRequest>>>;
+const isLong = (action: ActionRequest['action']) => action === 'verify' || action === 'repair';
+
+/** The running verify or repair. */
+interface LongAction {
+  /** Null until it is recorded. */
+  id: number | null;
+  ended: Promise<unknown>;
+  progress: ActionLine['progress'];
+}
+
+/** Adds the routes. The access to the dashboard has been checked before. */
+export function addActions(scope: FastifyInstance, { context: own, token }: ActionsOptions, access: Access): void {
+  // The phases of a process belong to its commands.
+  const context: OperationContext = { ...own, phase: () => null };
+  const { clock, database, log } = context;
+  const requests = requestsAt(clock);
+  const names = Object.keys(requests) as ActionRequest['action'][];
+  const stop = new AbortController();
+  const running: { long: LongAction | null } = { long: null };
+  scope.addHook('onClose', async () => {
+    stop.abort();
+    await running.long?.ended.catch(() => {});
+  });
+
+  async function run(id: number, request: ActionRequest, by: string) {
+    const end = (state: 'done' | 'failed', result: string) =>
+      endAction(database, id, { state, result, endedMs: clock.now() });
+    try {
+      const result = await runAction(context, request, {
+        by,
+        signal: stop.signal,
+        progress: {
+          update: ({ done, of }) => {
+            if (running.long?.id === id) running.long.progress = { done, of };
+          },
+          stop: () => {},
+        },
+      });
+      await end('done', result);
+      return { id, state: 'done', result };
+    } catch (thrown) {
+      const error = explainDatabaseError(thrown);
+      const isKnown = error instanceof TidemarkError;
+      if (!isKnown) log.error({ err: error, action: request.action }, 'an action of the dashboard failed');
+      const said = isKnown ? `${error.code}: ${error.message}` : 'UNEXPECTED: see the log';
+      await end('failed', said).catch((cause: unknown) =>
+        log.warn({ cause: messageOf(cause) }, 'the result of an action could not be recorded'),
+      );
+      return { id, state: 'failed', error: said, remedy: isKnown ? error.remedy : '' };
+    }
+  }
+
+  async function perform(action: ActionRequest['action'], asked: FastifyRequest, reply: FastifyReply) {
+    const request = read(requests[action], asked.body);
+    reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
+    const userName = access.kind === 'password' ? userIn(asked.headers.authorization) : null;
+    const by = `${userName === null ? '' : `${userName} at `}${asked.ip}`;
+    const record = async () => {
+      const row = { timeMs: clock.now(), action, request: asked.body, address: asked.ip, userName };
+      const id = await recordAction(database, row);
+      log.info({ action, by, id }, 'an action of the dashboard');
+      return id;
+    };
+    if (!isLong(action)) {
+      const ended = await run(await record(), request, by);
+      return reply.code(ended.state === 'done' ? 200 : 422).send(ended);
+    }
+    if (running.long !== null) throw new ServiceRefusal(409, 'another verify or repair of this process is running');
+    const recorded = record();
+    const taken: LongAction = { id: null, ended: recorded, progress: null };
+    running.long = taken;
+    const release = () => {
+      running.long = null;
+    };
+    recorded.catch(release);
+    taken.id = await recorded;
+    taken.ended = run(taken.id, request, by).finally(release);
+    return reply.code(202).send({ id: taken.id, state: 'running' });
+  }
+
+  scope.get('/dashboard/actions', async (_request, reply) => {
+    const lines = (await listActions(database, maxListed)).map(
+      (line): ActionLine => ({
+        ...line,
+        progress: line.id === running.long?.id ? running.long.progress : null,
+      }),
+    );
+    return json<'actions'>(reply, lines);
+  });
+
+  scope.register(async (guarded) => {
+    guarded.addHook('onRequest', async (request, reply) => {
+      const refusal = refusalOf(request, access.kind === 'password' ? null : token);
+      if (refusal === null) return;
+      log.warn({ from: request.ip, url: request.url, cause: refusal.message }, 'an action was refused');
+      reply.header('cache-control', 'no-store');
+      throw refusal;
+    });
+    for (const action of names)
+      guarded.post(`/dashboard/actions/${action}`, (request, reply) => perform(action, request, reply));
+    guarded.post('/dashboard/actions/plan', async (request, reply) => {
+      const selection = selectionOf(read(tracking, request.body), clock.now());
+      reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
+      try {
+        const { series, cost, notes } = await planTracking(context, selection);
+        return reply.send({
+          series,
+          notes,
+          requests: cost.requests,
+          points: cost.points,
+          durationMs: cost.durationMs,
+          requestsPerMinute: cost.requestsPerMinute,
+          diskBytes: cost.disk.candles.bytes + cost.disk.asset_history.bytes,
+        });
+      } catch (thrown) {
+        const error = explainDatabaseError(thrown);
+        if (!(error instanceof TidemarkError)) throw error;
+        return reply.code(422).send({ error: `${error.code}: ${error.message}`, remedy: error.remedy });
+      }
+    });
+  });
+}
+
+/** @param token what the request needs; null: its password was checked. */
+function refusalOf({ headers, host }: FastifyRequest, token: string | null): ServiceRefusal | null {
+  const site = headers['sec-fetch-site'];
+  const { origin } = headers;
+  const foreign = 'actions are for the page of this service only';
+  if (site !== undefined && site !== 'same-origin') return new ServiceRefusal(403, foreign);
+  if (origin !== undefined && hostOf(origin) !== host)
+    return new ServiceRefusal(
+      403,
+      `${foreign}: Origin has another host than the request; a proxy has to pass Host, or X-Forwarded-Host with TRUSTED_PROXIES`,
+    );
+  const [type = ''] = (headers['content-type'] ?? '').split(';');
+  if (type.trim().toLowerCase() !== 'application/json')
+    return new ServiceRefusal(415, 'the content type must be application/json');
+  if (token === null) return null;
+  const given = headers[tokenHeader];
+  if (typeof given === 'string' && isSame(given, token)) return null;
+  return new ServiceRefusal(
+    401,
+    `without DASHBOARD_PASSWORD an action needs the token of this process: open the address with #token= that serve, run or demo printed, or send the token in ${tokenHeader}`,
+  );
+}
+
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new ServiceRefusal(400, `bad ${issue?.path.join('.') || 'request'}: ${issue?.message ?? ''}`);
+}
+
+/** @throws ServiceRefusal 400 for a time that is none, and for a range without a length. */
+function selectionOf(given: z.output<typeof tracking>, nowMs: EpochMs): Selection {
+  const fromMs = timeOf(given.from, 'from', nowMs);
+  const toMs = given.to == null ? null : timeOf(given.to, 'to', nowMs);
+  if (fromMs >= (toMs ?? nowMs)) throw new ServiceRefusal(400, 'bad from: it is not before the end');
+  const own =
+    given.dataset === 'candles'
+      ? { exchange: given.exchange, base: given.base, quote: given.quote, symbol: given.symbol ?? null }
+      : { symbol: null };
+  return {
+    series:
+      given.dataset === 'candles'
+        ? given.intervals.map((interval) => ({
+            dataset: 'candles',
+            exchange: given.exchange,
+            baseId: given.base,
+            quoteId: given.quote,
+            interval,
+          }))
+        : given.intervals.map((interval) => ({ dataset: 'asset_history', assetId: given.asset, interval })),
+    fromMs,
+    toMs,
+    source: given.source == null ? null : { name: given.source, ...own },
+  };
+}
+
+/** Milliseconds since 1970, or as `--from` takes it. */
+function timeOf(text: number | string, what: string, nowMs: EpochMs): EpochMs {
+  if (typeof text === 'number') return text;
+  const timeMs = isAge(text) ? timeOfAge(text, nowMs) : parseIsoTime(text);
+  if (timeMs !== null && timeMs >= 0) return timeMs;
+  throw new ServiceRefusal(400, `bad ${what}: not a date, an age such as 90d, or milliseconds`);
+}

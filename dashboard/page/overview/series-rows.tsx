@@ -1,0 +1,101 @@
+/** A row of the series list, the sort orders, filters and time axes. */
+
+import { dayMs } from '../../../model/intervals.ts';
+import type { Band, SeriesLine } from '../../shapes.ts';
+import { BandView, describeBand, failedParts } from '../parts/band.tsx';
+import { counted, describeCoverage, formatAge, formatCount, formatDuration, formatPercent } from '../parts/format.ts';
+import { useReasons } from '../parts/gap-reasons.ts';
+import { SeriesLink } from '../parts/series-link.tsx';
+
+export const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Behind', 'Newest', 'Note'];
+
+export function SeriesRow({
+  line,
+  band,
+  nowMs,
+}: {
+  readonly line: SeriesLine;
+  readonly band: Band | null;
+  readonly nowMs: number;
+}) {
+  const { load, reasonAt } = useReasons(line);
+  const covered = line.wantedMs > 0 ? formatPercent(line.coveredMs, line.wantedMs) : describeCoverage(line, nowMs);
+  const isBad = line.blocked !== null || line.failedMs > 0;
+  return (
+    <tr role="row" data-series={line.id}>
+      <th scope="row" role="rowheader">
+        <SeriesLink id={line.id} name={line.name} />
+      </th>
+      <td role="cell" data-title="Coverage" class="banded">
+        <BandView band={band} label={describeBand(line, nowMs)} reasonAt={reasonAt} onMissing={load} />
+      </td>
+      <td role="cell" data-title="Covered">
+        {covered}
+      </td>
+      {/* `usual`: not shown on a narrow screen. */}
+      <td role="cell" data-title="Missing" class={line.missingMs === 0 ? 'usual' : ''}>
+        {line.missingMs === 0 ? 'nothing' : `${formatDuration(line.missingMs)} in ${counted(line.gaps, 'gap')}`}
+      </td>
+      <td role="cell" data-title="Behind" class={line.behindMs === 0 ? 'usual' : ''}>
+        {line.behindMs === 0 ? 'no' : formatDuration(line.behindMs)}
+      </td>
+      <td role="cell" data-title="Newest" class={line.behindMs === 0 ? 'usual' : ''}>
+        {line.newestMs === null ? 'no point' : `${formatAge(nowMs - line.newestMs)} ago`}
+      </td>
+      <td role="cell" data-title="Note" class={isBad ? 'bad' : ''}>
+        {noteOf(line)}
+      </td>
+    </tr>
+  );
+}
+
+function noteOf(line: SeriesLine): string {
+  if (line.blocked !== null) return `refused by the source: ${line.blocked}`;
+  const parts = [
+    ...failedParts(line),
+    line.awaitingMs > 0 ? `${formatDuration(line.awaitingMs)} empty so far` : '',
+    line.emptyMs > 0 ? `${formatDuration(line.emptyMs)} confirmed empty` : '',
+    line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
+    line.inFlight > 0 ? `${formatCount(line.inFlight)} in flight` : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+/** Natural order of names: 2 before 10. */
+export const { compare } = new Intl.Collator('en', { numeric: true });
+
+export const sorts: Readonly<
+  Record<string, readonly [title: string, order: (one: SeriesLine, other: SeriesLine) => number]>
+> = {
+  missing: [
+    'most missing first',
+    (one, other) => other.requestsLeft - one.requestsLeft || other.missingMs - one.missingMs,
+  ],
+  gaps: ['most gaps first', (one, other) => other.gaps - one.gaps],
+  behind: [
+    'stalest first',
+    (one, other) => other.behindMs - one.behindMs || (one.newestMs ?? 0) - (other.newestMs ?? 0),
+  ],
+  failed: [
+    'most failed first',
+    (one, other) => Number(other.blocked !== null) - Number(one.blocked !== null) || other.failedMs - one.failedMs,
+  ],
+  revised: ['most revised first', (one, other) => other.revised - one.revised],
+  name: ['by name', () => 0],
+};
+
+export const axes: Readonly<Record<string, readonly [title: string, spanMs: number | null]>> = {
+  own: ['each from its beginning', null],
+  all: ['from the earliest to now', Number.POSITIVE_INFINITY],
+  year: ['the last year', 365 * dayMs],
+  month: ['the last 30 days', 30 * dayMs],
+  day: ['the last 24 hours', dayMs],
+};
+
+/** Filters of the list: what each shows. */
+export const filters: Readonly<Record<string, readonly [text: string, shows: (line: SeriesLine) => boolean]>> = {
+  failing: ['Failing', (line) => line.failedMs > 0 || line.blocked !== null],
+  behind: ['Behind', (line) => line.behindMs > 0],
+  awaiting: ['Awaiting a second answer', (line) => line.awaitingMs > 0],
+  complete: ['Complete', (line) => line.wantedMs > 0 && line.missingMs === 0],
+};

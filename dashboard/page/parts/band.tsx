@@ -1,0 +1,171 @@
+/** A coverage band, and its description in words. States differ by shape as well as by colour. */
+
+import { useState } from 'preact/hooks';
+import type { EpochMs } from '../../../model/intervals.ts';
+import { type Layer, layers } from '../../layers.ts';
+import type { Band, SeriesLine } from '../../shapes.ts';
+import { hrefOf } from '../state/address.ts';
+import { navigate } from '../state/navigation.ts';
+import { counted, describeCoverage, formatDuration, formatTime } from './format.ts';
+import { bandColumns, bandHeight, extents, layerNames } from './layers.ts';
+
+/**
+ * @param band null: not loaded yet.
+ * @param label the text alternative.
+ * @param reasonAt why a time is missing; null: not known, or not yet.
+ * @param onMissing called when the pointer comes to something that is missing.
+ */
+export function BandView({
+  band,
+  label,
+  reasonAt = () => null,
+  onMissing = () => {},
+}: {
+  readonly band: Band | null;
+  readonly label: string;
+  readonly reasonAt?: (timeMs: EpochMs) => string | null;
+  readonly onMissing?: () => void;
+}) {
+  const [pointed, setPointed] = useState<Segment | null>(null);
+  const at = (event: MouseEvent) => {
+    if (band === null) return null;
+    const { left, width } = (event.currentTarget as SVGSVGElement).getBoundingClientRect();
+    return segmentAt(band, Math.floor(((event.clientX - left) / width) * band.columns));
+  };
+  const open = (event: MouseEvent) => {
+    const segment = at(event);
+    if (band === null || segment === null) return;
+    const { startMs, endMs } = segment;
+    navigate(hrefOf({ view: 'series', seriesId: band.id, range: { startMs, endMs } }));
+  };
+  const point = (segment: Segment | null) => {
+    setPointed(segment);
+    if (isMissing(segment) && !isMissing(pointed)) onMissing();
+  };
+  const reason = isMissing(pointed) ? reasonAt(pointed.timeMs) : null;
+  return (
+    <span class="band-frame">
+      {/* For a pointer only: the page of the series lists each gap, with a link to its range. */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: see above */}
+      <svg
+        class="band"
+        viewBox={`0 0 ${band?.columns ?? bandColumns} ${bandHeight}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={label}
+        onMouseMove={(event) => point(at(event))}
+        onMouseLeave={() => setPointed(null)}
+        onClick={open}
+      >
+        {band !== null && layers.flatMap((layer) => rectsOf(band, layer))}
+      </svg>
+      {pointed !== null && (
+        <span class="tip" aria-hidden="true">
+          {`${pointed.name}: ${formatTime(pointed.startMs)} to ${formatTime(pointed.endMs)}${reason === null ? '' : `, ${reason}`}`}
+        </span>
+      )}
+    </span>
+  );
+}
+
+function rectsOf({ layers: drawn }: Band, layer: Layer) {
+  const pairs = drawn[layer];
+  const [y, height] = extents[layer];
+  return Array.from({ length: pairs.length / 2 }, (_, place) => {
+    const [x = 0, past = 0] = [pairs[2 * place], pairs[2 * place + 1]];
+    const width = past - x;
+    return (
+      <>
+        {/* Covered columns must not show through a gap. */}
+        {(layer === 'gap' || layer === 'failed') && <rect class="hole" x={x} y={0} width={width} height={bandHeight} />}
+        <rect class={layer} x={x} y={y} width={width} height={height} />
+      </>
+    );
+  });
+}
+
+export interface Segment {
+  readonly layer: Layer;
+  readonly name: string;
+  /** The middle of the column. */
+  readonly timeMs: EpochMs;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** The range around a column in which the band looks the same, in minutes; null: nothing is tracked there. */
+export function segmentAt(band: Band, column: number): Segment | null {
+  const layer = layerAt(band, column);
+  if (layer === null) return null;
+  let [first, past] = [column, column + 1];
+  while (first > 0 && layerAt(band, first - 1) === layer) first -= 1;
+  while (past < band.columns && layerAt(band, past) === layer) past += 1;
+  const placed = (at: number) => band.startMs + ((band.endMs - band.startMs) * at) / band.columns;
+  const timeOf = (at: number) => minuteOf(placed(at));
+  return {
+    layer,
+    name: layerNames[layer],
+    timeMs: placed(column + 0.5),
+    startMs: timeOf(first),
+    endMs: timeOf(past),
+  };
+}
+
+const isMissing = (segment: Segment | null): segment is Segment =>
+  segment?.layer === 'gap' || segment?.layer === 'failed';
+
+/** What is drawn last stands above the others. */
+function layerAt({ layers: drawn }: Band, column: number): Layer | null {
+  return (
+    layers.findLast((layer) => {
+      const pairs = drawn[layer];
+      return pairs.some((from, place) => place % 2 === 0 && column >= from && column < (pairs[place + 1] ?? 0));
+    }) ?? null
+  );
+}
+
+const minuteOf = (timeMs: number) => Math.round(timeMs / 60_000) * 60_000;
+
+/** What failed of a series, in words. */
+export function failedParts({ failedMs, beyondDepthMs }: SeriesLine): string[] {
+  return [
+    ...(failedMs > beyondDepthMs ? [`${formatDuration(failedMs - beyondDepthMs)} failed`] : []),
+    ...(beyondDepthMs > 0 ? [`${formatDuration(beyondDepthMs)} beyond the depth of its source`] : []),
+  ];
+}
+
+/** The text alternative of a band. */
+export function describeBand(line: SeriesLine, nowMs: number): string {
+  const parts = [describeCoverage(line, nowMs)];
+  if (line.emptyMs > 0) parts.push(`${formatDuration(line.emptyMs)} confirmed empty`);
+  if (line.gaps > 0) parts.push(`${counted(line.gaps, 'gap')}, ${formatDuration(line.missingMs)} missing`);
+  else if (line.wantedMs > 0) parts.push('no gap');
+  parts.push(...failedParts(line));
+  if (line.inFlight > 0) parts.push(`${counted(line.inFlight, 'window')} in flight`);
+  if (line.blocked !== null) parts.push('refused by the source');
+  return parts.join(', ');
+}
+
+const shown: readonly Layer[] = ['covered', 'empty', 'gap', 'failed', 'inFlight'];
+
+/** What the colours mean; folded on a narrow screen. */
+export function Legend() {
+  return (
+    <details class="legend" open={matchMedia('(min-width: 48rem)').matches}>
+      <summary>What the bands show</summary>
+      <ul>
+        {shown.map((layer) => {
+          const [y, height] = extents[layer];
+          return (
+            <li key={layer}>
+              <svg viewBox={`0 0 20 ${bandHeight}`} aria-hidden="true" class="band swatch">
+                <rect class={layer} x={0} y={y} width={20} height={height} />
+              </svg>
+              {layerNames[layer]}
+            </li>
+          );
+        })}
+      </ul>
+    </details>
+  );
+}

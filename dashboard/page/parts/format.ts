@@ -1,0 +1,24 @@
+/** Formats for the page, beside those of the command line. */
+
+import { counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime } from '../../../model/format.ts';
+
+export { counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime };
+
+/** An age in its largest unit. */
+export function formatAge(ms: number): string {
+  return ms < 1000 ? '0 s' : formatDuration(ms, 1);
+}
+
+/** A time whose fraction of a second does not matter. */
+export function formatSecond(timeMs: number): string {
+  return formatTime(Math.floor(timeMs / 1000) * 1000);
+}
+
+/** The covered share of a series, or why there is none yet. */
+export function describeCoverage(
+  { coveredMs, wantedMs, fromMs }: { coveredMs: number; wantedMs: number; fromMs: number },
+  nowMs: number,
+): string {
+  if (wantedMs > 0) return `${formatPercent(coveredMs, wantedMs)} covered`;
+  return fromMs > nowMs ? `tracked from ${formatTime(fromMs)} onward` : 'no period has closed yet';
+}

@@ -1,0 +1,77 @@
+/** The state of the whole, above every view: one sentence with a colour and its list, and what else is to be known. */
+
+import { useEffect, useLayoutEffect } from 'preact/hooks';
+import type { Headline, ListName } from '../../../planning/conditions.ts';
+import { hrefOf } from '../state/address.ts';
+import { useClock, useModel } from '../state/use-model.ts';
+import { counted, formatAge } from './format.ts';
+import { FoldedWhenNarrow } from './table.tsx';
+
+const problemsHref = hrefOf({ view: 'problems' });
+
+/** Where each list is on the page. */
+export const listHrefs: Readonly<Record<ListName, string>> = {
+  series: `${hrefOf({})}#series`,
+  failing: `${problemsHref}#part-failing`,
+  awaiting: `${hrefOf({ filter: 'awaiting' })}#series`,
+  failed_requests: `${problemsHref}#part-failed-requests`,
+  jobs: `${problemsHref}#part-database-jobs`,
+  quarantine: `${problemsHref}#part-quarantine`,
+  queue: `${hrefOf({})}#budget`,
+};
+
+export function State() {
+  const model = useModel();
+  const { trouble, summary, connection } = model;
+  useClock(5000);
+  const isOld = summary !== null && connection !== 'live';
+  useEffect(() => void document.body.classList.toggle('stale', isOld), [isOld]);
+  // How much room the sentence takes is not known before. Views load meanwhile, and are shown below it.
+  const isFirst = summary === null && connection === 'connecting';
+  useLayoutEffect(() => void document.body.classList.toggle('first', isFirst), [isFirst]);
+  const told = trouble?.headline ?? summary?.state.headline;
+  const further = trouble === null ? (summary?.state.also ?? []) : [];
+  return (
+    <section class="state" aria-label="State">
+      {/* Screen readers announce each change of it; the room is kept before the first one. */}
+      <p class="headline" role="status" data-level={told?.level ?? 'none'}>
+        {told === undefined ? 'Loading.' : <Words {...told} />}
+      </p>
+      {/* Not a part of the sentence, which is announced at each change. */}
+      <p class="age" hidden={!isOld}>
+        {isOld && `The figures are ${formatAge(model.nowMs() - summary.nowMs)} old.`}
+      </p>
+      {further.length > 0 && (
+        <FoldedWhenNarrow title={`${counted(further.length, 'further condition')}`}>
+          <ul class="also" aria-label="Also">
+            {further.map((one) => (
+              <li key={one.kind + one.text} data-level={one.level}>
+                <Words {...one} />
+              </li>
+            ))}
+          </ul>
+        </FoldedWhenNarrow>
+      )}
+    </section>
+  );
+}
+
+function Words({ text, list, command }: Headline) {
+  return (
+    <>
+      {`${text.charAt(0).toUpperCase()}${text.slice(1)}.`}
+      {list !== null && (
+        <>
+          {' '}
+          <a href={listHrefs[list]}>Show</a>
+        </>
+      )}
+      {command !== null && (
+        <>
+          {' '}
+          <code>{command}</code>
+        </>
+      )}
+    </>
+  );
+}

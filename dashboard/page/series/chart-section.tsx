@@ -1,0 +1,321 @@
+/** The chart with its options, exact values, keyboard control and table. The options are in the address. */
+
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { systemClock, type Timer } from '../../../clock.ts';
+import { dayMs, type Interval, intervalMs, minuteMs } from '../../../model/intervals.ts';
+import { chartIntervals } from '../../chart-intervals.ts';
+import type { PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
+import { formatTime } from '../parts/format.ts';
+import { FoldedWhenNarrow, isNarrow, Section, Table } from '../parts/table.tsx';
+import { type Address, hrefOf, readAddress } from '../state/address.ts';
+import { useModel } from '../state/use-model.ts';
+import { ComparedWords, CompareField } from './compare.tsx';
+import { type Pointed, PriceChart } from './price-chart.ts';
+import { timeIn, type Zone, zoneName } from './zone.ts';
+
+const spans: readonly (readonly [string, number])[] = [
+  ['1 day', dayMs],
+  ['1 week', 7 * dayMs],
+  ['1 month', 30 * dayMs],
+  ['1 year', 365 * dayMs],
+  ['All', Number.POSITIVE_INFINITY],
+];
+const candleNames = ['open', 'high', 'low', 'close', 'volume'];
+/** Largest number of rows in the table. */
+const maxRows = 200;
+
+type Options = Pick<Address, 'scale' | 'span' | 'bars' | 'zone' | 'compare' | 'range'>;
+
+function readOptions(own: string): Options {
+  const { scale, span, bars, zone, compare, range } = readAddress(location.search);
+  return {
+    compare,
+    range,
+    scale: scale === 'log' ? scale : '',
+    span: spans.some(([title]) => title === span) ? span : '',
+    bars: chartIntervals(own as Interval).includes(bars as Interval) ? bars : '',
+    zone: zone === 'local' ? zone : '',
+  };
+}
+
+export function ChartSection({
+  detail,
+  line,
+}: {
+  readonly detail: SeriesDetail;
+  readonly line: SeriesLine | undefined;
+}) {
+  const model = useModel();
+  const [options, setOptions] = useState(() => readOptions(detail.interval));
+  const [pointed, setPointed] = useState<Pointed | null>(null);
+  const [told, setTold] = useState({ text: '', isTrouble: false });
+  /** Counts the movements of the screen: what is read from the chart is read again. */
+  const [, setMoves] = useState(0);
+  const [isTableOpen, setTableOpen] = useState(false);
+  const canvas = useRef<HTMLDivElement>(null);
+  const frame = useRef<HTMLDivElement>(null);
+  const held = useRef<Held>({ chart: null, options, spanMs: null, writing: undefined });
+  const zone: Zone = options.zone === 'local' ? 'local' : 'utc';
+
+  useEffect(() => {
+    if (canvas.current === null) return;
+    const chart = new PriceChart(canvas.current, detail, {
+      nowMs: () => model.nowMs(),
+      onPoint: setPointed,
+      onLoad: (text, isTrouble) => setTold({ text, isTrouble }),
+      onView: () => {
+        setMoves((count) => count + 1);
+        held.current.keepRange?.();
+      },
+    });
+    held.current.chart = chart;
+    const { range, scale, zone: ofZone, bars, span } = held.current.options;
+    chart.setZone(ofZone === 'local' ? 'local' : 'utc');
+    chart.begin(range);
+    held.current.usualMs = range === null ? chart.lastMs : null;
+    chart.setLogarithmic(scale === 'log');
+    if (bars !== '') chart.chooseInterval(bars as Interval);
+    const [, spanMs = null] = spans.find(([title]) => title === span) ?? [];
+    if (spanMs !== null && range === null) showSpan(spanMs);
+    return () => {
+      held.current.writing?.stop();
+      held.current.chart = null;
+      chart.end();
+    };
+  }, []);
+
+  const { chart } = held.current;
+  useEffect(() => chart?.refresh(detail), [detail]);
+  useEffect(() => model.onRetry(() => held.current.chart?.retry()), [model]);
+  // A new period may have begun.
+  useEffect(() => chart?.follow());
+  const compared = useMemo(() => {
+    const other = model.series.get(options.compare);
+    return other === undefined || other.id === detail.id ? null : other;
+  }, [options.compare, model.series.has(options.compare)]);
+  useEffect(() => held.current.chart?.setCompared(compared), [compared]);
+
+  function write(changes: Partial<Options>): void {
+    const changed = { ...held.current.options, ...changes };
+    held.current.options = changed;
+    history.replaceState(null, '', hrefOf({ view: 'series', seriesId: detail.id, ...changed }));
+    setOptions(changed);
+  }
+  /** @returns false: a part of it, because the chosen interval has no room for more. */
+  function showSpan(spanMs: number): boolean {
+    const isWhole = held.current.chart?.showLast(spanMs) === true;
+    held.current.spanMs = isWhole ? (held.current.chart?.lastMs ?? null) : null;
+    return isWhole;
+  }
+  /** Puts the range of the screen into the address, unless a button or nobody made it. */
+  held.current.keepRange = () => {
+    held.current.writing?.stop();
+    held.current.writing = systemClock.after(300, () => {
+      const view = held.current.chart?.view();
+      if (view == null) return;
+      const { lastMs } = held.current.chart ?? { lastMs: null };
+      const isAsMade = lastMs !== null && [held.current.spanMs, held.current.usualMs].includes(lastMs);
+      const range = isAsMade ? null : { startMs: minuteOf(view.startMs), endMs: minuteOf(view.endMs) };
+      const { range: before } = held.current.options;
+      if (range?.startMs === before?.startMs && range?.endMs === before?.endMs) return;
+      write(range === null ? { range } : { range, span: '' });
+    });
+  };
+
+  const view = chart?.view() ?? null;
+  const lastMs = chart?.lastMs ?? null;
+  const newest = chart?.newest ?? null;
+  const isPressed = (title: string) => options.span === title && lastMs !== null && held.current.spanMs === lastMs;
+  /** Whether the period of the newest value has not ended. */
+  const isOpen = ([timeMs]: PointRow) =>
+    detail.dataset === 'candles' &&
+    timeMs + intervalMs[(view?.interval ?? detail.interval) as Interval] > model.nowMs();
+
+  /** On a narrow screen the chart is above its values. */
+  const isBelow = isNarrow();
+  const legend = (
+    <>
+      <p class="newest">
+        {newest !== null &&
+          `Newest, ${zoneName(zone, newest[0])}: ${rowText(newest, zone)}${isOpen(newest) ? ', still forming' : ''}`}
+      </p>
+      {compared !== null && <ComparedWords chart={chart} name={compared.name} zone={zone} />}
+      <output class="exact" aria-live="polite">
+        {pointedText(pointed, zone)}
+      </output>
+    </>
+  );
+  return (
+    <Section id="chart" title={detail.dataset === 'candles' ? 'Candles' : 'Prices'}>
+      <div class="chart-controls">
+        <div class="controls" role="group" aria-label="What the chart shows">
+          {spans.map(([title, spanMs]) => (
+            <button
+              key={title}
+              type="button"
+              aria-pressed={isPressed(title)}
+              onClick={() => write({ span: showSpan(spanMs) ? title : '', range: null })}
+            >
+              {title}
+            </button>
+          ))}
+        </div>
+        <FoldedWhenNarrow title="Options of the chart">
+          <div class="controls options" role="group" aria-label="Options of the chart">
+            <span class="field">
+              <label for="bars">Interval</label>
+              <select
+                id="bars"
+                value={options.bars}
+                onChange={({ currentTarget: { value } }) => {
+                  write({ bars: value });
+                  chart?.chooseInterval(value === '' ? null : (value as Interval));
+                }}
+              >
+                <option value="">as fits</option>
+                {chartIntervals(detail.interval as Interval).map((one) => (
+                  <option key={one} value={one}>
+                    {one === detail.interval ? one : `${one}, derived`}
+                  </option>
+                ))}
+              </select>
+            </span>
+            <button
+              type="button"
+              aria-pressed={options.scale === 'log'}
+              disabled={compared !== null}
+              onClick={() => {
+                const scale = options.scale === 'log' ? '' : 'log';
+                write({ scale });
+                chart?.setLogarithmic(scale === 'log');
+              }}
+            >
+              Log scale
+            </button>
+            <button
+              type="button"
+              aria-pressed={zone === 'local'}
+              onClick={() => {
+                const chosen = zone === 'local' ? '' : 'local';
+                write({ zone: chosen });
+                chart?.setZone(chosen === 'local' ? 'local' : 'utc');
+              }}
+            >
+              Local time
+            </button>
+            {document.fullscreenEnabled && (
+              <button type="button" onClick={() => toggleFullScreen(frame.current)}>
+                Full screen
+              </button>
+            )}
+            <CompareField own={line} chosen={compared} onChoose={(compare) => write({ compare })} />
+          </div>
+        </FoldedWhenNarrow>
+      </div>
+      {!isBelow && legend}
+      <div
+        ref={frame}
+        class="chart-frame"
+        tabIndex={0}
+        role="group"
+        aria-label={
+          view === null
+            ? 'Chart'
+            : `Chart from ${formatTime(minuteOf(view.startMs))} to ${formatTime(minuteOf(view.endMs))}, ${view.rows.length} values of ${view.interval}, ${view.gaps} gaps`
+        }
+        aria-describedby="chart-keys"
+        onKeyDown={(event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey || chart === null) return;
+          const isArrow = event.shiftKey && event.key.startsWith('Arrow');
+          const act = actions(chart)[isArrow ? `Shift+${event.key}` : event.key];
+          if (act === undefined) return;
+          event.preventDefault();
+          act();
+        }}
+      >
+        <div class="chart" ref={canvas} aria-hidden="true" />
+        <span class="zone" aria-hidden="true">
+          {zoneName(zone, view?.endMs ?? model.nowMs())}
+        </span>
+      </div>
+      {isBelow && legend}
+      <p class={told.isTrouble ? 'told bad' : 'told'} role="status">
+        {told.text}
+      </p>
+      <p id="chart-keys" class="keys">
+        Keys: left and right move through time, with Shift from value to value; plus and minus change the span; Home and
+        End go to the first and the last value.
+      </p>
+      <details onToggle={({ currentTarget }) => setTableOpen(currentTarget.open)}>
+        <summary>The values on screen as a table</summary>
+        {isTableOpen && view !== null && <ValueTable view={view} zone={zone} />}
+      </details>
+    </Section>
+  );
+}
+
+/** What is kept from one drawing of the section to the next, beside its state. */
+interface Held {
+  chart: PriceChart | null;
+  options: Options;
+  /** Length of the screen as a button made it, and as it was at first. */
+  spanMs: number | null;
+  usualMs?: number | null;
+  writing: Timer | undefined;
+  keepRange?: () => void;
+}
+
+export function ValueTable({
+  view: { rows, kind },
+  zone,
+}: {
+  readonly view: NonNullable<ReturnType<PriceChart['view']>>;
+  readonly zone: Zone;
+}) {
+  const newest = rows.slice(-maxRows).reverse();
+  const caption =
+    newest.length < rows.length ? `The newest ${newest.length} of ${rows.length} on screen` : 'On screen, newest first';
+  return (
+    <Table
+      caption={caption}
+      titles={['Time', ...(kind === 'candles' ? candleNames : ['price'])]}
+      rows={newest.map(([timeMs, ...texts]) => [timeIn(zone, timeMs), ...texts])}
+    />
+  );
+}
+
+function toggleFullScreen(frame: HTMLElement | null): void {
+  const done = document.fullscreenElement === null ? frame?.requestFullscreen() : document.exitFullscreen();
+  // Refused: the page stays as it is.
+  done?.catch(() => {});
+}
+
+function actions(chart: PriceChart): Readonly<Record<string, () => void>> {
+  return {
+    ArrowLeft: () => chart.pan(-0.2),
+    ArrowRight: () => chart.pan(0.2),
+    'Shift+ArrowLeft': () => chart.step(-1),
+    'Shift+ArrowRight': () => chart.step(1),
+    '+': () => chart.zoom(0.5),
+    '=': () => chart.zoom(0.5),
+    '-': () => chart.zoom(2),
+    Home: () => chart.goTo('first'),
+    End: () => chart.goTo('last'),
+  };
+}
+
+/** The exact stored values. */
+export function pointedText(pointed: Pointed | null, zone: Zone): string {
+  if (pointed === null) return '';
+  const { timeMs, row, state } = pointed;
+  return row === null ? `${timeIn(zone, timeMs)}: no value, ${state}` : rowText(row, zone);
+}
+
+function rowText([timeMs, ...texts]: PointRow, zone: Zone): string {
+  const named = candleNames.map((name, place) => `${name} ${texts[place] ?? ''}`);
+  return `${timeIn(zone, timeMs)}: ${texts.length === 1 ? texts[0] : named.join(' · ')}`;
+}
+
+function minuteOf(timeMs: number): number {
+  return Math.round(timeMs / minuteMs) * minuteMs;
+}

@@ -1,0 +1,644 @@
+/**
+ * A chart of one series over its whole history, of which it loads one piece.
+ *
+ * The piece has the finest interval whose periods all fit on the screen. Moving near an end of the piece loads the next
+ * piece, and changing the span may load another interval. There is one request at a time, and after each response the
+ * screen is checked again. Doubles are for drawing only; displayed values are the stored text.
+ */
+
+import {
+  type CandlestickData,
+  CandlestickSeries,
+  createChart,
+  HistogramSeries,
+  type IChartApi,
+  type ISeriesApi,
+  type LineData,
+  LineSeries,
+  MismatchDirection,
+  PriceScaleMode,
+} from 'lightweight-charts';
+import { type Interval, intervalMs } from '../../../model/intervals.ts';
+import { chartIntervals, maxPeriods } from '../../chart-intervals.ts';
+import type { PointRow, SeriesDetail } from '../../shapes.ts';
+import { formatCount } from '../parts/format.ts';
+import { layerNames } from '../parts/layers.ts';
+import { fetchPoints } from '../state/server.ts';
+import {
+  barsOf,
+  describePoints,
+  drawnPower,
+  drawnValue,
+  drawnVolumePower,
+  formatFor,
+  priceOf,
+  secondsOf,
+  volumeFormat,
+  volumesOf,
+} from './bars.ts';
+import {
+  type Bounds,
+  intervalFor,
+  joinPieces,
+  nextPiece,
+  type Piece,
+  requestParts,
+  toPiece,
+  worstStateAt,
+} from './chart-piece.ts';
+import { chartStyle, colour, onTheme, Shading, seriesStyle, timeStyle, volumeStyle } from './chart-style.ts';
+import type { Zone } from './zone.ts';
+
+export interface Pointed {
+  readonly timeMs: number;
+  readonly row: PointRow | null;
+  /** The state of a time without a row. */
+  readonly state: string;
+}
+
+/** The other series of a comparison. */
+export interface Compared {
+  readonly id: number;
+  readonly name: string;
+  readonly interval: string;
+}
+
+/** The first and the last value of a series on the screen. */
+export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly first: string;
+  readonly last: string;
+}
+
+interface ChartEvents {
+  readonly nowMs: () => number;
+  readonly onPoint: (pointed: Pointed | null) => void;
+  readonly onLoad: (text: string, isTrouble: boolean) => void;
+  readonly onView: () => void;
+}
+
+/** Smallest width of a bar in pixels; below it a coarser interval is shown. */
+const minBarPx = 2.5;
+const firstBars = 150;
+const minBars = 10;
+/** Bars of a chosen interval on one screen, at most. */
+const maxChosenBars = 1500;
+const volumePane = 1;
+/** Of the height of the pane of prices. */
+const volumeShare = 0.25;
+
+type AnySeries = ISeriesApi<'Candlestick'> | ISeriesApi<'Line'>;
+
+export class PriceChart {
+  readonly #canvas: HTMLElement;
+  readonly #watcher: ChartEvents;
+  #detail: SeriesDetail;
+  #chart: IChartApi | null = null;
+  #series: AnySeries | null = null;
+  /** In a pane of its own below the candles; null: a line has none. */
+  #volumes: ISeriesApi<'Histogram'> | null = null;
+  #isLogarithmic = false;
+  /** Chosen by the reader; null: the finest that fits the screen. */
+  #interval: Interval | null = null;
+  #compared: Compared | null = null;
+  #comparedLine: ISeriesApi<'Line'> | null = null;
+  #comparedRows: ReadonlyMap<number, PointRow> = new Map();
+  /** Of which piece and series the compared rows are. */
+  #comparedOf = '';
+  #isComparedLoaded = false;
+  /** Why the compared series cannot be loaded; empty: it can. */
+  #comparedTrouble = '';
+  #zone: Zone = 'utc';
+  /** Invisible: an empty piece needs one value, so that the chart has a time scale. */
+  #holder: ISeriesApi<'Line'> | null = null;
+  #loaded: Piece | null = null;
+  readonly #shading: Shading;
+  /** The visible range by time. It does not depend on the piece. */
+  #wanted: { startMs: number; endMs: number };
+  /** Whether the screen is at the end of the series and moves on with it. */
+  #follows = true;
+  /** Whether the piece was requested before the last commit. */
+  #isStale = false;
+  #isAsking = false;
+  /** Whether the user moved the chart directly. Only then the chart's visible range determines the screen. */
+  #isByHand = false;
+  #again = false;
+  #pointedMs: number | null = null;
+  #endTheme: () => void = () => {};
+
+  constructor(canvas: HTMLElement, detail: SeriesDetail, watcher: ChartEvents) {
+    this.#canvas = canvas;
+    this.#detail = detail;
+    this.#watcher = watcher;
+    this.#shading = new Shading((timeMs) => this.#placeOf(timeMs));
+    this.#wanted = { startMs: 0, endMs: 0 };
+  }
+
+  get #own(): Interval {
+    return this.#detail.interval as Interval;
+  }
+
+  /** @param range to show first; null: the newest part. */
+  begin(range: { startMs: number; endMs: number } | null): void {
+    const endMs = this.#latestMs();
+    const bars = Math.min(firstBars, this.#maxBars());
+    this.#wanted = { startMs: endMs - bars * intervalMs[this.#own], endMs };
+    const chart = createChart(this.#canvas, { autoSize: true, ...chartStyle() });
+    // Not in the same object: both styles have options of the time scale, which the chart joins.
+    chart.applyOptions(timeStyle(() => this.#zone));
+    this.#chart = chart;
+    this.#holder = chart.addSeries(LineSeries, { visible: false, priceScaleId: '' });
+    chart.panes()[0]?.attachPrimitive(this.#shading);
+    const hand = (event: Event) => {
+      if (event.type !== 'pointermove' || (event as PointerEvent).buttons !== 0) this.#isByHand = true;
+    };
+    for (const type of ['wheel', 'pointerdown', 'pointermove', 'touchmove'])
+      this.#canvas.addEventListener(type, hand, { capture: true, passive: true });
+    chart.timeScale().subscribeVisibleLogicalRangeChange(() => {
+      this.#takeVisibleRange();
+      // The first visible bars are 100.
+      if (this.#compared !== null) this.#watcher.onView();
+    });
+    chart.subscribeCrosshairMove(({ time }) => {
+      if (typeof time === 'number') this.#point(time * 1000);
+      else if (time === undefined) this.#watcher.onPoint(null);
+    });
+    this.#endTheme = onTheme(() => {
+      chart.applyOptions(chartStyle());
+      this.#series?.applyOptions(seriesStyle());
+      this.#drawVolumes();
+      this.#shading.update();
+    });
+    if (range === null) void this.#ask();
+    else this.showRange(range);
+  }
+
+  end(): void {
+    this.#endTheme();
+    this.#chart?.remove();
+    this.#chart = null;
+  }
+
+  /** Reloads the screen after a commit. */
+  refresh(detail: SeriesDetail): void {
+    this.#detail = detail;
+    this.#isStale = true;
+    this.#goOn();
+    void this.#ask();
+  }
+
+  /** Requests again what failed. */
+  retry(): void {
+    this.#tryCompared();
+    void this.#ask();
+  }
+
+  /** Moves a screen at the end of the series when a new period has begun. */
+  follow(): void {
+    if (this.#goOn()) this.#show();
+  }
+
+  /** @returns whether the screen moved. */
+  #goOn(): boolean {
+    const byMs = this.#latestMs() - this.#wanted.endMs;
+    if (!this.#follows || byMs <= 0) return false;
+    this.#move(byMs);
+    return true;
+  }
+
+  /** @param by share of the screen's width; negative: into the past. */
+  pan(by: number): void {
+    this.#move((this.#wanted.endMs - this.#wanted.startMs) * by);
+    this.#moved();
+  }
+
+  /** @param by factor of the span around its middle. The span is at most the whole series. */
+  zoom(by: number): void {
+    const { startMs, endMs } = this.#wanted;
+    const half = Math.max((minBars / 2) * intervalMs[this.#own], ((endMs - startMs) / 2) * by);
+    const middle = (startMs + endMs) / 2;
+    this.#wanted = { startMs: middle - half, endMs: middle + half };
+    this.#keepInside();
+    this.#moved();
+  }
+
+  /** Shows the newest `spanMs`; infinite: the whole series. @returns false: the chosen interval has less room. */
+  showLast(spanMs: number): boolean {
+    const endMs = this.#latestMs();
+    const wholeMs = Math.min(spanMs, endMs - this.#earliestMs());
+    const shownMs = Math.max(minBars * intervalMs[this.#own], Math.min(wholeMs, this.#maxMs()));
+    this.#wanted = { startMs: endMs - shownMs, endMs };
+    this.#moved();
+    return shownMs >= wholeMs;
+  }
+
+  /** Shows a range and, where it is short, what is around it. */
+  showRange({ startMs, endMs }: { startMs: number; endMs: number }): void {
+    const leastMs = minBars * intervalMs[this.#own];
+    const aroundMs = Math.max(0, (leastMs - (endMs - startMs)) / 2);
+    this.#wanted = { startMs: startMs - aroundMs, endMs: endMs + aroundMs };
+    this.#keepInside();
+    this.#moved();
+  }
+
+  /** Whether equal distances are equal ratios. Values of zero or less have no place on such a scale. */
+  setLogarithmic(isLogarithmic: boolean): void {
+    this.#isLogarithmic = isLogarithmic;
+    this.#applyScale();
+  }
+
+  #applyScale(): void {
+    const { Logarithmic, Normal, IndexedTo100 } = PriceScaleMode;
+    const mode = this.#compared !== null ? IndexedTo100 : this.#isLogarithmic ? Logarithmic : Normal;
+    this.#series?.priceScale().applyOptions({ mode });
+  }
+
+  /** @param interval null: the finest that fits the screen. The screen holds 10 to 1,500 of its bars. */
+  chooseInterval(interval: Interval | null): void {
+    this.#interval = interval;
+    if (interval !== null) {
+      const { startMs, endMs } = this.#wanted;
+      const [leastMs, mostMs] = [minBars * intervalMs[interval], maxChosenBars * intervalMs[interval]];
+      const spanMs = Math.min(Math.max(endMs - startMs, leastMs), mostMs);
+      this.#wanted = { startMs: endMs - spanMs, endMs };
+    }
+    this.#moved();
+  }
+
+  setZone(zone: Zone): void {
+    this.#zone = zone;
+    this.#chart?.applyOptions(timeStyle(() => this.#zone));
+  }
+
+  /** Draws another series beside this one, both as parts of 100 at the left edge of the screen. */
+  setCompared(compared: Compared | null): void {
+    this.#compared = compared;
+    this.#comparedOf = '';
+    this.#comparedRows = new Map();
+    this.#isComparedLoaded = false;
+    if (this.#comparedTrouble !== '') {
+      this.#comparedTrouble = '';
+      this.#tell(false);
+    }
+    this.#applyScale();
+    if (compared === null && this.#comparedLine !== null) {
+      this.#chart?.removeSeries(this.#comparedLine);
+      this.#comparedLine = null;
+      this.#watcher.onView();
+    }
+    this.#drawCompared();
+    this.#tryCompared();
+  }
+
+  #tryCompared(): void {
+    this.#askCompared().catch((error) => {
+      // The next piece, or `retry`, tries again.
+      this.#comparedOf = '';
+      this.#comparedTrouble = `Cannot load the other series: ${(error as Error).message}.`;
+      this.#tell(false);
+    });
+  }
+
+  /** Loads the compared series for the loaded piece. */
+  async #askCompared(): Promise<void> {
+    const [chart, compared, loaded] = [this.#chart, this.#compared, this.#loaded];
+    if (chart === null || compared === null || loaded === null) return;
+    const { interval, startMs, endMs } = loaded;
+    const wanted = `${compared.id} ${interval} ${startMs} ${endMs}`;
+    if (wanted === this.#comparedOf) return;
+    this.#comparedOf = wanted;
+    this.#comparedTrouble = '';
+    const isOffered = chartIntervals(compared.interval as Interval).includes(interval as Interval);
+    // Joined pieces are longer than one response.
+    const parts = isOffered ? requestParts(loaded, loaded.periodMs) : [];
+    const points = await Promise.all(parts.map((part) => fetchPoints(compared.id, interval, part.startMs, part.endMs)));
+    // Another series, piece or page may be wanted meanwhile.
+    if (this.#chart === null || this.#comparedOf !== wanted) return;
+    this.#comparedRows = new Map(points.flatMap(({ rows }) => rows.map((row) => [row[0], row] as const)));
+    this.#isComparedLoaded = true;
+    this.#comparedLine ??= chart.addSeries(LineSeries, {
+      color: colour('--compared'),
+      lineWidth: 2,
+      lastValueVisible: true,
+      priceLineVisible: false,
+    });
+    this.#drawCompared();
+    this.#watcher.onView();
+  }
+
+  /** The time axis has the times of both lines: one outside of the piece would shift every place on it. */
+  #drawCompared(): void {
+    const { startMs, endMs } = this.#loaded ?? { startMs: 0, endMs: 0 };
+    this.#comparedLine?.setData(
+      [...this.#comparedRows.values()]
+        .filter(([timeMs]) => timeMs >= startMs && timeMs < endMs)
+        .map((row) => ({ time: secondsOf(row[0]), value: Number(priceOf(row)) }))
+        .filter(({ value }) => Number.isFinite(value)),
+    );
+  }
+
+  /** Whether values of the compared series are loaded at the interval of the screen. */
+  get isComparedLoaded(): boolean {
+    return this.#isComparedLoaded;
+  }
+
+  /** Both series at the ends of the screen; null: one has no value there. */
+  comparison(): { own: Span; other: Span } | null {
+    if (this.#series === null || this.#comparedLine === null || this.#loaded === null) return null;
+    const own = this.#spanOf(this.#series, this.#loaded.rows);
+    const other = this.#spanOf(this.#comparedLine, this.#comparedRows);
+    return own === null || other === null ? null : { own, other };
+  }
+
+  /** Of the bars that the chart takes for its axis: those at the edges count, however little of them is visible. */
+  #spanOf(series: AnySeries, rows: ReadonlyMap<number, PointRow>): Span | null {
+    const visible = this.#chart?.timeScale().getVisibleLogicalRange() ?? null;
+    if (visible === null) return null;
+    const { NearestLeft, NearestRight } = MismatchDirection;
+    const rowOf = (place: number, direction: MismatchDirection) =>
+      rows.get(Number(series.dataByIndex(place, direction)?.time) * 1000);
+    const first = rowOf(Math.floor(visible.from), NearestRight);
+    const last = rowOf(Math.ceil(visible.to), NearestLeft);
+    if (first === undefined || last === undefined || first[0] > last[0]) return null;
+    return { startMs: first[0], endMs: last[0], first: priceOf(first), last: priceOf(last) };
+  }
+
+  /** The newest value of the series; null: it is not loaded. */
+  get newest(): PointRow | null {
+    if (this.#loaded === null || !this.#isNewest()) return null;
+    return [...this.#loaded.rows.values()].reduce<PointRow | null>(
+      (last, row) => (last === null || row[0] > last[0] ? row : last),
+      null,
+    );
+  }
+
+  /** Length of the screen, if it ends with the series; else null. */
+  get lastMs(): number | null {
+    const { startMs, endMs } = this.#wanted;
+    return endMs === this.#latestMs() ? endMs - startMs : null;
+  }
+
+  #isNewest(): boolean {
+    return this.#loaded !== null && this.#loaded.endMs >= this.#latestMs();
+  }
+
+  goTo(end: 'first' | 'last'): void {
+    const spanMs = this.#wanted.endMs - this.#wanted.startMs;
+    const startMs = end === 'first' ? this.#earliestMs() : this.#latestMs() - spanMs;
+    this.#wanted = { startMs, endMs: startMs + spanMs };
+    this.#moved();
+  }
+
+  /** Points at the next or previous value on the screen. */
+  step(by: 1 | -1): void {
+    const rows = this.view()?.rows ?? [];
+    if (rows.length === 0) return;
+    const at = rows.findIndex(([timeMs]) => timeMs === this.#pointedMs);
+    const next = at === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
+    const row = rows[next];
+    if (row === undefined || this.#series === null || this.#loaded === null) return;
+    this.#chart?.setCrosshairPosition(
+      drawnValue(row[row.length > 2 ? 4 : 1] as string, drawnPower(this.#loaded)),
+      secondsOf(row[0]),
+      this.#series,
+    );
+    this.#point(row[0]);
+  }
+
+  /** The part of the loaded piece that is on the screen. */
+  view() {
+    const loaded = this.#loaded;
+    if (loaded === null) return null;
+    const { startMs, endMs } = this.#wanted;
+    const isSeen = ([timeMs]: PointRow) => timeMs >= startMs && timeMs < endMs;
+    return {
+      kind: loaded.kind,
+      interval: loaded.interval,
+      startMs,
+      endMs,
+      rows: [...loaded.rows.values()].filter(isSeen).sort((one, other) => one[0] - other[0]),
+      gaps: loaded.shades.filter((shade) => shade.layer === 'gap' && shade.startMs < endMs && shade.endMs > startMs)
+        .length,
+    };
+  }
+
+  /** End of the last period, or of the first one if the series begins in the future. */
+  #latestMs(): number {
+    const { toMs, newestMs } = this.#detail;
+    const ownMs = intervalMs[this.#own];
+    const wantedMs = Math.min(toMs ?? Number.POSITIVE_INFINITY, this.#watcher.nowMs());
+    const endMs = Math.max(wantedMs, (newestMs ?? 0) + ownMs, this.#earliestMs() + ownMs);
+    return Math.ceil(endMs / ownMs) * ownMs;
+  }
+
+  #earliestMs(): number {
+    return Math.min(this.#detail.fromMs, this.#detail.earliestMs ?? this.#detail.fromMs);
+  }
+
+  #move(byMs: number): void {
+    this.#wanted = { startMs: this.#wanted.startMs + byMs, endMs: this.#wanted.endMs + byMs };
+    this.#keepInside();
+  }
+
+  /** Length of the series, at least that of the first screen. */
+  #maxMs(): number {
+    const allMs = Math.max(this.#latestMs() - this.#earliestMs(), firstBars * intervalMs[this.#own]);
+    return this.#interval === null ? allMs : Math.min(allMs, maxChosenBars * intervalMs[this.#interval]);
+  }
+
+  /** Limits the screen to the length of the series and keeps a part of the series visible. */
+  #keepInside(): void {
+    const endMs = this.#latestMs();
+    const maxMs = this.#maxMs();
+    if (this.#wanted.endMs - this.#wanted.startMs < maxMs) this.#keepSeen();
+    else if (this.#interval === null) this.#wanted = { startMs: endMs - maxMs, endMs };
+    else {
+      const middleMs = (this.#wanted.startMs + this.#wanted.endMs) / 2;
+      this.#wanted = { startMs: middleMs - maxMs / 2, endMs: middleMs + maxMs / 2 };
+      this.#keepSeen();
+    }
+  }
+
+  #keepSeen(): void {
+    const { startMs, endMs } = this.#wanted;
+    const edgeMs = (endMs - startMs) / 4;
+    const shiftMs =
+      Math.max(0, this.#earliestMs() + edgeMs - endMs) || Math.min(0, this.#latestMs() - edgeMs - startMs);
+    this.#wanted = { startMs: startMs + shiftMs, endMs: endMs + shiftMs };
+  }
+
+  #moved(): void {
+    this.#settle();
+    this.#show();
+  }
+
+  #settle(): void {
+    const periodMs = this.#loaded?.periodMs ?? intervalMs[this.#own];
+    this.#follows = this.#wanted.endMs >= this.#latestMs() - periodMs;
+  }
+
+  #show(): void {
+    // Another interval may need more bars than the chart has room for, so it is shown once its points are loaded.
+    const interval = intervalFor(this.#wanted, this.#loaded, this.#bounds());
+    if (this.#loaded?.interval === interval) this.#showWanted();
+    void this.#ask();
+  }
+
+  /** Takes over the chart's visible range after the user moved it. */
+  #takeVisibleRange(): void {
+    if (!this.#isByHand || this.#loaded === null) return;
+    const range = this.#chart?.timeScale().getVisibleLogicalRange() ?? null;
+    if (range === null) return;
+    const { startMs, periodMs } = this.#loaded;
+    this.#wanted = { startMs: startMs + range.from * periodMs, endMs: startMs + range.to * periodMs };
+    // With room for rounding, so that the whole series can still be dragged.
+    const isTooWide = (range.to - range.from) * periodMs > this.#maxMs() * 1.01;
+    if (isTooWide) this.#keepInside();
+    this.#settle();
+    if (isTooWide) this.#showWanted();
+    else this.#watcher.onView();
+    void this.#ask();
+  }
+
+  /** Loads pieces until the screen is complete. */
+  async #ask(): Promise<void> {
+    if (this.#isAsking) {
+      this.#again = true;
+      return;
+    }
+    this.#isAsking = true;
+    try {
+      do {
+        this.#again = false;
+        const held = this.#isStale ? null : this.#loaded;
+        const missing = nextPiece(this.#wanted, held, this.#bounds());
+        if (missing === null) continue;
+        this.#tell(this.#isIncomplete());
+        // A commit before the response makes this piece stale as well.
+        this.#isStale = false;
+        const { interval, startMs, endMs } = missing;
+        const points = await fetchPoints(this.#detail.id, interval, startMs, endMs);
+        if (this.#chart === null) return;
+        const piece = toPiece(points, intervalMs[interval]);
+        this.#apply(held === null ? piece : joinPieces(held, piece));
+        this.#again = true;
+      } while (this.#again);
+      this.#tell(false);
+    } catch (error) {
+      this.#isStale = true;
+      this.#watcher.onLoad(`Cannot load points: ${error instanceof Error ? error.message : String(error)}.`, true);
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  #tell(isReading: boolean): void {
+    if (isReading) this.#watcher.onLoad('Loading.', false);
+    else if (this.#comparedTrouble !== '') this.#watcher.onLoad(this.#comparedTrouble, true);
+    else if (this.#loaded !== null)
+      this.#watcher.onLoad(`${describePoints(this.#loaded, this.#own)}${this.#limitText()}`, false);
+  }
+
+  /** That the chosen interval limits the screen. */
+  #limitText(): string {
+    const { startMs, endMs } = this.#wanted;
+    if (this.#interval === null || endMs - startMs < maxChosenBars * intervalMs[this.#interval]) return '';
+    return ` A screen has at most ${formatCount(maxChosenBars)} of them.`;
+  }
+
+  /** Whether a part of the screen is empty or has the wrong interval until the response arrives. */
+  #isIncomplete(): boolean {
+    const held = this.#loaded;
+    const bounds = this.#bounds();
+    if (held === null || held.interval !== intervalFor(this.#wanted, held, bounds)) return true;
+    const { startMs, endMs } = this.#wanted;
+    const { earliestMs, latestMs } = bounds;
+    return (startMs < held.startMs && held.startMs > earliestMs) || (endMs > held.endMs && held.endMs < latestMs);
+  }
+
+  #bounds(): Bounds {
+    return {
+      own: this.#own,
+      chosen: this.#interval,
+      maxBars: this.#maxBars(),
+      earliestMs: this.#earliestMs(),
+      latestMs: this.#latestMs(),
+    };
+  }
+
+  /** Bars that the screen has room for. */
+  #maxBars(): number {
+    return Math.max(60, Math.min(maxPeriods / 4, Math.floor(this.#canvas.clientWidth / minBarPx)));
+  }
+
+  #apply(loaded: Piece): void {
+    const chart = this.#chart;
+    if (chart === null) return;
+    const before = this.#loaded;
+    if (this.#series === null || before?.kind !== loaded.kind) {
+      if (this.#series !== null) chart.removeSeries(this.#series);
+      this.#series =
+        loaded.kind === 'candles'
+          ? chart.addSeries(CandlestickSeries, seriesStyle())
+          : chart.addSeries(LineSeries, seriesStyle());
+      if (this.#volumes !== null) chart.removeSeries(this.#volumes);
+      this.#volumes = loaded.kind === 'candles' ? chart.addSeries(HistogramSeries, volumeStyle(), volumePane) : null;
+      chart.panes()[volumePane]?.setStretchFactor(volumeShare);
+      this.#applyScale();
+    }
+    this.#loaded = loaded;
+    if (before?.interval !== loaded.interval) {
+      this.#isByHand = false;
+      this.#comparedRows = new Map();
+      this.#isComparedLoaded = false;
+    }
+    this.#drawCompared();
+    this.#tryCompared();
+    const power = drawnPower(loaded);
+    // A line at the last price, unless the newest points are elsewhere.
+    const isNewest = this.#isNewest();
+    this.#series.applyOptions({
+      priceFormat: formatFor(loaded, power),
+      priceLineVisible: isNewest,
+      lastValueVisible: isNewest,
+    });
+    this.#series.setData(barsOf(loaded, power) as CandlestickData[] & LineData[]);
+    this.#drawVolumes();
+    const lastPlace = secondsOf(loaded.endMs - loaded.periodMs);
+    this.#holder?.setData(loaded.rows.size === 0 ? [{ time: lastPlace, value: 0 }] : []);
+    this.#shading.shades = loaded.shades;
+    this.#shading.update();
+    // The chart keeps its distance from the last bar, so a drag continues when only older bars were added.
+    const isLonger = before?.interval === loaded.interval && before.endMs === loaded.endMs && before.rows.size > 0;
+    if (this.#isByHand && isLonger) this.#watcher.onView();
+    else this.#showWanted();
+  }
+
+  #drawVolumes(): void {
+    const loaded = this.#loaded;
+    if (loaded === null || this.#volumes === null) return;
+    const power = drawnVolumePower(loaded);
+    this.#volumes.applyOptions({ priceFormat: volumeFormat(loaded, power) });
+    this.#volumes.setData(volumesOf(loaded, power, { up: colour('--up'), down: colour('--down') }));
+  }
+
+  #showWanted(): void {
+    if (this.#loaded === null) return;
+    this.#isByHand = false;
+    const { startMs, endMs } = this.#wanted;
+    this.#chart?.timeScale().setVisibleLogicalRange({ from: this.#placeOf(startMs), to: this.#placeOf(endMs) });
+    this.#watcher.onView();
+  }
+
+  #placeOf(timeMs: number): number {
+    return this.#loaded === null ? 0 : (timeMs - this.#loaded.startMs) / this.#loaded.periodMs;
+  }
+
+  #point(timeMs: number): void {
+    this.#pointedMs = timeMs;
+    const row = this.#loaded?.rows.get(timeMs) ?? null;
+    const worst = worstStateAt(this.#loaded?.shades ?? [], timeMs);
+    this.#watcher.onPoint({ timeMs, row, state: worst === null ? 'no data' : layerNames[worst] });
+  }
+}

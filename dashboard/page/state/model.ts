@@ -1,0 +1,126 @@
+/** The state of the page from the event stream, and the progress derived from it. */
+
+import { systemClock } from '../../../clock.ts';
+import type { Change, SeriesLine, Snapshot, Summary, Trouble } from '../../shapes.ts';
+
+/**
+ *   connecting  No event has arrived since the page became visible.
+ *   live        Events arrive.
+ *   trouble     Events arrive and report that the store cannot be read.
+ *   lost        No events arrive. The page shows the old state and retries the connection.
+ *   paused      The page is hidden and has closed its stream.
+ */
+export type Connection = 'connecting' | 'live' | 'trouble' | 'lost' | 'paused';
+
+/** A view on the page until another one replaces it. */
+export interface View {
+  readonly title: string;
+  end(): void;
+}
+
+export class Model {
+  summary: Summary | null = null;
+  connection: Connection = 'connecting';
+  /** Why the store cannot be read; null: it can. */
+  trouble: Trouble | null = null;
+  readonly series = new Map<number, SeriesLine>();
+  readonly #listeners = new Set<() => void>();
+  readonly #retries = new Set<() => void>();
+  #aheadMs = 0;
+
+  /** The server's time, estimated from the local clock. */
+  nowMs(): number {
+    return systemClock.now() + this.#aheadMs;
+  }
+
+  /** @returns removes the listener. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Whether requests would fail now. */
+  get isAway(): boolean {
+    return this.connection === 'trouble' || this.connection === 'lost';
+  }
+
+  /** Calls the listener when a lost store or connection is back, also when the page was hidden meanwhile. @returns removes it. */
+  onBack(listener: () => void): () => void {
+    let wasAway = this.isAway;
+    return this.onChange(() => {
+      wasAway ||= this.isAway;
+      if (!wasAway || this.connection !== 'live') return;
+      wasAway = false;
+      listener();
+    });
+  }
+
+  /** Calls the listener some seconds after a request failed, whichever it was. @returns removes it. */
+  onRetry(listener: () => void): () => void {
+    this.#retries.add(listener);
+    return () => this.#retries.delete(listener);
+  }
+
+  retry(): void {
+    // What is away fails again, and is loaded when it is back.
+    if (!this.isAway) for (const listener of this.#retries) listener();
+  }
+
+  takeSnapshot(snapshot: Snapshot): void {
+    this.series.clear();
+    this.#take(snapshot);
+  }
+
+  takeChange(change: Change): void {
+    for (const id of change.gone) this.series.delete(id);
+    this.#take(change);
+  }
+
+  takeTrouble(trouble: Trouble): void {
+    this.trouble = trouble;
+    this.connection = 'trouble';
+    this.#tell();
+  }
+
+  setConnection(connection: Connection): void {
+    if (connection === this.connection) return;
+    this.connection = connection;
+    this.#tell();
+  }
+
+  #take({ summary, series }: Snapshot): void {
+    this.summary = summary;
+    this.#aheadMs = summary.nowMs - systemClock.now();
+    for (const line of series) this.series.set(line.id, line);
+    this.trouble = null;
+    this.connection = 'live';
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export type Progress = ReturnType<typeof backfillProgress>;
+
+/** Requests of the tracked ranges: what a source refuses is told apart. */
+export function backfillProgress(series: readonly SeriesLine[]) {
+  const asked = series.filter(({ blocked }) => blocked === null);
+  const left = sum(asked.map(({ requestsLeft }) => requestsLeft));
+  const refusing = series.filter(({ blocked }) => blocked !== null);
+  const refused = sum(refusing.map(({ requestsLeft }) => requestsLeft));
+  // The stored part of a refused series counts as done.
+  const done = sum(refusing.map((line) => Math.max(0, line.requests - line.requestsLeft)));
+  const requests = Math.max(left, sum(asked.map((line) => line.requests)) + done);
+  const isDeferred = asked.every((line) => line.requestsLeft === 0 || line.failedMs + line.awaitingMs > 0);
+  /**
+   * `refused`: of series that the source refuses, which nobody makes for now. The other figures exclude them.
+   * `isDeferred`: each series that lacks something has a window that awaits a second answer or a retry.
+   */
+  return { requests, left, refused, isDeferred };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

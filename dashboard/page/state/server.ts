@@ -1,0 +1,170 @@
+/** Communication with the server: JSON requests and the event stream. */
+
+import { systemClock, type Timer } from '../../../clock.ts';
+import type { Answers, Band, Change, Snapshot, Trouble } from '../../shapes.ts';
+import type { Model } from './model.ts';
+
+export class RequestError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Lets the parts of the page request again what failed. */
+let retry: () => void = () => {};
+let isRetrying = false;
+
+/** A failure of the server or the connection may be over soon; it may also concern one request among many. */
+function retryLater({ status }: RequestError): void {
+  if (isRetrying || (status !== 0 && status < 500)) return;
+  isRetrying = true;
+  systemClock.after(retryMs, () => {
+    isRetrying = false;
+    retry();
+  });
+}
+
+async function fetchJson<Path extends keyof Answers>(path: string): Promise<Answers[Path]> {
+  try {
+    return await request(path);
+  } catch (error) {
+    if (error instanceof RequestError) retryLater(error);
+    throw error;
+  }
+}
+
+async function request<Path extends keyof Answers>(path: string): Promise<Answers[Path]> {
+  const answer = await fetch(`dashboard/${path}`).catch(() => {
+    throw new RequestError(0, 'the server cannot be reached');
+  });
+  if (answer.ok) return (await answer.json()) as Answers[Path];
+  const said = (await answer.json().catch(() => null)) as { error?: string } | null;
+  throw new RequestError(answer.status, said?.error ?? `the server answered ${answer.status}`);
+}
+
+const tokenName = 'tidemark-token';
+
+/** Keeps the token that the address has after `#token=`, and takes it out of the address. */
+export function takeToken(): void {
+  const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
+  if (token === undefined) return;
+  sessionStorage.setItem(tokenName, token);
+  history.replaceState(null, '', `${location.pathname}${location.search}`);
+}
+
+export type Answer = Readonly<Record<string, unknown>>;
+
+/** @throws Error with what the service said. */
+export async function postAction(action: string, body: object): Promise<Answer> {
+  const token = sessionStorage.getItem(tokenName);
+  const answer = await fetch(`dashboard/actions/${action}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token !== null && { 'x-tidemark-token': token }) },
+    body: JSON.stringify(body),
+  });
+  const said = (await answer.json().catch(() => ({}))) as Answer;
+  if (answer.ok) return said;
+  throw new Error([said.error ?? `the server answered ${answer.status}`, said.remedy].filter(Boolean).join('; '));
+}
+
+/** The newest actions, whoever asked for them; none while they cannot be read. */
+export const fetchActions = () => fetchJson<'actions'>('actions').catch(() => []);
+export const fetchDetail = (id: number) => fetchJson<'series/:id'>(`series/${id}`);
+/** @param seriesId null: of all series. */
+export const fetchCalendar = (seriesId: number | null) =>
+  fetchJson<'calendar'>(`calendar${seriesId === null ? '' : `?series=${seriesId}`}`);
+export const fetchStorage = () => fetchJson<'storage'>('storage');
+export const fetchEvents = () => fetchJson<'events/log'>('events/log');
+export const fetchList = (name: string) => fetchJson<'list'>(`list?name=${encodeURIComponent(name)}`);
+export const fetchProblems = () => fetchJson<'problems'>('problems');
+
+/** @param fromMs may have a fraction, like `toMs`; the request has whole milliseconds. */
+export const fetchPoints = (id: number, interval: string, fromMs: number, toMs: number) =>
+  fetchJson<'series/:id/points'>(
+    `series/${id}/points?interval=${interval}&from=${Math.max(0, Math.floor(fromMs))}&to=${Math.ceil(toMs)}`,
+  );
+
+export function fetchBands(
+  ids: readonly number[],
+  columns: number,
+  range: { startMs: number; endMs: number } | null,
+): Promise<readonly Band[]> {
+  const within = range === null ? '' : `&from=${Math.floor(range.startMs)}&to=${Math.ceil(range.endMs)}`;
+  return fetchJson<'bands'>(`bands?ids=${ids.join(',')}&columns=${columns}${within}`);
+}
+
+/**
+ * Keeps the event stream open while the page is visible.
+ *
+ *   visible  The stream is open, or is retried.
+ *   hidden   The stream closes after a short delay: over HTTP/1.1 a browser has six connections to a host, and hidden tabs
+ *            would leave none for the visible one. A page that becomes visible reconnects at once and gets a snapshot.
+ */
+
+/** The server sends an event at least every ten seconds. */
+const silenceMs = 25_000;
+const retryMs = 3000;
+/** A short visit to another tab keeps the stream open. */
+const hiddenMs = 2000;
+
+export function listen(model: Model): void {
+  retry = () => model.retry();
+  let source: EventSource | null = null;
+  let next: Timer | undefined;
+  let leaving: Timer | undefined;
+
+  const heard = () => {
+    next?.stop();
+    next = systemClock.after(silenceMs, reconnect);
+  };
+  const close = () => {
+    next?.stop();
+    source?.close();
+  };
+  const reconnect = () => {
+    model.setConnection('lost');
+    close();
+    next = systemClock.after(retryMs, connect);
+  };
+  const connect = () => {
+    const opened = new EventSource('dashboard/events');
+    source = opened;
+    heard();
+    opened.addEventListener('snapshot', ({ data }) => {
+      heard();
+      model.takeSnapshot(JSON.parse(data) as Snapshot);
+    });
+    opened.addEventListener('change', ({ data }) => {
+      heard();
+      model.takeChange(JSON.parse(data) as Change);
+    });
+    opened.addEventListener('trouble', ({ data }) => {
+      heard();
+      model.takeTrouble(JSON.parse(data) as Trouble);
+    });
+    opened.addEventListener('error', () => {
+      model.setConnection('lost');
+      // The browser retries a broken connection, but not a response that is no event stream.
+      if (opened.readyState === EventSource.CLOSED) reconnect();
+    });
+  };
+  const pause = () => {
+    close();
+    model.setConnection('paused');
+  };
+  const look = () => {
+    leaving?.stop();
+    if (document.visibilityState === 'hidden') {
+      leaving = systemClock.after(hiddenMs, pause);
+    } else if (model.connection === 'paused') {
+      model.setConnection('connecting');
+      connect();
+    }
+  };
+  connect();
+  // The page may have been opened in the background.
+  look();
+  document.addEventListener('visibilitychange', look);
+}

@@ -1,0 +1,65 @@
+/**
+ * The series list of the dashboard: one line for each tracked series, from its own row, never from points.
+ */
+
+import type { EpochMs, Range } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { type Database, timestamp } from '../../store/db/database.ts';
+import { rangesJson } from '../../store/series/gaps.ts';
+import { type SeriesRow, seriesColumns, seriesNameSql, splitSeriesRow } from '../../store/series/series.ts';
+import { lengthsMs, measuredSeries } from '../../store/status/completeness.ts';
+import type { StoredLine } from './shapes.ts';
+
+type LineRow = SeriesRow &
+  Omit<StoredLine, 'id' | 'interval' | 'requests' | 'requestsLeft'> & {
+    readonly missing: readonly Range[];
+    /** The tracked and closed part without the time before the beginning; null: it is empty. */
+    readonly askedFromMs: EpochMs | null;
+    readonly askedToMs: EpochMs | null;
+  };
+
+/** Lists the series in order of name. @param query.requestsFor number of the requests for ranges of a series. */
+export async function readSeriesLines(
+  database: Database,
+  query: {
+    nowMs: EpochMs;
+    graceMs: number;
+    requestsFor: (series: SeriesKey, ranges: readonly Range[]) => number;
+  },
+): Promise<StoredLine[]> {
+  const result = await database.pool.query<LineRow>({
+    name: 'dashboard-lines',
+    text: `
+      with ${measuredSeries(() => 'true')}
+      select ${seriesColumns}, ${seriesNameSql} as name, s.exchange_id as exchange,
+             date_part('epoch', s.period)::bigint * 1000 as "periodMs", lower(s.tracked) as "fromMs", upper(s.tracked) as "toMs",
+             ${lengthsMs.wanted} as "wantedMs", ${lengthsMs.confirmedEmpty} as "emptyMs",
+             m.missing as "missingMs", m.gaps,
+             ${lengthsMs.wanted} - m.missing as "coveredMs",
+             case when s.missing = '{}' then '[]' else ${rangesJson('s.missing')} end as missing,
+             lower(tstzmultirange(s.wanted) - s.before_beginning) as "askedFromMs", upper(s.wanted) as "askedToMs",
+             ${lengthsMs.failed} as "failedMs", ${lengthsMs.beyondDepth} as "beyondDepthMs", ${lengthsMs.awaiting} as "awaitingMs",
+             case when upper_inf(s.tracked) then m.behind else 0 end as "behindMs",
+             s.points, s.newest as "newestMs", s.revised, stored.xmin::text as version,
+             case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
+      from measured s
+      join tidemark.series stored on stored.id = s.id
+      cross join lateral (
+        select coalesce(sum(ms), 0)::bigint as missing, count(*) as gaps,
+               coalesce(max(ms) filter (where upper(r) = s.closed_up_to), 0)::bigint as behind
+        from unnest(s.missing) r, lateral (select date_part('epoch', upper(r) - lower(r)) * 1000 as ms offset 0) l
+      ) m
+      order by s.dataset desc, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.period`,
+    values: [timestamp(query.nowMs), query.graceMs],
+  });
+  return result.rows.map((row) => {
+    const { seriesId, series, missing, askedFromMs, askedToMs, ...line } = splitSeriesRow(row);
+    const asked = askedFromMs === null || askedToMs === null ? [] : [{ startMs: askedFromMs, endMs: askedToMs }];
+    return {
+      ...line,
+      ...{ id: seriesId, interval: series.interval },
+      requests: query.requestsFor(series, asked),
+      requestsLeft: missing.length === 0 ? 0 : query.requestsFor(series, missing),
+    };
+  });
+}

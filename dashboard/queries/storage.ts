@@ -1,0 +1,52 @@
+/** Bytes on disk by dataset. */
+
+import type { Database } from '../../store/db/database.ts';
+import { timescaleSchema } from '../../store/timescale/extension.ts';
+import { hypertables } from '../../store/timescale/hypertables.ts';
+import type { StoredBytes } from './shapes.ts';
+
+const datasets: Readonly<Record<string, string>> = {
+  candle_points: 'candles',
+  asset_history_points: 'asset history',
+  rate_points: 'rates',
+  rollup_hours: 'rollups',
+  rollup_days: 'rollups',
+  asset_states: 'lists',
+  exchange_states: 'lists',
+  market_states: 'lists',
+  asset_market_states: 'lists',
+  fetches: 'requests',
+  point_revisions: 'revisions',
+};
+
+/**
+ * The largest first, with their indexes. `compressed` is the part in the columnstore. What no dataset has is `other`: tables of
+ * series and settings, and PostgreSQL's own.
+ */
+export async function readStoredBytes(database: Database): Promise<StoredBytes[]> {
+  const schema = await timescaleSchema(database.pool);
+  const names = hypertables.map(({ name }) => name);
+  // Tables of one chunk each when the extension came after them are plain as well.
+  const size =
+    schema === null
+      ? 'pg_total_relation_size(table_name), 0::bigint'
+      : `coalesce(${schema}.hypertable_size(table_name), pg_total_relation_size(table_name)),
+         coalesce((select sum(after_compression_total_bytes) from ${schema}.hypertable_columnstore_stats(table_name)), 0)::bigint`;
+  const result = await database.pool.query<{ name: string; bytes: number; compressed: number }>(
+    `select name, bytes, compressed
+     from (select name, to_regclass('tidemark.' || name) as table_name from unnest($1::text[]) as name) t,
+     lateral (select ${size}) as s (bytes, compressed)
+     where table_name is not null`,
+    [names],
+  );
+  const whole = await database.pool.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes');
+  const sums = new Map<string, { bytes: number; compressed: number }>();
+  for (const { name, bytes, compressed } of result.rows) {
+    const dataset = datasets[name] ?? name;
+    const sum = sums.get(dataset) ?? { bytes: 0, compressed: 0 };
+    sums.set(dataset, { bytes: sum.bytes + bytes, compressed: sum.compressed + compressed });
+  }
+  const known = [...sums.values()].reduce((total, { bytes }) => total + bytes, 0);
+  sums.set('other', { bytes: Math.max(0, (whole.rows[0]?.bytes ?? 0) - known), compressed: 0 });
+  return [...sums].map(([dataset, sum]) => ({ dataset, ...sum })).sort((one, other) => other.bytes - one.bytes);
+}

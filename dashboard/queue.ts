@@ -1,0 +1,70 @@
+/** The queue as the dashboard sees it. The process that starts the service provides the reader. */
+
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import type { Range } from '../model/intervals.ts';
+import type { QueueFacts } from '../planning/headline.ts';
+import type { QueueSummary } from './shapes.ts';
+
+export interface QueueSnapshot {
+  readonly depth: QueueSummary;
+  /** The effective budget, requests a minute; 0: unlimited. */
+  readonly perMinute: number;
+  /** Queued and active windows by series. */
+  readonly windows: ReadonlyMap<number, readonly Range[]>;
+  /** Of each source. */
+  readonly facts: QueueFacts;
+}
+
+export type QueueReader = ReturnType<typeof createQueueReader>;
+
+/** A slower queue counts as unavailable, so that the rest of the snapshot does not wait for it. */
+const timeoutMs = 3000;
+
+/** @param readQueue rejects while the queue is unavailable. It is not called again while a call is pending. */
+export function createQueueReader(clock: Clock, readQueue: () => Promise<QueueSnapshot>) {
+  let latest: QueueSnapshot | null = null;
+  let problem = '';
+  let pending: Promise<QueueSnapshot | null> | null = null;
+  return {
+    /** Never rejects; null when the queue is unavailable. */
+    async read(): Promise<QueueSnapshot | null> {
+      pending ??= readQueue()
+        .catch((error: unknown) => {
+          problem = messageOf(error);
+          return null;
+        })
+        .finally(() => {
+          pending = null;
+        });
+      const timeout = new AbortController();
+      const tooLong = clock.sleep(timeoutMs, timeout.signal).then(() => 'late' as const);
+      const answer = await Promise.race([pending, tooLong]);
+      if (answer === 'late') problem = `no answer for ${timeoutMs / 1000} s`;
+      latest = answer === 'late' ? null : answer;
+      timeout.abort();
+      return latest;
+    },
+    /** Why the last `read` found nothing. */
+    problem: () => problem,
+    /** The result of the last `read`. */
+    latest: () => latest,
+  };
+}
+
+/** Maps windows to columns of a band: flat pairs of first and one past the last, ascending and disjoint. */
+export function inFlightPairs(windows: readonly Range[], band: Range, columns: number): number[] {
+  const stepMs = (band.endMs - band.startMs) / columns;
+  const pairs: number[] = [];
+  const sorted = windows
+    .filter(({ startMs, endMs }) => startMs < band.endMs && endMs > band.startMs)
+    .sort((one, other) => one.startMs - other.startMs);
+  for (const { startMs, endMs } of sorted) {
+    const first = Math.max(0, Math.floor((startMs - band.startMs) / stepMs));
+    const past = Math.min(columns, Math.max(first + 1, Math.ceil((endMs - band.startMs) / stepMs)));
+    const last = pairs.at(-1);
+    if (last !== undefined && last >= first) pairs[pairs.length - 1] = Math.max(last, past);
+    else pairs.push(first, past);
+  }
+  return pairs;
+}

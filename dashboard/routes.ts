@@ -1,0 +1,241 @@
+/** The routes of the dashboard: the page, its event stream and its JSON. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import {
+  candleIntervals,
+  type EpochMs,
+  historyIntervals,
+  hourMs,
+  intervalMs,
+  nextPeriodStart,
+  periodStart,
+} from '../model/intervals.ts';
+import { seriesName } from '../model/series.ts';
+import { AddressLimit } from '../service/connections.ts';
+import { notFound, ServiceRefusal } from '../service/response.ts';
+import { readLockWaits } from '../store/db/activity.ts';
+import type { Database } from '../store/db/database.ts';
+import { listGaps } from '../store/series/gaps.ts';
+import { readSeriesHistory } from '../store/status/series-history.ts';
+import { readFailingJobs } from '../store/upkeep/jobs.ts';
+import { type Access, accessGuard, refuse } from './access.ts';
+import { type ActionsOptions, addActions } from './actions.ts';
+import { readAssets } from './assets.ts';
+import { chartIntervals, maxPeriods } from './chart-intervals.ts';
+import { addInventory } from './inventory.ts';
+import { json, read, whole } from './json.ts';
+import { Live } from './live.ts';
+import { readBands } from './queries/bands.ts';
+import { readChartedSeries, readChartPoints } from './queries/points.ts';
+import {
+  countFailedRequests,
+  readFailureCauses,
+  readFailures,
+  readQuarantinedRows,
+  readRevisedSeries,
+} from './queries/problems.ts';
+import { inFlightPairs, type QueueReader } from './queue.ts';
+import type { Band, Problems, SeriesDetail } from './shapes.ts';
+import { type StateOptions, stateReader } from './state.ts';
+
+export interface DashboardOptions extends Omit<StateOptions, 'clock'> {
+  /** A separate pool, so that pages never take a connection from the interface. Use a read-only role. */
+  readonly database: Database;
+  readonly queue: QueueReader;
+  readonly access: Access;
+  /** Absent: the dashboard only shows. */
+  readonly actions?: ActionsOptions | undefined;
+  /** Directory of the built page. */
+  readonly assets: string;
+  /** Open pages per address; absent or 0: limited only in total. */
+  readonly streamsPerAddress?: number;
+  /** Shortest time between two readings of the state. Default: 2 s. */
+  readonly tickMs?: number;
+  /** A reading that takes longer counts as trouble. Default: 10 s. */
+  readonly readTimeoutMs?: number;
+}
+
+const defaultTickMs = 2000;
+const defaultReadTimeoutMs = 10_000;
+/** Entries of each kind of problem. */
+const maxEntries = 50;
+/** Entries of each list of a series. */
+const maxDetailEntries = 20;
+const maxRawCharacters = 500;
+
+const id = whole(1, 2_147_483_647);
+const time = whole(0, Date.UTC(9999, 0, 1));
+const bandsQuery = z.object({
+  ids: z
+    .string()
+    .max(2000)
+    .transform((list) => list.split(','))
+    .pipe(z.array(id).max(100)),
+  columns: whole(1, maxPeriods),
+  from: time.optional(),
+  to: time.optional(),
+});
+const pointsQuery = z.object({
+  interval: z.enum([...new Set([...candleIntervals, ...historyIntervals])]),
+  from: time,
+  to: time,
+});
+
+/** Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the description. */
+export function addDashboard(app: FastifyInstance, options: DashboardOptions, clock: Clock): void {
+  const { database, queue, graceMs } = options;
+  const { primary = database } = options.replica ?? {};
+  const addAssets = readAssets(options.assets);
+  const streams = new AddressLimit(options.streamsPerAddress ?? 0);
+  const refusalOf = accessGuard(options.access, clock);
+  const live = new Live({
+    read: stateReader({ ...options, clock }),
+    clock,
+    tickMs: options.tickMs ?? defaultTickMs,
+    readTimeoutMs: options.readTimeoutMs ?? defaultReadTimeoutMs,
+    onTrouble: (error) =>
+      app.log.warn(
+        { cause: error instanceof Error ? error.message : String(error) },
+        'cannot read the state for the dashboard',
+      ),
+  });
+  // Before the server waits for pending responses: streams never end by themselves.
+  app.addHook('preClose', async () => live.close());
+
+  const bands = async (query: Parameters<typeof readBands>[1]): Promise<Band[]> => {
+    const stored = await readBands(database, query);
+    return stored.map(({ id, startMs, endMs, ...columns }) => {
+      const windows = queue.latest()?.windows.get(id) ?? [];
+      const inFlight = inFlightPairs(windows, { startMs, endMs }, query.columns);
+      return { id, startMs, endMs, columns: query.columns, layers: { ...columns, inFlight } };
+    });
+  };
+
+  app.register(async (scope) => {
+    scope.addHook('onRequest', async (request, reply) => {
+      reply.header('cross-origin-resource-policy', 'same-origin');
+      const refusal = refusalOf(request);
+      if (refusal === null) return;
+      if (refusal.status === 403 && request.routeOptions.url === '/') return reply.redirect('docs');
+      refuse(reply, refusal);
+    });
+
+    addAssets(scope);
+    addInventory(scope, { database, graceMs }, clock);
+    if (options.actions !== undefined) addActions(scope, options.actions, options.access);
+
+    // No HEAD route: its response would never end.
+    scope.get('/dashboard/events', { exposeHeadRoute: false }, async (request, reply) => {
+      if (live.isFull || streams.isFull(request.ip)) {
+        reply.header('retry-after', 10).header('cache-control', 'no-store');
+        throw new ServiceRefusal(503, 'too many dashboards are open');
+      }
+      reply.raw.once('close', streams.acquire(request.ip));
+      streamTo(live, reply);
+    });
+
+    scope.get('/dashboard/bands', async (request, reply) => {
+      const { ids, columns, from, to } = read(bandsQuery, request.query);
+      const range = from === undefined || to === undefined ? null : ranged(from, to);
+      return json<'bands'>(reply, await bands({ nowMs: clock.now(), graceMs, seriesIds: ids, range, columns }));
+    });
+
+    scope.get('/dashboard/series/:id', async (request, reply) => {
+      const seriesId = seriesIdOf(request);
+      return json<'series/:id'>(reply, await seriesDetail(database, { seriesId, nowMs: clock.now(), graceMs }));
+    });
+
+    scope.get('/dashboard/series/:id/points', async (request, reply) => {
+      const seriesId = seriesIdOf(request);
+      const { interval, from, to } = read(pointsQuery, request.query);
+      const found = await readChartedSeries(database, seriesId);
+      if (found === null) throw notFound(String(seriesId));
+      const { series } = found;
+      if (!chartIntervals(series.interval).includes(interval))
+        throw new ServiceRefusal(400, `of ${series.interval} no ${interval} is made`);
+      const range = ranged(periodStart(from, interval), nextPeriodStart(to, interval));
+      const columns = (range.endMs - range.startMs) / intervalMs[interval];
+      if (columns > maxPeriods) throw new ServiceRefusal(400, `more than ${maxPeriods} periods`);
+      const points = await readChartPoints(database, { seriesId, series, interval, range });
+      const [band] = await bands({ nowMs: clock.now(), graceMs, seriesIds: [seriesId], range, columns });
+      if (band === undefined) throw notFound(String(seriesId));
+      return json<'series/:id/points'>(reply, { ...points, interval, ...range, band });
+    });
+
+    scope.get('/dashboard/problems', async (_request, reply) => {
+      const nowMs = clock.now();
+      const { failing, inAll } = await readFailures(database, { nowMs, most: maxEntries });
+      const problems: Problems = {
+        failing,
+        failingInAll: inAll,
+        causes: await readFailureCauses(database, { nowMs, most: maxEntries }),
+        errors: await countFailedRequests(database, nowMs - hourMs),
+        quarantine: await readQuarantinedRows(database, maxEntries),
+        revised: await readRevisedSeries(database, maxEntries),
+        locks: await readLockWaits(primary),
+        jobs: await readFailingJobs(primary),
+      };
+      return json<'problems'>(reply, problems);
+    });
+  });
+}
+
+function streamTo(live: Live, reply: FastifyReply): void {
+  reply.hijack();
+  reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    // Tells nginx not to buffer events.
+    'x-accel-buffering': 'no',
+  });
+  reply.raw.flushHeaders();
+  live.add(reply.raw);
+}
+
+function ranged(startMs: EpochMs, endMs: EpochMs) {
+  if (startMs < endMs) return { startMs, endMs };
+  throw new ServiceRefusal(400, 'the range ends before it begins');
+}
+
+function seriesIdOf(request: FastifyRequest): number {
+  const { id: text = '' } = request.params as { id?: string };
+  const parsed = id.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw notFound('the series');
+}
+
+/** Reads everything about one series except its points. @throws ServiceRefusal 404 */
+async function seriesDetail(
+  database: Database,
+  { seriesId, nowMs, graceMs }: { seriesId: number; nowMs: EpochMs; graceMs: number },
+): Promise<SeriesDetail> {
+  const found = await readChartedSeries(database, seriesId);
+  if (found === null) throw notFound(String(seriesId));
+  const history = await readSeriesHistory(database, { seriesId, nowMs, most: maxDetailEntries });
+  const gaps = await listGaps(database, { nowMs, graceMs, seriesIds: [seriesId] });
+  return {
+    id: seriesId,
+    name: seriesName(found.series),
+    dataset: found.series.dataset,
+    interval: found.series.interval,
+    fromMs: history.tracked.startMs,
+    toMs: history.tracked.endMs,
+    untrackedMs: history.untrackedMs,
+    beginsMs: history.beginsMs,
+    earliestMs: found.earliestMs,
+    newestMs: found.newestMs,
+    gapsInAll: gaps.length,
+    gaps: gaps
+      .slice(-maxDetailEntries)
+      .reverse()
+      .map(({ startMs, endMs, reason, message }) => ({ startMs, endMs, reason, message })),
+    fetches: history.fetches.map(({ timeMs, range, lane, verdict, fresh, changed, durationMs, error }) => ({
+      ...{ timeMs, range, lane, verdict, fresh, changed, durationMs, error },
+    })),
+    revisions: history.revisions,
+    rejections: history.rejections.map((row) => ({ ...row, raw: row.raw.slice(0, maxRawCharacters) })),
+  };
+}

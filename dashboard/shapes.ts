@@ -1,0 +1,215 @@
+/**
+ * The messages from the dashboard's server to its page: one schema, from which the types of both follow. Times and lengths
+ * are milliseconds.
+ */
+
+import { z } from 'zod';
+import type { CalendarMonth } from '../model/calendar.ts';
+import { conditionKinds, type Headline, levels, listNames, type State } from '../planning/conditions.ts';
+import { layers } from './layers.ts';
+import { listOf, message, time } from './queries/message.ts';
+import {
+  chartPoints,
+  failedRequests,
+  failure,
+  failureCause,
+  listContents,
+  quarantinedRow,
+  recordedAction,
+  revisedSeries,
+  storedBytes,
+  storedEvent,
+  storedLine,
+} from './queries/shapes.ts';
+
+export type { ListContents, PointRow, StoredBytes, StoredEvent } from './queries/shapes.ts';
+
+const count = z.number();
+const range = { startMs: time, endMs: time };
+
+const seriesLine = message({
+  ...storedLine.unwrap().shape,
+  /** Queued and active windows. */
+  inFlight: count,
+});
+export type SeriesLine = z.output<typeof seriesLine>;
+
+/** Requests by minute and lane; the last minute is the current one. */
+const requestMinutes = message({
+  startMs: time,
+  lanes: z.record(z.string(), listOf(count)).readonly(),
+  /** Requests of all lanes that stored nothing. */
+  failed: listOf(count),
+});
+export type RequestMinutes = z.output<typeof requestMinutes>;
+
+const queueSummary = message({
+  waiting: count,
+  active: count,
+  delayed: count,
+  workers: count,
+  pausedMs: z.number(),
+});
+export type QueueSummary = z.output<typeof queueSummary>;
+
+const listLine = message({
+  name: z.string(),
+  everyMs: z.number(),
+  newestMs: time.nullable(),
+  rows: count.nullable(),
+  problem: z.string().nullable(),
+});
+export type ListLine = z.output<typeof listLine>;
+
+const headline = message({
+  kind: z.enum(conditionKinds),
+  level: z.enum(levels),
+  text: z.string(),
+  list: z.enum(listNames).nullable(),
+  command: z.string().nullable(),
+}) satisfies z.ZodType<Headline>;
+
+const state = message({
+  headline,
+  also: listOf(headline),
+  left: count,
+  etaMs: z.number().nullable(),
+}) satisfies z.ZodType<State>;
+
+const summary = message({
+  nowMs: time,
+  /** Whether the source is a simulator. */
+  synthetic: z.boolean(),
+  /** What `tidemark status` says: the headline, further conditions, the windows left and their ETA. */
+  state,
+  /** Budget in requests a minute; 0: unlimited. */
+  perMinute: z.number(),
+  requests: requestMinutes,
+  /** Null: the queue is unavailable. */
+  queue: queueSummary.nullable(),
+  /** What the source answers in place of data. */
+  serviceMessage: message({ timeMs: time, message: z.string() }).nullable(),
+  lists: listOf(listLine),
+  /** Quarantined rows, counted among the newest few hundred, and whether there are older ones. */
+  quarantined: message({ rows: count, hasOlder: z.boolean() }),
+  database: z.string(),
+});
+export type Summary = z.output<typeof summary>;
+
+const snapshot = message({ summary, series: listOf(seriesLine) });
+export type Snapshot = z.output<typeof snapshot>;
+
+const change = message({ summary, series: listOf(seriesLine), gone: listOf(z.number()) });
+export type Change = z.output<typeof change>;
+
+const trouble = message({ message: z.string(), headline });
+export type Trouble = z.output<typeof trouble>;
+
+/** An action at the dashboard, newest first in its list. */
+const actionLine = message({
+  ...recordedAction.unwrap().shape,
+  /** Windows of a running verify or repair in the process that answers; null: none. */
+  progress: message({ done: count, of: count }).nullable(),
+});
+export type ActionLine = z.output<typeof actionLine>;
+
+/** A range divided into columns. Each layer lists the columns that contain it as flat pairs of first and one past the last. */
+const band = message({
+  ...range,
+  id: z.number(),
+  columns: count,
+  layers: z.record(z.enum(layers), listOf(z.number())).readonly(),
+});
+export type Band = z.output<typeof band>;
+
+const points = message({ ...chartPoints.unwrap().shape, ...range, interval: z.string(), band });
+export type Points = z.output<typeof points>;
+
+const seriesDetail = message({
+  id: z.number(),
+  name: z.string(),
+  dataset: z.enum(['candles', 'asset_history']),
+  interval: z.string(),
+  fromMs: time,
+  toMs: time.nullable(),
+  untrackedMs: time.nullable(),
+  beginsMs: time.nullable(),
+  earliestMs: time.nullable(),
+  newestMs: time.nullable(),
+  gaps: listOf(message({ ...range, reason: z.string(), message: z.string().nullable() })),
+  gapsInAll: count,
+  fetches: listOf(
+    message({
+      timeMs: time,
+      range: message(range).nullable(),
+      lane: z.string(),
+      verdict: z.string(),
+      fresh: count,
+      changed: count,
+      durationMs: z.number(),
+      error: z.string().nullable(),
+    }),
+  ),
+  revisions: listOf(message({ timeMs: time, seenAtMs: time, before: z.record(z.string(), z.string()).readonly() })),
+  rejections: listOf(message({ seenAtMs: time, reason: z.string(), raw: z.string() })),
+});
+export type SeriesDetail = z.output<typeof seriesDetail>;
+
+const problems = message({
+  /** Refused series, then failed windows, newest first; `failingInAll` counts both. */
+  failing: listOf(failure),
+  failingInAll: count,
+  /** The same by message, the most frequent first. */
+  causes: listOf(failureCause),
+  /** Of the last hour, by kind. */
+  errors: listOf(failedRequests),
+  quarantine: listOf(quarantinedRow),
+  revised: listOf(revisedSeries),
+  /** Tidemark's statements that wait for locks, and the sessions that hold them. */
+  locks: message({ statements: count, holders: listOf(z.string()) }),
+  /** TimescaleDB background jobs that fail or that no worker runs. */
+  jobs: listOf(
+    message({
+      kind: z.string(),
+      /** The table or rollup; null for other jobs. */
+      of: z.string().nullable(),
+      lastRunMs: time.nullable(),
+      failures: count,
+      message: z.string(),
+    }),
+  ),
+});
+export type Problems = z.output<typeof problems>;
+
+const month = message({
+  startMs: time,
+  wantedMs: z.number(),
+  coveredMs: z.number(),
+  failed: z.boolean(),
+  awaiting: z.boolean(),
+  silent: z.boolean(),
+}) satisfies z.ZodType<CalendarMonth>;
+
+/** Coverage by month, of one series or of all together. */
+const calendar = message({ months: listOf(month) });
+export type Calendar = z.output<typeof calendar>;
+
+/** Answers by their path below `/dashboard/`. */
+export const answers = {
+  bands: listOf(band),
+  'series/:id': seriesDetail,
+  'series/:id/points': points,
+  problems,
+  actions: listOf(actionLine),
+  calendar,
+  storage: listOf(storedBytes),
+  'events/log': listOf(storedEvent),
+  list: listContents,
+};
+export type Answers = { readonly [Path in keyof typeof answers]: z.output<(typeof answers)[Path]> };
+
+/**
+ * Events of the stream. `snapshot`: the whole state. `change`: the changed lines, and the ids of series no longer tracked.
+ * `trouble`: the store cannot be read, and the state sent before stays on the page, under the headline of the event.
+ */
+export const events = { snapshot, change, trouble };

@@ -1,0 +1,190 @@
+/** Reads the snapshots for pages: cheap parts each time, expensive parts at intervals. */
+
+import type { Clock } from '../clock.ts';
+import { formatDuration } from '../model/format.ts';
+import { type EpochMs, hourMs, minuteMs, type Range } from '../model/intervals.ts';
+import { listName } from '../model/lists.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
+import type { RangeLimits } from '../model/windows.ts';
+import { countAll, readGapDivision } from '../operations/source-gaps.ts';
+import { readStoredFacts } from '../operations/status/facts.ts';
+import { stateOf } from '../planning/headline.ts';
+import type { ConfiguredSources } from '../sources/configured.ts';
+import type { Database } from '../store/db/database.ts';
+import { readServiceMessage } from '../store/ledger/ledger.ts';
+import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
+import { ratesProblem, ratesStatus, serverVersions } from '../store/status/status.ts';
+import { cachedFor } from './cached.ts';
+import { readSeriesLines } from './queries/lines.ts';
+import { type CountedMinute, countQuarantined, countRequests, newestQuarantined } from './queries/problems.ts';
+import type { QueueReader } from './queue.ts';
+import type { ListLine, RequestMinutes, Snapshot } from './shapes.ts';
+
+export interface StateOptions {
+  readonly database: Database;
+  readonly queue: QueueReader;
+  readonly clock: Clock;
+  readonly graceMs: number;
+  /** Longest request ranges that differ from the interface's. */
+  readonly rangeLimits: RangeLimits;
+  readonly perMinute: number;
+  /** Poll interval of rates unless the store has another; 0 or absent: never. */
+  readonly ratesMs?: number;
+  readonly synthetic: boolean;
+  /** The sources beside the default one; absent: none. */
+  readonly sources?: () => Promise<ConfiguredSources>;
+  /** Absent: `database` is no replica. */
+  readonly replica?: {
+    /** Null: unknown. */
+    readonly lagMs: () => number | null;
+    /** Where statements wait and jobs run. */
+    readonly primary: Database;
+  };
+}
+
+const shownMinutes = 60;
+/** A commit becomes visible after its timestamp, so the newest minutes are counted again each time. */
+const openMinutes = 3;
+/** Intervals of slow-changing parts, and of the most expensive ones. */
+const slowIntervalMs = 10_000;
+const rareIntervalMs = 60_000;
+/** Interval of the facts behind the headline: the gaps of all series are read. */
+const factsIntervalMs = 5000;
+const quarantineLimit = 300;
+
+/** @returns reads a snapshot; call it for one snapshot at a time. */
+export function stateReader(options: StateOptions): () => Promise<Snapshot> {
+  const { database, queue, clock, graceMs, rangeLimits, perMinute, synthetic, replica } = options;
+  const context = {
+    database,
+    primary: replica?.primary ?? database,
+    config: { worker: { graceMs }, source: { rangeLimits } },
+    sources: options.sources ?? (async () => new Map()),
+  };
+  const facts = cachedFor(factsIntervalMs, (nowMs) => readStoredFacts(context, nowMs));
+  const counting = cachedFor(factsIntervalMs, async (nowMs) => {
+    const { divide } = await readGapDivision(context, nowMs);
+    // Most ranges stay the same for many snapshots.
+    const known = new Map<string, number>();
+    return (series: SeriesKey, ranges: readonly Range[]): number => {
+      const key = [seriesName(series), ...ranges.flatMap(({ startMs, endMs }) => [startMs, endMs])].join();
+      const count = known.get(key) ?? countAll(divide(series, ranges));
+      known.set(key, count);
+      return count;
+    };
+  });
+  const readMinutes = minutesReader(database);
+  const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
+  const quarantined = quarantineCounter(database);
+  const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions(database)));
+  return async () => {
+    const nowMs = clock.now();
+    // Sequential, so that the dashboard takes one connection.
+    const requestsFor = await counting(nowMs);
+    const lines = await readSeriesLines(database, { nowMs, graceMs, requestsFor });
+    const requests = await readMinutes(nowMs);
+    const queueState = await queue.read();
+    const rejected = await quarantined(nowMs);
+    return {
+      summary: {
+        nowMs,
+        synthetic,
+        state: stateOf({
+          ...(await facts(nowMs)),
+          nowMs,
+          rejected: rejected.rows,
+          queue: queueState?.facts ?? { away: queue.problem() },
+        }),
+        perMinute: queueState?.perMinute ?? perMinute,
+        requests,
+        queue: queueState?.depth ?? null,
+        ...(await slow(nowMs)),
+        quarantined: rejected,
+        database: `${await version(nowMs)}${replica === undefined ? '' : lagText(replica.lagMs())}`,
+      },
+      // The lines are fresh, and copying 100,000 of them takes a tenth of a second.
+      series: lines.map((line) => Object.assign(line, { inFlight: queueState?.windows.get(line.id)?.length ?? 0 })),
+    };
+  };
+}
+
+async function readSlowly({ database, ratesMs }: StateOptions, nowMs: EpochMs) {
+  const rates = await ratesLine(database, ratesMs ?? 0, nowMs);
+  const lists = await listStatus(database, nowMs);
+  return {
+    serviceMessage: await readServiceMessage(database, nowMs),
+    lists: [
+      ...(rates === null ? [] : [rates]),
+      ...lists.map(
+        ({ list, everyMs, newestMs, rows, problem }): ListLine => ({
+          name: listName(list),
+          everyMs,
+          newestMs,
+          rows,
+          problem,
+        }),
+      ),
+    ],
+  };
+}
+
+/** @returns null when rates have never been polled. */
+async function ratesLine(database: Database, configuredMs: number, nowMs: EpochMs): Promise<ListLine | null> {
+  const { newestMs, currencies } = await ratesStatus(database);
+  const everyMs = await ratesEveryMs(database, configuredMs);
+  if (newestMs === null && everyMs === 0) return null;
+  // The search is bounded by two polls because the ledger has no index on the dataset.
+  const sinceMs = nowMs - Math.max(hourMs, 2 * everyMs);
+  const problem = everyMs === 0 ? null : await ratesProblem(database, sinceMs);
+  return { name: 'rates', everyMs, newestMs, rows: newestMs === null ? null : currencies, problem };
+}
+
+function versionText({ postgres, timescale }: Awaited<ReturnType<typeof serverVersions>>): string {
+  return `PostgreSQL ${postgres.split(' ')[0]}, ${timescale === null ? 'plain tables' : `TimescaleDB ${timescale}`}`;
+}
+
+function lagText(lagMs: number | null): string {
+  if (lagMs === null) return ', replica, unknown how far behind';
+  return lagMs < 1000 ? ', replica, up to date' : `, replica, ${formatDuration(lagMs)} behind`;
+}
+
+/** Counts once a minute, as points may resolve rows, and soon after a row was added. */
+function quarantineCounter(database: Database) {
+  const newest = cachedFor(factsIntervalMs, () => newestQuarantined(database));
+  const fresh = () => cachedFor(rareIntervalMs, () => countQuarantined(database, quarantineLimit));
+  let [count, countedId] = [fresh(), 0];
+  return async (nowMs: EpochMs) => {
+    const id = await newest(nowMs);
+    if (id !== countedId) [count, countedId] = [fresh(), id];
+    return count(nowMs);
+  };
+}
+
+/** Reads the requests of the last hour by minute: all minutes once, then only those that may still change. */
+function minutesReader(database: Database): (nowMs: EpochMs) => Promise<RequestMinutes> {
+  let known: readonly CountedMinute[] = [];
+  let upToMs: EpochMs | null = null;
+  return async (nowMs) => {
+    const endMs = Math.floor(nowMs / minuteMs) * minuteMs + minuteMs;
+    const startMs = endMs - shownMinutes * minuteMs;
+    const closedMs = endMs - openMinutes * minuteMs;
+    // After a pause without pages, the minutes that were open then are read again.
+    const sinceMs = upToMs === null ? startMs : Math.max(startMs, Math.min(closedMs, upToMs));
+    const fresh = await countRequests(database, sinceMs);
+    known = [
+      ...known.filter(({ minuteMs: at }) => at >= startMs && at < sinceMs),
+      ...fresh.filter(({ minuteMs: at }) => at < endMs),
+    ];
+    upToMs = closedMs;
+    const lanes: Record<string, number[]> = {};
+    const failed = new Array<number>(shownMinutes).fill(0);
+    for (const { minuteMs: at, lane, requests, failed: lost } of known) {
+      const place = (at - startMs) / minuteMs;
+      const counts = lanes[lane] ?? new Array<number>(shownMinutes).fill(0);
+      lanes[lane] = counts;
+      counts[place] = requests;
+      failed[place] = (failed[place] ?? 0) + lost;
+    }
+    return { startMs, lanes, failed };
+  };
+}

@@ -1,0 +1,82 @@
+/** The coverage of a range, as columns of a statement that has read the row of a series. */
+
+import { type EpochMs, type Interval, nextPeriodStart, periodStart } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import { gridOrigin } from '../../model/rollup-levels.ts';
+import { type Coverage, maxMissingRanges } from '../../v2/coverage-header.ts';
+import { millisecondsOf } from './query.ts';
+
+export interface SeriesJson {
+  readonly rows: string;
+  readonly coverage: Coverage;
+  /** Interval of the series from which the rows are derived; absent: they are stored. */
+  readonly derivedFrom?: string;
+}
+
+/**
+ * Coverage of a known market or asset without any stored point of the interval.
+ *
+ * @param settledMs periods that ended until then change no more.
+ */
+export function emptySeries(range: Range, interval: Interval, settledMs: EpochMs): SeriesJson {
+  const startMs = nextPeriodStart(range.startMs, interval);
+  const closedMs = periodStart(settledMs, interval);
+  const untilMs = Math.max(startMs, Math.min(nextPeriodStart(range.endMs, interval), closedMs));
+  const missing = startMs < untilMs ? [{ startMs, endMs: untilMs }] : [];
+  return {
+    rows: '[]',
+    coverage: { share: missing.length === 0 ? '1' : '0', gaps: missing.length, untilMs, missing },
+  };
+}
+
+/**
+ * A lateral subquery with the columns of {@link SeriesRow}, after a `covered` column. It counts the periods
+ * of the range that have ended, and whose grace time is over: no other period can be covered. Without such
+ * periods nothing is missing. Periods that are not visible count as missing. Of very many missing ranges the
+ * first ones are listed, and `until` is where the next one begins.
+ *
+ * @param first number of the first of four parameters: start and end of the range in whole periods, now, and the time from
+ * which periods are visible.
+ */
+export function coverageSubquery(first: number, period: string): string {
+  const [start, end, now, visibleFrom] = [0, 1, 2, 3].map((place) => `$${first + place}::timestamptz`);
+  const closed = `date_bin(${period}, ${now} - (select tidemark.grace()), ${gridOrigin})`;
+  return `lateral (
+    select case when span is null then '1' else trim_scale(trunc(tidemark.share_covered(shown, span), 4))::text end as share,
+           coalesce(lacking.gaps, 0) as gaps,
+           coalesce(lacking.more, ${millisecondsOf(`greatest(${start}, least(${end}, ${closed}))`)}) as until,
+           coalesce(lacking.missing, '[]') as missing
+    from (
+      select case when least(${end}, ${closed}) > ${start} then tstzrange(${start}, least(${end}, ${closed})) end as span,
+             case when ${visibleFrom} is null then covered
+                  else covered * tstzmultirange(tstzrange(${visibleFrom}, null)) end as shown
+    ) measured left join lateral (
+      select count(*)::integer as gaps, min(since) filter (where place > ${maxMissingRanges}) as more,
+             jsonb_agg(jsonb_build_array(since, till) order by place) filter (where place <= ${maxMissingRanges}) as missing
+      from (
+        select ${millisecondsOf('lower(gap)')} as since, ${millisecondsOf('upper(gap)')} as till, place
+        from unnest(tstzmultirange(span) - shown) with ordinality as u (gap, place)
+      ) gap
+    ) lacking on not shown @> span
+  )`;
+}
+
+/** Rows as JSON, and the result of {@link coverageSubquery}; `until` and both ends of each missing range are in milliseconds. */
+export interface SeriesRow {
+  readonly rows: string;
+  readonly derived_from?: string;
+  readonly share: string;
+  readonly gaps: number;
+  readonly until: EpochMs;
+  readonly missing: ReadonlyArray<readonly [EpochMs, EpochMs]>;
+}
+
+/** The columns of {@link coverageSubquery}. */
+export const coverageColumns = 'share, gaps, until, missing';
+
+export function withCoverage(row: SeriesRow): SeriesJson {
+  const { rows, share, gaps, until, missing, derived_from: derivedFrom } = row;
+  const ranges = missing.map(([startMs, endMs]) => ({ startMs, endMs }));
+  const coverage = { share, gaps, untilMs: until, missing: ranges };
+  return { rows, coverage, ...(derivedFrom !== undefined && { derivedFrom }) };
+}

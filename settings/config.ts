@@ -1,0 +1,142 @@
+/** The configuration, read from the environment: typed, validated at start, frozen. settings/environment.ts has each variable. */
+
+import { closest, distance } from 'fastest-levenshtein';
+import type { z } from 'zod';
+import { TidemarkError } from '../errors.ts';
+import { dayMs, hourMs } from '../model/intervals.ts';
+import { requestsPerMinute } from '../v2/limits.ts';
+import { environment } from './environment.ts';
+
+export type LogLevel = NonNullable<z.output<typeof environment>['LOG_LEVEL']>;
+
+/**
+ * The settings in the units of the code. Each has the meaning of its variable in settings/environment.ts; undefined: it is not set.
+ */
+function settingsOf(value: z.output<typeof environment>) {
+  const hasKey = value.SOURCE_API_KEY !== undefined;
+  return {
+    source: {
+      /** Ends in `/v2`, without a trailing slash. */
+      url: value.SOURCE_URL?.replace(/\/$/, ''),
+      apiKey: value.SOURCE_API_KEY,
+      requestsPerMinute:
+        value.SOURCE_REQUESTS_PER_MINUTE ?? (hasKey ? requestsPerMinute.withKey : requestsPerMinute.withoutKey),
+      /** Whether the budget follows from a variable; if not, workers may know better. */
+      isBudgetStated: value.SOURCE_REQUESTS_PER_MINUTE !== undefined || hasKey,
+      timeoutMs: value.SOURCE_TIMEOUT_SECONDS * 1000,
+      maxBodyBytes: value.SOURCE_MAX_BODY_MB * 1024 * 1024,
+      /** Where they differ from the limits of the interface. */
+      rangeLimits: { candles: value.SOURCE_CANDLE_DAYS, asset_history: value.SOURCE_HISTORY_DAYS },
+    },
+    database: {
+      url: value.DATABASE_URL,
+      connections: value.DATABASE_CONNECTIONS,
+      statementTimeoutMs: value.DATABASE_STATEMENT_TIMEOUT_SECONDS * 1000,
+      ledgerDays: value.LEDGER_DAYS,
+    },
+    /** How TimescaleDB keeps the points; `migrate` applies it. Measured in docs/storage.md. */
+    storage: {
+      chunkDays: {
+        candles: value.CANDLE_CHUNK_DAYS,
+        asset_history: value.HISTORY_CHUNK_DAYS,
+        rates: value.RATE_CHUNK_DAYS,
+      },
+      columnstoreAfterDays: value.COLUMNSTORE_AFTER_DAYS,
+      columnstoreChunkDays: value.COLUMNSTORE_CHUNK_DAYS,
+    },
+    queue: { redisUrl: value.REDIS_URL, namespace: value.QUEUE_NAMESPACE },
+    worker: {
+      concurrency: value.WORKER_CONCURRENCY,
+      attempts: value.WORKER_ATTEMPTS,
+      failedRetryMs: value.FAILED_RETRY_SECONDS * 1000,
+      emptyConfirmMs: value.EMPTY_CONFIRM_SECONDS * 1000,
+      /** The stored one, unless it is given: store/settings/grace.ts. */
+      graceMs: (value.GRACE_SECONDS ?? 60) * 1000,
+    },
+    isGraceGiven: value.GRACE_SECONDS !== undefined,
+    scheduler: {
+      tickMs: value.PLANNING_TICK_MS,
+      refreshMs: value.REFRESH_SECONDS * 1000,
+      ratesMs: value.RATES_SECONDS * 1000,
+      backfillShare: value.BACKFILL_SHARE,
+    },
+    reread: {
+      periods: value.REREAD_PERIODS,
+      rangeMs: value.REREAD_DAYS * dayMs,
+      everyMs: value.REREAD_HOURS * hourMs,
+    },
+    service: {
+      host: value.SERVE_HOST,
+      port: value.SERVE_PORT,
+      trustedProxies: value.TRUSTED_PROXIES,
+      connectionsPerAddress: value.SERVE_CONNECTIONS_PER_ADDRESS,
+      streamsPerAddress: value.DASHBOARD_STREAMS_PER_ADDRESS,
+      perMinute: { withoutKey: value.SERVE_PER_MINUTE, withKey: value.SERVE_PER_MINUTE_WITH_KEY },
+      /** A replica to read from; undefined: the database itself. */
+      databaseUrl: value.SERVE_DATABASE_URL,
+      connections: value.SERVE_CONNECTIONS,
+      statementTimeoutMs: value.SERVE_STATEMENT_TIMEOUT_SECONDS * 1000,
+      rememberMs: value.SERVE_REMEMBER_MS,
+      drainMs: value.SERVE_DRAIN_SECONDS * 1000,
+      dashboard: value.DASHBOARD,
+      dashboardPassword: value.DASHBOARD_PASSWORD,
+    },
+    board: { host: value.BOARD_HOST, port: value.BOARD_PORT, password: value.BOARD_PASSWORD },
+    tracing: { endpoint: value.OTEL_EXPORTER_OTLP_ENDPOINT },
+    metrics: { host: value.METRICS_HOST, port: value.METRICS_PORT },
+    /** Undefined: no file is looked for, as in `demo`. */
+    watchList: value.WATCH_LIST as string | undefined,
+    directory: value.TIDEMARK_DIR,
+    logLevel: value.LOG_LEVEL,
+  };
+}
+
+type Frozen<Value> = {
+  readonly [Key in keyof Value]: Value[Key] extends object ? Frozen<Value[Key]> : Value[Key];
+};
+
+export type Config = Frozen<ReturnType<typeof settingsOf>>;
+export type StorageSettings = Config['storage'];
+
+/**
+ * Reads the configuration. An empty variable counts as absent, as docker compose passes unset ones.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION with the first offending name, its value (not of a secret), and the rule.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const result = environment.safeParse(given);
+  if (!result.success) {
+    const issue = result.error.issues[0];
+    const name = String(issue?.path[0]);
+    throw new TidemarkError('BAD_CONFIGURATION', `${name} ${issue?.message}, but is ${shown(name, given[name])}`);
+  }
+  return deepFreeze(settingsOf(result.data));
+}
+
+/** Shorter names are too common to be typing errors of ours. */
+const shortestName = 8;
+
+/** Set variables that differ from one of ours by one or two characters, with that one. */
+export function misspelledVariables(
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly name: string; readonly meant: string }[] {
+  const known = Object.keys(environment.shape);
+  return Object.keys(env).flatMap((name) => {
+    if (name.length < shortestName || known.includes(name)) return [];
+    const meant = closest(name, known);
+    return distance(name, meant) <= 2 ? [{ name, meant }] : [];
+  });
+}
+
+/** The value for an error message. What holds a password is shown only where that can be told apart, and never else. */
+function shown(name: string, value: string | undefined): string {
+  if (['SOURCE_API_KEY', 'BOARD_PASSWORD', 'DASHBOARD_PASSWORD'].includes(name)) return '(hidden)';
+  const mayHoldPassword = name.endsWith('_URL') && /[@=]/.test(value ?? '');
+  return mayHoldPassword ? '(hidden: it may hold a password)' : JSON.stringify(value?.slice(0, 200));
+}
+
+function deepFreeze<Value extends object>(value: Value): Frozen<Value> {
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,182 @@
+/** Parses and validates a 200 response: its rows, and the coverage that the source states in a header. */
+
+import { isUtf8 } from 'node:buffer';
+import type { CandleLines } from '../model/candle-lines.ts';
+import type { CandleInterval, EpochMs } from '../model/intervals.ts';
+import { subtract } from '../model/ranges.ts';
+import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-coverage.ts';
+import { coverageHeader, readCoverage } from '../v2/coverage-header.ts';
+import type { CandlesRequest, HistoryRequest } from '../v2/requests.ts';
+import { type Candle, epochMs } from '../v2/resources.ts';
+import type { Reply } from './attempt.ts';
+import { parseExactJson } from './json.ts';
+import { messagesOf, replyError, statesUnknownId } from './refusal.ts';
+import { candleReader, type RowReader } from './rows.ts';
+import { scanCandles } from './scan-candles.ts';
+import type { ReplyFacts, SourceError, SourceErrorKind } from './source-error.ts';
+
+/** A row that failed validation, kept for quarantine. */
+export interface Rejected {
+  /** JSON text of the row, truncated if long. */
+  readonly raw: string;
+  readonly reason: string;
+  /** Its time; absent: the one in the field that rows of the interface have. */
+  readonly timeMs?: EpochMs | null;
+  /** Whether another row of the same period differs; absent: none does. */
+  readonly isDisputed?: boolean;
+}
+
+/** Rows in the order of the answer. An invalid row does not affect the others. */
+export interface Answer<Row, Rows = Row[]> extends ReplyFacts {
+  readonly rows: Rows;
+  readonly rejected: Rejected[];
+  /** Of the checksum that was requested before the file; absent: none was. */
+  readonly checksum?: ReplyFacts;
+  /** Whether a checksum proves that no row was cut off. */
+  readonly isWhole?: boolean;
+  /** The answer's `timestamp`, which reveals a stale copy; null: it has none. */
+  readonly sourceTimeMs: EpochMs | null;
+}
+
+/** Characters of a rejected row that are kept. A row of the interface has a few hundred. */
+export const longestRaw = 2000;
+
+/**
+ * @throws SourceError `unexpected` when the answer holds no list, or an empty one beside an error; `notice` when it holds a
+ * service message, `not_found` when it says that an id is unknown.
+ */
+export function listAnswer<Row extends object>(reply: Reply, read: RowReader<Row>): Answer<Row> {
+  const value = parsedBody(reply);
+  const data = unwrapped(value);
+  if (!Array.isArray(data)) throw notTheResource(reply, value, 'no list');
+  // An empty list beside an error is none: it would be taken for a time without points.
+  if (data.length === 0 && messagesOf(value).error !== null) throw notTheResource(reply, value, 'no rows');
+  const timestamp = epochMs.safeParse(isObject(value) ? value.timestamp : undefined);
+  return rowsAnswer(reply, data, read, timestamp.success ? timestamp.data : null);
+}
+
+/** The answer of a list of rows. @param timeOf reads the time of a rejected row, where it has another place than in rows of the interface. */
+export function rowsAnswer<Row extends object>(
+  reply: Reply,
+  items: readonly unknown[],
+  read: RowReader<Row>,
+  sourceTimeMs: EpochMs | null = null,
+  timeOf?: (item: unknown) => EpochMs | null,
+): Answer<Row> {
+  const rows: Row[] = [];
+  const rejected: Rejected[] = [];
+  for (const item of items) {
+    const row = read(item);
+    if (typeof row !== 'string') rows.push(row);
+    else rejected.push({ raw: rawOf(item), reason: row, ...(timeOf && { timeMs: timeOf(item) }) });
+  }
+  return { rows, rejected, sourceTimeMs, ...replyFacts(reply) };
+}
+
+/** The interface does not say whether `/assets…` answers are wrapped in `data`. No resource has that field. */
+function unwrapped(value: unknown): unknown {
+  return isObject(value) && Object.hasOwn(value, 'data') ? value.data : value;
+}
+
+export function replyFacts({ status, body, durationMs }: Reply): ReplyFacts {
+  return { status, bytes: body.length, durationMs };
+}
+
+/**
+ * The JSON of a body, its numbers exact.
+ *
+ * @throws SourceError `unexpected` for a body that is not JSON.
+ */
+export function parsedBody(reply: Reply): unknown {
+  // Decoding would replace invalid UTF-8, and change an id or a symbol silently.
+  if (!isUtf8(reply.body)) throw errorOf(reply, 'unexpected', 'not UTF-8');
+  const text = reply.body.toString('utf8');
+  try {
+    return parseExactJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  } catch (error) {
+    const what = /^\s*</.test(text)
+      ? 'HTML instead of JSON'
+      : `not JSON: ${error instanceof Error ? error.message : error}`;
+    throw errorOf(reply, 'unexpected', text.trim() === '' ? 'an empty body' : what, error);
+  }
+}
+
+function notTheResource(reply: Reply, value: unknown, problem: string): SourceError {
+  const words = messagesOf(value);
+  // Services use different statuses for an unknown id, and the same words.
+  const kind = statesUnknownId(words) ? 'not_found' : words.serviceMessage === null ? 'unexpected' : 'notice';
+  return errorOf(reply, kind, words.serviceMessage ?? words.error ?? `not the expected shape: ${problem}`);
+}
+
+function errorOf(
+  reply: Reply,
+  kind: Exclude<SourceErrorKind, 'rate_limited'>,
+  problem: string,
+  cause?: unknown,
+): SourceError {
+  return replyError(reply, { kind, said: problem, cause });
+}
+
+function rawOf(item: unknown): string {
+  try {
+    return JSON.stringify(item).slice(0, longestRaw);
+  } catch {
+    // A row may be nested too deeply to be written again.
+    return '"(nested too deeply to keep)"';
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** @throws SourceError as {@link listAnswer}. */
+export function candleAnswer(reply: Reply, interval: CandleInterval): Answer<Candle, Candle[] | CandleLines> {
+  const scanned = scanCandles(reply.body, interval);
+  if (scanned === null) return listAnswer(reply, candleReader(interval));
+  const { rows, sourceTimeMs, impossible } = scanned;
+  const rejected = impossible.map(({ candle, reason }) => ({ raw: rawOf(candle), reason }));
+  return { rows, rejected, sourceTimeMs, ...replyFacts(reply) };
+}
+
+/**
+ * @returns null if the source states none. Missing ranges lie within the requested range.
+ * @throws SourceError `incomplete` if it has nothing of the range, or if the header cannot be parsed: something may be
+ * missing.
+ */
+export function statedCoverage(reply: Reply, asked: HistoryRequest | CandlesRequest): UpstreamCoverage | null {
+  const header = reply.header(coverageHeader);
+  if (header === undefined) return null;
+  const stated = readCoverage(header);
+  if (stated === null)
+    throw errorOf(reply, 'incomplete', `what the source says of its coverage cannot be read: ${header}`);
+  const range = {
+    startMs: asked.start ?? Number.NEGATIVE_INFINITY,
+    endMs: asked.end ?? Number.POSITIVE_INFINITY,
+  };
+  const missing = missingPeriods(stated, asked.interval, range);
+  // Open periods are not covered anywhere; an answer that reaches them is used.
+  const isAllMissing = stated.untilMs >= range.endMs && subtract([range], missing).length === 0;
+  if (isAllMissing) throw errorOf(reply, 'incomplete', 'the source says that it does not have this itself');
+  return { untilMs: stated.untilMs, missing };
+}
+
+/**
+ * An answer states at most what was so when it was made: earlier than it came, if a cache says so by `Age`, and by the source's
+ * clock in `Date` where neither the answer nor its rows state a time (RFC 9110, RFC 9111).
+ */
+export function madeEarlier<Of>(answer: Of, { header, durationMs }: Reply, nowMs: EpochMs): Of {
+  const { sourceTimeMs, known = null } = answer as {
+    sourceTimeMs: EpochMs | null;
+    known?: UpstreamCoverage | null;
+  };
+  const age = /^\d{1,9}$/.exec(header('age')?.trim() ?? '');
+  const dateMs = sourceTimeMs === null && known === null ? Date.parse(header('date') ?? '') : Number.NaN;
+  const askedMs = nowMs - durationMs;
+  const times = [
+    ...(age === null ? [] : [askedMs - Number(age[0]) * 1000]),
+    ...(Number.isNaN(dateMs) ? [] : [Math.min(dateMs, askedMs)]),
+    ...(sourceTimeMs === null ? [] : [sourceTimeMs]),
+  ];
+  return times.length === 0 ? answer : { ...answer, sourceTimeMs: Math.min(...times) };
+}

@@ -1,0 +1,215 @@
+/**
+ * Binance's archive of spot candles: a file for each calendar month, or day, with its checksum beside it.
+ *
+ * Source: github.com/binance/binance-public-data (paths, columns, checksums; microseconds from 2025-01-01). Absent and corrupt
+ * files, files without a checksum, and months that lack rows are known there (issues 283, 386, 401, 469, 475).
+ */
+
+import { createHash } from 'node:crypto';
+import pLimit from 'p-limit';
+import { isDecimalText } from '../../model/decimal.ts';
+import type { CandleInterval } from '../../model/intervals.ts';
+import { dayMs, hourMs, intervalMs } from '../../model/intervals.ts';
+import { periodsWithout } from '../../model/ranges.ts';
+import type { ArchiveFiles } from '../../model/sources.ts';
+import { turnoverProblem } from '../../model/turnover.ts';
+import type { Candle } from '../../v2/resources.ts';
+import { longestRaw, type Rejected, replyFacts } from '../answer.ts';
+import type { Reply } from '../attempt.ts';
+import { candleCsv } from '../candle-csv.ts';
+import { withoutContradictions } from '../contradictions.ts';
+import { csvInZip } from '../csv-in-zip.ts';
+import { kindOfReply, replyError, retryAt } from '../refusal.ts';
+import { candleReader } from '../rows.ts';
+import { SourceError } from '../source-error.ts';
+import { type Profile, type Resources, rangesOf } from './profile.ts';
+import { intervalName, rangeOf, symbolOf } from './venue.ts';
+
+const intervals = {
+  m1: '1m',
+  m5: '5m',
+  m15: '15m',
+  m30: '30m',
+  h1: '1h',
+  h2: '2h',
+  h4: '4h',
+  h8: '8h',
+  h12: '12h',
+  d1: '1d',
+} as const;
+
+const files = {
+  month: { folder: 'monthly', nameLength: 7 },
+  day: { folder: 'daily', nameLength: 10 },
+} as const;
+/** From this month on times are in microseconds. */
+const microsecondsFromMs = Date.UTC(2025, 0, 1);
+
+/** @param of the files: of months or of days. @param shortestMs the shortest file; windows are cut by file. */
+export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number): Profile => ({
+  name,
+  url: 'https://data.binance.vision',
+  exchange: 'binance',
+  limits: () => [],
+  longestRangeMs: {
+    candles: rangesOf<CandleInterval>(1, intervals, {
+      ...intervalMs,
+      ...Object.fromEntries(Object.keys(intervals).map((interval) => [interval, shortestMs])),
+    }),
+    asset_history: {},
+  },
+  depthPeriods: null,
+  files: of,
+  marketsOf: 'binance',
+  absence: 'unknown',
+  longestPauseMs: hourMs,
+  keyHeaders: () => ({}),
+  refusal: (reply, nowMs) =>
+    replyError(
+      reply,
+      reply.status === 404
+        ? { kind: 'incomplete', said: 'the archive has no such file' }
+        : { kind: kindOfReply(reply), said: null, retryAtMs: retryAt(reply, nowMs) },
+    ),
+  symbolOf: (base, quote) => base + quote,
+  resources: {
+    candles: {
+      path: (query) => pathOf(query, of.unit),
+      checksumPath: (query) => `${pathOf(query, of.unit)}.CHECKSUM`,
+      async read(reply, query, _nowMs, checksum) {
+        const name = fileName(query, of.unit);
+        assertChecksum(reply, checksum, name);
+        return inTurn(() => readFile(reply, query, name));
+      },
+    },
+  },
+});
+
+// Its documentation: new files of months come on the first Monday of the next one.
+export const binanceArchive = binanceFiles('binance-archive', { unit: 'month', lagMs: dayMs }, 28 * dayMs);
+
+type Query = Resources['candles']['query'];
+
+/** Files are read one after the other, so that the first one is stored while the next one is read. */
+const inTurn = pLimit(1);
+
+/** Such as `/data/spot/monthly/klines/BTCUSDT/1m/BTCUSDT-1m-2024-05.zip`. A window lies within a file. */
+function pathOf(query: Query, unit: ArchiveFiles['unit']): string {
+  const symbol = encodeURIComponent(symbolOf(query));
+  const interval = intervalName(intervals, query);
+  return `/data/spot/${files[unit].folder}/klines/${symbol}/${interval}/${fileName(query, unit)}.zip`;
+}
+
+/** Such as `BTCUSDT-1m-2024-05`. */
+function fileName(query: Query, unit: ArchiveFiles['unit']): string {
+  const date = new Date(rangeOf(query).startMs).toISOString().slice(0, files[unit].nameLength);
+  return `${encodeURIComponent(symbolOf(query))}-${intervalName(intervals, query)}-${date}`;
+}
+
+/** Such as `BTCUSDT-1m-2024-05.csv`. */
+const namesFile = /([^\s/]+-\d+[a-z]+-\d{4}-\d\d(?:-\d\d)?)\.(?:zip|csv)\s*$/i;
+
+/** @throws SourceError `incomplete` when what names a file names another one. */
+function assertNamed(reply: Reply, stated: string, name: string): void {
+  const [, other = name] = namesFile.exec(stated) ?? [];
+  if (other.toLowerCase() !== name.toLowerCase()) throw unusable(reply, `it is ${other}, where ${name} was asked for`);
+}
+
+/** @throws SourceError `incomplete`: the file cannot be trusted, and the next source has its time. */
+function assertChecksum(reply: Reply, checksum: Reply | null, name: string): void {
+  const text = checksum?.body.toString('latin1') ?? '';
+  assertNamed(reply, text, name);
+  const stated = /^[\da-f]{64}\b/i.exec(text);
+  if (stated === null) throw unusable(reply, 'what is stated beside the file is no checksum');
+  const own = createHash('sha256').update(reply.body).digest('hex');
+  const [expected] = stated;
+  if (own !== expected.toLowerCase())
+    throw unusable(reply, `the file has the checksum ${own}, and ${expected} is stated beside it`);
+}
+
+function unusable(reply: Reply, said: string) {
+  return replyError(reply, { kind: 'incomplete', said });
+}
+
+const byteOrderMark = Buffer.from('\uFEFF');
+
+async function unzipped(reply: Reply, name: string): Promise<Buffer> {
+  try {
+    const { name: stated, csv } = await csvInZip(reply.body);
+    assertNamed(reply, stated, name);
+    return csv.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? csv.subarray(byteOrderMark.length) : csv;
+  } catch (error) {
+    if (error instanceof SourceError) throw error;
+    throw unusable(reply, `the file cannot be unzipped: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Time, open, high, low, close, volume; close time, the volume in the quote asset, and four more. */
+const columns = 12;
+const turnoverColumn = 7;
+
+/**
+ * The rows of the requested range. Binance gives a row for a period without trades, and files lack rows that the files of
+ * their days and the REST interface have: a period without a line is stated as missing, and left to the next source. So is
+ * one whose line is rejected.
+ *
+ * @throws SourceError `incomplete` when the file has nothing of the range.
+ */
+async function readFile(reply: Reply, query: Query, name: string): Promise<Resources['candles']['answer']> {
+  const { interval } = query;
+  const asked = rangeOf(query);
+  const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
+  const rejected: Rejected[] = [];
+  const reader = candleReader(interval);
+  const csv = candleCsv(await unzipped(reply, name), {
+    columns,
+    turnoverColumn,
+    timeDigits,
+    interval,
+    range: asked,
+  });
+  const isAsked = (timeMs: number) => timeMs >= asked.startMs && timeMs < asked.endMs;
+  let isFirst = true;
+  for (const others of csv.read()) {
+    for (const line of others) {
+      const text = line.trimEnd();
+      const isHeader = isFirst && header.test(text);
+      isFirst = false;
+      if (text === '' || isHeader) continue;
+      const row = readLine(text, timeDigits, reader);
+      if (!('reason' in row)) {
+        if (isAsked(row.period)) csv.add(row);
+      } else if (row.timeMs == null || isAsked(row.timeMs)) rejected.push({ ...row, raw: text.slice(0, longestRaw) });
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { rows, rejected: contradicting } = withoutContradictions(csv.end());
+  rejected.push(...contradicting);
+  if (rows.length === 0 && rejected.every(({ timeMs }) => timeMs === undefined))
+    throw unusable(reply, 'the file has no row of the requested time');
+  // Without a candle the whole answer is unreadable: the next source gives all of it.
+  const missing = rows.length === 0 ? [] : periodsWithout(asked, rows.timesMs, intervalMs[interval]);
+  const known = { untilMs: Number.POSITIVE_INFINITY, missing };
+  return { rows, rejected, sourceTimeMs: null, isWhole: true, known, ...replyFacts(reply) };
+}
+
+const wrongUnit = (digits: number) =>
+  `the time is not in ${digits === 13 ? 'milliseconds' : 'microseconds'}, as files of its month have it`;
+
+/** Such as `open_time,open`, or `Open time,Open`. */
+const header = /^open.?time,/i;
+
+/** A line of another form than the usual one: a candle, or why it is none. */
+function readLine(text: string, digits: number, read: ReturnType<typeof candleReader>): Candle | Omit<Rejected, 'raw'> {
+  const values = text.split(',');
+  const [time = '', open, high, low, close, volume] = values;
+  const period = time.length === 16 ? Number(time) / 1000 : Number(time);
+  const placed = /^(\d{13}|\d{16})$/.test(time) ? { timeMs: period } : {};
+  if (values.length !== columns) return { reason: `${values.length} columns instead of ${columns}`, ...placed };
+  if (time.length !== digits || placed.timeMs === undefined) return { reason: wrongUnit(digits), ...placed };
+  const row = read({ open, high, low, close, volume, period });
+  if (typeof row === 'string') return { reason: row, ...placed };
+  const turnover = values[turnoverColumn] ?? '';
+  const problem = isDecimalText(turnover) ? turnoverProblem({ ...row, turnover }) : null;
+  return problem === null ? row : { reason: problem, ...placed };
+}

@@ -1,0 +1,33 @@
+/**
+ * CoinCap's version 3: the histories and lists of a Market Data Service. It has no candles of exchanges.
+ *
+ * Source: pro.coincap.io/api-docs, and its pages on credits and on error responses.
+ */
+
+import { dayMs, minuteMs } from '../../model/intervals.ts';
+import { longestRangeMs } from '../../v2/limits.ts';
+import { longestServicePauseMs, refusal } from '../refusal.ts';
+import { assetHistory, lists } from './market-data-service.ts';
+import type { Profile } from './profile.ts';
+
+export const coincapV3: Profile = {
+  name: 'coincap-v3',
+  url: 'https://rest.coincap.io/v3',
+  exchange: null,
+  limits: () => [
+    { unit: 'request', amount: 600, periodMs: minuteMs },
+    // Of the free plan, for a month. As many days as the longest month has: whenever a month begins there, none is exceeded.
+    // A request costs one, and one more for each 2,500 bytes of its answer. A recorded row has 142.
+    { unit: 'credit', amount: 4000, periodMs: 31 * dayMs, bytesEach: 2500, rowBytes: 142 },
+  ],
+  // Of histories, as in version 2.
+  longestRangeMs: { candles: {}, asset_history: longestRangeMs },
+  depthPeriods: null,
+  files: null,
+  absence: 'unknown',
+  longestPauseMs: longestServicePauseMs,
+  keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),
+  // A key may read all of it or nothing.
+  refusal: (reply, nowMs) => refusal(reply, nowMs, 'unauthorized'),
+  resources: { assetHistory, ...lists },
+};

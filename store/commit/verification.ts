@@ -1,0 +1,134 @@
+/** Handles the answer to a window that was requested to verify or to repair stored points. */
+
+import type pg from 'pg';
+import { counted } from '../../model/format.ts';
+import { intervalMs } from '../../model/intervals.ts';
+import type { Verdict } from '../../planning/verdict.ts';
+import { type Database, inTransaction, timestamp } from '../db/database.ts';
+import { recordFetch } from '../ledger/ledger.ts';
+import { publishResult } from './command-results.ts';
+import { compareStored, countDiffering, type ReadComparison } from './differences.ts';
+import { type EvaluatedWindow, evaluateAnswers } from './evaluate-answers.ts';
+import { pointTables } from './points.ts';
+import type { PreparedWindow } from './prepare-window.ts';
+import { ledgerEntry } from './write-coverage.ts';
+import { noChanges } from './write-points.ts';
+
+/** Why an answer decided nothing. */
+const undecidedReasons: Readonly<Partial<Record<Verdict, string>>> = Object.freeze({
+  cut_short: 'no row of the answer bounds the window: it may have been truncated',
+  stale: 'the answer is older than the window',
+  unreadable: 'no row of the answer was readable, or none belonged to the window',
+});
+
+const unreadMessage = (points: number) =>
+  `${counted(points, 'stored point')} could not be compared: the rows of the answer were rejected`;
+
+/**
+ * Kind of result for an empty answer where points are stored. It decides nothing: a source in trouble answers
+ * valid requests like that.
+ */
+export const emptiedKind = 'emptied';
+
+/**
+ * Kind of result where no row of the answer bounds a silence, or the answer has no row. The silence is undecided, or was
+ * taken for a pause of a thin market.
+ */
+export const unboundedKind = 'unbounded';
+
+export interface Verified {
+  readonly verdict: 'same' | 'rewritten' | 'differs' | Verdict;
+  /** Null: the answer decided nothing. */
+  readonly comparison: ReadComparison | null;
+}
+
+/**
+ * Compares the answer to a window with the stored points, and stores the differences, the ledger's row and
+ * the result for the command in one transaction. Points and coverage are not touched. The command requests
+ * again the part beyond a truncated answer.
+ */
+export async function verifyWindow(database: Database, window: PreparedWindow): Promise<Verified> {
+  return inTransaction(database, async (client) => {
+    const [evaluated] = await evaluateAnswers(client, [{ ...window, changes: noChanges }]);
+    if (evaluated === undefined) throw new Error('a window without an evaluation');
+    const comparison = await settleWindow(client, evaluated);
+    const verdict = comparison === null ? evaluated.evaluation.verdict : verdictOf(comparison);
+    await recordFetch(client, ledgerEntry(evaluated, verdict));
+    return { verdict, comparison };
+  });
+}
+
+/**
+ * Compares the stored points with the answer that repaired them, within the commit's transaction: a point
+ * that the source no longer has stays stored, and stays a difference.
+ */
+export async function compareRepairs(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
+  for (const window of windows) {
+    if (window.lane === 'repair') await settleWindow(client, window);
+  }
+}
+
+async function settleWindow(client: pg.PoolClient, window: EvaluatedWindow): Promise<ReadComparison | null> {
+  const { evaluation, seriesId, points, nowMs, changes } = window;
+  const isEmptied = window.rows === 0 && (await holdsPoints(client, window));
+  const reached = isEmptied ? null : evaluation.covered;
+  const comparison =
+    reached === null
+      ? null
+      : await compareStored(client, {
+          seriesId,
+          // An answer of another source is compared to the tick, and its differences are kept apart.
+          against: window.window.isAgainst === true ? (window.window.source ?? null) : null,
+          range: reached,
+          points,
+          nowMs,
+          unreadable: window.rejectedPeriodsMs,
+          periodMs: intervalMs[window.series.interval],
+        });
+  const { run, startMs, endMs, askedEndMs = endMs } = window.window;
+  if (run !== undefined) {
+    await publishResult(
+      client,
+      { run, seriesId, window: { startMs, endMs: askedEndMs }, nowMs },
+      comparison === null
+        ? isEmptied
+          ? { kind: emptiedKind, message: 'empty answer where points are stored' }
+          : {
+              kind: evaluation.verdict === 'cut_short' ? unboundedKind : evaluation.verdict,
+              message: undecidedReasons[evaluation.verdict] ?? 'the window has not closed',
+            }
+        : {
+            ...comparison,
+            reached,
+            fresh: changes.fresh,
+            revised: changes.revised,
+            kind: evaluation.isUnbounded || window.rows === 0 ? unboundedKind : null,
+            message: comparison.unread === 0 ? null : unreadMessage(comparison.unread),
+          },
+    );
+  }
+  return comparison;
+}
+
+/**
+ * Whether the window holds points, except those that a non-empty answer has shown to be missing at the
+ * source.
+ */
+async function holdsPoints(client: pg.PoolClient, { seriesId, series, window }: EvaluatedWindow): Promise<boolean> {
+  const result = await client.query({
+    name: `holds-points-${series.dataset}`,
+    text: `select from tidemark.${pointTables[series.dataset]} p
+           where series_id = $1 and time >= $2 and time < $3 and not exists (
+             select from tidemark.differences d
+             where d.series_id = p.series_id and d.time = p.time and d.kind = 'missing_there')
+           limit 1`,
+    values: [seriesId, timestamp(window.startMs), timestamp(window.endMs)],
+  });
+  return result.rowCount === 1;
+}
+
+function verdictOf(comparison: ReadComparison): Verified['verdict'] {
+  if (countDiffering(comparison) > 0) return 'differs';
+  if (comparison.unread > 0) return 'unreadable';
+  return comparison.rewritten > 0 ? 'rewritten' : 'same';
+}

@@ -1,0 +1,202 @@
+/**
+ * Measurements: completeness and age of the tracked series, gaps, requests and polls, which read the series' rows and
+ * the ledger, never points; and sizes on disk.
+ */
+
+import type { EpochMs, Interval } from '../../model/intervals.ts';
+import type { PolledDataset } from '../../model/lists.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { pointTables } from '../commit/points.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
+import { readFailures } from '../ledger/source-outage.ts';
+import { closedSeries, type GapReason, gapPieces } from '../series/gaps.ts';
+import { timescaleSchema } from '../timescale/extension.ts';
+
+export interface IntervalMeasures {
+  readonly dataset: SeriesKey['dataset'];
+  readonly interval: Interval;
+  readonly series: number;
+  /** Series that the source refuses at present. */
+  readonly blocked: number;
+  readonly points: number;
+  /** Changed values of closed periods that were observed. */
+  readonly revised: number;
+  /** Total length of the tracked ranges, up to the last closed period. */
+  readonly trackedSeconds: number;
+  /**
+   * Lag of the series that is furthest behind, among those tracked up to now: from the end of its covered and
+   * pending empty ranges to its last closed period. Null: no series is tracked up to now.
+   */
+  readonly lagSeconds: number | null;
+  /** Age of the newest point, of the series where it is oldest; null: there are no points. */
+  readonly newestAgeSeconds: number | null;
+}
+
+/** @param query.graceMs time after its end in which a period may still change. */
+export async function measureIntervals(
+  database: Database,
+  query: { nowMs: number; graceMs: number },
+): Promise<IntervalMeasures[]> {
+  const result = await database.pool.query<IntervalMeasures>({
+    name: 'measure-intervals',
+    text: `
+      with closed as (${closedSeries} where s.untracked_at is null),
+      empty as materialized (
+        select series_id, max(upper(range)) as up_to from tidemark.pending_windows
+        where verdict = 'empty' group by series_id
+      ), measured as (
+        select s.*, lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
+               coalesce(s.blocked_until > $1, false) as is_blocked,
+               greatest(lower(s.tracked), upper(s.covered), e.up_to) as known_up_to
+        from closed s left join empty e on e.series_id = s.id
+      )
+      select dataset, interval, count(*) as series, count(*) filter (where is_blocked) as blocked,
+             sum(points)::bigint as points, sum(revised)::bigint as revised,
+             sum(greatest(0, extract(epoch from least(upper(tracked), closed_up_to) - lower(tracked))))::float8 as "trackedSeconds",
+             max(greatest(0, extract(epoch from closed_up_to - known_up_to)))
+               filter (where reaches_now and not is_blocked)::float8 as "lagSeconds",
+             max(extract(epoch from $1 - newest)) filter (where reaches_now)::float8 as "newestAgeSeconds"
+      from measured group by dataset, interval order by dataset, interval`,
+    values: [timestamp(query.nowMs), query.graceMs],
+  });
+  return result.rows;
+}
+
+export interface GapMeasures {
+  readonly dataset: SeriesKey['dataset'];
+  readonly interval: Interval;
+  readonly reason: GapReason;
+  readonly gaps: number;
+  readonly seconds: number;
+}
+
+/** Measures gaps by reason. Reasons without gaps are left out. */
+export async function measureGaps(
+  database: Database,
+  query: { nowMs: number; graceMs: number },
+): Promise<GapMeasures[]> {
+  const result = await database.pool.query<GapMeasures>({
+    name: 'measure-gaps',
+    text: `
+      select dataset, interval, reason, count(*) as gaps,
+             sum(extract(epoch from gap_end - gap_start))::float8 as seconds
+      from (${gapPieces({ now: '$1::timestamptz', graceMs: '$2::double precision', which: 'true', ledger: false })}) pieces
+      group by dataset, interval, reason order by dataset, interval, reason`,
+    values: [timestamp(query.nowMs), query.graceMs],
+  });
+  return result.rows;
+}
+
+export interface RequestMeasures {
+  /** Requests that ended in the last 60 seconds, by lane. */
+  readonly lastMinute: Readonly<Record<LedgerEntry['lane'], number>>;
+  /** Time of the newest successful request; null: the ledger has none. */
+  readonly successAtMs: EpochMs | null;
+  /** Failures since then that any request would have met. */
+  readonly failuresSince: number;
+}
+
+export async function measureRequests(database: Database, nowMs: EpochMs): Promise<RequestMeasures> {
+  const { successAtMs, failures } = await readFailures(database, null, nowMs);
+  const lastMinute = await countFetchesSince(database, nowMs - 60_000);
+  return { lastMinute, successAtMs, failuresSince: failures };
+}
+
+export interface PollMeasures {
+  readonly dataset: PolledDataset;
+  /** Polling interval; of the markets of several assets the longest. */
+  readonly everySeconds: number;
+  /** Age of the newest poll, of several lists the oldest; null: there is none yet. */
+  readonly newestAgeSeconds: number | null;
+}
+
+/** @param query.ratesEveryMs polling interval of the rates; 0: they are not polled. */
+export async function measurePolls(
+  database: Database,
+  query: { nowMs: number; ratesEveryMs: number },
+): Promise<PollMeasures[]> {
+  const result = await database.pool.query<PollMeasures>({
+    name: 'measure-polls',
+    text: `
+      select l.list as dataset, max(extract(epoch from l.every))::float8 as "everySeconds",
+             case when bool_and(c.time is not null) then max(extract(epoch from $1 - c.time))::float8 end as "newestAgeSeconds"
+      from tidemark.lists l
+      left join lateral (
+        select p.time from tidemark.list_polls p where p.list_id = l.id and p.completed_at is not null
+        order by p.begun_at desc limit 1
+      ) c on true
+      where l.untracked_at is null and l.list <> 'rates' group by l.list
+      union all
+      -- One index lookup for each currency: finding the newest of all rates would scan them.
+      select 'rates', $2::float8 / 1000,
+             (select extract(epoch from $1 - max(p.time))::float8 from tidemark.currencies c, lateral (
+                select time from tidemark.rate_points r where r.currency_id = c.id order by time desc limit 1) p)
+      where $2 > 0
+      order by 1`,
+    values: [timestamp(query.nowMs), query.ratesEveryMs],
+  });
+  return result.rows;
+}
+
+/** Measured with indexes, for prices as exchanges trade, in 16 fraction digits; see docs/storage.md. */
+const typical: Readonly<Record<SeriesKey['dataset'], { columnstore: number; row: number }>> = Object.freeze({
+  candles: { columnstore: 21, row: 137 },
+  asset_history: { columnstore: 17, row: 133 },
+});
+
+/** Fewer points give no estimate: the indexes and pages of a single chunk are half empty. */
+const minPoints = 100_000;
+
+/** Plain tables: their size over their points. */
+const plainTableSize = `
+  select coalesce(sum(points), 0)::bigint as points, pg_total_relation_size($2::regclass)::bigint as bytes
+  from tidemark.series where dataset = $1`;
+
+/**
+ * Hypertables: the size of compressed chunks over their rows, as `analyze` last counted them. The newest chunks are still
+ * rows, and so is a whole fresh backfill until the policy runs.
+ */
+const columnstoreSize = (schema: string) => `
+  select coalesce(sum(${schema}.approximate_row_count(format('%I.%I', chunk_schema, chunk_name)::regclass)), 0)::bigint as points,
+         coalesce(sum(after_compression_total_bytes), 0)::bigint as bytes
+  from ${schema}.chunk_columnstore_stats($2::regclass)
+  where compression_status = 'Compressed' and $1::text is not null`;
+
+/** Bytes a point, with indexes: as measured here, or as documented where there are few points. */
+export interface PointBytes {
+  readonly row: number;
+  /** In the columnstore; without one, the same. */
+  readonly kept: number;
+}
+
+export async function bytesPerPoint(database: Database): Promise<Readonly<Record<SeriesKey['dataset'], PointBytes>>> {
+  const schema = await timescaleSchema(database.pool);
+  const isPlain = schema === null;
+  const of = async (dataset: SeriesKey['dataset']) => {
+    const result = await database.pool.query<{ points: number; bytes: number }>(
+      schema === null ? plainTableSize : columnstoreSize(schema),
+      [dataset, `tidemark.${pointTables[dataset]}`],
+    );
+    const { points = 0, bytes = 0 } = result.rows[0] ?? {};
+    const seen = points >= minPoints ? bytes / points : null;
+    const { row, columnstore } = typical[dataset];
+    return isPlain ? { row: seen ?? row, kept: seen ?? row } : { row, kept: seen ?? columnstore };
+  };
+  return { candles: await of('candles'), asset_history: await of('asset_history') };
+}
+
+/** Rows in quarantine, by dataset. */
+export async function measureQuarantine(database: Database): Promise<ReadonlyArray<{ dataset: string; rows: number }>> {
+  const result = await database.pool.query<{ dataset: string; rows: number }>({
+    name: 'measure-quarantine',
+    text: 'select dataset, count(*) as rows from tidemark.quarantine group by dataset order by dataset',
+  });
+  return result.rows;
+}
+
+/** Bytes of the database on disk. Reads the size of every file, and many chunks have many files. */
+export async function databaseBytes(database: Database): Promise<number> {
+  const result = await database.pool.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes');
+  return result.rows[0]?.bytes ?? 0;
+}

@@ -1,0 +1,131 @@
+/**
+ * Refreshes the stored rollups.
+ *
+ * A commit that changes points adds their days to `rollups_behind` of its series, in its transaction. A refresh derives such
+ * days again and removes them from it. So it costs as much as what has changed, whatever else is stored.
+ */
+
+import type pg from 'pg';
+import type { Clock } from '../../clock.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { days, hours } from '../../model/rollup-levels.ts';
+import { type Database, inTransaction, isLockWait, timestamp, timestampOrNull } from '../db/database.ts';
+import { isHypertable } from '../timescale/extension.ts';
+import { bucketColumns } from './rollup-definitions.ts';
+
+export interface RefreshOptions {
+  readonly clock: Clock;
+  readonly nowMs: EpochMs;
+  /** Absent: of every series. */
+  readonly seriesIds?: readonly number[] | undefined;
+  /** Stops it after the present piece. Finished pieces stay. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called before each series. */
+  readonly onSeries?: (done: number, of: number) => void;
+}
+
+export interface RangeBehind {
+  readonly seriesId: number;
+  readonly periodMs: number;
+  /** Whole days. */
+  readonly startMs: EpochMs;
+  readonly endMs: EpochMs;
+}
+
+/** The current day changes all the time. Its last candles come within the hour after it. */
+const restMs = hourMs;
+
+const lockedPauseMs = 500;
+
+/** Points of a transaction: a month of minutes, which takes some tenths of a second. */
+const pointsOfPiece = (30 * dayMs) / minuteMs;
+
+/**
+ * Lists the days that were changed since they were rolled up. Queries derive them from the points.
+ *
+ * @param query.nowMs leaves out days that had not ended; absent: includes them.
+ */
+export async function rangesBehind(
+  database: Database,
+  { nowMs, seriesIds }: Partial<Pick<RefreshOptions, 'nowMs' | 'seriesIds'>> = {},
+): Promise<RangeBehind[]> {
+  const endMs = nowMs === undefined ? undefined : Math.floor((nowMs - restMs) / dayMs) * dayMs;
+  const result = await database.pool.query<RangeBehind>(
+    `select s.id as "seriesId", extract(epoch from s.period)::float8 * 1000 as "periodMs",
+            lower(behind) as "startMs", upper(behind) as "endMs"
+     from tidemark.series s, unnest(s.rollups_behind * tstzmultirange(tstzrange(null, $1::timestamptz))) behind
+     where s.dataset = 'candles' and s.rollups_behind <> '{}' and ($2::int[] is null or s.id = any ($2))
+     order by s.id, behind`,
+    [timestampOrNull(endMs), seriesIds ?? null],
+  );
+  return result.rows;
+}
+
+/**
+ * Derives every day again that has changed and has ended. Several processes may do so at once. Series whose rows another
+ * session locks, as while a chunk moves to the columnstore, come last, and are awaited.
+ *
+ * @returns false when the signal stopped it.
+ */
+export async function refreshRollups(database: Database, options: RefreshOptions): Promise<boolean> {
+  const { clock, signal, onSeries } = options;
+  let left = await rangesBehind(database, options);
+  if (left.length === 0) return true;
+  const timescale = await isHypertable(database.pool, 'candle_points');
+  const all = new Set(left.map(({ seriesId }) => seriesId));
+  const begun = new Set<number>();
+  while (left.length > 0) {
+    const locked: RangeBehind[] = [];
+    for (const range of left) {
+      if (!begun.has(range.seriesId)) onSeries?.(begun.size, all.size);
+      begun.add(range.seriesId);
+      try {
+        for (const piece of piecesOf(range)) {
+          if (signal?.aborted === true) return false;
+          await inTransaction(database, (client) => rollUp(client, piece, timescale));
+        }
+      } catch (error) {
+        if (!isLockWait(error)) throw error;
+        locked.push(range);
+      }
+    }
+    left = locked;
+    if (left.length > 0) await clock.sleep(lockedPauseMs, signal);
+  }
+  return true;
+}
+
+function piecesOf(range: RangeBehind): RangeBehind[] {
+  const { startMs, endMs, periodMs } = range;
+  const pieceMs = Math.floor((pointsOfPiece * periodMs) / dayMs) * dayMs;
+  const pieces: RangeBehind[] = [];
+  for (let fromMs = startMs; fromMs < endMs; fromMs += pieceMs)
+    pieces.push({ ...range, startMs: fromMs, endMs: Math.min(endMs, fromMs + pieceMs) });
+  return pieces;
+}
+
+async function rollUp(client: pg.PoolClient, piece: RangeBehind, timescale: boolean): Promise<void> {
+  const { seriesId, periodMs } = piece;
+  const values = [seriesId, timestamp(piece.startMs), timestamp(piece.endMs)];
+  const within = 'series_id = $1 and time >= $2 and time < $3';
+  // Points first and then the series' row, in the order of a commit and of retention: the other order could deadlock.
+  await client.query(`select from tidemark.candle_points where ${within} limit 1`, values);
+  // A commit that has not ended locks the row too, or adds its days again afterwards.
+  await client.query('select from tidemark.series where id = $1 for no key update', [seriesId]);
+  const fromPoints = [hours, days].filter((rollup) => periodMs < rollup.periodMs)[0];
+  for (const rollup of [hours, days]) {
+    if (periodMs >= rollup.periodMs) continue;
+    const isFirst = rollup === fromPoints;
+    await client.query(`delete from ${rollup.table} where ${within}`, values);
+    await client.query(
+      `insert into ${rollup.table} (time, open, high, low, close, volume, points, series_id)
+       select ${bucketColumns(rollup, timescale)}, ${isFirst ? 'count(*)' : 'sum(points)'}, $1
+       from ${isFirst ? 'tidemark.candle_points' : hours.table} where ${within} group by 1`,
+      values,
+    );
+  }
+  await client.query(
+    'update tidemark.series set rollups_behind = rollups_behind - tstzmultirange(tstzrange($2, $3)) where id = $1',
+    values,
+  );
+}

@@ -1,0 +1,134 @@
+/**
+ * Retention: how long the points of a dataset are kept. Off by default; stored in `tidemark.settings`.
+ *
+ * Whole chunks are dropped, so the kept part begins at the *cut*: the start of the chunk that holds the time
+ * one age ago. Plain tables have no chunks, and use the same grid.
+ */
+
+import type pg from 'pg';
+import { TidemarkError } from '../../errors.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import type { StoredDataset } from '../../model/series.ts';
+import { isAge, timeOfAge } from '../../model/time-text.ts';
+import type { StorageSettings } from '../../settings/config.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { writeSetting } from '../settings/settings.ts';
+import { isHypertable } from '../timescale/extension.ts';
+
+export type ChunkDays = StorageSettings['chunkDays'];
+
+export const retainedTables: Readonly<Record<StoredDataset, string>> = Object.freeze({
+  candles: 'candle_points',
+  asset_history: 'asset_history_points',
+  rates: 'rate_points',
+});
+export const storedDatasets = Object.freeze(Object.keys(retainedTables)) as readonly StoredDataset[];
+
+export interface Retention {
+  readonly dataset: StoredDataset;
+  /** Such as `2y`. */
+  readonly age: string;
+  /** Points before it are dropped. */
+  readonly cutMs: EpochMs;
+}
+
+const settingName = (dataset: StoredDataset) => `retention.${dataset}`;
+
+/**
+ * Sets the retention of a dataset, from the next {@link applyRetention} on.
+ *
+ * @param age as `model/time-text.ts` reads it; null: forever. @returns false: it was forever already.
+ */
+export function writeRetention(
+  client: pg.Pool | pg.PoolClient,
+  dataset: StoredDataset,
+  age: string | null,
+): Promise<boolean> {
+  return writeSetting(client, settingName(dataset), age);
+}
+
+/**
+ * Lists the retentions that are on, with their present cuts.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION when a stored age is invalid.
+ */
+export async function listRetentions(
+  database: Database,
+  query: { nowMs: EpochMs; chunkDays: ChunkDays },
+): Promise<Retention[]> {
+  const found: Retention[] = [];
+  for (const [dataset, age] of await retentionAges(database.pool)) {
+    const cutMs = await findCut(database.pool, dataset, timeOfAge(age, query.nowMs), query.chunkDays[dataset]);
+    found.push({ dataset, age, cutMs });
+  }
+  return found;
+}
+
+/**
+ * Reads the ages by dataset. A dataset without one is kept forever.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION when a stored age is invalid.
+ */
+export async function retentionAges(client: pg.ClientBase | pg.Pool): Promise<Map<StoredDataset, string>> {
+  const result = await client.query<{ name: string; value: string }>(
+    `select name, value from tidemark.settings where name like 'retention.%'`,
+  );
+  const values = new Map(result.rows.map((row) => [row.name, row.value]));
+  const ages = new Map<StoredDataset, string>();
+  for (const dataset of storedDatasets) {
+    const age = values.get(settingName(dataset));
+    if (age === undefined) continue;
+    if (!isAge(age)) {
+      throw new TidemarkError(
+        'BAD_CONFIGURATION',
+        `${settingName(dataset)} in tidemark.settings is not a valid age: ${JSON.stringify(age)}`,
+        { remedy: 'set it with `tidemark retention set`' },
+      );
+    }
+    ages.set(dataset, age);
+  }
+  return ages;
+}
+
+/** Whether points of a dataset before `cutMs` are stored. */
+export async function hasPointsBefore(
+  client: pg.ClientBase | pg.Pool,
+  dataset: StoredDataset,
+  cutMs: EpochMs,
+): Promise<boolean> {
+  const result =
+    dataset === 'rates'
+      ? await client.query<{ any: boolean }>(
+          'select exists (select from tidemark.rate_points where time < $1) as any',
+          [timestamp(cutMs)],
+        )
+      : await client.query<{ any: boolean }>(
+          'select exists (select from tidemark.series where dataset = $1 and earliest < $2) as any',
+          [dataset, timestamp(cutMs)],
+        );
+  return result.rows[0]?.any === true;
+}
+
+/**
+ * Start of the chunk that holds `momentMs`. Without such a chunk it is computed like TimescaleDB's grid:
+ * chunks start a whole number of lengths from 1970. Chunks that were created with another length are kept
+ * whole.
+ */
+export async function findCut(
+  client: pg.ClientBase | pg.Pool,
+  dataset: StoredDataset,
+  momentMs: EpochMs,
+  chunkDays: number,
+): Promise<EpochMs> {
+  const grid = `date_bin(make_interval(days => $2), $1::timestamptz, '1970-01-01T00:00:00Z')`;
+  const chunks = `select coalesce(max(range_start) filter (where range_end > $1), greatest(${grid}, max(range_end)))
+    from timescaledb_information.chunks
+    where hypertable_schema = 'tidemark' and hypertable_name = $3 and range_start <= $1`;
+  const table = retainedTables[dataset];
+  const result = (await isHypertable(client, table))
+    ? await client.query<{ cut: EpochMs }>(`select (${chunks}) as cut`, [timestamp(momentMs), chunkDays, table])
+    : await client.query<{ cut: EpochMs }>(`select ${grid} as cut`, [timestamp(momentMs), chunkDays]);
+  const row = result.rows[0];
+  if (row === undefined) throw new Error('a query without rows');
+  return row.cut;
+}

@@ -1,0 +1,19 @@
+/** The days of a series whose stored rollups no longer agree with its points. */
+
+import { dayMs, intervalMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { timeRange } from '../db/database.ts';
+
+/** The whole days around changed points, for `rollups_behind` of their series; null: the series has no stored rollups. */
+export function daysBehind(series: SeriesKey, { startMs, endMs }: Range): string | null {
+  if (series.dataset !== 'candles' || intervalMs[series.interval] >= dayMs) return null;
+  return timeRange(Math.floor(startMs / dayMs) * dayMs, Math.ceil(endMs / dayMs) * dayMs);
+}
+
+/** Marks every day of every series as changed. For points that were not written by a commit. */
+export const markAllBehind = `
+update tidemark.series
+   set rollups_behind = tstzmultirange(tstzrange(date_bin('1 day', earliest, timestamptz 'epoch'),
+                                                 date_bin('1 day', newest, timestamptz 'epoch') + interval '24 hours'))
+ where dataset = 'candles' and period < interval '24 hours' and earliest <= newest`;

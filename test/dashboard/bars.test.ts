@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { barsOf, drawnPower, formatFor } from '../../dashboard/page/series/bars.ts';
+import type { Piece } from '../../dashboard/page/series/chart-piece.ts';
+
+const loaded = (...prices: string[]): Piece => ({
+  kind: 'line',
+  sampled: false,
+  interval: 'm1',
+  periodMs: 60_000,
+  startMs: 0,
+  shades: [],
+  endMs: prices.length * 60_000,
+  rows: new Map(prices.map((price, place) => [place * 60_000, [place * 60_000, price]])),
+});
+
+describe('bars', () => {
+  it.each([
+    ['usual', '64321.5', '64321.5'],
+    ['smaller than the chart can step', '0.000000000000000001234', '1.234e-18'],
+    ['smaller than any double', `0.${'0'.repeat(399)}15`, '1.5e-400'],
+    ['as long as a column takes', `12${'0'.repeat(198)}.5`, '1.2000e199'],
+    ['larger than any double', `-98765${'0'.repeat(400)}`, '-9.8765e404'],
+    ['a mean', '64321.123456789012345678', '64321.12'],
+    ['nothing', '0.000', '0'],
+  ])('has a place and a label of its own: %s', (_, price, label) => {
+    const piece = loaded(price, '0');
+    const power = drawnPower(piece);
+    const [bar] = barsOf(piece, power) as { value: number }[];
+    const { formatter, minMove } = formatFor(piece, power);
+    expect(formatter(bar?.value ?? Number.NaN)).toBe(label);
+    // What Lightweight Charts takes: no value beyond this, no step below.
+    expect(Math.abs(bar?.value ?? Number.NaN)).toBeLessThan(Number.MAX_SAFE_INTEGER / 100);
+    expect(minMove).toBeGreaterThan(1e-14);
+  });
+
+  it('has the decimals of every price of a candle', () => {
+    const row = [0, '0.9923', '1', '0.98', '0.994', '1234.5678'] as const;
+    const piece: Piece = { ...loaded(), kind: 'candles', endMs: 60_000, rows: new Map([[0, row]]) };
+    const { formatter } = formatFor(piece, drawnPower(piece));
+    expect([1, 0.9923].map(formatter)).toEqual(['1.0000', '0.9923']);
+  });
+});

@@ -1,0 +1,65 @@
+/** Actions of the page, with the service of the command line. */
+
+import { expect, it } from 'vitest';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { processesMs } from '../../scripts/command.ts';
+import { openServing } from '../serving.ts';
+import { expectAccessible } from './accessible.ts';
+import { holdBack, open, withBrowser } from './browser.ts';
+
+describeNeeding('chromium', 'actions in a browser', () => {
+  withBrowser();
+
+  it(
+    'needs the token of the address, tracks a market after its cost, pauses once confirmed, and retries once at a double click',
+    async () => {
+      const { address, token } = await openServing();
+      const { page, asked } = await open(address);
+      let isAccepted = true;
+      page.on('dialog', (dialog) => void (isAccepted ? dialog.accept() : dialog.dismiss()));
+      const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+      const said = (text: string | RegExp) => page.getByText(text).waitFor();
+
+      await press('Pause');
+      await said('Pause: without DASHBOARD_PASSWORD an action needs the token');
+      await said('open the address with #token= that serve, run or demo printed');
+      await page.locator('.actions code', { hasText: 'npx tidemark pause' }).waitFor();
+      await expectAccessible(page, 'a refused action');
+
+      // In the same tab, where only the hash changes.
+      await page.goto(`${address}#token=${token}`);
+      await page.waitForURL(address);
+      await page.getByText('Track a market').click();
+      for (const [name, value] of [
+        ['exchange', 'binance'],
+        ['base', 'bitcoin'],
+        ['quote', 'tether'],
+        ['from', '2024-03-01'],
+      ] as const)
+        await page.getByLabel(name, { exact: true }).fill(value);
+      await press('Show the cost');
+      await said(/^[\d,]+ requests, .+ points, [\d,]+ MB/);
+      await expectAccessible(page, 'the cost of tracking');
+      await press('Track');
+      await said('tracking binance bitcoin/tether h1 from 2024-03-01');
+      await page.locator('.series').getByText('binance bitcoin/tether h1').waitFor();
+
+      isAccepted = false;
+      await press('Pause');
+      isAccepted = true;
+      // A double click asks once. What is not answered yet stays beside what is.
+      const allow = await holdBack(page, '**/actions/retry');
+      await page.getByRole('button', { name: 'Retry all now' }).dblclick();
+      await said('Retry all now: requested.');
+      await press('Pause');
+      await said('Pause: paused');
+      await said('Retry all now: requested.');
+      allow();
+      await said('Retry all now: 0 ranges');
+      expect(asked.filter((path) => path.endsWith('/actions/retry'))).toHaveLength(1);
+      // No worker is connected either.
+      await page.locator('.state', { hasText: 'Requests are paused' }).waitFor();
+    },
+    2 * processesMs,
+  );
+});

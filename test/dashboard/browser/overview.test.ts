@@ -1,0 +1,181 @@
+/** The overview in a browser: what arrives by the stream, what breaks it, the keyboard, and the layout. */
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { hourMs } from '../../../model/intervals.ts';
+import { trackSeries } from '../../../store/series/series.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { commitPoints } from '../../store/committing.ts';
+import { useStore } from '../../store/open-store.ts';
+import { type DashboardWorld, market, openDashboardWorld, quietQueue } from '../dashboard-world.ts';
+import { expectAccessible } from './accessible.ts';
+import { holdBack, holds, open, setVisibility, withBrowser } from './browser.ts';
+
+describeNeeding('chromium', 'the overview in a browser', () => {
+  withBrowser();
+  const store = useStore();
+  let world: DashboardWorld;
+  // An hour that has closed, whatever the grace.
+  const endMs = (Math.floor(Date.now() / hourMs) - 1) * hourMs;
+  const startMs = endMs - 100 * hourMs;
+  const half = { startMs, endMs: startMs + 50 * hourMs };
+
+  beforeAll(async () => {
+    world = await openDashboardWorld(store);
+  });
+  afterAll(() => world.close());
+
+  /** A series of the test's own, of which the second half is missing. @returns also what fetches it. */
+  async function halfCovered(baseId: string) {
+    const series = { ...market, baseId };
+    const { seriesId } = await trackSeries(store.database, series, startMs, endMs);
+    const commit = (window: { startMs: number; endMs: number }) =>
+      commitPoints(store.database, { seriesId, series, window });
+    await commit(half);
+    return {
+      seriesId,
+      name: `kraken ${baseId}/euro h1`,
+      complete: () => commit({ startMs: half.endMs, endMs }),
+    };
+  }
+  const fail = (seriesId: number, message = 'HTTP 500') =>
+    store.database.pool.query(
+      `insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
+       values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', $4, now(), now() + interval '1 hour')`,
+      [seriesId, half.endMs / 1000, (half.endMs + hourMs) / 1000, message],
+    );
+  const untrackAll = () => store.database.pool.query('update tidemark.series set untracked_at = now()');
+
+  const connection = (page: Page, words: string) => page.locator('.connection').getByText(words).waitFor();
+  const rowOf = (page: Page, seriesId: number) => page.locator(`[data-series="${seriesId}"]`);
+  const headline = (page: Page, level: string, words: string) =>
+    page.locator(`.headline[data-level="${level}"]`, { hasText: words }).waitFor();
+
+  it('shows tracking, queueing, failures and commits live, by one stream', async () => {
+    await untrackAll();
+    const { page, asked } = await open(world.url);
+    await headline(page, 'waiting', 'othing is tracked');
+    const { seriesId, complete } = await halfCovered('live');
+    const row = rowOf(page, seriesId);
+    await row.getByText('50.00 %').waitFor();
+    await page.getByText('Begin here').waitFor({ state: 'hidden' });
+    await row.locator('rect.gap').waitFor();
+    await row.getByRole('img', { name: '50.00 % covered, 1 gap, 2 d 2 h missing' }).waitFor();
+
+    const depth = { waiting: 7, active: 2, delayed: 0, workers: 3, pausedMs: 0 };
+    world.queue = { ...quietQueue, depth, windows: new Map([[seriesId, [{ startMs: half.endMs, endMs }]]]) };
+    await page.getByText('7 waiting, 2 active, 3 workers').waitFor();
+    await row.locator('rect.inFlight').waitFor();
+    world.queue = null;
+    await headline(page, 'bad', 'The queue does not answer');
+    world.queue = quietQueue;
+
+    await fail(seriesId);
+    await row.locator('rect.failed').waitFor();
+
+    await complete();
+    await headline(page, 'ok', 'Up to date: 1 series');
+    await row.getByText('100 %').waitFor();
+    await row.locator('rect.gap').waitFor({ state: 'detached' });
+    expect(asked.filter((path) => path === '/dashboard/events')).toHaveLength(1);
+    await untrackAll();
+    await row.waitFor({ state: 'detached' });
+  });
+
+  it('catches up after a lost connection', async () => {
+    const { seriesId, complete } = await halfCovered('lost');
+    let served = await openDashboardWorld(store);
+    onTestFinished(() => served.close());
+    const address = `${served.url}?series=${seriesId}`;
+    const { page, asked } = await open(address);
+    await connection(page, 'Live');
+    await page.getByText('1 gap of 2 d 2 h').waitFor();
+    const details = () => asked.filter((path) => path === `/dashboard/series/${seriesId}`).length;
+    const before = details();
+    await served.close();
+    await connection(page, 'Not connected, trying again. Showing the state as of');
+    expect(details()).toBe(before);
+    await expectAccessible(page, 'the page of a series without a connection');
+    await complete();
+    served = await openDashboardWorld(store, {}, Number(new URL(address).port));
+    await page.locator('.facts', { hasText: '100 % covered' }).waitFor();
+    await connection(page, 'Live');
+  });
+
+  it('is live in the visible tab beside many hidden tabs', async () => {
+    const { seriesId, complete } = await halfCovered('hidden');
+    const first = await open(world.url);
+    const pages = [first.page];
+    await connection(first.page, 'Live');
+    // A browser has six connections to a host.
+    for (const address of ['', `?series=${seriesId}`, '?view=problems', '', '', '', '']) {
+      for (const before of pages.slice(-1)) await setVisibility(before, 'hidden');
+      const page = await first.page.context().newPage();
+      await page.goto(`${world.url}${address}`);
+      await connection(page, 'Live');
+      pages.push(page);
+    }
+    await connection(first.page, 'Not connected while the page is hidden.');
+    await rowOf(first.page, seriesId).getByText('50.00 %').waitFor();
+    await complete();
+    await setVisibility(first.page, 'visible');
+    await connection(first.page, 'Live');
+    await rowOf(first.page, seriesId).getByText('100 %').waitFor();
+  });
+
+  it('is usable by keyboard from the list to a chart value and back', async () => {
+    const { seriesId, name } = await halfCovered('keyboard');
+    const { page } = await open(`${world.url}?find=keyboard`);
+    await rowOf(page, seriesId).getByText('50.00 %').waitFor();
+    const focused = () =>
+      page.evaluate('document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent');
+    const tabTo = async (what: RegExp) => {
+      for (let presses = 0; presses < 60; presses += 1) {
+        await page.keyboard.press('Tab');
+        if (what.test(String(await focused()))) return;
+      }
+      throw new Error(`the Tab key never reaches ${what}`);
+    };
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Skip to the content');
+    await tabTo(/^kraken keyboard/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    await page.getByText('Every candle of h1, as stored.').waitFor();
+    await tabTo(/^Chart from/);
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.locator('.exact', { hasText: 'close' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  });
+
+  it('returns to the place on a page that was left by a link', async () => {
+    const { seriesId, name } = await halfCovered('placed');
+    await fail(seriesId);
+    const { page } = await open(`${world.url}?find=placed`, { viewport: { width: 1200, height: 250 } });
+    await page.clock.install();
+    const scrolled = (where: string) => holds(page, `scrollY ${where}`);
+    // At the click, because what loads until then moves the page.
+    const keepLeft = () =>
+      page.evaluate("addEventListener('click', () => { window.left = scrollY; }, { capture: true })");
+    await keepLeft();
+    for (const view of ['Overview', 'Problems']) {
+      if (view === 'Problems') await page.getByRole('link', { name: view, exact: true }).click();
+      const link = page.locator('main').getByRole('link', { name }).last();
+      await link.click();
+      await page.getByRole('heading', { name }).waitFor();
+      expect(await page.evaluate('left'), view).toBeGreaterThan(0);
+      await scrolled('=== 0');
+      const letGo = await holdBack(page, '**/dashboard/problems');
+      await page.goBack();
+      // However long the page takes to load.
+      await page.getByRole('heading', { level: 1, name: view }).waitFor();
+      await page.clock.fastForward(10_000);
+      // After 25 s without an event the head of the page says so, on a line that moves the rest when it goes.
+      await connection(page, 'Live');
+      letGo();
+      await link.waitFor();
+      await scrolled('=== left');
+    }
+  });
+});

@@ -1,0 +1,250 @@
+/** The chart of a series in a browser: what it draws, where it moves, and what it keeps. */
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { dayMs, type EpochMs, hourMs } from '../../../model/intervals.ts';
+import { trackSeries } from '../../../store/series/series.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { closeAt, commitPoints } from '../../store/committing.ts';
+import { useStore } from '../../store/open-store.ts';
+import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
+import { expectAccessible } from './accessible.ts';
+import { holds, open, withBrowser } from './browser.ts';
+
+describeNeeding('chromium', 'the page of a series in a browser', () => {
+  withBrowser();
+  const store = useStore();
+  let world: DashboardWorld;
+  let seriesId: number;
+  let nowMs = Math.floor(Date.now() / dayMs) * dayMs;
+  const endMs = nowMs;
+  const startMs = endMs - 3 * 365 * dayMs;
+  const hole = { startMs: endMs - 40 * hourMs, endMs: endMs - 20 * hourMs };
+
+  beforeAll(async () => {
+    world = await openDashboardWorld(store, {}, 0, () => nowMs);
+    seriesId = await filled('bitcoin', [startMs, hole.startMs], [hole.endMs, endMs]);
+  });
+  afterAll(() => world.close());
+
+  async function filled(baseId: string, ...windows: (readonly [EpochMs, EpochMs])[]): Promise<number> {
+    const series = { ...market, baseId };
+    const [begin = endMs] = windows.flat();
+    const { seriesId: id } = await trackSeries(store.database, series, begin, endMs);
+    for (const [from, to] of windows)
+      for (let at = from; at < to; at += 365 * dayMs)
+        await commitPoints(store.database, {
+          ...{ seriesId: id, series, window: { startMs: at, endMs: Math.min(at + 365 * dayMs, to) } },
+        });
+    return id;
+  }
+
+  const at = (id: number, more = '') => `${world.url}?series=${id}${more}`;
+  const chartOf = (page: Page) => page.getByRole('group', { name: /^Chart from/ });
+  const chart = (page: Page, name: RegExp) => page.getByRole('group', { name }).waitFor();
+  const asStored = (page: Page) => page.getByText('Every candle of h1, as stored.').waitFor();
+  const search = (page: Page) => decodeURIComponent(new URL(page.url()).search);
+  const day = (timeMs: EpochMs) => new Date(timeMs).toISOString().slice(0, 10);
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const isPressed = (page: Page, name: string, state: boolean) =>
+    page.locator(`button[aria-pressed="${state}"]`, { hasText: name }).first().waitFor();
+  const pointsAsked = (asked: readonly string[]) =>
+    asked.flatMap((path) => {
+      const [, interval, from, to] = /points\?interval=(\w+)&from=(\d+)&to=(\d+)/.exec(path) ?? [];
+      return interval === undefined ? [] : [{ interval, from: Number(from), to: Number(to) }];
+    });
+
+  const timeIn = (text: string): EpochMs =>
+    Date.parse(`${text.slice(0, text.indexOf(': ')).replace(' ', 'T').replace('Z', '')}Z`.replace(/^(.{10})Z$/, '$1'));
+  const rangeOf = async (page: Page) => {
+    const [, from = '', to = ''] =
+      /from (.*) to (.*), \d+ values/.exec((await chartOf(page).getAttribute('aria-label')) ?? '') ?? [];
+    return { fromMs: timeIn(`${from}: `), toMs: timeIn(`${to}: `) };
+  };
+
+  /** Points the mouse at the part of the pane's width, without the scale at its right. @returns the exact values. */
+  async function pointAt(page: Page, part: number): Promise<string> {
+    const exact = page.locator('.exact');
+    await page.mouse.move(0, 0);
+    await holds(page, "document.querySelector('.exact').textContent === ''");
+    const box = await page.locator('.chart td:nth-child(2)').first().boundingBox();
+    if (box === null) throw new Error('the chart has no pane');
+    await page.mouse.move(box.x + box.width * part, box.y + box.height / 2);
+    await exact.filter({ hasText: /./ }).waitFor();
+    return (await exact.textContent()) ?? '';
+  }
+  /** Keeps each text that the chart draws in `window.drawn`. */
+  const recordDrawnTexts = `
+    window.drawn = [];
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      window.drawn.push(text);
+      return fillText.call(this, text, ...place);
+    };`;
+
+  it('draws candles, gaps, volumes and times, with exact values, and loads each part once', async () => {
+    const { page, asked } = await open(`${world.url}docs`);
+    await page.addInitScript(recordDrawnTexts);
+    await page.goto(at(seriesId));
+    await asStored(page);
+    await page.locator('.connection', { hasText: 'Live' }).waitFor();
+    await page.getByText('1 gap of').first().waitFor();
+    const paths = asked.filter((path) => /^\/dashboard\/(series|bands)/.test(path));
+    expect(paths).toEqual([...new Set(paths)]);
+    expect(paths).toContain(`/dashboard/series/${seriesId}`);
+    const text = await pointAt(page, 0.2);
+    const value = closeAt(timeIn(text));
+    expect(text).toContain(`open ${value} · high ${value} · low ${value} · close ${value} · volume ${value}`);
+    expect(await pointAt(page, 1 - 30 / 150)).toMatch(/: no value, gap$/);
+    await page.mouse.move(0, 0);
+    /** Colours of a line across the pane's upper edge, where nothing else is drawn but the grid. */
+    const colours = (await page.evaluate(`(() => {
+      const canvas = document.querySelector('.chart td:nth-child(2) canvas');
+      const context = canvas.getContext('2d');
+      const count = (from, to) => {
+        const width = Math.floor(canvas.width * (to - from));
+        const { data } = context.getImageData(Math.floor(canvas.width * from), 3, width, 1);
+        const seen = new Map();
+        for (let at = 0; at < data.length; at += 4) {
+          const colour = data.slice(at, at + 3).join(' ');
+          seen.set(colour, (seen.get(colour) ?? 0) + 1);
+        }
+        return { kinds: seen.size, maxShare: Math.max(...seen.values()) / width };
+      };
+      return { covered: count(0.3, 0.4), gap: count(1 - 38 / 150, 1 - 22 / 150) };
+    })()`)) as Record<'covered' | 'gap', { kinds: number; maxShare: number }>;
+    // Of what is covered nearly all is the background; of a gap much is hatching, in blended colours.
+    expect(colours.covered.maxShare).toBeGreaterThan(0.9);
+    expect(colours.gap.maxShare).toBeLessThan(0.9);
+    expect(colours.gap.kinds).toBeGreaterThan(3);
+    // A row for each pane, with a row between them and one of times.
+    expect(await page.locator('.chart table tr').count()).toBeGreaterThanOrEqual(4);
+    await page.locator('.newest', { hasText: `close ${closeAt(endMs - hourMs)}` }).waitFor();
+    await page.goto(at(seriesId, `&from=${day(endMs - dayMs)}T12:00Z&to=${day(endMs)}`));
+    await holds(page, 'window.drawn.some((text) => /^\\d\\d:00$/.test(text))');
+  });
+
+  it('moves by keys, wheel and drag within the series, and loads bounded pieces', async () => {
+    const { page, asked } = await open(at(seriesId));
+    await asStored(page);
+    const press = async (key: string, times = 1) => {
+      for (let pressed = 0; pressed < times; pressed += 1) await page.keyboard.press(key);
+    };
+    await chartOf(page).focus();
+    await press('ArrowLeft', 10);
+    await chart(
+      page,
+      new RegExp(`^Chart from ${day(endMs - (150 + 10 * 30) * hourMs)}.* 1(?:49|50|51) values of h1, 0 gaps`),
+    );
+    for (const { interval, from, to } of pointsAsked(asked)) {
+      expect(interval).toBe('h1');
+      expect((to - from) / hourMs).toBeLessThanOrEqual(2000);
+      expect(from).toBeGreaterThan(startMs + 365 * dayMs);
+    }
+    await press('Home');
+    await chart(page, new RegExp(`^Chart from ${day(startMs)} to`));
+    await asStored(page);
+    const exact = page.locator('.exact');
+    const pointed: EpochMs[] = [];
+    for (const to of ['Right', 'Right', 'Right', 'Left']) {
+      await press(`Shift+Arrow${to}`);
+      await exact.filter({ hasText: 'close' }).waitFor();
+      pointed.push(timeIn((await exact.textContent()) ?? ''));
+    }
+    expect(pointed.map((timeMs) => (timeMs - (pointed[0] ?? 0)) / hourMs)).toEqual([0, 1, 2, 1]);
+    await press('End');
+    await chart(page, / 1 gaps$/);
+    await press('-', 2);
+    await page.getByText('Candles of h2, aggregated from h1.').waitFor();
+    const box = await page.locator('.chart').boundingBox();
+    if (box === null) throw new Error('there is no chart');
+    const { fromMs } = await rangeOf(page);
+    await page.mouse.move(box.x + 100, box.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 900, box.y + 50, { steps: 8 });
+    await page.mouse.up();
+    await expect.poll(async () => (await rangeOf(page)).fromMs).toBeLessThan(fromMs);
+    const turn = async (by: number) => {
+      await page.mouse.wheel(0, by);
+      return (await chartOf(page).getAttribute('aria-label')) ?? '';
+    };
+    const everything = new RegExp(`^Chart from ${day(startMs)} to ${day(endMs)}, \\d+ values of w1`);
+    await expect.poll(() => turn(300), { interval: 50 }).toMatch(everything);
+    await expect.poll(() => turn(-170), { interval: 50 }).toMatch(/ values of h1/);
+    expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
+  });
+
+  it('keeps its options in the address: span, scale, range and zone', async () => {
+    const { page } = await open(at(seriesId), { timezoneId: 'Asia/Kolkata' });
+    await asStored(page);
+    await button(page, '1 week').click();
+    await button(page, 'Log scale').click();
+    await isPressed(page, 'Log scale', true);
+    expect(search(page)).toBe(`?series=${seriesId}&scale=log&span=1+week`);
+    await page.reload();
+    await isPressed(page, '1 week', true);
+    await isPressed(page, 'Log scale', true);
+    await chart(page, / 14[789] values of h1/);
+    await chartOf(page).focus();
+    await page.keyboard.press('ArrowLeft');
+    // What no button made is in the address as a range.
+    await page.waitForURL(/&from=.+&to=/);
+    await isPressed(page, '1 week', false);
+    const shown = await chartOf(page).getAttribute('aria-label');
+    await page.reload();
+    await page.getByRole('group', { name: shown ?? '' }).waitFor();
+
+    await page.goto(at(seriesId));
+    await page.locator('.newest', { hasText: `Newest, UTC: ${day(endMs - hourMs)} 23:00Z` }).waitFor();
+    await button(page, 'Local time').click();
+    await page.locator('.newest', { hasText: `Newest, UTC+05:30: ${day(endMs)} 04:30+05:30` }).waitFor();
+    await page.reload();
+    await page.locator('.zone', { hasText: 'UTC+05:30' }).waitFor();
+    await button(page, 'Full screen').click();
+    await holds(page, 'document.fullscreenElement !== null');
+    await expectAccessible(page, 'the chart in full screen');
+  });
+
+  it('follows the end of the series, and new commits, unless the user moved away', async () => {
+    onTestFinished(() => {
+      nowMs = endMs;
+    });
+    const series = { ...market, baseId: 'followed' };
+    const { seriesId: id } = await trackSeries(store.database, series, endMs - 300 * hourMs, null);
+    const commitTo = (from: number, to: number) => {
+      const window = { startMs: endMs - from * hourMs, endMs: endMs - to * hourMs };
+      return commitPoints(store.database, { seriesId: id, series, window });
+    };
+    await commitTo(300, 100);
+    nowMs = endMs - 99.5 * hourMs;
+    const { page, asked } = await open(at(id));
+    const timeText = (before: number) =>
+      new Date(endMs - before * hourMs).toISOString().slice(0, 16).replace('T', ' ').replace(' 00:00', '');
+    /** Hours before the end of the test's series. */
+    const chartEnds = (before: number) => chart(page, new RegExp(` to ${timeText(before)}Z?, \\d+ values`));
+    const newest = (before: number) =>
+      page.locator('details tbody tr:first-child td:first-child', { hasText: timeText(before) }).waitFor();
+    await chartEnds(99);
+    await page.getByText('The values on screen as a table').click();
+    await newest(101);
+    nowMs += 5 * hourMs;
+    await commitTo(100, 95);
+    await chartEnds(94);
+    await newest(96);
+    // Without a commit as well.
+    nowMs += 4 * hourMs;
+    await chartEnds(90);
+    await chartOf(page).focus();
+    await page.keyboard.press('ArrowLeft');
+    await chartEnds(120);
+    const loaded = page.waitForResponse(/\/points\?/);
+    nowMs += 3 * hourMs;
+    await commitTo(95, 88);
+    await page.getByText('212 points').waitFor();
+    await loaded;
+    await chartEnds(120);
+    await page.keyboard.press('End');
+    await chartEnds(87);
+    expect(pointsAsked(asked).length).toBeGreaterThan(2);
+  });
+});

@@ -1,0 +1,90 @@
+/** One walk through the views that hold the contents of the store, and one through the pages beside the dashboard. */
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { hourMs } from '../../../model/intervals.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { market } from '../dashboard-world.ts';
+import { open, withBrowser } from './browser.ts';
+import { endMs, type FilledWorld, hole, openFilledWorld, startMs } from './filled-world.ts';
+
+describeNeeding('chromium', 'the views in a browser', () => {
+  withBrowser();
+  let world: FilledWorld;
+  beforeAll(async () => {
+    world = await openFilledWorld();
+  });
+  afterAll(() => world.close());
+
+  it('lead from the overview to series, months, ranges, events and lists', async () => {
+    const { page } = await open(world.url);
+    const chart = (name: RegExp) => page.getByRole('group', { name }).waitFor();
+    const onDisk = page.locator('section', { has: page.getByRole('heading', { name: 'On disk' }) });
+    await onDisk.getByRole('row', { name: /^candles/ }).waitFor();
+
+    /** The pointer on the middle of the gap. */
+    const pointAtHole = async (band: string) => {
+      const svg = page.locator(`${band} svg`).first();
+      await svg.locator('rect.gap').first().waitFor();
+      await svg.scrollIntoViewIfNeeded();
+      const { x, y, width, height } = (await svg.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+      const at = ((hole.startMs + hole.endMs) / 2 - startMs) / (endMs - startMs);
+      await page.mouse.move(x + width * at, y + height / 2);
+      await page.locator('.tip', { hasText: /^gap: 2024-02-0[89].* to 2024-02-1[23].*, awaits a request$/ }).waitFor();
+      return () => page.mouse.click(x + width * at, y + height / 2);
+    };
+    const click = await pointAtHole(`[data-series="${world.seriesId}"]`);
+    await click();
+    await chart(/^Chart from 2024-02-0\d.* 1 gaps$/);
+    await page.goto(`${world.url}?series=${world.seriesId}`);
+    await pointAtHole('main > .band-frame');
+    await page.getByRole('link', { name: '2024-02-10' }).click();
+    await chart(/^Chart from 2024-02-10 to 2024-02-12/);
+    // Two of 29 days are missing.
+    const calendar = page.getByRole('group', { name: 'Coverage by month' });
+    await calendar.getByRole('row', { name: /^2024/ }).getByRole('link', { name: '93.10 %' }).click();
+    await chart(/^Chart from 2024-02-01 to 2024-03-01, \d+ values of h\d, 1 gaps$/);
+
+    await page.getByRole('link', { name: 'Events' }).click();
+    await page
+      .getByText(/^schema migrated: /)
+      .first()
+      .waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('link', { name: 'assets', exact: true }).last().click();
+    const row = page.getByRole('row', { name: /^bitcoin/ });
+    await row.getByText('before: 1.10').waitFor();
+  });
+
+  it('go on to the interface and the keys, where requests can be tried, also without scripts', async () => {
+    const { page } = await open(`${world.url}no/such/page`);
+    const go = (name: string) => page.getByRole('navigation').first().getByRole('link', { name }).click();
+    await page.getByRole('heading', { name: 'Not found' }).waitFor();
+    await go('Interface');
+    await page.getByRole('heading', { name: 'Market Data Service' }).waitFor();
+
+    const candles = page.locator('section#candles');
+    await page.getByRole('navigation', { name: 'Endpoints' }).getByRole('link', { name: '/candles' }).click();
+    await candles.getByText('Try it').click();
+    const { exchange, interval, baseId, quoteId } = market;
+    const values = {
+      exchange,
+      interval,
+      baseId,
+      quoteId,
+      start: String(startMs),
+      end: String(startMs + 2 * hourMs),
+    };
+    for (const [name, value] of Object.entries(values)) await candles.getByLabel(name, { exact: true }).fill(value);
+    await candles.getByRole('button', { name: 'Send' }).click();
+    await candles.getByText(/^Status 200, \d+ characters\.$/).waitFor();
+    const answer = (await candles.getByLabel('Answer', { exact: true }).textContent()) ?? '';
+    expect(answer).toContain('GET v2/candles?');
+    expect(answer).toMatch(/^x-tidemark-coverage: share=1/m);
+    expect(answer).toMatch(/\{"data":\[\{"open":"\d+\.\d{16}"/);
+
+    const plain = (await open(`${world.url}docs`, { javaScriptEnabled: false })).page;
+    await plain.locator('section#rates').getByText('Try it').click();
+    await plain.locator('section#rates').getByRole('button', { name: 'Send' }).click();
+    await plain.getByText(/^\{"data":\[/).waitFor();
+  });
+});

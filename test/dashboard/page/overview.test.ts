@@ -1,0 +1,230 @@
+/** The words, states, order and links of the overview, and of the state above every view. */
+
+import { describe, expect, it } from 'vitest';
+import { Status } from '../../../dashboard/page/app.tsx';
+import { BeginHere } from '../../../dashboard/page/overview/begin-here.tsx';
+import { Matrix } from '../../../dashboard/page/overview/matrix.tsx';
+import { Overview } from '../../../dashboard/page/overview/overview.tsx';
+import { SeriesList } from '../../../dashboard/page/overview/series-list.tsx';
+import { Tiles } from '../../../dashboard/page/overview/tiles.tsx';
+import { CalendarSection } from '../../../dashboard/page/parts/calendar.tsx';
+import { State } from '../../../dashboard/page/parts/headline.tsx';
+import type { SeriesLine } from '../../../dashboard/shapes.ts';
+import { dayMs, hourMs } from '../../../model/intervals.ts';
+import type { Headline } from '../../../planning/conditions.ts';
+import { quietSummary, seriesLine } from '../lines.ts';
+import { htmlOf, linesOf, linksIn, modelOf, textOf } from './rendered.ts';
+
+const nowMs = Date.UTC(2024, 3, 1);
+const incomplete = { coveredMs: 50 * hourMs, missingMs: 50 * hourMs, gaps: 1, requestsLeft: 1 };
+const named = (name: string, of: Partial<SeriesLine> = {}) => seriesLine({ name: `kraken ${name}/euro h1`, ...of });
+
+describe('the state above every view', () => {
+  const headline = (text: string, of: Partial<Headline> = {}): Headline => ({
+    ...{ kind: 'healthy', level: 'ok', text, list: null, command: null, ...of },
+  });
+
+  it('has the headline with its list and command, and what else is to be known', () => {
+    const away = headline('no worker is connected', { level: 'bad', list: 'queue', command: 'tidemark run' });
+    const also = [
+      headline('2 ranges failed', { level: 'bad', list: 'failing' }),
+      headline('1 awaits', { list: 'awaiting' }),
+    ];
+    const state = { headline: away, also, left: 0, etaMs: null };
+    const model = modelOf([], { state });
+    const html = htmlOf(State, {}, { model });
+    expect(html).toMatch(/class="headline" role="status" data-level="bad"/);
+    expect(textOf(html)).toBe('No worker is connected. Show tidemark run\n\n2 ranges failed. Show\n1 awaits. Show');
+    expect([...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href)).toEqual([
+      './#budget',
+      './?view=problems#part-failing',
+      './?filter=awaiting#series',
+    ]);
+    expect(linesOf(State, {}, { model, isNarrow: true })).toContain('2 further conditions');
+  });
+
+  it('says in place of it that the database is away, and how old the figures are', () => {
+    const model = modelOf([], {
+      state: { headline: headline('up to date'), also: [headline('x')], left: 0, etaMs: null },
+    });
+    expect(linesOf(State, {}, { model })).toEqual(['Up to date.', '', 'X.']);
+    model.takeTrouble({ message: 'none', headline: headline('the database does not answer') });
+    expect(linesOf(State, {}, { model })).toEqual(['The database does not answer.', 'The figures are 0 s old.']);
+  });
+
+  it('says whether the page is connected, and that data are synthetic', () => {
+    const model = modelOf([], { nowMs, synthetic: true });
+    expect(linesOf(Status, {}, { model })).toEqual(['synthetic dataLive']);
+    const since = ' Showing the state as of 2024-04-01.';
+    for (const [connection, words] of [
+      ['connecting', 'Connecting.'],
+      ['lost', 'Not connected, trying again.'],
+      ['paused', 'Not connected while the page is hidden.'],
+      ['trouble', 'The store cannot be read.'],
+    ] as const) {
+      model.setConnection(connection);
+      expect(linesOf(Status, {}, { model })).toEqual([`synthetic data${words}${since}`]);
+    }
+  });
+});
+
+it('tells how to begin where nothing is tracked', () => {
+  const model = modelOf();
+  const text = textOf(htmlOf(Overview, {}, { model }));
+  for (const words of ['Begin here', 'No series is tracked.', 'No list is polled.']) expect(text).toContain(words);
+  expect([...htmlOf(BeginHere, {}).matchAll(/<code>(.*?)<\/code>/g)].map(([, command]) => command)).toEqual([
+    'npx tidemark sources',
+    expect.stringMatching(/^npx tidemark backfill candles .* --dry-run$/),
+    expect.stringMatching(/^npx tidemark backfill candles .* 1y$/),
+  ]);
+  expect(textOf(htmlOf(Overview, {}, { model: modelOf([seriesLine()]) }))).not.toContain('Begin here');
+});
+
+it('has a figure for each list, which its link opens', () => {
+  const queue = { waiting: 7, active: 2, delayed: 0, workers: 3, pausedMs: 0 };
+  const tiles = (lines: readonly SeriesLine[], summary = {}) =>
+    linesOf(Tiles, { lines, summary: { ...quietSummary, ...summary } }).join('; ');
+  const figures = tiles([seriesLine(), seriesLine({ id: 2, ...incomplete, behindMs: 2 * hourMs, revised: 3 })], {
+    ...{ queue, quarantined: { rows: 1, hasOlder: false } },
+  });
+  expect(figures).toBe(
+    'Series | 2, 1 complete; Behind | 1, at most 2 h; Failing | none; Quarantine | 1 row; ' +
+      'Revised | 3 values; Queue | 7 waiting, 2 active, 3 workers; Source | normal',
+  );
+  const links = linksIn(htmlOf(Tiles, { lines: [], summary: quietSummary }));
+  expect(links).toMatchObject({
+    Behind: './?filter=behind#series',
+    Quarantine: './?view=problems#part-quarantine',
+  });
+});
+
+it('the matrix has the share and the number of series of each exchange and interval, and opens them', () => {
+  const model = modelOf([
+    seriesLine({ coveredMs: 98.68 * hourMs }),
+    seriesLine({ id: 2, interval: 'd1', periodMs: dayMs }),
+    seriesLine({ id: 3, exchange: null, coveredMs: 0, failedMs: 1, awaitingMs: 1, behindMs: 1 }),
+    seriesLine({ id: 4, exchange: 'exchange-10', wantedMs: 0, coveredMs: 0 }),
+    seriesLine({ id: 5, exchange: 'exchange-9' }),
+  ]);
+  const html = htmlOf(Matrix, {}, { model });
+  expect(textOf(html).split('\n').slice(2)).toEqual([
+    'Exchange | h1 | d1 |',
+    'assets | 0.00 %1 series1 failing | |',
+    'exchange-9 | 100 %1 series | |',
+    'exchange-10 | none yet1 series | |',
+    'kraken | 98.68 %1 series | 100 %1 series |',
+  ]);
+  expect(linksIn(html)).toMatchObject({
+    '98.68 %1 series': './?exchange=kraken&interval=h1#series',
+    kraken: './?exchange=kraken#series',
+  });
+});
+
+describe('the list of series', () => {
+  const rowsOf = (model: ReturnType<typeof modelOf>, search = '', isNarrow = false) =>
+    linesOf(SeriesList, {}, { model, search, isNarrow }).filter((text) => /^[^|]+\/[^|]+ \|/.test(text));
+  const namesOf = (...parts: Parameters<typeof rowsOf>) => rowsOf(...parts).map((row) => row.split(' | ')[0]);
+  const short = (names: readonly (string | undefined)[]) => names.map((name) => name?.split(/[ /]/)[1]).join();
+
+  it('has a row with the figures and the note of each series', () => {
+    const line = named('bitcoin', { newestMs: nowMs - 3 * hourMs });
+    const rows = (of: Partial<SeriesLine>) => rowsOf(modelOf([{ ...line, ...of }], { nowMs })).join();
+    expect(rows({})).toBe('kraken bitcoin/euro h1 | | 100 % | nothing | no | 3 h ago | |');
+    expect(rows({ ...incomplete, behindMs: hourMs, newestMs: null, inFlight: 2 })).toBe(
+      'kraken bitcoin/euro h1 | | 50.00 % | 2 d 2 h in 1 gap | 1 h | no point | 2 in flight |',
+    );
+    const failed = {
+      failedMs: 3 * hourMs,
+      beyondDepthMs: hourMs,
+      awaitingMs: hourMs,
+      emptyMs: hourMs,
+      revised: 4,
+    };
+    expect(rows(failed)).toContain(
+      '| 2 h failed, 1 h beyond the depth of its source, 1 h empty so far, 1 h confirmed empty, 4 revised',
+    );
+  });
+
+  const mixed = modelOf(
+    [
+      named('a10', { id: 1, requestsLeft: 1, missingMs: 5, gaps: 1, behindMs: 2, newestMs: 1 }),
+      named('a9', { id: 2, requestsLeft: 1, missingMs: 9, gaps: 7, behindMs: 2, failedMs: 3 }),
+      named('b', { id: 3, revised: 4, blocked: 'x' }),
+      seriesLine({ id: 4, exchange: null, name: 'asset c/d1', interval: 'd1', awaitingMs: 1 }),
+    ],
+    { nowMs },
+  );
+
+  it.each([
+    ['', 'a9,a10,c,b'],
+    ['?sort=behind', 'a10,a9,c,b'],
+    ['?sort=failed', 'b,a9,c,a10'],
+    ['?sort=name', 'c,a9,a10,b'],
+    ['?filter=failing', 'a9,b'],
+    ['?filter=behind', 'a9,a10'],
+    ['?filter=complete', 'c,b'],
+    ['?exchange=kraken&sort=name', 'a9,a10,b'],
+    ['?interval=d1', 'c'],
+    ['?find=EURO+a1', 'a10'],
+  ])('orders and filters by the address: %s', (search, names) => {
+    expect(short(namesOf(mixed, search))).toBe(names);
+  });
+
+  it('shows fifty series at a time, on a narrow screen twenty, and the page of the address', () => {
+    const thousand = modelOf(
+      Array.from({ length: 1000 }, (_, id) => named(`a${id}`, { id, requestsLeft: id % 7 })),
+      { nowMs },
+    );
+    const status = (search: string, isNarrow = false) =>
+      linesOf(SeriesList, {}, { model: thousand, search, isNarrow }).find((text) => text.endsWith(' series'));
+    expect(namesOf(thousand)).toHaveLength(50);
+    expect(status('')).toBe('1 to 50 of 1,000 series');
+    expect(status('?page=2')).toBe('51 to 100 of 1,000 series');
+    expect(status('', true)).toBe('1 to 20 of 1,000 series');
+    const first = named('a6').name;
+    expect([namesOf(thousand)[0], namesOf(thousand, '?page=2&sort=name')[0]]).toEqual([first, named('a50').name]);
+  });
+
+  it('shows names as text', () => {
+    const name = '<img src=x onerror="window.hit=1">';
+    const html = htmlOf(SeriesList, {}, { model: modelOf([seriesLine({ name, blocked: name })]) });
+    expect(html).not.toContain('<img');
+    expect(textOf(html)).toContain(name);
+    expect(textOf(html)).toContain(`refused by the source: ${name}`);
+  });
+});
+
+const month = (place: number, coveredMs: number, of = {}) => ({
+  ...{
+    startMs: Date.UTC(2024, place),
+    wantedMs: 100,
+    coveredMs,
+    failed: false,
+    awaiting: false,
+    silent: false,
+    ...of,
+  },
+});
+const loaded = (...months: ReturnType<typeof month>[]) => ({ kind: 'loaded' as const, value: { months } });
+
+it('the calendar has a row for each year, the newest first, and a cell for each month', () => {
+  const html = htmlOf(CalendarSection, {
+    seriesId: 7,
+    loaded: loaded(
+      month(-1, 100, { silent: true }),
+      month(0, 64),
+      month(1, 0, { failed: true, awaiting: true }),
+      month(2, 0, { wantedMs: 0 }),
+    ),
+  });
+  const rows = textOf(html).split('\n');
+  expect(rows.filter((text) => text.startsWith('20'))).toEqual([
+    expect.stringMatching(/^2024 \| 64\.00 % \| 0\.00 % \|[ |]+$/),
+    expect.stringMatching(/^2023 \|[ |]+ 100 % \|$/),
+  ]);
+  expect([...html.matchAll(/data-state="(\w+)"/g)].map(([, state]) => state)).toEqual(['gap', 'failed', 'silent']);
+  expect(html).toContain('title="2024-02: 0.00 %, a part failed, a part awaits a second answer"');
+  // Each month of a series opens its range.
+  expect(linksIn(html)['64.00 %']).toBe('./?series=7&from=2024-01-01&to=2024-02-01#chart');
+  expect(linksIn(htmlOf(CalendarSection, { seriesId: null, loaded: loaded(month(0, 64)) }))).toEqual({});
+});

@@ -1,0 +1,162 @@
+/** The words of the page of a series: facts, bands, gaps, requests, values, times and the comparison. */
+
+import { describe, expect, it } from 'vitest';
+import { segmentAt } from '../../../dashboard/page/parts/band.tsx';
+import { joinPieces, type Piece } from '../../../dashboard/page/series/chart-piece.ts';
+import { pointedText, ValueTable } from '../../../dashboard/page/series/chart-section.tsx';
+import { ComparedWords } from '../../../dashboard/page/series/compare.tsx';
+import type { PriceChart, Span } from '../../../dashboard/page/series/price-chart.ts';
+import { Parts } from '../../../dashboard/page/series/series-page.tsx';
+import type { Band, SeriesDetail } from '../../../dashboard/shapes.ts';
+import { dayMs } from '../../../model/intervals.ts';
+import { htmlOf, linesOf, linksIn, textOf } from './rendered.ts';
+
+const startMs = Date.UTC(2024, 1, 1);
+
+const band: Band = {
+  ...{ id: 7, startMs, endMs: startMs + 10 * dayMs, columns: 10 },
+  layers: {
+    tracked: [0, 9],
+    covered: [0, 4, 6, 9],
+    empty: [0, 1],
+    gap: [4, 6],
+    failed: [5, 6],
+    inFlight: [6, 7],
+  },
+};
+
+it('a band has the range of the same state around a column', () => {
+  const at = (column: number) => {
+    const found = segmentAt(band, column);
+    return found === null ? null : [found.name, ...[found.startMs, found.endMs].map((ms) => (ms - startMs) / dayMs)];
+  };
+  expect([0, 2, 4, 5, 6, 8, 9].map(at)).toEqual([
+    ['confirmed empty', 0, 1],
+    ['covered', 1, 4],
+    ['gap', 4, 5],
+    ['failed', 5, 6],
+    ['in flight', 6, 7],
+    ['covered', 7, 9],
+    null,
+  ]);
+  expect(segmentAt(band, 4)?.timeMs).toBe(startMs + 4.5 * dayMs);
+});
+
+const none: SeriesDetail = {
+  ...{
+    id: 7,
+    name: 'kraken bitcoin/euro h1',
+    dataset: 'candles',
+    interval: 'h1',
+    fromMs: startMs,
+    toMs: null,
+  },
+  ...{ untrackedMs: null, beginsMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
+  ...{ gaps: [], fetches: [], revisions: [], rejections: [] },
+};
+
+it('the details list gaps with links to their ranges, requests, revisions and rejected rows', () => {
+  const gap = {
+    startMs: startMs + 9 * dayMs,
+    endMs: startMs + 11 * dayMs,
+    reason: 'not_asked',
+    message: null,
+  };
+  const fetched = {
+    timeMs: startMs + 500,
+    range: gap,
+    lane: 'backfill',
+    verdict: 'refused',
+    fresh: 1,
+    changed: 0,
+  };
+  const raw = '</code><img src=x>';
+  const detail = {
+    ...{ ...none, gaps: [gap], gapsInAll: 1 },
+    fetches: [
+      { ...fetched, durationMs: 1234, error: 'no such market' },
+      { ...fetched, range: null, durationMs: 1, error: null },
+    ],
+    revisions: [{ timeMs: startMs, seenAtMs: startMs + dayMs, before: { close: '1.10', volume: '7' } }],
+    rejections: [{ seenAtMs: startMs, reason: 'open is null', raw }],
+  };
+  const html = htmlOf(Parts, { detail });
+  expect(html).not.toContain('<img');
+  const text = textOf(html);
+  for (const row of [
+    '1 gap, cut where the reason changes; each opens its range',
+    '2024-02-10 | 2024-02-12 | 2 d | awaits a request |',
+    '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: no such market | 1 | 0 | 1,234 ms |',
+    '2024-02-01 | | | backfill | refused | 1 | 0 | 1 ms |',
+    '2024-02-01 | 2024-02-02 | close 1.10, volume 7 |',
+    `2024-02-01 | open is null | ${raw} |`,
+  ])
+    expect(text.split('\n')).toContain(row);
+  expect(linksIn(html)).toEqual({ '2024-02-10': './?series=7&from=2024-02-10&to=2024-02-12' });
+  expect(linesOf(Parts, { detail: { ...detail, gapsInAll: 3000 } })).toContain('The newest 1 of 3,000');
+});
+
+describe('the values of the chart', () => {
+  const row = [startMs, '1.10', '1.30', '1.00', '1.20', '64321.123456789012345678'] as const;
+
+  it('are the stored text, and say why there is none', () => {
+    const text = (of: Partial<Parameters<typeof pointedText>[0]>) =>
+      pointedText({ timeMs: startMs, row: null, state: 'gap', ...of }, 'utc');
+    expect(text({ row: [...row] })).toBe(
+      '2024-02-01: open 1.10 · high 1.30 · low 1.00 · close 1.20 · volume 64321.123456789012345678',
+    );
+    expect(text({})).toBe('2024-02-01: no value, gap');
+  });
+
+  it('are a table with the newest first', () => {
+    const view = { interval: 'h1', startMs, endMs: startMs, gaps: 0 };
+    const candles = linesOf(ValueTable, {
+      view: { ...view, kind: 'candles', rows: [[...row]] },
+      zone: 'utc',
+    });
+    expect(candles).toEqual([
+      ...['On screen, newest first', 'Time | open | high | low | close | volume |'],
+      '2024-02-01 | 1.10 | 1.30 | 1.00 | 1.20 | 64321.123456789012345678 |',
+    ]);
+  });
+
+  const piece = (from: number, to: number, of: Partial<Piece> = {}): Piece => ({
+    ...{ kind: 'candles', sampled: false, interval: 'h1', periodMs: 1, startMs: from, endMs: to, shades: [] },
+    rows: new Map(Array.from({ length: to - from }, (_, place) => [from + place, [from + place, `${from}`] as const])),
+    ...of,
+  });
+
+  it('of a new piece replace those of the loaded one, as far as they touch', () => {
+    const layer = 'gap' as const;
+    const held = piece(10, 20, { shades: [{ layer, startMs: 12, endMs: 20 }] });
+    const joined = joinPieces(held, piece(15, 30));
+    expect([joined.startMs, joined.endMs, joined.rows.size]).toEqual([10, 30, 20]);
+    expect([joined.rows.get(14)?.[1], joined.rows.get(15)?.[1]]).toEqual(['10', '15']);
+    expect(joined.shades).toEqual([{ layer, startMs: 12, endMs: 15 }]);
+    for (const other of [
+      piece(21, 30),
+      piece(0, 9),
+      piece(15, 30, { interval: 'd1' }),
+      piece(15, 30, { kind: 'line' }),
+    ])
+      expect(joinPieces(held, other)).toBe(other);
+  });
+});
+
+it('says what a comparison shows, or why it shows nothing', () => {
+  const span = (of: Partial<Span> = {}): Span => ({
+    ...{ startMs, endMs: startMs + dayMs, first: '2', last: '3' },
+    ...of,
+  });
+  const words = (own: Span | null, other = span(), isComparedLoaded = true) => {
+    const chart = { isComparedLoaded, comparison: () => (own === null ? null : { own, other }) };
+    return linesOf(ComparedWords, {
+      chart: chart as unknown as PriceChart,
+      name: 'other',
+      zone: 'utc',
+    }).join();
+  };
+  expect(words(span(), span({ last: '5' }))).toBe('From 100 at 2024-02-01: 150.00 at 2024-02-02, and other 250.00');
+  expect(words(null)).toBe('other has no value at the times and interval of the screen.');
+  expect(words(null, span(), false)).toBe('other is not loaded.');
+});

@@ -1,0 +1,105 @@
+import { expect, it } from 'vitest';
+import { readBands } from '../../../dashboard/queries/bands.ts';
+import { readSeriesLines } from '../../../dashboard/queries/lines.ts';
+import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
+import { beyondDepthText } from '../../../planning/periods.ts';
+import { trackSeries } from '../../../store/series/series.ts';
+import { seriesStatus } from '../../../store/status/status.ts';
+import { commitPoints } from '../../store/committing.ts';
+import { openOwnStore } from '../../store/open-store.ts';
+import { market as marketOf } from '../../store/views/candles.ts';
+
+const market = marketOf('bitcoin', 'h1');
+const graceMs = minuteMs;
+const requestsFor = (_: unknown, ranges: readonly unknown[]) => ranges.length;
+
+const opened = async () => (await openOwnStore()).database;
+
+it('shows the figures of `status` for a series, and the remaining requests', async () => {
+  const database = await opened();
+  const endMs = Math.floor(Date.now() / hourMs) * hourMs - hourMs;
+  const startMs = endMs - 100 * dayMs;
+  const { seriesId } = await trackSeries(database, market, startMs, null);
+  const window = { startMs: startMs + 10 * dayMs, endMs: startMs + 40 * dayMs };
+  await commitPoints(database, { seriesId, series: market, window });
+  await database.pool.query(
+    `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
+     values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'server', 'HTTP 500', now(), now()),
+            ($1, tstzrange(to_timestamp($3), to_timestamp($4)), 'failed', 'incomplete', $5, now(), now())`,
+    [
+      ...[seriesId, startMs / 1000, (startMs + dayMs) / 1000, (startMs + 3 * dayMs) / 1000],
+      beyondDepthText('kraken', market, 720),
+    ],
+  );
+  const nowMs = endMs + hourMs - 1;
+  const [line] = await readSeriesLines(database, { nowMs, graceMs, requestsFor });
+  const [status] = await seriesStatus(database, { nowMs, graceMs });
+  expect(line).toMatchObject({
+    id: seriesId,
+    name: 'x bitcoin/tether h1',
+    fromMs: startMs,
+    toMs: null,
+    gaps: 2,
+    wantedMs: 100 * dayMs,
+    coveredMs: 30 * dayMs,
+    missingMs: 70 * dayMs,
+    failedMs: 3 * dayMs,
+    beyondDepthMs: 2 * dayMs,
+    behindMs: 60 * dayMs,
+    requestsLeft: 2,
+    requests: 1,
+    points: 720,
+    blocked: null,
+  });
+  const figures = ['wantedMs', 'coveredMs', 'missingMs', 'failedMs', 'beyondDepthMs', 'gaps'] as const;
+  for (const key of [...figures, 'points', 'newestMs'] as const) expect(line?.[key], key).toBe(status?.[key]);
+});
+
+it('has another version after every commit, and leaves out untracked series', async () => {
+  const database = await opened();
+  const startMs = Date.UTC(2024, 0, 1);
+  const { seriesId } = await trackSeries(database, market, startMs, startMs + 10 * dayMs);
+  const read = () => readSeriesLines(database, { nowMs: Date.now(), graceMs, requestsFor });
+  const [before] = await read();
+  await commitPoints(database, { seriesId, series: market, window: { startMs, endMs: startMs + dayMs } });
+  const [after] = await read();
+  expect(after?.version).not.toBe(before?.version);
+  expect((await read())[0]).toEqual(after);
+  expect(after).toMatchObject({ toMs: startMs + 10 * dayMs, behindMs: 0, missingMs: 9 * dayMs });
+  await database.pool.query('update tidemark.series set untracked_at = now()');
+  expect(await read()).toEqual([]);
+});
+
+it('shows a gap of an hour in a year', async () => {
+  const database = await opened();
+  const startMs = Date.UTC(2023, 0, 1);
+  const endMs = startMs + 365 * dayMs;
+  const { seriesId } = await trackSeries(database, market, startMs, endMs);
+  const asked = {
+    nowMs: endMs + dayMs,
+    graceMs,
+    seriesIds: [seriesId],
+    range: null,
+    columns: 100,
+  };
+  const hole = startMs + 100 * dayMs;
+  await database.pool.query(
+    `update tidemark.series set covered = tstzmultirange(tracked) - tstzmultirange(tstzrange(to_timestamp($1), to_timestamp($2)))`,
+    [hole / 1000, (hole + hourMs) / 1000],
+  );
+  const [band] = await readBands(database, asked);
+  const column = Math.floor((100 / 365) * 100);
+  expect(band).toEqual({
+    id: seriesId,
+    startMs,
+    endMs,
+    tracked: [0, 100],
+    covered: [0, 100],
+    empty: [],
+    failed: [],
+    gap: [column, column + 1],
+  });
+  const range = { startMs: hole - hourMs, endMs: hole + hourMs };
+  const [close] = await readBands(database, { ...asked, range, columns: 4 });
+  expect(close).toMatchObject({ covered: [0, 2], gap: [2, 4] });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { misspelledVariables, readConfig } from '../../settings/config.ts';
+
+const refusal = (env: Record<string, string>) => {
+  try {
+    readConfig(env);
+  } catch (error) {
+    return String(error);
+  }
+  return 'accepted';
+};
+
+describe('readConfig', () => {
+  it('uses the default budgets of the interface: 200 a minute, 500 with a key', () => {
+    expect(readConfig({}).source.requestsPerMinute).toBe(200);
+    expect(readConfig({ SOURCE_API_KEY: 'k' }).source.requestsPerMinute).toBe(500);
+    expect(readConfig({ SOURCE_API_KEY: 'k', SOURCE_REQUESTS_PER_MINUTE: '60' }).source.requestsPerMinute).toBe(60);
+    expect(readConfig({ SOURCE_REQUESTS_PER_MINUTE: '0' }).source.requestsPerMinute).toBe(0);
+  });
+
+  it('treats an empty variable as absent, as docker compose passes it', () => {
+    expect(readConfig({ SOURCE_API_KEY: '', REDIS_URL: '' })).toEqual(readConfig({}));
+  });
+
+  it('accepts a source address with a trailing slash', () => {
+    expect(readConfig({ SOURCE_URL: 'https://x.example/api/v2/' }).source.url).toBe('https://x.example/api/v2');
+  });
+
+  it.each([
+    ['SOURCE_URL', 'x.example/v2'],
+    ['SOURCE_URL', 'ftp://x.example/v2'],
+    ['SOURCE_URL', 'https://x.example/v3'],
+    ['SOURCE_REQUESTS_PER_MINUTE', '-1'],
+    ['SOURCE_REQUESTS_PER_MINUTE', '1e3'],
+    ['DATABASE_URL', 'mysql://x/y'],
+    ['REDIS_URL', 'localhost:6379'],
+    ['REDIS_URL', 'redis://localhost/first'],
+    ['QUEUE_NAMESPACE', 'No Spaces'],
+    ['BACKFILL_SHARE', '1.5'],
+    ['WORKER_CONCURRENCY', '0'],
+    ['LOG_LEVEL', 'loud'],
+    ['DASHBOARD', 'maybe'],
+    ['SOURCE_CANDLE_DAYS', 'h6=1'],
+    ['SOURCE_HISTORY_DAYS', 'm1=1,h1'],
+    ['SOURCE_HISTORY_DAYS', 'd1=0.5'],
+  ])('refuses %s=%s by name and value', (name, value) => {
+    const message = refusal({ [name]: value });
+    expect(message).toContain(name);
+    expect(message).toContain(JSON.stringify(value));
+  });
+
+  it.each(['user:sekret@x.example/v2', ':sekret@x.example/v2', 'x.example/v2?key=sekret'])(
+    'refuses a source address with a credential, and does not show it: %s',
+    (rest) => {
+      expect(refusal({ SOURCE_URL: `https://${rest}` })).toContain('must not hold a name, a password');
+      expect(refusal({ SOURCE_URL: `https://${rest}` })).not.toContain('sekret');
+    },
+  );
+
+  it('does not show an invalid secret', () => {
+    expect(refusal({ SOURCE_API_KEY: 'two words' })).toContain('SOURCE_API_KEY');
+    expect(refusal({ SOURCE_API_KEY: 'two words' })).not.toContain('two words');
+    expect(refusal({ DATABASE_URL: 'mysql://me:hush@x/y' })).not.toContain('hush');
+    expect(refusal({ DASHBOARD_PASSWORD: 'too short' })).toContain('DASHBOARD_PASSWORD');
+    expect(refusal({ DASHBOARD_PASSWORD: 'too short' })).not.toContain('too short');
+  });
+
+  it('reads maximum ranges in days, rounded down to whole periods', () => {
+    const { rangeLimits } = readConfig({
+      SOURCE_CANDLE_DAYS: 'm1=0.5, h8=100.4',
+      SOURCE_HISTORY_DAYS: 'd1=365',
+    }).source;
+    expect(rangeLimits).toEqual({
+      candles: { m1: 43_200_000, h8: 301 * 28_800_000 },
+      asset_history: { d1: 365 * 86_400_000 },
+    });
+  });
+});
+
+it('names set variables that resemble one of ours', () => {
+  const env = {
+    SOURCE_REQUEST_PER_MINUTE: '500',
+    SOURCE_URL: 'x',
+    HOME: '/',
+    DATABSE_URL: 'y',
+    DATABASE_HOST: 'z',
+  };
+  expect(misspelledVariables(env)).toEqual([
+    { name: 'SOURCE_REQUEST_PER_MINUTE', meant: 'SOURCE_REQUESTS_PER_MINUTE' },
+    { name: 'DATABSE_URL', meant: 'DATABASE_URL' },
+  ]);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { candlesOf } from '../../model/candle-lines.ts';
+import { hourMs } from '../../model/intervals.ts';
+import { serveBody, sourceAt } from './local-server.ts';
+
+const market = { exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'h1' } as const;
+const candle = (hour: number, close: string) =>
+  `{"open":"1","high":"9","low":"1","close":"${close}","volume":"5","period":${hour * hourMs}}`;
+
+test.each([
+  ['as bytes', ''],
+  ['as JSON', ' '],
+])('rows of one period that differ are all rejected, equal ones are kept: candles, read %s', async (_, space) => {
+  const rows = [candle(0, '2'), candle(1, '2'), candle(1, '2.0'), candle(2, '3'), candle(3, '2'), candle(2, '4')];
+  const { baseUrl } = await serveBody(`{"data":${space}[${rows.join()}],"timestamp":1}`);
+  const answer = await sourceAt(baseUrl).candles(market);
+  expect(candlesOf(answer.rows).map(({ period, close }) => [period / hourMs, close])).toEqual([
+    [0, '2'],
+    [1, '2'],
+    [1, '2.0'],
+    [3, '2'],
+  ]);
+  expect(answer.rejected).toEqual(
+    ['3', '4'].map((close) => ({
+      reason: 'another row of the same period has other values',
+      timeMs: 2 * hourMs,
+      isDisputed: true,
+      raw: expect.stringContaining(`"close":"${close}"`),
+    })),
+  );
+});
+
+test('and points of a history', async () => {
+  const rows = ['1.5', '1.50', '7'].map((priceUsd, place) => ({ priceUsd, time: place > 1 ? hourMs : 0 }));
+  const { baseUrl } = await serveBody({ data: [...rows, { priceUsd: '8', time: hourMs }], timestamp: 1 });
+  const { rows: kept, rejected } = await sourceAt(baseUrl).assetHistory('a', { interval: 'h1' });
+  expect([kept.map(({ priceUsd }) => priceUsd), rejected.length]).toEqual([['1.5', '1.50'], 2]);
+});
+
+test('and rates of a currency', async () => {
+  const rates = ['1.5', '1.50', '7', '8'].map((rateUsd, place) => ({
+    ...{ id: place > 1 ? 'b' : 'a', symbol: 'X', currencySymbol: null, type: 'crypto' },
+    rateUsd,
+  }));
+  const { baseUrl } = await serveBody({ data: rates, timestamp: 1 });
+  const { rows, rejected } = await sourceAt(baseUrl).rates();
+  expect(rows.map(({ rateUsd }) => rateUsd)).toEqual(['1.5', '1.50']);
+  expect(rejected.map(({ reason }) => reason)).toEqual(
+    Array(2).fill('another row of the same currency has other values'),
+  );
+});

@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { plainCandle, plainHistoryPoint } from '../../sources/rows.ts';
+import * as resources from '../../v2/resources.ts';
+import { serveBody, sourceAt } from './local-server.ts';
+
+const candles = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h1' } as const;
+const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0', period: 3_600_000 };
+
+describe('rows', () => {
+  test('an invalid row is rejected alone, and kept verbatim', async () => {
+    const bad = { ...candle, high: '1.4999999999999999' };
+    const server = await serveBody({
+      data: [candle, bad, null, { ...candle, period: 7 }, { ...candle, close: 'x' }, candle],
+    });
+    const answer = await sourceAt(server.baseUrl).candles(candles);
+    expect(answer.rows).toEqual([candle, candle]);
+    expect(answer.rejected).toEqual([
+      { raw: JSON.stringify(bad), reason: 'open is above high' },
+      { raw: 'null', reason: expect.stringContaining('expected object') },
+      { raw: JSON.stringify({ ...candle, period: 7 }), reason: 'does not start a period of h1' },
+      { raw: JSON.stringify({ ...candle, close: 'x' }), reason: 'close: not a decimal' },
+    ]);
+  });
+
+  test('a rejected row is kept up to a maximum length, at any depth', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const server = await serveBody(`{"data":[{"id":"${'x'.repeat(5000)}"},${deep}]}`);
+    const { rows, rejected } = await sourceAt(server.baseUrl).rates();
+    expect(rows).toEqual([]);
+    expect(rejected.map(({ raw }) => raw.length <= 2000)).toEqual([true, true]);
+  });
+});
+
+describe('points read without the schema', () => {
+  const edges = [
+    '0',
+    '-0',
+    '1.50',
+    '.5',
+    '1e3',
+    '1E-151',
+    '01',
+    '-1.0',
+    '',
+    'NaN',
+    ' 1',
+    '9'.repeat(201),
+    3,
+    0.5,
+    null,
+  ];
+  const decimal = fc.oneof(fc.constantFrom(...edges), fc.double(), fc.stringMatching(/^-?\d{1,3}(\.\d{1,20})?$/));
+  const time = fc.oneof(fc.nat(), fc.constantFrom(-1, 0.5, Number.MAX_SAFE_INTEGER, 8.64e15, '7', undefined));
+  const fields = {
+    open: decimal,
+    high: decimal,
+    low: decimal,
+    close: decimal,
+    volume: decimal,
+    period: time,
+  };
+  const candleLike = fc.record({ ...fields, extra: fc.anything() }, { requiredKeys: [] });
+  const pointLike = fc.record({ priceUsd: decimal, time, date: fc.string() }, { requiredKeys: [] });
+
+  test('equal the points of the schema, or are left to it', () => {
+    fc.assert(
+      fc.property(fc.oneof(candleLike, fc.anything()), (value) => {
+        const row = plainCandle(value);
+        if (row !== null) expect(resources.candle.parse(value)).toEqual(row);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.oneof(pointLike, fc.anything()), (value) => {
+        const row = plainHistoryPoint(value);
+        if (row !== null) expect(resources.historyPoint.parse(value)).toEqual(row);
+      }),
+    );
+  });
+});

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { dayMs } from '../../../model/intervals.ts';
+import { trackSeries } from '../../../store/series/series.ts';
+import { inSnapshot } from '../../../transfer/queries/export-series.ts';
+import { describeNeeding } from '../../parts/describe-needing.ts';
+import { lockWaits, waitFor } from '../../parts/wait-for.ts';
+import { commitPoints } from '../../store/committing.ts';
+import { openOwnStore } from '../../store/open-store.ts';
+import { market } from '../../store/views/candles.ts';
+
+describeNeeding('timescale', 'an export while a policy moves chunks to the columnstore', () => {
+  it('sees every point, whichever chunk holds it', async () => {
+    const store = await openOwnStore();
+    const series = market('bitcoin', 'h1');
+    const startMs = Date.UTC(2024, 0, 1);
+    const window = { startMs, endMs: startMs + 100 * dayMs };
+    const { seriesId } = await trackSeries(store.database, series, window.startMs, window.endMs);
+    await commitPoints(store.database, { seriesId, series, window });
+    const { pool } = store.database;
+    const chunks = await pool.query<{ chunk: string }>(
+      `select c::text as chunk from show_chunks('tidemark.candle_points') c order by 1`,
+    );
+    expect(chunks.rows.length).toBeGreaterThan(2);
+    // The others are merged into the first one.
+    const [first, ...others] = chunks.rows.map(({ chunk }) => `select compress_chunk('${chunk}')`);
+    await pool.query(first ?? '');
+    let merging: Promise<unknown> = Promise.resolve();
+    const seen = await inSnapshot(store.database, async (client) => {
+      await client.query('select from tidemark.series');
+      let isOver = false;
+      merging = (async () => {
+        for (const statement of others) await pool.query(statement);
+        isOver = true;
+      })();
+      await waitFor('the policy to end, or to wait for this', async () => isOver || (await lockWaits(pool)) > 0);
+      const { rows } = await client.query('select count(*) as points from tidemark.candle_points');
+      return rows[0].points;
+    });
+    await merging;
+    expect(seen).toBe(100 * 24);
+    const after = await pool.query(`select count(*) as chunks from show_chunks('tidemark.candle_points')`);
+    expect(after.rows[0].chunks).toBe(1);
+  });
+});

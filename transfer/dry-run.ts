@@ -1,0 +1,45 @@
+/** Reads a checked file to its end and reports what is in it, without a database. */
+
+import type { FileRow, Layout, ReadRow } from '../files/layout.ts';
+import { timeText } from '../files/layout.ts';
+import { counted } from '../model/format.ts';
+import { seriesName } from '../model/series.ts';
+import type { RejectedRow } from '../store/ledger/quarantine.ts';
+import type { CheckedFile, FileCheck } from './import-file.ts';
+import { candleOf, historyPointOf, rateOf, seriesOfRow } from './import-rows.ts';
+
+/** @throws TidemarkError FILE_NOT_USABLE */
+export async function readChecked({ path, tally, beforePiece }: FileCheck, { file, unit }: CheckedFile): Promise<void> {
+  const { layout } = file;
+  let [rows, first, last]: [number, FileRow | null, FileRow | null] = [0, null, null];
+  for await (const page of file.pages()) {
+    beforePiece();
+    rows += page.length;
+    for (const row of page) {
+      if (!('raw' in row)) [first, last] = [first ?? row, row];
+      const { name, refusal } = readingOf(layout, row);
+      if (refusal !== null) tally.refuse(name, [refusal]);
+    }
+  }
+  const times = unit === undefined ? '' : `; its times are ${unit}`;
+  const range = first === null || last === null ? '' : `, the first of ${timeOf(first)}, the last of ${timeOf(last)}`;
+  tally.note(path, `${counted(rows, 'row')}${range}${times}`);
+  if (first === null) return;
+  const values = layout.values.map((name, at) => `${name} ${first?.values[at]}`);
+  tally.note(path, `its first row is read as ${timeOf(first)} ${values.join(', ')}`);
+}
+
+function readingOf(layout: Layout, row: ReadRow): { name: string | null; refusal: RejectedRow | null } {
+  if ('raw' in row) return { name: null, refusal: row };
+  if (layout.dataset === 'rates') return { name: row.names[0] ?? null, refusal: rateOf(row).refusal };
+  const series = seriesOfRow(layout, row.names);
+  if (typeof series === 'string') return { name: null, refusal: { raw: JSON.stringify(row), reason: series } };
+  const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
+  const reason = read.refusal?.reason ?? row.problem;
+  const refusal = reason === undefined ? null : { raw: read.raw, reason: `${row.place}: ${reason}` };
+  return { name: seriesName(series), refusal };
+}
+
+function timeOf({ time }: FileRow): string {
+  return typeof time === 'number' ? timeText(time) : String(time);
+}

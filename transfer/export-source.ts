@@ -1,0 +1,163 @@
+/** The content of an export: pages of points, and its description. */
+
+import type pg from 'pg';
+import { TidemarkError } from '../errors.ts';
+import { type Layout, layouts, type Names, type Rows, timeText } from '../files/layout.ts';
+import type { Digits } from '../files/parquet-writer.ts';
+import type { SidecarText } from '../files/sidecar.ts';
+import { counted, formatTime } from '../model/format.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import type { Range } from '../model/ranges.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
+import {
+  type ExportSize,
+  measureExport,
+  type PointSelection,
+  type RatesQuery,
+  readExportCurrencies,
+  readExportPages,
+  selectPoints,
+  selectRates,
+  seriesNames,
+} from './queries/export-points.ts';
+import { type ExportedSeries, type ExportQuery, readExportSeries } from './queries/export-series.ts';
+
+export interface ExportSource {
+  readonly layout: Layout;
+  /** The time of the snapshot. */
+  readonly atMs: EpochMs;
+  readonly points: number;
+  readonly series: number;
+  readonly gaps: number;
+  /** The earliest end of the exported ranges; null: the points have no coverage. */
+  readonly untilMs: EpochMs | null;
+  /** Per value column. */
+  readonly digits: readonly Digits[];
+  rows(): AsyncGenerator<Rows>;
+  /** For the sidecar. */
+  readonly about: Pick<SidecarText, 'dataset' | 'series'>;
+}
+
+/** Gaps named in the error; the others are counted. */
+const maxNamed = 5;
+
+/** @throws TidemarkError RANGE_HAS_GAPS, UNKNOWN_SERIES, BAD_ARGUMENT */
+export async function seriesExportSource(
+  client: pg.PoolClient,
+  query: ExportQuery & { readonly allowGaps: boolean },
+): Promise<ExportSource> {
+  const all = await readExportSeries(client, query);
+  const gaps = all.flatMap((one) => one.gaps.map((gap) => ({ ...gap, series: one.series })));
+  if (gaps.length > 0 && !query.allowGaps) throw refusal(gaps);
+  const dataset = query.series[0]?.dataset ?? 'candles';
+  const { sizes, ...content } = await contentOf(
+    client,
+    layouts[dataset],
+    all.map((one) => ({ names: seriesNames(one.series), selection: selectPoints(one) })),
+  );
+  return {
+    ...content,
+    atMs: query.nowMs,
+    gaps: gaps.length,
+    untilMs: Math.min(...all.map(({ range }) => range.endMs)),
+    about: aboutSeries(dataset, all, sizes),
+  };
+}
+
+/** @throws TidemarkError UNKNOWN_SERIES */
+export async function rateExportSource(
+  client: pg.PoolClient,
+  query: RatesQuery & { readonly nowMs: EpochMs },
+): Promise<ExportSource> {
+  const all = await readExportCurrencies(client, query);
+  const { sizes: _, ...content } = await contentOf(
+    client,
+    layouts.rates,
+    all.map((one) => ({
+      names: [one.currency, one.symbol, one.currencySymbol, one.type],
+      selection: selectRates(one, query),
+    })),
+  );
+  return {
+    ...content,
+    atMs: query.nowMs,
+    gaps: 0,
+    untilMs: null,
+    about: {
+      dataset: 'rates',
+      series: all.map(({ currency, points, firstMs, lastMs }) => ({
+        currency,
+        points,
+        first: timeText(firstMs),
+        last: timeText(lastMs),
+      })),
+    },
+  };
+}
+
+/** The points of several selections, with their number and their digits. */
+async function contentOf(
+  client: pg.PoolClient,
+  layout: Layout,
+  parts: ReadonlyArray<{ readonly names: Names; readonly selection: PointSelection }>,
+) {
+  const sizes: ExportSize[] = [];
+  for (const { selection } of parts) sizes.push(await measureExport(client, selection));
+  const most = (place: number, of: keyof Digits, least: number) =>
+    sizes.reduce((found, { digits }) => Math.max(found, digits[place]?.[of] ?? least), least);
+  return {
+    layout,
+    sizes,
+    series: parts.length,
+    points: sizes.reduce((sum, { points }) => sum + points, 0),
+    digits: layout.values.map((_, place) => ({
+      beforePoint: most(place, 'beforePoint', 1),
+      afterPoint: most(place, 'afterPoint', 0),
+    })),
+    async *rows(): AsyncGenerator<Rows> {
+      for (const { names, selection } of parts) {
+        for await (const page of readExportPages(client, selection))
+          yield { names, points: page.map(([timeMs, ...values]) => ({ timeMs, values })) };
+      }
+    },
+  };
+}
+
+function aboutSeries(
+  dataset: SeriesKey['dataset'],
+  all: readonly ExportedSeries[],
+  sizes: readonly ExportSize[],
+): ExportSource['about'] {
+  const series = all.map((one, place) => ({
+    ...Object.fromEntries(layouts[dataset].names.map((name, at) => [name, seriesNames(one.series)[at]])),
+    range: rangeText(one.range),
+    tracked: {
+      from: timeText(one.tracked.startMs),
+      to: one.tracked.endMs === null ? null : timeText(one.tracked.endMs),
+    },
+    points: sizes[place]?.points ?? 0,
+    coverage: one.covered.map(rangeText),
+    confirmedEmpty: one.confirmedEmpty.map(rangeText),
+    beforeBeginning: one.beforeBeginning.map(rangeText),
+    gaps: one.gaps.map((gap) => ({ ...rangeText(gap), reason: gap.reason })),
+  }));
+  return { dataset, series } as ExportSource['about'];
+}
+
+function rangeText({ startMs, endMs }: Range): { from: string; to: string } {
+  return { from: timeText(startMs), to: timeText(endMs) };
+}
+
+function refusal(gaps: ReadonlyArray<ExportedSeries['gaps'][number] & { series: SeriesKey }>): TidemarkError {
+  const named = gaps
+    .slice(0, maxNamed)
+    .map(
+      ({ series, startMs, endMs, reason }) =>
+        `${seriesName(series)} lacks ${formatTime(startMs)} to ${formatTime(endMs)} (${reason})`,
+    );
+  const rest = gaps.length - named.length;
+  return new TidemarkError(
+    'RANGE_HAS_GAPS',
+    `nothing was exported: ${named.join('; ')}${rest > 0 ? `; and ${counted(rest, 'gap')} more` : ''}`,
+  );
+}

@@ -1,0 +1,434 @@
+/**
+ * Writes a lake: a Parquet file for each month of each series, and the manifest.
+ *
+ *   planned    The coverage and the marks of changes in the store are compared with the manifest. No point is read.
+ *   written    The points of a changed month are read in one snapshot with its coverage and its mark. The file is written
+ *              beside its place, synced and renamed. A file with the same content is left alone.
+ *   described  The manifest is replaced in the same way: at the end, and now and then during long work.
+ *
+ * A process that is killed leaves complete files, of which some are newer than the manifest says. The next run finds these
+ * months changed, and writes them again.
+ */
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type pg from 'pg';
+import type { Clock } from '../../clock.ts';
+import { codeOf, messageOf, TidemarkError } from '../../errors.ts';
+import { openWholeFile } from '../../files/output.ts';
+import { counted } from '../../model/format.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import { clip, lengthMs, normalize, type Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import type { ShowPoints } from '../../operations/progress.ts';
+import type { StorageSettings } from '../../settings/config.ts';
+import type { Database } from '../../store/db/database.ts';
+import { storeId } from '../../store/settings/settings.ts';
+import { listRetentions } from '../../store/upkeep/retention.ts';
+import { inSnapshot } from '../queries/export-series.ts';
+import { type WantedMonth, wantedMonths } from './changes.ts';
+import { withLakeLock } from './lake-lock.ts';
+import {
+  type Decimals,
+  fileOf,
+  type Lake,
+  type LakeMonth,
+  type LakeSeries,
+  readManifest,
+  writeManifest,
+} from './manifest.ts';
+import { type MonthFile, readMonthFile } from './month-file.ts';
+import { lakePath, seriesPath } from './paths.ts';
+import { countRevisionsIn, readSeriesState, readSeriesStates, type SeriesState } from './series-states.ts';
+
+export interface LakeOptions {
+  readonly directory: string;
+  /** Absent: as the lake has them; of a new lake {@link defaultDecimals}. */
+  readonly decimals?: Decimals | undefined;
+  /** Absent: as the lake has them; a new lake has none. */
+  readonly doubles?: boolean | undefined;
+  /** Compares every file with its checksum, and writes those again that differ. */
+  readonly check?: boolean | undefined;
+  readonly chunkDays: StorageSettings['chunkDays'];
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly showProgress: ShowPoints;
+}
+
+export interface LakeOutcome {
+  /** Files that were written, their rows and bytes. */
+  readonly written: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly removed: number;
+  /** Files of the whole lake, and their rows. */
+  readonly files: number;
+  readonly allRows: number;
+  /** Months whose points are left out, because the lake's type cannot hold a value of them. */
+  readonly refused: ReadonlyArray<{
+    readonly series: SeriesKey;
+    readonly month: string;
+    readonly reason: string;
+  }>;
+}
+
+/** Fraction digits of a new lake: 18 digits are left before the point. */
+export const defaultDecimals = 20;
+
+/** Months of one snapshot: short enough that it delays no vacuum, long enough that its cost does not count. */
+const monthsOfSnapshot = 12;
+/** Work that a killed process loses at most, besides its present month. */
+const manifestEveryMs = 30_000;
+
+/**
+ * Writes what is new or has changed since the last time.
+ *
+ * @returns null when another process writes this lake.
+ * @throws TidemarkError FILE_NOT_WRITTEN, FILE_NOT_USABLE, INTERRUPTED; BAD_ARGUMENT for another format than the lake has, and
+ * for the lake of another database.
+ */
+export async function writeLake(database: Database, options: LakeOptions): Promise<LakeOutcome | null> {
+  const directory = resolve(options.directory);
+  return withLakeLock(database, directory, async () => {
+    await makeDirectory(directory);
+    const found = await readManifest(directory);
+    assertFormat(directory, found, options);
+    const store = await storeId(database);
+    assertStore(directory, found, store);
+    const lake = found ?? {
+      decimals: options.decimals ?? defaultDecimals,
+      doubles: options.doubles ?? false,
+      series: new Map<string, LakeSeries>(),
+    };
+    const isStated = lake.store !== undefined;
+    return new LakeWriter(database, { ...lake, store }, { ...options, directory }, !isStated).run();
+  });
+}
+
+/** Another database would remove the files of its series, and take its points for theirs. */
+function assertStore(directory: string, lake: Lake | null, store: string): void {
+  if (lake?.store === undefined || lake.store === store) return;
+  throw new TidemarkError('BAD_ARGUMENT', `the lake in ${directory} is that of another database`, {
+    remedy: 'correct DATABASE_URL, or name another directory',
+  });
+}
+
+function assertFormat(directory: string, lake: Lake | null, { decimals, doubles }: LakeOptions): void {
+  if (lake === null) return;
+  const differing =
+    decimals !== undefined && decimals !== lake.decimals
+      ? `decimals ${lake.decimals}`
+      : doubles !== undefined && doubles !== lake.doubles
+        ? `doubles ${lake.doubles}`
+        : null;
+  if (differing === null) return;
+  throw new TidemarkError('BAD_ARGUMENT', `the lake in ${directory} has ${differing}`, {
+    remedy: 'name another directory: all files of a lake have the same columns',
+  });
+}
+
+class LakeWriter {
+  readonly #database: Database;
+  readonly #lake: Lake;
+  readonly #options: LakeOptions;
+  /** Whether the manifest differs from the one on the disk. */
+  #isDirty: boolean;
+  #savedMs: number;
+  #written = 0;
+  #rows = 0;
+  #bytes = 0;
+  #removed = 0;
+  /** Files that are damaged or missing, and that the store cannot replace. */
+  readonly #lost: string[] = [];
+
+  constructor(database: Database, lake: Lake, options: LakeOptions, isDirty: boolean) {
+    this.#database = database;
+    this.#lake = lake;
+    this.#options = options;
+    this.#savedMs = options.clock.monotonicMs();
+    this.#isDirty = isDirty;
+    this.#savedMs = options.clock.monotonicMs();
+  }
+
+  async run(): Promise<LakeOutcome> {
+    // Of a new lake before its first file: files without a manifest are refused.
+    await this.#save();
+    const damaged = this.#options.check === true ? await this.#findDamaged() : new Set<string>();
+    const dropped = await this.#droppedMs();
+    const planned: Array<{ seriesId: number; months: string[] }> = [];
+    for await (const state of readSeriesStates(this.#database)) {
+      const droppedMs = dropped.get(state.series.dataset) ?? null;
+      this.#forgetDamaged(state, droppedMs, damaged);
+      const all = wantedMonths(state, this.#monthsOf(state), droppedMs);
+      const months = all.filter(({ isChanged }) => isChanged).map(({ name }) => name);
+      for (const month of all) if (!month.isChanged) this.#remember(state, month);
+      this.#describe(state, all);
+      if (months.length > 0) planned.push({ seriesId: state.seriesId, months });
+    }
+    try {
+      await this.#write(planned, dropped);
+    } finally {
+      await this.#save();
+    }
+    if (this.#lost.length > 0) throw unrepeatable(this.#lost);
+    return this.#outcome();
+  }
+
+  async #write(
+    planned: ReadonlyArray<{ readonly seriesId: number; readonly months: readonly string[] }>,
+    dropped: ReadonlyMap<string, EpochMs>,
+  ): Promise<void> {
+    const { signal, showProgress } = this.#options;
+    const total = planned.reduce((sum, { months }) => sum + months.length, 0);
+    const progress = showProgress('lake', total);
+    let done = 0;
+    try {
+      for (const { seriesId, months } of planned) {
+        for (let at = 0; at < months.length; at += monthsOfSnapshot) {
+          const names = new Set(months.slice(at, at + monthsOfSnapshot));
+          await inSnapshot(this.#database, async (client) => {
+            const state = await readSeriesState(client, seriesId);
+            const droppedMs = dropped.get(state.series.dataset) ?? null;
+            const all = wantedMonths(state, this.#monthsOf(state), droppedMs);
+            for (const month of all) {
+              if (!names.has(month.name)) continue;
+              if (signal.aborted) throw interrupted(done, total);
+              const previous = this.#pathOf(state, month.name);
+              const file = await this.#read(client, state, month, previous);
+              const revisions = await countRevisionsIn(client, seriesId, month.range);
+              if (file !== null) await this.#store(state, month, file, revisions);
+              done += 1;
+              progress.update(done);
+            }
+            this.#describe(state, wantedMonths(state, this.#monthsOf(state), droppedMs));
+          });
+          if (this.#options.clock.monotonicMs() - this.#savedMs >= manifestEveryMs) await this.#save();
+        }
+      }
+    } finally {
+      progress.stop();
+    }
+  }
+
+  /** Null: the present file has points that the store has dropped, and cannot be read. */
+  async #read(
+    client: pg.PoolClient,
+    state: SeriesState,
+    month: WantedMonth,
+    previous: string | null,
+  ): Promise<MonthFile | null> {
+    try {
+      return await readMonthFile(client, state, month, { ...this.#lake, previous });
+    } catch (error) {
+      if (previous === null || !(error instanceof TidemarkError) || error.code !== 'FILE_NOT_USABLE') throw error;
+      if (!this.#lost.includes(previous)) this.#lost.push(previous);
+      return null;
+    }
+  }
+
+  /** Puts a month's file in its place, and its entry in the manifest. */
+  async #store(state: SeriesState, month: WantedMonth, file: MonthFile, revisions: number): Promise<void> {
+    const months = this.#monthsOf(state);
+    const known = months.get(month.name);
+    const path = lakePath(state.series, month.name);
+    const has = known?.path !== undefined;
+    // What only the lake has stays where it is.
+    const stays = has && file.kind === 'refused' && month.carried.length > 0;
+    if (has && file.kind !== 'file' && !stays) await this.#remove(path);
+    const coverage = stays ? [...month.carried] : normalize([...month.covered, ...month.carried]);
+    if (coverage.length === 0) {
+      this.#isDirty = true;
+      months.delete(month.name);
+      return;
+    }
+    const entry = {
+      month: month.name,
+      coverage,
+      complete: lengthMs(coverage) === month.range.endMs - month.range.startMs,
+      changed: month.changed,
+      ...(month.keptBeforeMs === null ? {} : { keptBefore: month.keptBeforeMs }),
+      revisions,
+    };
+    if (file.kind === 'file') {
+      const { rows, content, sha256 } = file;
+      if (known?.sha256 !== sha256) await this.#publish(path, content, rows);
+      this.#enter(months, { ...entry, rows, path, bytes: content.length, sha256 });
+    } else if (file.kind === 'empty') this.#enter(months, { ...entry, rows: 0 });
+    else if (stays) this.#enter(months, { ...known, ...entry, refused: file.reason });
+    else this.#enter(months, { ...entry, rows: 0, refused: file.reason });
+  }
+
+  #enter(months: Map<string, LakeMonth>, entry: LakeMonth): void {
+    if (isDeepStrictEqual(months.get(entry.month), entry)) return;
+    months.set(entry.month, entry);
+    this.#isDirty = true;
+  }
+
+  async #publish(path: string, content: Buffer, rows: number): Promise<void> {
+    const target = join(this.#options.directory, path);
+    await makeDirectory(dirname(target));
+    const file = await openWholeFile(target);
+    try {
+      await file.write(content);
+      await file.finish();
+      await file.publish();
+    } finally {
+      await file.discard();
+    }
+    this.#written += 1;
+    this.#rows += rows;
+    this.#bytes += content.length;
+  }
+
+  async #remove(path: string): Promise<void> {
+    const target = join(this.#options.directory, path);
+    await rm(target, { force: true }).catch((error: unknown) => {
+      throw new TidemarkError('FILE_NOT_WRITTEN', `${target}: ${messageOf(error)}`, { cause: error });
+    });
+    this.#removed += 1;
+  }
+
+  #monthsOf({ series }: SeriesState): Map<string, LakeMonth> {
+    const name = seriesPath(series);
+    const known = this.#lake.series.get(name);
+    if (known !== undefined) return known.months;
+    const added: LakeSeries = { series, coverage: [], months: new Map() };
+    this.#lake.series.set(name, added);
+    return added.months;
+  }
+
+  #pathOf(state: SeriesState, month: string): string | null {
+    const known = this.#lake.series.get(seriesPath(state.series));
+    const entry = known?.months.get(month);
+    const path = known === undefined || entry === undefined ? null : fileOf(known, entry);
+    return path === null ? null : join(this.#options.directory, path);
+  }
+
+  /** Notes that the store has dropped a part of an unchanged month. */
+  #remember(state: SeriesState, { name, keptBeforeMs }: WantedMonth): void {
+    const known = this.#monthsOf(state).get(name);
+    if (known === undefined || keptBeforeMs === null || (known.keptBefore ?? 0) >= keptBeforeMs) return;
+    this.#monthsOf(state).set(name, { ...known, keptBefore: keptBeforeMs });
+    this.#isDirty = true;
+  }
+
+  /** States the coverage of a series: that of its months, and months that are confirmed to be empty. */
+  #describe(state: SeriesState, months: readonly WantedMonth[]): void {
+    const name = seriesPath(state.series);
+    const known = this.#lake.series.get(name);
+    if (known === undefined) return;
+    const ranges: Range[] = [];
+    for (const { name: month, range, covered, isChanged } of months) {
+      const entry = known.months.get(month);
+      if (entry !== undefined)
+        ranges.push(...(entry.refused === undefined || entry.path !== undefined ? entry.coverage : []));
+      else if (!isChanged) ranges.push(...clip([...covered], range));
+    }
+    const coverage = normalize(ranges);
+    if (coverage.length === 0 && known.months.size === 0) this.#lake.series.delete(name);
+    else if (JSON.stringify(coverage) !== JSON.stringify(known.coverage)) {
+      known.coverage = coverage;
+      this.#isDirty = true;
+    }
+  }
+
+  /** By dataset: the time before which retention has dropped, or is about to drop, all points. */
+  async #droppedMs(): Promise<Map<string, EpochMs>> {
+    const { clock, chunkDays } = this.#options;
+    const retentions = await listRetentions(this.#database, { nowMs: clock.now(), chunkDays });
+    return new Map(retentions.map(({ dataset, cutMs }) => [dataset, cutMs]));
+  }
+
+  /** Removes the entries of damaged files, so that they are written again; those with points that only they have stay. */
+  #forgetDamaged(state: SeriesState, droppedMs: EpochMs | null, damaged: ReadonlySet<string>): void {
+    if (damaged.size === 0) return;
+    const months = this.#monthsOf(state);
+    for (const { name, carried } of wantedMonths(state, months, droppedMs)) {
+      const path = this.#pathOf(state, name);
+      if (path === null || !damaged.has(path)) continue;
+      if (carried.length > 0) this.#lost.push(path);
+      else {
+        months.delete(name);
+        this.#isDirty = true;
+      }
+    }
+  }
+
+  /** The files that are missing or differ from their checksum. */
+  async #findDamaged(): Promise<Set<string>> {
+    const { directory, signal, showProgress } = this.#options;
+    const all = [...this.#lake.series.values()].flatMap((one) =>
+      [...one.months.values()].map((month) => ({ month, path: fileOf(one, month) })),
+    );
+    const damaged = new Set<string>();
+    const progress = showProgress('check', all.length);
+    try {
+      for (const [at, { month, path }] of all.entries()) {
+        if (signal.aborted) throw interrupted(0, 0);
+        if (path !== null && (await digestOf(join(directory, path))) !== month.sha256)
+          damaged.add(join(directory, path));
+        progress.update(at + 1);
+      }
+    } finally {
+      progress.stop();
+    }
+    return damaged;
+  }
+
+  async #save(): Promise<void> {
+    if (this.#isDirty) await writeManifest(this.#options.directory, this.#lake, this.#options.clock.now());
+    this.#isDirty = false;
+    this.#savedMs = this.#options.clock.monotonicMs();
+  }
+
+  #outcome(): LakeOutcome {
+    const months = [...this.#lake.series.values()].flatMap((one) =>
+      [...one.months.values()].map((month) => ({ series: one.series, ...month })),
+    );
+    return {
+      written: this.#written,
+      rows: this.#rows,
+      bytes: this.#bytes,
+      removed: this.#removed,
+      files: months.filter(({ path }) => path !== undefined).length,
+      allRows: months.reduce((sum, { rows }) => sum + rows, 0),
+      refused: months.flatMap(({ series, month, refused }) =>
+        refused === undefined ? [] : [{ series, month, reason: refused }],
+      ),
+    };
+  }
+}
+
+async function makeDirectory(path: string): Promise<void> {
+  await mkdir(path, { recursive: true }).catch((error: unknown) => {
+    throw new TidemarkError('FILE_NOT_WRITTEN', `${path}: ${messageOf(error)}`, { cause: error });
+  });
+}
+
+/** Null: there is no such file. */
+async function digestOf(path: string): Promise<string | null> {
+  const hash = createHash('sha256');
+  try {
+    for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
+    return hash.digest('hex');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function unrepeatable([first, ...others]: readonly string[]): TidemarkError {
+  const more = others.length === 0 ? '' : `, and ${counted(others.length, 'file')} more`;
+  return new TidemarkError('FILE_NOT_USABLE', `${first} is missing or damaged${more}`, {
+    remedy: 'restore it from a copy: retention has dropped some of its points from the database',
+  });
+}
+
+function interrupted(done: number, total: number): TidemarkError {
+  return new TidemarkError('INTERRUPTED', `stopped after ${done} of ${counted(total, 'file')}`, {
+    remedy: 'run the same command again: it writes the rest',
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * The tables that the migrations create: which ones are moved, and which stay. A test compares this list with
+ * the catalogue, so that a new table cannot be forgotten.
+ */
+
+import pg from 'pg';
+import { timescaleVersion } from '../../store/timescale/extension.ts';
+import { derivedSettings } from '../../store/views/apply.ts';
+import type { Side } from './connection.ts';
+
+export interface MovedTable {
+  /** In the schema `tidemark`. */
+  readonly name: string;
+  /** Condition for the rows to move, where others describe the database itself. */
+  readonly only?: string;
+}
+
+/** A table comes after the tables that it refers to. */
+export const movedTables: readonly MovedTable[] = Object.freeze([
+  ...[
+    'series',
+    'series_sources',
+    'source_ranges',
+    'changed_months',
+    'source_symbols',
+    'asset_aliases',
+    'currencies',
+    'lists',
+    'list_polls',
+    'poll_pages',
+    'listed_assets',
+    'listed_exchanges',
+    'listed_markets',
+    'listed_asset_markets',
+    'candle_points',
+    'rollup_hours',
+    'rollup_days',
+    'asset_history_points',
+    'rate_points',
+    'asset_states',
+    'exchange_states',
+    'market_states',
+    'asset_market_states',
+    'point_revisions',
+    'fetches',
+    'quarantine',
+    'pending_windows',
+    'empty_answers',
+    'differences',
+    'cross_differences',
+    'asked_windows',
+    'api_keys',
+    'actions',
+  ].map((name) => ({ name })),
+  // Views belong to each database.
+  {
+    name: 'settings',
+    only: `name not in (${derivedSettings.map((name) => `'${name}'`).join(', ')})`,
+  },
+]);
+
+/** Tables that stay, and why. */
+export const skippedTables: Readonly<Record<string, string>> = Object.freeze({
+  migrations: 'the target has its own, of which the newest must be the same',
+  request_times: 'requests of the last minute to the service: a minute later they count for nothing',
+});
+
+export type MovedColumns = MovedTable & {
+  /** A list in SQL, in the same order on both sides. */
+  readonly columns: string;
+};
+
+/** The rows to move, as the end of a statement after `from`. */
+export function rowsToMove({ name, only = 'true' }: MovedTable): string {
+  return `tidemark.${name} where ${only}`;
+}
+
+/** The tables to move with their columns, except generated ones. */
+export async function readTables(side: Side): Promise<MovedColumns[]> {
+  const result = await side.ask((client) =>
+    client.query<{ name: string; columns: string[] }>(
+      `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns
+       from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = 'tidemark'::regnamespace and c.relname = any ($1)
+         and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+       group by c.relname`,
+      [movedTables.map(({ name }) => name)],
+    ),
+  );
+  const columns = new Map(result.rows.map((row) => [row.name, row.columns]));
+  return movedTables.map((table) => ({
+    ...table,
+    columns: (columns.get(table.name) ?? []).map((column) => pg.escapeIdentifier(column)).join(', '),
+  }));
+}
+
+/** Tables in the schema `tidemark` that no migration created. */
+export async function readForeignTables(side: Side): Promise<string[]> {
+  const known = [...movedTables.map(({ name }) => name), ...Object.keys(skippedTables)];
+  const result = await side.ask((client) =>
+    client.query<{ name: string }>(
+      `select relname as name from pg_class
+       where relnamespace = 'tidemark'::regnamespace and relkind in ('r', 'p', 'm', 'f') and relname <> all ($1)
+       order by 1`,
+      [known],
+    ),
+  );
+  return result.rows.map(({ name }) => `tidemark.${name}`);
+}
+
+/** The tables to move that are hypertables. */
+export async function readHypertables(side: Side): Promise<Set<string>> {
+  if ((await side.ask(timescaleVersion)) === null) return new Set();
+  const result = await side.ask((client) =>
+    client.query<{ name: string }>(
+      `select hypertable_name as name from timescaledb_information.hypertables where hypertable_schema = 'tidemark'`,
+    ),
+  );
+  return new Set(result.rows.map(({ name }) => name));
+}
+
+/** Sets the target's sequences to the values of the source. */
+export async function copySequences(source: Side, target: Side): Promise<void> {
+  const owned = `
+    select c.relname as table, pg_get_serial_sequence('tidemark.' || quote_ident(c.relname), a.attname) as sequence
+    from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = 'tidemark'::regnamespace and c.relname = any ($1) and a.attidentity <> ''`;
+  const names = [movedTables.map(({ name }) => name)];
+  type Owned = { table: string; sequence: string };
+  const here = await source.ask((client) => client.query<Owned>(owned, names));
+  const there = await target.ask((client) => client.query<Owned>(owned, names));
+  const sequences = new Map(there.rows.map((row) => [row.table, row.sequence]));
+  for (const { table, sequence } of here.rows) {
+    const state = await source.ask((client) =>
+      client.query<{ last: string; called: boolean }>(
+        `select last_value::text as last, is_called as called from ${sequence}`,
+      ),
+    );
+    const { last, called } = state.rows[0] ?? {};
+    await target.ask((client) =>
+      client.query('select setval($1::regclass, $2::bigint, $3)', [sequences.get(table), last, called]),
+    );
+  }
+}

@@ -1,0 +1,192 @@
+/** The series of an export: ranges, coverage and gaps; and the snapshot that an export reads from. */
+
+import type pg from 'pg';
+import { TidemarkError } from '../../errors.ts';
+import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import { clip, type Range, subtract } from '../../model/ranges.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { pointTables } from '../../store/commit/points.ts';
+import { type Database, disableTimeouts, inTransaction, timestamp, timestampOrNull } from '../../store/db/database.ts';
+import { rejectedPeriods } from '../../store/ledger/quarantine.ts';
+import { rangesJson } from '../../store/series/gaps.ts';
+import { isSeries, keyValues } from '../../store/series/series.ts';
+
+export interface ExportQuery {
+  readonly series: readonly SeriesKey[];
+  /** Null: from the start of each tracked range. */
+  readonly fromMs: EpochMs | null;
+  /** Null: to the end of each tracked range; of an open-ended one, to the end of its coverage. */
+  readonly toMs: EpochMs | null;
+  readonly nowMs: EpochMs;
+  readonly graceMs: number;
+}
+
+export interface ExportGap extends Range {
+  readonly reason: string;
+}
+
+/** All ranges lie within `range`. */
+export interface ExportedSeries {
+  readonly seriesId: number;
+  readonly series: SeriesKey;
+  /** The requested range, widened to whole periods, up to the last closed one. */
+  readonly range: Range;
+  readonly tracked: { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
+  readonly covered: readonly Range[];
+  readonly confirmedEmpty: readonly Range[];
+  readonly beforeBeginning: readonly Range[];
+  /** What of the range is not covered, or stored of no row because all were rejected, and why. */
+  readonly gaps: readonly ExportGap[];
+}
+
+interface Row {
+  id: number;
+  range_start: EpochMs;
+  range_end: EpochMs;
+  tracked_from: EpochMs;
+  tracked_to: EpochMs | null;
+  covered: Range[];
+  rejected: Range[];
+  confirmed_empty: Range[];
+  before_beginning: Range[];
+  pending: ExportGap[];
+}
+
+/**
+ * @throws TidemarkError UNKNOWN_SERIES when one was never tracked; BAD_ARGUMENT when no period of the range
+ * has closed.
+ */
+export async function readExportSeries(client: pg.PoolClient, query: ExportQuery): Promise<ExportedSeries[]> {
+  const found: ExportedSeries[] = [];
+  for (const series of query.series) found.push(await readOne(client, series, query));
+  return found;
+}
+
+async function readOne(client: pg.PoolClient, series: SeriesKey, query: ExportQuery): Promise<ExportedSeries> {
+  const bounds = (column: string) => rangesJson(`${column} * tstzmultirange(tstzrange(range_start, range_end))`);
+  const result = await client.query<Row>(
+    `with found as (
+       select s.*, coalesce(date_bin(s.period, $7::timestamptz, $11), lower(s.tracked)) as range_start,
+              least(coalesce(date_bin(s.period, $8::timestamptz + s.period - interval '1 microsecond', $11),
+                             upper(s.tracked)),
+                    date_bin(s.period, $9::timestamptz - make_interval(secs => $10::double precision / 1000), $11)) as closed_end
+       from tidemark.series s
+       where ${isSeries}
+     ), bounded as (
+       -- An open-ended series always has a period that has just closed and is not fetched yet.
+       select f.*, greatest(range_start, least(closed_end,
+                case when $8::timestamptz is null and upper_inf(tracked)
+                     then upper(covered * tstzmultirange(tstzrange(range_start, closed_end))) end)) as range_end
+       from found f
+     ), answered as (
+       select s.*, ${rejectedPeriods('s.range_start', 's.range_end')} as rejected from bounded s
+     )
+     select id, range_start, range_end, lower(tracked) as tracked_from, upper(tracked) as tracked_to,
+            -- Where only rejected rows came nothing is stored: whoever imports the file has to ask for it.
+            ${bounds('(covered - rejected)')} as covered, ${bounds('rejected')} as rejected,
+            ${bounds('confirmed_empty')} as confirmed_empty,
+            ${bounds('before_beginning')} as before_beginning,
+            (select coalesce(jsonb_agg(jsonb_build_object(
+                      'startMs', ${ms('lower(p.range)')}, 'endMs', ${ms('upper(p.range)')},
+                      'reason', case when p.verdict = 'empty' then 'answered empty, awaits a second answer'
+                                     else p.verdict || coalesce(': ' || p.message, '') end) order by p.range), '[]')
+             from tidemark.pending_windows p
+             where p.series_id = b.id and not p.of_covered
+               and p.range && tstzrange(b.range_start, b.range_end)) as pending
+     from answered b`,
+    [
+      ...keyValues(series),
+      timestampOrNull(query.fromMs),
+      timestampOrNull(query.toMs),
+      timestamp(query.nowMs),
+      query.graceMs,
+      timestamp(gridOriginMs),
+    ],
+  );
+  const row = result.rows[0];
+  if (row === undefined) {
+    throw new TidemarkError('UNKNOWN_SERIES', `${seriesName(series)} was never tracked here`);
+  }
+  const range = { startMs: row.range_start, endMs: row.range_end };
+  if (range.startMs >= range.endMs) {
+    throw new TidemarkError('BAD_ARGUMENT', `no period of ${seriesName(series)} in that range has closed yet`);
+  }
+  const { covered } = row;
+  return {
+    seriesId: row.id,
+    series,
+    range,
+    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
+    covered,
+    confirmedEmpty: row.confirmed_empty,
+    beforeBeginning: row.before_beginning,
+    gaps: explainGaps(subtract([range], covered), row),
+  };
+}
+
+/** Splits the gaps where the reason changes. */
+function explainGaps(gaps: readonly Range[], { pending, ...row }: Row): ExportGap[] {
+  const found: ExportGap[] = [];
+  let left = gaps;
+  const rejected = row.rejected.map((range) => ({ ...range, reason: 'only rejected rows came' }));
+  for (const { reason, ...waiting } of [...pending, ...rejected]) {
+    found.push(...clip(left, waiting).map((range) => ({ ...range, reason })));
+    left = subtract(left, [waiting]);
+  }
+  const tracked = { startMs: row.tracked_from, endMs: row.tracked_to ?? Number.POSITIVE_INFINITY };
+  found.push(...clip(left, tracked).map((range) => ({ ...range, reason: 'not stored yet' })));
+  found.push(...subtract(left, [tracked]).map((range) => ({ ...range, reason: 'not tracked' })));
+  return found.sort((a, b) => a.startMs - b.startMs);
+}
+
+/** A time as integer milliseconds, as SQL. */
+function ms(time: string): string {
+  return `(extract(epoch from ${time}) * 1000)::bigint`;
+}
+
+/** Exported tables with chunks. */
+const exportedTables = [pointTables.candles, pointTables.asset_history, 'rate_points']
+  .map((table) => `tidemark.${table}`)
+  .join(', ');
+
+/**
+ * Runs `work` in one read-only transaction with a snapshot of its start. It may take any time, between two
+ * statements too.
+ */
+export function inSnapshot<Result>(
+  database: Database,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  return inTransaction(database, async (client) => {
+    await client.query('set transaction isolation level repeatable read, read only');
+    await disableTimeouts(client);
+    await client.query('set local idle_in_transaction_session_timeout = 0');
+    // Taken before the snapshot: compression moves rows to another chunk, where an older snapshot does not
+    // see them.
+    await client.query(`lock table ${exportedTables} in access share mode`);
+    return work(client);
+  });
+}
+
+/** Rows of a page: enough to make round trips cheap, few enough to bound memory. */
+const pageRows = 5000;
+
+/**
+ * Reads a query page by page through a server-side cursor: the next page is fetched when the caller asks for
+ * it. One at a time within a transaction.
+ */
+export async function* readPages<Row extends unknown[]>(
+  client: pg.PoolClient,
+  query: { text: string; values: unknown[] },
+): AsyncGenerator<Row[]> {
+  await client.query(`declare export_rows no scroll cursor for ${query.text}`, query.values);
+  for (;;) {
+    const page = await client.query<Row>({
+      text: `fetch forward ${pageRows} from export_rows`,
+      rowMode: 'array',
+    });
+    if (page.rows.length > 0) yield page.rows;
+    if (page.rows.length < pageRows) break;
+  }
+  await client.query('close export_rows');
+}
