@@ -12,24 +12,28 @@
 
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { messageOf, TidemarkError } from '../errors.ts';
 import { candleIntervals, type EpochMs, historyIntervals } from '../model/intervals.ts';
 import { mayBeName } from '../model/names.ts';
+import type { Selection } from '../model/selection.ts';
 import { isAge, parseIsoTime, timeOfAge } from '../model/time-text.ts';
-import { type ActionRequest, planTracking, runAction } from '../operations/actions/run-action.ts';
-import type { OperationContext } from '../operations/context.ts';
-import type { Selection } from '../operations/tracking/selection.ts';
 import { ServiceRefusal } from '../service/response.ts';
+import type { Database } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
-import { endAction, listActions, recordAction } from '../store/ledger/actions.ts';
 import { type Access, isSame, userIn } from './access.ts';
 import { json } from './json.ts';
+import type { ActionPorts, ActionRequest } from './ports.ts';
+import { endAction, listActions, recordAction } from './queries/actions.ts';
 import type { ActionLine } from './shapes.ts';
 
 export interface ActionsOptions {
-  readonly context: OperationContext;
+  readonly ports: ActionPorts;
+  /** Records actions; the role of the service. */
+  readonly database: Database;
+  readonly log: Logger;
   /** What a request without a password needs. */
   readonly token: string;
 }
@@ -94,10 +98,12 @@ interface LongAction {
 }
 
 /** Adds the routes. The access to the dashboard has been checked before. */
-export function addActions(scope: FastifyInstance, { context: own, token }: ActionsOptions, access: Access): void {
-  // The phases of a process belong to its commands.
-  const context: OperationContext = { ...own, phase: () => null };
-  const { clock, database, log } = context;
+export function addActions(
+  scope: FastifyInstance,
+  { ports, database, log, token }: ActionsOptions,
+  access: Access,
+  clock: Clock,
+): void {
   const requests = requestsAt(clock);
   const names = Object.keys(requests) as ActionRequest['action'][];
   const stop = new AbortController();
@@ -111,7 +117,7 @@ export function addActions(scope: FastifyInstance, { context: own, token }: Acti
     const end = (state: 'done' | 'failed', result: string) =>
       endAction(database, id, { state, result, endedMs: clock.now() });
     try {
-      const result = await runAction(context, request, {
+      const result = await ports.act(request, {
         by,
         signal: stop.signal,
         progress: {
@@ -187,16 +193,7 @@ export function addActions(scope: FastifyInstance, { context: own, token }: Acti
       const selection = selectionOf(read(tracking, request.body), clock.now());
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
       try {
-        const { series, cost, notes } = await planTracking(context, selection);
-        return reply.send({
-          series,
-          notes,
-          requests: cost.requests,
-          points: cost.points,
-          durationMs: cost.durationMs,
-          requestsPerMinute: cost.requestsPerMinute,
-          diskBytes: cost.disk.candles.bytes + cost.disk.asset_history.bytes,
-        });
+        return reply.send(await ports.planTracking(selection));
       } catch (thrown) {
         const error = explainDatabaseError(thrown);
         if (!(error instanceof TidemarkError)) throw error;

@@ -124,7 +124,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
 
     addAssets(scope);
     addInventory(scope, { database, graceMs }, clock);
-    if (options.actions !== undefined) addActions(scope, options.actions, options.access);
+    if (options.actions !== undefined) addActions(scope, options.actions, options.access, clock);
 
     // No HEAD route: its response would never end.
     scope.get('/dashboard/events', { exposeHeadRoute: false }, async (request, reply) => {

@@ -5,16 +5,13 @@ import { formatDuration } from '../model/format.ts';
 import { type EpochMs, hourMs, minuteMs, type Range } from '../model/intervals.ts';
 import { listName } from '../model/lists.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
-import type { RangeLimits } from '../model/windows.ts';
-import { countAll, readGapDivision } from '../operations/source-gaps.ts';
-import { readStoredFacts } from '../operations/status/facts.ts';
 import { stateOf } from '../planning/headline.ts';
-import type { ConfiguredSources } from '../sources/configured.ts';
 import type { Database } from '../store/db/database.ts';
 import { readServiceMessage } from '../store/ledger/ledger.ts';
 import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
 import { ratesProblem, ratesStatus, serverVersions } from '../store/status/status.ts';
 import { cachedFor } from './cached.ts';
+import type { StatePorts } from './ports.ts';
 import { readSeriesLines } from './queries/lines.ts';
 import { type CountedMinute, countQuarantined, countRequests, newestQuarantined } from './queries/problems.ts';
 import type { QueueReader } from './queue.ts';
@@ -25,14 +22,11 @@ export interface StateOptions {
   readonly queue: QueueReader;
   readonly clock: Clock;
   readonly graceMs: number;
-  /** Longest request ranges that differ from the interface's. */
-  readonly rangeLimits: RangeLimits;
+  readonly ports: StatePorts;
   readonly perMinute: number;
   /** Poll interval of rates unless the store has another; 0 or absent: never. */
   readonly ratesMs?: number;
   readonly synthetic: boolean;
-  /** The sources beside the default one; absent: none. */
-  readonly sources?: () => Promise<ConfiguredSources>;
   /** Absent: `database` is no replica. */
   readonly replica?: {
     /** Null: unknown. */
@@ -54,21 +48,15 @@ const quarantineLimit = 300;
 
 /** @returns reads a snapshot; call it for one snapshot at a time. */
 export function stateReader(options: StateOptions): () => Promise<Snapshot> {
-  const { database, queue, clock, graceMs, rangeLimits, perMinute, synthetic, replica } = options;
-  const context = {
-    database,
-    primary: replica?.primary ?? database,
-    config: { worker: { graceMs }, source: { rangeLimits } },
-    sources: options.sources ?? (async () => new Map()),
-  };
-  const facts = cachedFor(factsIntervalMs, (nowMs) => readStoredFacts(context, nowMs));
+  const { database, queue, clock, graceMs, ports, perMinute, synthetic, replica } = options;
+  const facts = cachedFor(factsIntervalMs, (nowMs) => ports.readFacts(nowMs));
   const counting = cachedFor(factsIntervalMs, async (nowMs) => {
-    const { divide } = await readGapDivision(context, nowMs);
+    const countRequestsFor = await ports.readRequestCounter(nowMs);
     // Most ranges stay the same for many snapshots.
     const known = new Map<string, number>();
     return (series: SeriesKey, ranges: readonly Range[]): number => {
       const key = [seriesName(series), ...ranges.flatMap(({ startMs, endMs }) => [startMs, endMs])].join();
-      const count = known.get(key) ?? countAll(divide(series, ranges));
+      const count = known.get(key) ?? countRequestsFor(series, ranges);
       known.set(key, count);
       return count;
     };

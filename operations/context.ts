@@ -6,6 +6,7 @@ import type { EpochMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { longestRange, type RangeLimits } from '../model/windows.ts';
+import type { ShowPhase } from '../planning/progress.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Config } from '../settings/config.ts';
 import type { ConfiguredSources } from '../sources/configured.ts';
@@ -13,7 +14,6 @@ import type { Database } from '../store/db/database.ts';
 import { readNamedSeries, type SourceName } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import { listRetentions, type Retention } from '../store/upkeep/retention.ts';
-import type { ShowPhase } from './progress.ts';
 
 /** A scheduler or worker in this process. */
 export interface Running {

@@ -6,6 +6,7 @@ import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import type { Limit } from '../model/sources.ts';
 import { expectedCost } from '../planning/budget.ts';
+import { isPausedBySource } from '../planning/progress.ts';
 import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
 import type { ConfiguredSource } from '../sources/configured.ts';
 import type { SourceError } from '../sources/source-error.ts';
@@ -15,7 +16,6 @@ import type { SourceName } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
 import { readRefusal } from '../store/settings/source-refusal.ts';
 import type { OperationContext } from './context.ts';
-import { isPausedBySource } from './progress.ts';
 
 /** Failed requests without a success after which the source is considered unusable. */
 const hopelessAfter = 4;

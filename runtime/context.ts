@@ -10,7 +10,7 @@ import { hasDatabase } from '../embedded/home.ts';
 import { codeOf, exitCodes, messageOf, TidemarkError } from '../errors.ts';
 import { formatTime } from '../model/format.ts';
 import type { OperationContext } from '../operations/context.ts';
-import type { ShowPhase } from '../operations/progress.ts';
+import type { ShowPhase } from '../planning/progress.ts';
 import { throttleLog } from '../queue/queue-store.ts';
 import { type Config, type LogLevel, misspelledVariables, readConfig } from '../settings/config.ts';
 import { openLog } from '../settings/log.ts';

@@ -10,7 +10,7 @@
 import cliTruncate from 'cli-truncate';
 import type { Clock } from '../clock.ts';
 import { formatDuration } from '../model/format.ts';
-import type { ShowPhase } from '../operations/progress.ts';
+import type { ShowPhase } from '../planning/progress.ts';
 
 /** Silence before a phase is said for the first time, and again in a log. */
 const firstMs = 1000;

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { dashboardAccess, isReachableByOthers } from '../dashboard/access.ts';
 import { makeToken } from '../dashboard/actions.ts';
 import { createQueueReader } from '../dashboard/queue.ts';
-import type { DashboardOptions } from '../dashboard/routes.ts';
+import { addDashboard, type DashboardOptions } from '../dashboard/routes.ts';
 import { messageOf } from '../errors.ts';
 import { Disposer } from '../operations/disposer.ts';
 import { joinQueues } from '../operations/sources/queues.ts';
@@ -21,6 +21,7 @@ import { type Database, openDatabase } from '../store/db/database.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import { version } from '../version.ts';
 import type { Context } from './context.ts';
+import { actionPorts, statePorts } from './dashboard-ports.ts';
 import { type ReplicaWatch, watchReplica } from './replica.ts';
 
 export interface DashboardParts {
@@ -109,7 +110,7 @@ export async function runService(
       pages: fileURLToPath(new URL('../service/pages/files', import.meta.url)),
       onServed: context.metrics?.serving(),
       log: log as unknown as FastifyBaseLogger,
-      ...(dashboard === null ? {} : { dashboard }),
+      ...(dashboard === null ? {} : { addDashboard: (app) => addDashboard(app, dashboard, clock) }),
       ...(replica === null ? {} : { replicaLagMs: replica.lagMs }),
     });
     const { url } = await listen(app, at, listenSettings);
@@ -193,19 +194,24 @@ export function openDashboard(
   const database = openAt(config.service.databaseUrl ?? context.database.url, dashboardConnections);
   const replica = options.replica ?? null;
   context.metrics?.measurePool('serve_dashboard', database.pool);
+  const primary = replica === null ? database : openAt(context.database.url, 1);
   const queues = queuesOf(context, disposer, options.queues);
   return {
     database,
-    ...(replica === null ? {} : { replica: { lagMs: replica.lagMs, primary: openAt(context.database.url, 1) } }),
+    ...(replica === null ? {} : { replica: { lagMs: replica.lagMs, primary } }),
     access,
-    actions: { context, token: makeToken() },
+    actions: { ports: actionPorts(context), database: context.database, log, token: makeToken() },
+    ports: statePorts({
+      database,
+      primary,
+      config,
+      sources: () => context.sources(),
+    }),
     assets: fileURLToPath(new URL('../dashboard/assets', import.meta.url)),
     graceMs: config.worker.graceMs,
-    rangeLimits: config.source.rangeLimits,
     perMinute: config.source.requestsPerMinute,
     ratesMs: config.scheduler.ratesMs,
     synthetic: options.synthetic === true,
-    sources: () => context.sources(),
     streamsPerAddress: config.service.streamsPerAddress,
     readTimeoutMs: statementTimeoutMs,
     queue: createQueueReader(context.clock, async () => {

@@ -3,7 +3,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type pg from 'pg';
 import type { Clock } from '../clock.ts';
-import { addDashboard, type DashboardOptions } from '../dashboard/routes.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { historyDepthYears } from '../v2/limits.ts';
 import { type AdmissionOptions, createAdmission } from './admission/admission.ts';
@@ -42,7 +41,7 @@ export interface StoredServiceOptions {
   /** Directory of the built files of the pages. */
   readonly pages: string;
   /** Absent: no dashboard; `/` redirects to the description. */
-  readonly dashboard?: DashboardOptions;
+  readonly addDashboard?: (app: FastifyInstance) => void;
   readonly timeouts?: ServiceTimeouts;
   /** How far the replica behind `reading` is behind, milliseconds; null: unknown. Absent: it is no replica. */
   readonly replicaLagMs?: () => number | null;
@@ -68,7 +67,7 @@ const maxCacheBytes = 64 * 1024 * 1024;
 export async function createStoredService(options: StoredServiceOptions): Promise<FastifyInstance> {
   const { reading, accounts, counter, perMinute, clock, timeouts = defaultTimeouts } = options;
   const admission = createAdmission({ counter, perMinute, clock, keyOf: (key) => findKey(accounts, key) });
-  const pages = createPages({ directory: options.pages, hasDashboard: options.dashboard !== undefined });
+  const pages = createPages({ directory: options.pages, hasDashboard: options.addDashboard !== undefined });
   const app = createService({
     data: storedMarketData(reading),
     clock,
@@ -98,7 +97,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
       pages.addTo(app);
       addKeyForm(app, pages.send, (request, caller) => requestKey(accounts, request, caller));
       addDescription(app, pages.send, options.version);
-      if (options.dashboard !== undefined) addDashboard(app, options.dashboard, clock);
+      if (options.addDashboard !== undefined) options.addDashboard(app);
       else app.get('/', async (_request, reply) => reply.redirect('docs'));
     },
   });

@@ -13,7 +13,7 @@ import { openWholeFile, standardOutput, type WholeFile } from '../files/output.t
 import { fractionDigits, parquetSchema } from '../files/parquet-writer.ts';
 import { type SidecarText, sidecarPath } from '../files/sidecar.ts';
 import { formatCount } from '../model/format.ts';
-import type { ShowPoints } from '../operations/progress.ts';
+import type { ShowPoints } from '../planning/progress.ts';
 import { version } from '../version.ts';
 import type { ExportSource } from './export-source.ts';
 

@@ -18,7 +18,7 @@ import {
 } from '../files/layout.ts';
 import { assertDescribed, assertIsFile, readSidecar, sidecarPath, stampOf } from '../files/sidecar.ts';
 import { counted, formatCount } from '../model/format.ts';
-import type { ShowPoints } from '../operations/progress.ts';
+import type { ShowPoints } from '../planning/progress.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import type { RejectedRow } from '../store/ledger/quarantine.ts';
 import { rateOf, type StatedSeries, seriesOfRow, statedSeries, type TimedRate } from './import-rows.ts';

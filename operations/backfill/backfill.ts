@@ -17,6 +17,7 @@ import { type EpochMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from
 import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../../planning/budget.ts';
 import { closedUpTo } from '../../planning/periods.ts';
+import { type BackfillProgress, isPausedBySource } from '../../planning/progress.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
@@ -29,7 +30,6 @@ import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
-import { type BackfillProgress, isPausedBySource } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
 import { explainUnasked, readGapDivision } from '../source-gaps.ts';
 import {

@@ -6,12 +6,12 @@ import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { lengthMs, normalize } from '../../model/ranges.ts';
 import { seriesName } from '../../model/series.ts';
 import { isBeyondDepth } from '../../planning/periods.ts';
+import type { Portion } from '../../planning/progress.ts';
 import { emptyMessage } from '../../store/commit/empty-answers.ts';
 import type { FetchTally } from '../../store/ledger/ledger.ts';
 import type { Gap } from '../../store/series/gaps.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import type { OperationContext } from '../context.ts';
-import type { Portion } from '../progress.ts';
 import type { RollupsOutcome } from '../refresh-rollups.ts';
 import { countAll, type DivideGaps, isNotPublished, isUnasked } from '../source-gaps.ts';
 

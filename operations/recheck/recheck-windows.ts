@@ -18,6 +18,7 @@ import type { SeriesKey } from '../../model/series.ts';
 import type { Limit } from '../../model/sources.ts';
 import { type Window, withWitnesses } from '../../model/windows.ts';
 import { commandSlots, windowCost } from '../../planning/budget.ts';
+import type { WindowProgress } from '../../planning/progress.ts';
 import type { CoveredWindow } from '../../planning/sample.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import {
@@ -35,7 +36,6 @@ import type { OperationContext } from '../context.ts';
 import { readBudget } from '../estimate.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
-import type { WindowProgress } from '../progress.ts';
 import {
   assertNoServiceMessage,
   assertNotPaused,

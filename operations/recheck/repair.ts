@@ -4,11 +4,11 @@ import { intervalMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { withWitnesses } from '../../model/windows.ts';
 import { probedSeries, probesAgain } from '../../planning/beginning.ts';
+import type { WindowProgress } from '../../planning/progress.ts';
 import { allWindows, type CoveredWindow, countWindows, windowsAround } from '../../planning/sample.ts';
 import { readDifferingPeriods } from '../../store/commit/differences.ts';
 import { readOldEmptyRanges } from '../../store/commit/reread.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
-import type { WindowProgress } from '../progress.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
 import { recheckWindows } from './recheck-windows.ts';
 

@@ -1,12 +1,12 @@
 /** Compares covered windows with the source, and changes nothing: for `verify` and the dashboard. */
 
 import type { Range } from '../../model/ranges.ts';
+import type { WindowProgress } from '../../planning/progress.ts';
 import { allWindows, type CoveredSeries, countWindows, sampleWindows } from '../../planning/sample.ts';
 import { unboundedKind } from '../../store/commit/verification.ts';
 import { countRejected } from '../../store/ledger/quarantine.ts';
 import { readCoveredRanges } from '../../store/series/ranges.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
-import type { WindowProgress } from '../progress.ts';
 import { comparedWith } from './other-source.ts';
 import { recheckWindows } from './recheck-windows.ts';
 

@@ -3,6 +3,7 @@
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import type { SourceChoice } from '../../model/selection.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { otherMarketOf, otherMarketText, trackedAs } from '../../planning/one-market.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
@@ -171,17 +172,6 @@ async function untilResumed(context: OperationContext, name: string, pausedMs: n
 function assertNotStopped({ signal }: OperationContext, name: string): void {
   if (signal?.aborted === true)
     throw new TidemarkError('INTERRUPTED', `stopped before the markets of ${name} were read`);
-}
-
-/** What a command selects: series in the words of a source. */
-export interface SourceChoice {
-  readonly name: string;
-  /** `BTC/USDT`, or as the source names it; null: of an asset's history, or where a request names the exchange. */
-  readonly symbol: string | null;
-  /** Names that the user gives the series; absent: the source's own. */
-  readonly exchange?: string | undefined;
-  readonly base?: string | undefined;
-  readonly quote?: string | undefined;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { stateOf } from '../../planning/headline.ts';
+import type { Portion } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { recentRequests } from '../../store/ledger/ledger-minutes.ts';
@@ -12,7 +13,6 @@ import { sourcesInUse } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/status/status.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
 import type { OperationContext } from '../context.ts';
-import type { Portion } from '../progress.ts';
 import { readGapDivision } from '../source-gaps.ts';
 import { withRetry } from '../source-health.ts';
 import { joinQueues } from '../sources/queues.ts';

@@ -3,20 +3,12 @@
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
+import type { Selection } from '../../model/selection.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
 import { type OperationContext, readRetentions } from '../context.ts';
-import { chooseSource, type SourceChoice } from '../sources/markets.ts';
+import { chooseSource } from '../sources/markets.ts';
 import { asStored } from '../sources/names.ts';
-
-export interface Selection {
-  readonly series: readonly SeriesKey[];
-  readonly fromMs: EpochMs;
-  /** Null: open-ended. */
-  readonly toMs: EpochMs | null;
-  /** Where to get it; null: the default source. The names of its series are the source's to say. */
-  readonly source: SourceChoice | null;
-}
 
 export interface SourcedSelection extends Selection {
   /** The sources of every selected series; null: they stay as they are. */

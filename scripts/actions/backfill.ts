@@ -3,10 +3,11 @@
 import { hasDatabase } from '../../embedded/home.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import type { Selection } from '../../model/selection.ts';
 import { seriesName } from '../../model/series.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
-import { atSource, type Selection, withinRetention } from '../../operations/tracking/selection.ts';
+import { atSource, withinRetention } from '../../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../../operations/tracking/track.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { requireSource } from '../../runtime/pipeline.ts';

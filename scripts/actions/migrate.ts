@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
-import type { ShowPhase } from '../../operations/progress.ts';
+import type { ShowPhase } from '../../planning/progress.ts';
 import { migrateQueueBackend } from '../../queue/backend.ts';
 import { configFromEnvironment, databaseOf } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';

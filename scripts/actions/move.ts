@@ -3,7 +3,7 @@
 import type { Clock } from '../../clock.ts';
 import { messageOf, TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../model/format.ts';
-import type { PointProgress } from '../../operations/progress.ts';
+import type { PointProgress } from '../../planning/progress.ts';
 import { withContext } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';
 import { listWriters } from '../../store/db/activity.ts';

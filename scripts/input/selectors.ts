@@ -11,9 +11,8 @@ import {
   isHistoryInterval,
 } from '../../model/intervals.ts';
 import { mayBeName, visible } from '../../model/names.ts';
+import type { Selection, SourceChoice } from '../../model/selection.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import type { SourceChoice } from '../../operations/sources/markets.ts';
-import type { Selection } from '../../operations/tracking/selection.ts';
 import { parseTime } from './parse-options.ts';
 
 interface SourceOptions {

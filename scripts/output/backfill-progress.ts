@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../clock.ts';
 import { budgetText, counted, formatCount, formatPercent, kindsText } from '../../model/format.ts';
-import { type BackfillProgress, type BackfillState, RateEstimator } from '../../operations/progress.ts';
+import { type BackfillProgress, type BackfillState, RateEstimator } from '../../planning/progress.ts';
 import { etaText, openProgress, type View, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';
 import { asFits, type Space } from './terminal.ts';

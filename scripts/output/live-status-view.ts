@@ -10,10 +10,10 @@ import {
   kindsText,
 } from '../../model/format.ts';
 import { printable } from '../../model/names.ts';
-import { isPausedBySource } from '../../operations/progress.ts';
 import { outageJson } from '../../operations/source-health.ts';
 import type { StatusSnapshot } from '../../operations/status/poller.ts';
 import type { Headline } from '../../planning/conditions.ts';
+import { isPausedBySource } from '../../planning/progress.ts';
 import type { JsonDocument } from './documents.ts';
 import { etaText, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';

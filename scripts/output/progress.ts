@@ -8,7 +8,7 @@ import {
   RateEstimator,
   type WindowProgress,
   type WindowsLeft,
-} from '../../operations/progress.ts';
+} from '../../planning/progress.ts';
 import { asFits, bar, openFrame, type Space, type Terminal, terminalOf } from './terminal.ts';
 
 type MonotonicClock = Pick<Clock, 'monotonicMs'>;

@@ -3,7 +3,7 @@
 import stringWidth from 'string-width';
 import { formatCount, formatPercent } from '../../model/format.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
-import type { Portion } from '../../operations/progress.ts';
+import type { Portion } from '../../planning/progress.ts';
 import { bar, fitted, type Space } from './terminal.ts';
 
 export interface Group extends Omit<Portion, 'series'> {

@@ -11,6 +11,7 @@ import { openDashboard } from '../../runtime/service.ts';
 import { readConfig } from '../../settings/config.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { clockAt } from '../parts/test-clock.ts';
+import { plainPorts } from './dashboard-world.ts';
 
 const given = { dashboard: undefined, password: undefined, trustedProxies: 0 } as const;
 const password = 'correct horse battery';
@@ -91,7 +92,7 @@ function openWith(access: Access, state: { nowMs: number } = { nowMs: 1_000_000 
       access,
       assets: resolve('dist/dashboard/assets'),
       queue: createQueueReader(systemClock, () => Promise.reject()),
-      ...{ graceMs: 0, rangeLimits: {}, perMinute: 0, synthetic: false },
+      ...{ ports: plainPorts(database), graceMs: 0, perMinute: 0, synthetic: false },
     },
     clockAt(() => state.nowMs),
   );

@@ -4,10 +4,11 @@ import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import type { QueueSnapshot } from '../../dashboard/queue.ts';
 import { createQueueReader } from '../../dashboard/queue.ts';
-import type { DashboardOptions } from '../../dashboard/routes.ts';
+import { addDashboard, type DashboardOptions } from '../../dashboard/routes.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { CandleSeries } from '../../model/series.ts';
-import { openDatabase } from '../../store/db/database.ts';
+import { statePorts } from '../../runtime/dashboard-ports.ts';
+import { type Database, openDatabase } from '../../store/db/database.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { openFacing } from '../service/stored/facing.ts';
 import type { TestStore } from '../store/open-store.ts';
@@ -37,6 +38,14 @@ export const quietQueue: QueueSnapshot = {
   facts: { schedulers: 1, sources: [{ source: null, workers: 1, pausedMs: 0, perMinute: 200 }] },
 };
 
+/** Facts of the default source alone. */
+export const plainPorts = (database: Database, graceMs = 60_000) =>
+  statePorts({
+    database,
+    config: { worker: { graceMs }, source: { rangeLimits: {} } },
+    sources: async () => new Map(),
+  });
+
 /** The page's files are those of the build. @param port 0: any free one. */
 export async function openDashboardWorld(
   store: Pick<TestStore, 'url'>,
@@ -54,18 +63,24 @@ export async function openDashboardWorld(
   const clock = clockAt(now);
   const state: { queue: QueueSnapshot | null } = { queue: quietQueue };
   const app = await openFacing(store, {
-    clock: clock,
-    dashboard: {
-      database,
-      queue: createQueueReader(clock, async () => {
-        if (state.queue === null) throw new Error('the queue is away');
-        return state.queue;
-      }),
-      access: { kind: 'local', alsoFrom: [] },
-      assets: resolve('dist/dashboard/assets'),
-      ...{ graceMs: 60_000, rangeLimits: {}, perMinute: 200, synthetic: false, tickMs: 50 },
-      ...given,
-    },
+    clock,
+    addDashboard: (to) =>
+      addDashboard(
+        to,
+        {
+          database,
+          ports: plainPorts(database),
+          queue: createQueueReader(clock, async () => {
+            if (state.queue === null) throw new Error('the queue is away');
+            return state.queue;
+          }),
+          access: { kind: 'local', alsoFrom: [] },
+          assets: resolve('dist/dashboard/assets'),
+          ...{ graceMs: 60_000, perMinute: 200, synthetic: false, tickMs: 50 },
+          ...given,
+        },
+        clock,
+      ),
   });
   app.addHook('onClose', () => database.close());
   const url = await app.listen({ port, host: '127.0.0.1' });

@@ -8,7 +8,7 @@ import { dayMs, minuteMs } from '../../model/intervals.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { useStore } from '../store/open-store.ts';
-import { market, quietQueue } from './dashboard-world.ts';
+import { market, plainPorts, quietQueue } from './dashboard-world.ts';
 
 const nowMs = Date.now();
 const window = { startMs: nowMs - dayMs, endMs: nowMs - dayMs / 2 };
@@ -29,7 +29,7 @@ async function conditions(facts: Partial<QueueSnapshot['facts']> = {}): Promise<
       facts: { ...quietQueue.facts, ...facts },
     })),
     clock: clockAt(() => nowMs),
-    ...{ graceMs: 0, rangeLimits: {}, perMinute: 0, synthetic: false },
+    ...{ ports: plainPorts(store.database, 0), graceMs: 0, perMinute: 0, synthetic: false },
   });
   const { headline, also } = (await read()).summary.state;
   return Object.fromEntries([headline, ...also].map(({ kind, text }) => [kind, text]));

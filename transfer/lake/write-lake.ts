@@ -23,7 +23,7 @@ import { counted } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { clip, lengthMs, normalize, type Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import type { ShowPoints } from '../../operations/progress.ts';
+import type { ShowPoints } from '../../planning/progress.ts';
 import type { StorageSettings } from '../../settings/config.ts';
 import type { Database } from '../../store/db/database.ts';
 import { storeId } from '../../store/settings/settings.ts';

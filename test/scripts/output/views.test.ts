@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import type { SeriesKey } from '../../../model/series.ts';
-import type { Portion } from '../../../operations/progress.ts';
+import type { Portion } from '../../../planning/progress.ts';
 import { type BackfillPace, backfillView } from '../../../scripts/output/backfill-progress.ts';
 import { type LiveStatus, liveStatusLines } from '../../../scripts/output/live-status-view.ts';
 import { grouped } from '../../../scripts/output/series-groups.ts';

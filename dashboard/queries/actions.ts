@@ -1,8 +1,8 @@
 /** The record of actions at the dashboard. */
 
-import type { RecordedAction } from '../../dashboard/queries/shapes.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { type Database, timestamp } from '../db/database.ts';
+import { type Database, timestamp } from '../../store/db/database.ts';
+import type { RecordedAction } from './shapes.ts';
 
 /** @returns its id. */
 export async function recordAction(

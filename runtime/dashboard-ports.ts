@@ -1,43 +1,49 @@
-/** What the dashboard may do: the same operations as the commands of these names. */
+/** What the dashboard shows and may do: the same operations as the commands of these names. */
 
-import { TidemarkError } from '../../errors.ts';
-import { counted, formatCount, formatSpan } from '../../model/format.ts';
-import { seriesName } from '../../model/series.ts';
-import { countDiffering } from '../../store/commit/differences.ts';
-import { retryNow } from '../../store/commit/retry-now.ts';
-import { untrackSeries } from '../../store/series/series.ts';
-import { writePause } from '../../store/settings/settings.ts';
-import { findSeries } from '../../store/status/series-history.ts';
-import type { OperationContext } from '../context.ts';
-import type { PlanCost } from '../estimate.ts';
-import type { WindowProgress } from '../progress.ts';
-import { repair } from '../recheck/repair.ts';
-import { verify } from '../recheck/verify.ts';
-import { atSource, type Selection, withinRetention } from '../tracking/selection.ts';
-import { estimateSelection, trackSelection } from '../tracking/track.ts';
+import type { ActionParts, ActionPorts, ActionRequest, OfSeries, StatePorts } from '../dashboard/ports.ts';
+import { TidemarkError } from '../errors.ts';
+import { counted, formatCount, formatSpan } from '../model/format.ts';
+import type { Selection } from '../model/selection.ts';
+import { seriesName } from '../model/series.ts';
+import type { OperationContext } from '../operations/context.ts';
+import { repair } from '../operations/recheck/repair.ts';
+import { verify } from '../operations/recheck/verify.ts';
+import { countAll, readGapDivision } from '../operations/source-gaps.ts';
+import { readStoredFacts } from '../operations/status/facts.ts';
+import { atSource, withinRetention } from '../operations/tracking/selection.ts';
+import { estimateSelection, trackSelection } from '../operations/tracking/track.ts';
+import { countDiffering } from '../store/commit/differences.ts';
+import { retryNow } from '../store/commit/retry-now.ts';
+import { untrackSeries } from '../store/series/series.ts';
+import { writePause } from '../store/settings/settings.ts';
+import { findSeries } from '../store/status/series-history.ts';
 
-/** Ids or names of series; absent: every tracked one. */
-interface OfSeries {
-  readonly series?: readonly string[] | undefined;
+export function statePorts(context: Parameters<typeof readStoredFacts>[0]): StatePorts {
+  return {
+    readFacts: (nowMs) => readStoredFacts(context, nowMs),
+    async readRequestCounter(nowMs) {
+      const { divide } = await readGapDivision(context, nowMs);
+      return (series, gaps) => countAll(divide(series, gaps));
+    },
+  };
 }
 
-export type ActionRequest =
-  | ({ readonly action: 'retry' | 'repair' } & OfSeries)
-  /** @param sample number of windows, drawn at random; null: all. */
-  | ({ readonly action: 'verify'; readonly sample: number | null } & OfSeries)
-  | { readonly action: 'track'; readonly selection: Selection }
-  | { readonly action: 'untrack'; readonly series: readonly string[] }
-  | { readonly action: 'pause' | 'resume' };
-
-export interface ActionParts {
-  /** Who asks for it. */
-  readonly by: string;
-  readonly signal: AbortSignal;
-  readonly progress: WindowProgress;
+export function actionPorts(given: OperationContext): ActionPorts {
+  // The phases of a process belong to its commands.
+  const context: OperationContext = { ...given, phase: () => null };
+  return {
+    act: (request, parts) => runAction(context, request, parts),
+    async planTracking(asked) {
+      const { selection, notes } = await resolve(context, asked);
+      const { requests, points, durationMs, requestsPerMinute, disk } = await estimateSelection(context, selection);
+      const diskBytes = disk.candles.bytes + disk.asset_history.bytes;
+      const series = selection.series.map(seriesName);
+      return { series, notes, requests, points, durationMs, requestsPerMinute, diskBytes };
+    },
+  };
 }
 
-/** @returns the result in a sentence. @throws TidemarkError when it cannot be done. */
-export async function runAction(
+async function runAction(
   context: OperationContext,
   request: ActionRequest,
   { by, signal, progress }: ActionParts,
@@ -104,20 +110,6 @@ export async function runAction(
 function ended(isWhole: boolean, parts: readonly string[]): string {
   if (isWhole) return parts.join(', ');
   throw new TidemarkError('INTERRUPTED', `stopped before its end: ${parts.join(', ')}`);
-}
-
-/** The cost of tracking a selection. Nothing is tracked. @throws TidemarkError when it cannot be tracked. */
-export async function planTracking(
-  context: OperationContext,
-  asked: Selection,
-): Promise<{
-  readonly series: readonly string[];
-  readonly cost: PlanCost;
-  readonly notes: readonly string[];
-}> {
-  const { selection, notes } = await resolve(context, asked);
-  const cost = await estimateSelection(context, selection);
-  return { series: selection.series.map(seriesName), cost, notes };
 }
 
 async function resolve(context: OperationContext, asked: Selection) {

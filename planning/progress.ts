@@ -2,7 +2,7 @@
 
 import type { Clock } from '../clock.ts';
 import type { SeriesKey } from '../model/series.ts';
-import { addSample, perMs, type Sample, timeLeftMs } from '../planning/rate.ts';
+import { addSample, perMs, type Sample, timeLeftMs } from './rate.ts';
 
 export interface Portion {
   readonly series: SeriesKey;

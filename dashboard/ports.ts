@@ -1,0 +1,54 @@
+/** What the dashboard asks of the rest of the process; `runtime/dashboard-ports.ts` connects both. */
+
+import type { EpochMs } from '../model/intervals.ts';
+import type { Range } from '../model/ranges.ts';
+import type { Selection } from '../model/selection.ts';
+import type { SeriesKey } from '../model/series.ts';
+import type { StoredFacts } from '../planning/headline.ts';
+import type { WindowProgress } from '../planning/progress.ts';
+
+export interface StatePorts {
+  /** Facts of the headline. */
+  readFacts(nowMs: EpochMs): Promise<StoredFacts>;
+  /** @returns counts the requests for missing ranges of a series, at all its sources. */
+  readRequestCounter(nowMs: EpochMs): Promise<(series: SeriesKey, gaps: readonly Range[]) => number>;
+}
+
+export interface ActionPorts {
+  /** @returns the result in a sentence. @throws TidemarkError when it cannot be done. */
+  act(request: ActionRequest, parts: ActionParts): Promise<string>;
+  /** Tracks nothing. @throws TidemarkError when it cannot be tracked. */
+  planTracking(selection: Selection): Promise<TrackingPlan>;
+}
+
+export interface TrackingPlan {
+  /** Names. */
+  readonly series: readonly string[];
+  readonly notes: readonly string[];
+  readonly requests: number;
+  readonly points: number;
+  /** Null: unknown. */
+  readonly durationMs: number | null;
+  readonly requestsPerMinute: number;
+  readonly diskBytes: number;
+}
+
+/** Ids or names of series; absent: every tracked one. */
+export interface OfSeries {
+  readonly series?: readonly string[] | undefined;
+}
+
+export type ActionRequest =
+  | ({ readonly action: 'retry' | 'repair' } & OfSeries)
+  /** @param sample number of windows, drawn at random; null: all. */
+  | ({ readonly action: 'verify'; readonly sample: number | null } & OfSeries)
+  | { readonly action: 'track'; readonly selection: Selection }
+  | { readonly action: 'untrack'; readonly series: readonly string[] }
+  | { readonly action: 'pause' | 'resume' };
+
+export interface ActionParts {
+  /** Who asks for it. */
+  readonly by: string;
+  readonly signal: AbortSignal;
+  readonly progress: WindowProgress;
+}
