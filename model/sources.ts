@@ -1,6 +1,7 @@
 /** What is known of a source beside its data. */
 
 import type { EpochMs } from './intervals.ts';
+import type { RangeLimits } from './windows.ts';
 
 /** One of a source's limits. A source may have several at once; each holds by itself. */
 export interface Limit {
@@ -31,4 +32,21 @@ export interface SourceMarket {
   /** Start of trading; null: the source does not say. */
   readonly listedMs: EpochMs | null;
   readonly isTrading: boolean;
+}
+
+/** What planning needs to know of a source. */
+export interface SourceFacts {
+  /** Null: a request names the exchange. */
+  readonly exchange: string | null;
+  /** Longest ranges of a request. */
+  readonly rangeLimits: RangeLimits;
+  /** Newest periods that it keeps; null: all. */
+  readonly depthPeriods: number | null;
+  /** Of an archive; null: it is none. */
+  readonly files: ArchiveFiles | null;
+  /** Name of the source that has its history in files; null: none. */
+  readonly archive: string | null;
+  readonly requestsPerMinute: number;
+  /** Its limit of a long period, such as the credits of a month; null: it has none. */
+  readonly longLimit: Limit | null;
 }

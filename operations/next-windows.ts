@@ -2,9 +2,10 @@
 
 import type { EpochMs } from '../model/intervals.ts';
 import type { Window } from '../model/windows.ts';
+import { partsOfSource } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { ClaimedWindow } from '../queue/requests.ts';
-import { partsOfSource, seriesPlanner } from '../scheduler/series-plan.ts';
+import { seriesPlanner } from '../scheduler/series-plan.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
 import { readAllSources, type SourceName } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';

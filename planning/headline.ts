@@ -11,7 +11,7 @@ import { type Headline, type ListName, levels, type State } from './conditions.t
 import { type RecentAnswers, windowsEtaMs } from './eta.ts';
 import { outageSince, type SourceOutage } from './source-outage.ts';
 
-export interface SourceFacts {
+export interface SourceState {
   /** Null: the default one. */
   readonly source: string | null;
   /** Windows that can be requested now, of its series. Several sources may have the same series. */
@@ -66,7 +66,7 @@ export interface StoredFacts {
     readonly message: string;
   }[];
   /** Those with tracked series, and the default one while lists are polled. */
-  readonly sources: readonly SourceFacts[];
+  readonly sources: readonly SourceState[];
 }
 
 /** Ranges of a kind, and the message of the first. */
@@ -124,18 +124,18 @@ function etaOf(facts: StateFacts): number | null {
 }
 
 /** A source that refuses with 429 answers again. */
-function outageOf({ outage, refusal }: SourceFacts): SourceOutage | null {
+function outageOf({ outage, refusal }: SourceState): SourceOutage | null {
   return outage !== null && refusal !== null && refusal.timeMs > outage.lastTriedMs ? null : outage;
 }
 
 /** Whether no window of a source is fetched now. */
-function isHeld(facts: SourceFacts, queue: QueueFacts): boolean {
+function isHeld(facts: SourceState, queue: QueueFacts): boolean {
   const state = queueOf(queue, facts.source);
   return outageOf(facts) !== null || state.workers === 0 || isBanned(facts, state);
 }
 
 /** Whether windows of a source are left, or follow. */
-function isNeeded({ left, isFollowed }: SourceFacts): boolean {
+function isNeeded({ left, isFollowed }: SourceState): boolean {
   return left > 0 || isFollowed;
 }
 
@@ -148,7 +148,7 @@ function queueOf({ sources }: QueueFacts, source: string | null): Omit<SourceQue
 /** Shorter pauses are the limiter's own spacing. */
 const longPauseMs = 2000;
 
-function isBanned({ refusal }: SourceFacts, { pausedMs, perMinute }: Omit<SourceQueue, 'source'>): boolean {
+function isBanned({ refusal }: SourceState, { pausedMs, perMinute }: Omit<SourceQueue, 'source'>): boolean {
   const spacingMs = perMinute === 0 ? 0 : 60_000 / perMinute;
   return refusal !== null && pausedMs > Math.max(longPauseMs, 2 * spacingMs);
 }
@@ -182,11 +182,11 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-function nameOf({ source }: Pick<SourceFacts, 'source'>, sources: readonly SourceFacts[]): string {
+function nameOf({ source }: Pick<SourceState, 'source'>, sources: readonly SourceState[]): string {
   return source ?? (sources.length > 1 ? 'the default source' : 'the source');
 }
 
-function sourceConditions(facts: SourceFacts, { queue, nowMs, sources, pause }: StateFacts): Headline[] {
+function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: StateFacts): Headline[] {
   const state = 'away' in queue ? absent : queueOf(queue, facts.source);
   const name = nameOf(facts, sources);
   const { refusal } = facts;

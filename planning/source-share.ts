@@ -11,7 +11,7 @@ import { type EpochMs, minuteMs, periodStart } from '../model/intervals.ts';
 import { archivedUpTo } from '../model/months.ts';
 import { clip, normalize, type Range, subtract } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
-import type { ArchiveFiles } from '../model/sources.ts';
+import type { ArchiveFiles, SourceFacts } from '../model/sources.ts';
 import { longestRange, type RangeLimits } from '../model/windows.ts';
 import { isSought, probedSeries } from './beginning.ts';
 import { oldestKept } from './periods.ts';
@@ -35,6 +35,21 @@ export interface SourceRules {
   readonly depthPeriods?: number | null | undefined;
   /** Longest range of one request of a series, milliseconds. */
   readonly longestRangeMs: (series: SeriesKey) => number;
+}
+
+type PlannedSource = Pick<SourceFacts, 'rangeLimits' | 'depthPeriods' | 'files' | 'archive'>;
+
+/** @param sources all of them, by name. */
+export function partsOfSource(
+  source: string,
+  { rangeLimits, depthPeriods, files }: PlannedSource,
+  sources: ReadonlyMap<string, PlannedSource>,
+) {
+  const archives = new Map(
+    [...sources].flatMap(([name, other]) => (other.files === null ? [] : [[name, other.files] as const])),
+  );
+  const nextRangeLimits = [...sources.values()].find(({ archive }) => archive === source)?.rangeLimits;
+  return { source, rangeLimits, depthPeriods, files, nextRangeLimits, archives };
 }
 
 /** A source's place among those of a series. */

@@ -183,8 +183,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     metrics,
     tracing,
     phase,
-    sources: () =>
-      (sources ??= import('../sources/configured.ts').then(({ configuredSources }) => configuredSources(config))),
+    sources: () => (sources ??= import('./sources.ts').then(({ configuredSources }) => configuredSources(config))),
   };
   return {
     ...parts,

@@ -7,13 +7,7 @@ import type { Range } from '../model/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
 import type { Config } from '../settings/config.ts';
-import {
-  areSourcesWanted,
-  assertUsable,
-  type ConfiguredSource,
-  type ConfiguredSources,
-  configuredSources,
-} from '../sources/configured.ts';
+import { assertUsable, type ConfiguredSource, type ConfiguredSources } from '../sources/configured.ts';
 import { marketDataService } from '../sources/profiles/market-data-service.ts';
 import { pauseForUse } from '../sources/profiles/use.ts';
 import { openSource } from '../sources/source.ts';
@@ -23,6 +17,7 @@ import { version } from '../version.ts';
 import { type RunningWorker, startWorker, transactionSlots } from '../workers/worker.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
 import type { ActivityLog } from './activity-log.ts';
+import { areSourcesWanted, configuredSources } from './sources.ts';
 import { exportState, type MeasuredContext, type OpenMetrics } from './telemetry.ts';
 
 export interface PipelineContext extends MeasuredContext {

@@ -9,9 +9,10 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Range } from '../model/ranges.ts';
-import type { Limit } from '../model/sources.ts';
+import type { SourceFacts } from '../model/sources.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../planning/budget.ts';
 import type { RereadSettings } from '../planning/reread.ts';
+import { partsOfSource } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { extraTickId } from '../queue/planning.ts';
@@ -25,7 +26,6 @@ import { applyRetention } from '../store/upkeep/drop-old.ts';
 import type { ChunkDays } from '../store/upkeep/retention.ts';
 import { watchedSources } from '../watch-list/source-facts.ts';
 import { planTick, type Tick as SourceTick, type TickParts } from './plan-tick.ts';
-import { partsOfSource, type SourceOfSeries } from './series-plan.ts';
 import { keepColumnstore, keepRollups } from './upkeep.ts';
 import { keepWatchList } from './watch-list-keeper.ts';
 
@@ -33,7 +33,7 @@ export interface SchedulerOptions
   extends Pick<TickParts, 'database' | 'requestsPerMinute' | 'graceMs' | 'seriesIds' | 'rangeLimits'> {
   readonly queues: QueueBackend;
   /** Sources beside the default one, by name; absent: none. */
-  readonly sources?: ReadonlyMap<string, PlannedSource> | undefined;
+  readonly sources?: ReadonlyMap<string, SourceFacts> | undefined;
   /** Whether this process could ask the default source. If not, a connected worker may. Default true. */
   readonly isDefaultConfigured?: boolean;
   /** False: the budget of connected workers applies instead. Default true. */
@@ -67,13 +67,6 @@ export interface SchedulerOptions
   readonly events?: ((pass: PassEvents) => void) | undefined;
   readonly log: Logger;
   readonly clock: Clock;
-}
-
-/** What planning needs to know of a source. */
-export interface PlannedSource extends SourceOfSeries {
-  readonly requestsPerMinute: number;
-  /** Its limit of a long period, such as the credits of a month; null: it has none. */
-  readonly longLimit: Limit | null;
 }
 
 export interface PassEvents {
@@ -139,7 +132,7 @@ export async function startScheduler(options: SchedulerOptions) {
           sources: watchedSources(options.sources ?? new Map()),
           log,
         });
-  const { sources = new Map<string, PlannedSource>() } = options;
+  const { sources = new Map<string, SourceFacts>() } = options;
   const budgets = new Map<string, number>();
   const cursors = new Map<string | null, number>();
   const reportedUnknown = new Set<string>();

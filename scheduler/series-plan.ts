@@ -3,7 +3,6 @@
 import type { EpochMs } from '../model/intervals.ts';
 import { clip, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
-import type { ArchiveFiles } from '../model/sources.ts';
 import { longestRange, type RangeLimits } from '../model/windows.ts';
 import { type Plan, type PlanInput, planWindows, type SeriesGaps } from '../planning/plan.ts';
 import { gapsFor, isLive, passedOverAfterMs, type SourceRules } from '../planning/source-share.ts';
@@ -11,7 +10,6 @@ import type { Database } from '../store/db/database.ts';
 import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { readShares, type Share, type SourceName } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
-import type { SourceFacts } from '../watch-list/source-facts.ts';
 
 /** A source, and the series to plan. */
 export interface SeriesParts extends Omit<SourceRules, 'longestRangeMs'> {
@@ -30,27 +28,6 @@ export interface SeriesParts extends Omit<SourceRules, 'longestRangeMs'> {
   readonly rangeLimits?: RangeLimits | undefined;
   /** Closed periods that each refresh reads again; default 2. */
   readonly rereadPeriods?: number | undefined;
-}
-
-/** What the planner needs to know of a source beside the default one. */
-export interface SourceOfSeries extends SourceFacts {
-  /** Newest periods that it keeps; null: all. */
-  readonly depthPeriods: number | null;
-  /** Of an archive; null: it is none. */
-  readonly files: ArchiveFiles | null;
-}
-
-/** @param sources all of them, by name. */
-export function partsOfSource(
-  source: string,
-  { rangeLimits, depthPeriods, files }: SourceOfSeries,
-  sources: ReadonlyMap<string, SourceOfSeries>,
-) {
-  const archives = new Map(
-    [...sources].flatMap(([name, other]) => (other.files === null ? [] : [[name, other.files] as const])),
-  );
-  const nextRangeLimits = [...sources.values()].find(({ archive }) => archive === source)?.rangeLimits;
-  return { source, rangeLimits, depthPeriods, files, nextRangeLimits, archives };
 }
 
 type Pass = Pick<PlanInput, 'claimed' | 'slots' | 'reservedSlots' | 'cursor'>;

@@ -2,16 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { TidemarkError } from '../errors.ts';
-import type { Limit } from '../model/sources.ts';
+import type { Limit, SourceFacts } from '../model/sources.ts';
 import { longLimitOf, requestsPerMinuteOf } from '../planning/budget.ts';
-import type { PlannedSource } from '../scheduler/scheduler.ts';
-import type { Config } from '../settings/config.ts';
-import type { SourceEntry } from '../watch-list/shape.ts';
-import { namesSource, readSourceEntries } from '../watch-list/source-entries.ts';
 import type { Profile } from './profiles/profile.ts';
-import { profiles } from './profiles/profiles.ts';
 
-export interface ConfiguredSource extends PlannedSource {
+export interface ConfiguredSource extends SourceFacts {
   readonly name: string;
   readonly profile: Profile;
   /** Base address, without a trailing slash. */
@@ -24,12 +19,29 @@ export interface ConfiguredSource extends PlannedSource {
 
 export type ConfiguredSources = ReadonlyMap<string, ConfiguredSource>;
 
-/** @throws TidemarkError BAD_WATCH_LIST for an entry that is not usable. */
-export async function configuredSources({ watchList: file }: Config): Promise<ConfiguredSources> {
+/** An entry of `sources` in the watch list. */
+export interface SourceEntry {
+  readonly profile?: string | undefined;
+  readonly url?: string | undefined;
+  readonly 'key-variable'?: string | undefined;
+  readonly 'key-file'?: string | undefined;
+  readonly budget?: number | undefined;
+  readonly archive?: string | undefined;
+  readonly credits?: number | undefined;
+}
+
+/**
+ * @param entries of the file, by name.
+ * @throws TidemarkError BAD_WATCH_LIST for an entry that is not usable.
+ */
+export function configureSources(
+  profiles: Readonly<Record<string, Profile>>,
+  entries: Readonly<Record<string, SourceEntry>>,
+  file: string | undefined,
+): ConfiguredSources {
   const sources = new Map<string, ConfiguredSource>();
   for (const profile of Object.values(profiles))
     if (profile.url !== null) sources.set(profile.name, configured(profile.name, profile, profile.url));
-  const entries = file === undefined ? {} : await readSourceEntries(file);
   const failureOf = (name: string, problem: string) =>
     new TidemarkError('BAD_WATCH_LIST', `${file}: the source ${JSON.stringify(name)} ${problem}`);
   for (const [name, entry] of Object.entries(entries)) {
@@ -51,11 +63,6 @@ export async function configuredSources({ watchList: file }: Config): Promise<Co
     if (problem !== null) throw failureOf(name, problem);
   }
   return sources;
-}
-
-/** Whether the watch list may bring series of other sources than the default one. */
-export async function areSourcesWanted({ watchList: file }: Pick<Config, 'watchList'>): Promise<boolean> {
-  return file !== undefined && (await namesSource(file));
 }
 
 /** What is wrong with an entry with an option that would have no effect; null: nothing. */

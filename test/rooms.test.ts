@@ -10,7 +10,7 @@ const rooms: Readonly<Record<string, string>> = {
   planning: 'v2 model',
   files: 'planning model',
   queue: 'planning model',
-  sources: 'planning v2 model settings watch-list scheduler',
+  sources: 'planning v2 model',
   store: 'planning v2 model settings',
   'watch-list': 'store planning model settings',
   workers: 'store sources queue planning v2 model settings',
@@ -26,8 +26,8 @@ const rooms: Readonly<Record<string, string>> = {
   tracing: 'workers scheduler sources v2',
   metrics: 'service scheduler workers store sources queue v2 model',
   // Assembles the parts of a process as the configuration describes them.
-  runtime: `tracing metrics embedded dashboard service operations scheduler workers store sources queue planning model
-    settings`,
+  runtime: `tracing metrics embedded dashboard service operations scheduler workers watch-list store sources queue planning
+    model settings`,
   scripts: `runtime simulator embedded service operations transfer watch-list store sources queue files planning v2
     model settings`,
   migrations: '',
@@ -36,6 +36,8 @@ const rooms: Readonly<Record<string, string>> = {
 const topLevel = ['clock.ts', 'errors.ts', 'redaction.ts', 'version.ts'];
 /** A folder with more files holds several concepts. */
 const maxFiles = 25;
+/** Files in a chain of imports of values. A reader follows it from a command to the ground. */
+const maxChain = 14;
 
 function* imports(room: string): Generator<{ file: string; target: string }> {
   for (const entry of readdirSync(room, { recursive: true, encoding: 'utf8' })) {
@@ -69,14 +71,22 @@ describe('a room imports only from rooms below it', () => {
   });
 });
 
-/** The modules that are loaded with a file: its imports of values, and theirs. Packages are their names. */
+/** The imports of values of a file, without those of Node: paths, and names of packages. */
+function valuesOf(file: string): string[] {
+  const values = /^(?:import|export) (?!type )(?:[^;'"]+ from )?'([^']+)'/gm;
+  return [...readFileSync(file, 'utf8').matchAll(values)].flatMap(([, path = '']) => {
+    if (path.startsWith('node:')) return [];
+    return [path.startsWith('.') ? normalize(join(dirname(file), path)) : path];
+  });
+}
+
+/** The modules that are loaded with a file: its imports of values, and theirs. */
 function loadedWith(file: string, loaded = new Set<string>()): Set<string> {
   if (loaded.has(file)) return loaded;
   loaded.add(file);
-  const values = /^(?:import|export) (?!type )(?:[^;'"]+ from )?'([^']+)'/gm;
-  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(values)) {
-    if (path.startsWith('.')) loadedWith(normalize(join(dirname(file), path)), loaded);
-    else if (!path.startsWith('node:')) loaded.add(path);
+  for (const path of valuesOf(file)) {
+    if (path.endsWith('.ts')) loadedWith(path, loaded);
+    else loaded.add(path);
   }
   return loaded;
 }
@@ -112,6 +122,19 @@ describe('the product', () => {
       }
     }
     expect([...counts].filter(([, count]) => count > maxFiles)).toEqual([]);
+  });
+
+  it('has no long chain of imports', () => {
+    const chains = new Map<string, readonly string[]>();
+    const chainOf = (file: string): readonly string[] => {
+      const known = chains.get(file);
+      if (known !== undefined) return known;
+      const below = valuesOf(file).filter((path) => path.endsWith('.ts'));
+      const longest = below.map(chainOf).reduce((one, other) => (other.length > one.length ? other : one), []);
+      chains.set(file, [file, ...longest]);
+      return [file, ...longest];
+    };
+    expect([...files.keys()].map(chainOf).filter((chain) => chain.length > maxChain)).toEqual([]);
   });
 
   it('has no cycle of imports, including type imports', () => {

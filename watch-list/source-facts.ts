@@ -1,21 +1,14 @@
 /** What the watch list needs to know of configured sources. */
 
+import type { SourceFacts } from '../model/sources.ts';
 import type { RangeLimits } from '../model/windows.ts';
 import type { SourceEntries } from './plan.ts';
 
-export interface SourceFacts {
-  /** Null: a request names the exchange. */
-  readonly exchange: string | null;
-  readonly rangeLimits: RangeLimits;
-  /** Name of the source that has its history by months; null: none. */
-  readonly archive: string | null;
-  /** Null: it is no archive. */
-  readonly files: object | null;
-}
+type WatchedSource = Pick<SourceFacts, 'exchange' | 'rangeLimits' | 'archive' | 'files'>;
 
 /** The sources as the watch list resolves them, without their markets. */
-export function watchedSources(sources: ReadonlyMap<string, SourceFacts>): ReadonlyMap<string, SourceEntries> {
-  const intervalsOf = (facts: SourceFacts | undefined, dataset: keyof RangeLimits) =>
+export function watchedSources(sources: ReadonlyMap<string, WatchedSource>): ReadonlyMap<string, SourceEntries> {
+  const intervalsOf = (facts: WatchedSource | undefined, dataset: keyof RangeLimits) =>
     Object.keys(facts?.rangeLimits[dataset] ?? {});
   return new Map(
     [...sources].map(([name, facts]) => {

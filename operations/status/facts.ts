@@ -8,7 +8,7 @@ import {
   databaseAway,
   type QueueFacts,
   queueAway,
-  type SourceFacts,
+  type SourceState,
   type StoredFacts,
   type Trouble,
 } from '../../planning/headline.ts';
@@ -68,7 +68,7 @@ export async function readStoredFacts(
       nextMs: due.length === 0 ? null : due.reduce((first, ms) => Math.min(first, ms)),
     },
     failingJobs: await readFailingJobs(primary),
-    sources: await readSourceFacts(context, windows, nowMs),
+    sources: await readSourceStates(context, windows, nowMs),
   };
 }
 
@@ -83,15 +83,15 @@ function troubleOf(gaps: readonly Gap[]): Trouble {
 /** It gives the polled lists, and no series. */
 const defaultSource = { source: null, isFollowed: false };
 
-async function readSourceFacts(
+async function readSourceStates(
   { database, sources }: Pick<FactsContext, 'database' | 'sources'>,
   windows: ReadonlyMap<number, number>,
   nowMs: EpochMs,
-): Promise<SourceFacts[]> {
+): Promise<SourceState[]> {
   const left = await leftBySource(database, windows);
   const requests = await countRecentRequests(database, nowMs);
   const refusals = await readRateRefusals(database, nowMs);
-  const found: SourceFacts[] = [];
+  const found: SourceState[] = [];
   const followed = await readFollowedSources(database, nowMs);
   const isDefaultAbsent = followed.every(({ source }) => source !== null);
   const polled = isDefaultAbsent && (await isDefaultPolled(database, nowMs)) ? [defaultSource] : [];

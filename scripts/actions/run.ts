@@ -8,8 +8,8 @@ import { type Context, configFromEnvironment, openContext } from '../../runtime/
 import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
 import { requireSource, runScheduler, runWorkers } from '../../runtime/pipeline.ts';
 import { assertPortFree, runService } from '../../runtime/service.ts';
+import { areSourcesWanted } from '../../runtime/sources.ts';
 import { openLog } from '../../settings/log.ts';
-import { areSourcesWanted } from '../../sources/configured.ts';
 import { keepLake } from '../../transfer/lake/keep-lake.ts';
 
 interface Parts {

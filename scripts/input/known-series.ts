@@ -3,8 +3,8 @@
 import { pairOf } from '../../operations/sources/markets.ts';
 import type { KnownSeries } from '../../planning/watch-list-changes.ts';
 import { loadEnvFile } from '../../runtime/context.ts';
+import { configuredSources } from '../../runtime/sources.ts';
 import { type Config, readConfig } from '../../settings/config.ts';
-import { configuredSources } from '../../sources/configured.ts';
 import { type Database, openDatabase } from '../../store/db/database.ts';
 import { readMarkets } from '../../store/series/sources.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';

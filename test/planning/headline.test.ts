@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { minuteMs } from '../../model/intervals.ts';
 import { conditionKinds, type Headline } from '../../planning/conditions.ts';
 import type { RecentAnswers } from '../../planning/eta.ts';
-import { databaseAway, type SourceFacts, type SourceQueue, type StateFacts, stateOf } from '../../planning/headline.ts';
+import { databaseAway, type SourceQueue, type SourceState, type StateFacts, stateOf } from '../../planning/headline.ts';
 import type { SourceOutage } from '../../planning/source-outage.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 6);
 
-const answering: SourceFacts = {
+const answering: SourceState = {
   ...{ source: null, left: 0, isFollowed: true, lastMinute: 2 },
   ...{ outage: null, refusal: null, isUsedUp: false },
 };
@@ -211,7 +211,7 @@ describe('the headline', () => {
 
   it('calls for a worker of a source only where that source has something to do', () => {
     const idle = { ...answering, source: 'okx' };
-    const of = (one: SourceFacts) => stateOf(facts({ ...due, sources: [...due.sources, one] })).headline;
+    const of = (one: SourceState) => stateOf(facts({ ...due, sources: [...due.sources, one] })).headline;
     expect(of({ ...idle, isFollowed: false }).kind).toBe('catching_up');
     expect(of(idle).text).toBe('no worker is connected for okx: new periods are not fetched');
     expect(of({ ...idle, left: 2 }).text).toBe('no worker is connected for okx: 2 windows left');

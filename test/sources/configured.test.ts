@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { configuredSources } from '../../runtime/sources.ts';
 import { readConfig } from '../../settings/config.ts';
-import { configuredSources } from '../../sources/configured.ts';
 
 function read(text: string) {
   const directory = mkdtempSync(join(tmpdir(), 'tidemark-configured-'));
