@@ -2,11 +2,11 @@
 
 import type { EpochMs } from '../model/intervals.ts';
 import type { Window } from '../model/windows.ts';
+import { planPass } from '../planning/pass.ts';
 import { partsOfSource } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { ClaimedWindow } from '../queue/requests.ts';
-import { seriesPlanner } from '../scheduler/series-plan.ts';
-import { seriesWithGaps } from '../store/series/gaps.ts';
+import { type FactsContext, readFacts, readSeries } from '../scheduler/read-facts.ts';
 import { readAllSources, type SourceName } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
@@ -31,33 +31,44 @@ export async function nextWindows(
 ): Promise<NextWindows[]> {
   const { config, database } = context;
   const configured = await context.sources();
-  const { periods: rereadPeriods } = await readRereadSettings(database, config.reread);
+  const rules = {
+    graceMs: config.worker.graceMs,
+    backfillShare: config.scheduler.backfillShare,
+    openRefreshMs: config.scheduler.refreshMs,
+    reread: await readRereadSettings(database, config.reread),
+  };
   const found: NextWindows[] = [];
-  for (const source of await readAllSources(database, [seriesId])) {
-    const settings = source === null ? undefined : configured.get(source);
+  for (const name of await readAllSources(database, [seriesId])) {
+    const settings = name === null ? undefined : configured.get(name);
     // The scheduler asks no source that is not configured.
-    if (source !== null && settings === undefined) continue;
-    const claimed = (await queues.requestsOf(source).claimedWindows()).windows.get(seriesId) ?? [];
-    const parts = {
-      database,
-      graceMs: config.worker.graceMs,
-      openRefreshMs: config.scheduler.refreshMs,
-      seriesIds: [seriesId],
-      rereadPeriods,
-      rangeLimits: config.source.rangeLimits,
-      pausedForMs: (name: string) => queues.requestsOf(name).pausedForMs(),
-      ...(source === null || settings === undefined ? {} : partsOfSource(source, settings, configured)),
-    };
+    if (name !== null && settings === undefined) continue;
+    const claimed = (await queues.requestsOf(name).claimedWindows()).windows.get(seriesId) ?? [];
+    const source =
+      name === null || settings === undefined
+        ? { name, requestsPerMinute: config.source.requestsPerMinute, rangeLimits: config.source.rangeLimits }
+        : { name, requestsPerMinute: settings.requestsPerMinute, ...partsOfSource(name, settings, configured) };
+    const pausedForMs = (other: string) => queues.requestsOf(other).pausedForMs();
     found.push({
-      source,
+      source: name,
       claimed: [...claimed].sort((one, other) => one.startMs - other.startMs),
-      async next(nowMs) {
-        const planner = await seriesPlanner(parts, nowMs);
-        const series = await seriesWithGaps(database, { ...parts, source, nowMs, rangesPerSeries });
-        const slots = { total: 1, refresh: 1 };
-        return planner.windowsOf(series, { claimed: new Map(), slots, cursor: 0 }).windows[0];
-      },
+      next: (nowMs) => planFirst({ database, source, rules, pausedForMs, seriesIds: [seriesId] }, nowMs),
     });
   }
   return found;
+}
+
+async function planFirst(context: FactsContext, nowMs: EpochMs): Promise<Window | undefined> {
+  const load = {
+    source: { requestsPerMinute: context.source.requestsPerMinute, longLimit: null },
+    claimed: {
+      windows: new Map(),
+      load: { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0 },
+      pages: new Set<string>(),
+    },
+    ...{ isPaused: false, refreshesStarted: 0, longLimitLeft: Number.POSITIVE_INFINITY },
+    backfillShare: context.rules.backfillShare,
+  };
+  const facts = await readFacts(context, load, { nowMs, most: 1 });
+  const series = await readSeries(context, { nowMs, count: 1, ranges: rangesPerSeries, cursor: 0 });
+  return planPass({ ...facts, ...series, duePages: [] }).windows[0];
 }

@@ -49,7 +49,7 @@ export function partsOfSource(
     [...sources].flatMap(([name, other]) => (other.files === null ? [] : [[name, other.files] as const])),
   );
   const nextRangeLimits = [...sources.values()].find(({ archive }) => archive === source)?.rangeLimits;
-  return { source, rangeLimits, depthPeriods, files, nextRangeLimits, archives };
+  return { rangeLimits, depthPeriods, files, nextRangeLimits, archives };
 }
 
 /** A source's place among those of a series. */

@@ -8,7 +8,6 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Range } from '../model/ranges.ts';
 import type { SourceFacts } from '../model/sources.ts';
 import { budgetInForce, differingBudgets, lowestBudget } from '../planning/budget.ts';
 import type { RereadSettings } from '../planning/reread.ts';
@@ -17,20 +16,20 @@ import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { extraTickId } from '../queue/planning.ts';
 import type { Config } from '../settings/config.ts';
-import { deleteDueRereads } from '../store/commit/deferred-windows.ts';
-import { pruneLedger } from '../store/ledger/ledger.ts';
 import { ratesEveryMs } from '../store/lists/lists.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
-import { applyRetention } from '../store/upkeep/drop-old.ts';
 import type { ChunkDays } from '../store/upkeep/retention.ts';
 import { watchedSources } from '../watch-list/source-facts.ts';
-import { planTick, type Tick as SourceTick, type TickParts } from './plan-tick.ts';
-import { keepColumnstore, keepRollups } from './upkeep.ts';
+import { type Pass, runPass } from './pass.ts';
+import type { FactsContext, PassRules, PlannedSource } from './read-facts.ts';
+import { columnstoreTask, pruneTask, retentionTask, rollupsTask, startTask, type Task } from './upkeep.ts';
 import { keepWatchList } from './watch-list-keeper.ts';
 
 export interface SchedulerOptions
-  extends Pick<TickParts, 'database' | 'requestsPerMinute' | 'graceMs' | 'seriesIds' | 'rangeLimits'> {
+  extends Pick<FactsContext, 'database' | 'seriesIds' | 'within'>,
+    Pick<PassRules, 'graceMs'>,
+    Pick<PlannedSource, 'requestsPerMinute' | 'rangeLimits'> {
   readonly queues: QueueBackend;
   /** Sources beside the default one, by name; absent: none. */
   readonly sources?: ReadonlyMap<string, SourceFacts> | undefined;
@@ -49,8 +48,6 @@ export interface SchedulerOptions
   readonly refresh: boolean;
   /** Rereads of covered ranges; absent: two closed periods at each refresh. */
   readonly reread?: RereadSettings | undefined;
-  /** Range of each series to plan. Such a scheduler does not count as connected for others. */
-  readonly within?: ReadonlyMap<number, Range> | undefined;
   /** File of the watch list, applied whenever it changes; absent: none. Needs `chunkDays`. */
   readonly watchList?: string | undefined;
   /** Interval of checking rollups; absent: one minute. */
@@ -75,7 +72,7 @@ export interface PassEvents {
   readonly added: number | null;
 }
 
-type Counts = Pick<SourceTick, 'added' | 'queued'>;
+type Counts = Pick<Pass, 'added' | 'queued'>;
 
 /** A pass over all sources. */
 export interface Tick extends Counts {
@@ -113,15 +110,6 @@ export async function startScheduler(options: SchedulerOptions) {
   const own = { requestsPerMinute: options.requestsPerMinute, isBudgetStated };
   let { requestsPerMinute } = own;
   let ratesMs = settings.ratesMs;
-  const parts: TickParts = {
-    ...options,
-    requests: queues.requests,
-    backfillShare: settings.backfillShare,
-    polls: options.refresh,
-    openRefreshMs: options.refresh ? settings.refreshMs : null,
-    rereadPeriods: options.reread?.periods,
-    trailing: options.refresh ? options.reread : undefined,
-  };
   const checkWatchList =
     options.watchList === undefined || options.chunkDays === undefined
       ? null
@@ -140,25 +128,27 @@ export async function startScheduler(options: SchedulerOptions) {
   let isFailing = false;
   let loggedBudgets: string | null = null;
 
-  /** The watch list may change the rereads at any time. */
-  async function withOverrides(parts: TickParts): Promise<TickParts> {
-    if (!options.refresh || options.reread === undefined) return parts;
-    const reread = await readRereadSettings(database, options.reread);
-    return { ...parts, rereadPeriods: reread.periods, trailing: reread };
-  }
-
   /** The series of each source, within its own budget. */
   async function planAll(): Promise<Tick> {
-    const shared = await withOverrides({ ...parts, requestsPerMinute });
+    const rules = await readRules(options);
     const named = (await sourcesInUse(database)).filter((source) => source !== null);
     const all = { added: 0, queued: 0 };
     const unlimited = { added: 0, queued: 0 };
-    for (const source of [null, ...named]) {
-      const partsOf = source === null ? shared : namedParts(source, shared);
-      if (partsOf === null) continue;
-      const pass = await planTick(partsOf, clock.now(), cursors.get(source) ?? 0);
-      cursors.set(source, pass.cursor);
-      for (const counts of partsOf.requestsPerMinute === 0 ? [all, unlimited] : [all]) {
+    for (const name of [null, ...named]) {
+      const source = name === null ? defaultSource() : sourceNamed(name);
+      if (source === null) continue;
+      const { seriesIds, within } = options;
+      const pass = await runPass(
+        {
+          ...{ database, source, seriesIds, within, rules: { ...rules, polls: rules.polls && name === null } },
+          requests: queues.requestsOf(name),
+          pausedForMs: (other) => queues.requestsOf(other).pausedForMs(),
+        },
+        clock.now(),
+        cursors.get(name) ?? 0,
+      );
+      cursors.set(name, pass.cursor);
+      for (const counts of source.requestsPerMinute === 0 ? [all, unlimited] : [all]) {
         counts.added += pass.added;
         counts.queued += pass.queued;
       }
@@ -166,21 +156,20 @@ export async function startScheduler(options: SchedulerOptions) {
     return { ...all, unlimited };
   }
 
-  function namedParts(source: string, shared: TickParts): TickParts | null {
-    const settings = sources.get(source);
-    if (settings === undefined) {
-      if (!reportedUnknown.has(source)) log.warn({ source }, 'series have a source that is not configured');
-      reportedUnknown.add(source);
+  const defaultSource = (): PlannedSource => ({ name: null, requestsPerMinute, rangeLimits: options.rangeLimits });
+
+  function sourceNamed(name: string): PlannedSource | null {
+    const facts = sources.get(name);
+    if (facts === undefined) {
+      if (!reportedUnknown.has(name)) log.warn({ source: name }, 'series have a source that is not configured');
+      reportedUnknown.add(name);
       return null;
     }
     return {
-      ...shared,
-      requests: queues.requestsOf(source),
-      requestsPerMinute: budgets.get(source) ?? settings.requestsPerMinute,
-      longLimit: settings.longLimit,
-      ...partsOfSource(source, settings, sources),
-      pausedForMs: (name) => queues.requestsOf(name).pausedForMs(),
-      polls: false,
+      ...partsOfSource(name, facts, sources),
+      name,
+      requestsPerMinute: budgets.get(name) ?? facts.requestsPerMinute,
+      longLimit: facts.longLimit,
     };
   }
 
@@ -232,44 +221,6 @@ export async function startScheduler(options: SchedulerOptions) {
     await queues.requests.pollRatesEvery(isPolled ? ratesMs : 0);
   }
 
-  async function prune(): Promise<void> {
-    const warn = (message: string) => (error: unknown) => log.warn({ err: error }, message);
-    await deleteDueRereads(database, clock.now()).catch(warn('deferred rereads could not be deleted'));
-    if (options.ledgerMs === undefined) return;
-    const { ledgerMs } = options;
-    await pruneFor(ledgerMs).catch(warn('old rows of the ledger could not be removed'));
-  }
-
-  /** The use of a long limit is known from the ledger: its period is kept as well. */
-  async function pruneFor(ledgerMs: number): Promise<void> {
-    const used = await sourcesInUse(database);
-    const periodsMs = used.map((source) => sources.get(source ?? '')?.longLimit?.periodMs ?? 0);
-    await pruneLedger(database, clock.now() - Math.max(ledgerMs, ...periodsMs));
-  }
-
-  async function retain(signal: AbortSignal): Promise<void> {
-    if (options.chunkDays === undefined) return;
-    let isBusy = false;
-    try {
-      const dropped = await applyRetention(database, {
-        clock,
-        nowMs: clock.now(),
-        chunkDays: options.chunkDays,
-        signal,
-        onBusy(dataset) {
-          if (!isBusy) log.warn({ dataset }, 'old points wait for a lock of another session');
-          isBusy = true;
-        },
-      });
-      for (const { dataset, points, cutMs } of dropped) {
-        if (points > 0) log.info({ dataset, points, before: new Date(cutMs) }, 'old points were dropped');
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      log.warn({ err: error }, 'old points could not be dropped');
-    }
-  }
-
   const worker = queues.startPlanningWorker(tick, {
     concurrency: 1,
     limiter: null,
@@ -279,27 +230,45 @@ export async function startScheduler(options: SchedulerOptions) {
   });
   await worker.ready();
   await keepAlive();
-  const backgroundTasks = [
+  const tasks = [
     // The queue logs its own errors.
-    clock.repeat(keepAliveMs, () => keepAlive().catch(() => {}), keepAliveMs),
-    // Not awaited at start: they may wait for a lock.
-    clock.repeat(pruneEveryMs, prune),
-    clock.repeat(options.retainEveryMs ?? dailyMs, retain),
-    keepRollups({ database, everyMs: options.rollupsEveryMs ?? rollupsEveryMs, log, clock }),
+    { everyMs: keepAliveMs, firstMs: keepAliveMs, run: () => keepAlive().catch(() => {}) },
+    ...upkeepTasks(options),
   ];
-  const { columnstoreAfterDays: afterDays } = options;
-  if (afterDays !== undefined) {
-    const everyMs = options.columnstoreEveryMs ?? columnstoreEveryMs;
-    backgroundTasks.push(keepColumnstore({ database, afterDays, everyMs, log, clock }));
-  }
+  // Not awaited: they may wait for a lock.
+  const running = tasks.map((task) => startTask(clock, task));
 
   return Object.freeze({
     async close() {
-      const ended = backgroundTasks.map((one) => one.close());
+      const ended = running.map((one) => one.close());
       await worker.close(closingGraceMs);
       // Workers must not poll without a scheduler. Another scheduler restores the job within seconds.
       if (options.refresh) await queues.requests.pollRatesEvery(0).catch(() => {});
       await Promise.all(ended);
     },
   });
+}
+
+/** The watch list may change the rereads at any time. A scheduler that does not refresh rereads no recent days. */
+async function readRules({ database, refresh, reread, settings, graceMs }: SchedulerOptions): Promise<PassRules> {
+  const { backfillShare, refreshMs } = settings;
+  const rules = { graceMs, backfillShare, polls: refresh, openRefreshMs: refresh ? refreshMs : null };
+  if (reread === undefined) return rules;
+  return { ...rules, reread: refresh ? await readRereadSettings(database, reread) : { ...reread, rangeMs: 0 } };
+}
+
+function upkeepTasks(options: SchedulerOptions): Task[] {
+  const { columnstoreAfterDays: afterDays, chunkDays, ledgerMs, sources = new Map() } = options;
+  const { database, log, clock } = options;
+  const context = { database, log, clock };
+  return [
+    pruneTask({ ...context, everyMs: pruneEveryMs, ledgerMs, sources }),
+    ...(chunkDays === undefined
+      ? []
+      : [retentionTask({ ...context, everyMs: options.retainEveryMs ?? dailyMs, chunkDays })]),
+    rollupsTask({ ...context, everyMs: options.rollupsEveryMs ?? rollupsEveryMs }),
+    ...(afterDays === undefined
+      ? []
+      : [columnstoreTask({ ...context, everyMs: options.columnstoreEveryMs ?? columnstoreEveryMs, afterDays })]),
+  ];
 }

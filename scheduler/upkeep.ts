@@ -4,12 +4,29 @@
  */
 
 import type { Logger } from 'pino';
-import type { Clock, Repetition } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import type { SourceFacts } from '../model/sources.ts';
+import { deleteDueRereads } from '../store/commit/deferred-windows.ts';
 import { type Database, isLockWait } from '../store/db/database.ts';
+import { pruneLedger } from '../store/ledger/ledger.ts';
+import { sourcesInUse } from '../store/series/sources.ts';
+import { applyRetention } from '../store/upkeep/drop-old.ts';
 import { moveDueChunks } from '../store/upkeep/jobs.ts';
 import { rangesBehind, refreshRollups } from '../store/upkeep/refresh-rollups.ts';
+import type { ChunkDays } from '../store/upkeep/retention.ts';
 
-interface UpkeepOptions {
+/** Work that repeats for as long as a scheduler runs. */
+export interface Task {
+  readonly everyMs: number;
+  /** Before the first run; absent: it runs at once. */
+  readonly firstMs?: number;
+  /** Handles its errors. @returns milliseconds until the next run where it is not `everyMs`. */
+  run(signal: AbortSignal): Promise<unknown>;
+}
+
+export const startTask = (clock: Clock, { everyMs, firstMs, run }: Task) => clock.repeat(everyMs, run, firstMs);
+
+interface UpkeepContext {
   readonly database: Database;
   readonly everyMs: number;
   readonly log: Logger;
@@ -22,10 +39,10 @@ const restPerRefresh = 4;
 /**
  * Refreshes the rollups of days that have ended, or that a late point or a revision has changed.
  */
-export function keepRollups({ database, everyMs, log, clock }: UpkeepOptions): Repetition {
+export function rollupsTask({ database, everyMs, log, clock }: UpkeepContext): Task {
   let isFailing = false;
 
-  async function refresh(signal: AbortSignal): Promise<number> {
+  async function run(signal: AbortSignal): Promise<number> {
     const startedMs = clock.monotonicMs();
     try {
       const nowMs = clock.now();
@@ -48,7 +65,7 @@ export function keepRollups({ database, everyMs, log, clock }: UpkeepOptions): R
     return Math.max(everyMs, restPerRefresh * (clock.monotonicMs() - startedMs));
   }
 
-  return clock.repeat(everyMs, refresh, everyMs);
+  return { everyMs, firstMs: everyMs, run };
 }
 
 /** Gives the policies time to run after a start. */
@@ -58,8 +75,8 @@ const firstMs = 10 * 60_000;
  * Moves old chunks to the columnstore if their policy fails, is overdue or is absent. Runs every hour, as policies do, so
  * that a backfill is not compressed repeatedly.
  */
-export function keepColumnstore(options: UpkeepOptions & { readonly afterDays: number }): Repetition {
-  const { database, afterDays, everyMs, log, clock } = options;
+export function columnstoreTask(context: UpkeepContext & { readonly afterDays: number }): Task {
+  const { database, afterDays, everyMs, log, clock } = context;
   let isFailing = false;
 
   function logFailure(error: unknown, facts: object): void {
@@ -68,7 +85,7 @@ export function keepColumnstore(options: UpkeepOptions & { readonly afterDays: n
     isFailing = true;
   }
 
-  async function moveChunks(signal: AbortSignal): Promise<void> {
+  async function run(signal: AbortSignal): Promise<void> {
     try {
       let failed = 0;
       await moveDueChunks(database, {
@@ -88,5 +105,68 @@ export function keepColumnstore(options: UpkeepOptions & { readonly afterDays: n
     }
   }
 
-  return clock.repeat(everyMs, moveChunks, Math.min(firstMs, everyMs));
+  return { everyMs, firstMs: Math.min(firstMs, everyMs), run };
+}
+
+/** Removes old rows of the ledger, and deferred rereads whose time has come. */
+export function pruneTask({
+  database,
+  everyMs,
+  log,
+  clock,
+  ledgerMs,
+  sources,
+}: UpkeepContext & {
+  /** Retention of the ledger; undefined: forever. */
+  readonly ledgerMs: number | undefined;
+  readonly sources: ReadonlyMap<string, Pick<SourceFacts, 'longLimit'>>;
+}): Task {
+  const warn = (message: string) => (error: unknown) => log.warn({ err: error }, message);
+
+  /** The use of a long limit is known from the ledger: its period is kept as well. */
+  async function pruneFor(keptMs: number): Promise<void> {
+    const used = await sourcesInUse(database);
+    const periodsMs = used.map((source) => sources.get(source ?? '')?.longLimit?.periodMs ?? 0);
+    await pruneLedger(database, clock.now() - Math.max(keptMs, ...periodsMs));
+  }
+
+  return {
+    everyMs,
+    async run() {
+      await deleteDueRereads(database, clock.now()).catch(warn('deferred rereads could not be deleted'));
+      if (ledgerMs !== undefined) await pruneFor(ledgerMs).catch(warn('old rows of the ledger could not be removed'));
+    },
+  };
+}
+
+export function retentionTask({
+  database,
+  everyMs,
+  log,
+  clock,
+  chunkDays,
+}: UpkeepContext & { readonly chunkDays: ChunkDays }): Task {
+  async function run(signal: AbortSignal): Promise<void> {
+    let isBusy = false;
+    try {
+      const dropped = await applyRetention(database, {
+        clock,
+        nowMs: clock.now(),
+        chunkDays,
+        signal,
+        onBusy(dataset) {
+          if (!isBusy) log.warn({ dataset }, 'old points wait for a lock of another session');
+          isBusy = true;
+        },
+      });
+      for (const { dataset, points, cutMs } of dropped) {
+        if (points > 0) log.info({ dataset, points, before: new Date(cutMs) }, 'old points were dropped');
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn({ err: error }, 'old points could not be dropped');
+    }
+  }
+
+  return { everyMs, run };
 }

@@ -11,7 +11,7 @@ import { decimalText } from '../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { CandleSeries } from '../../model/series.ts';
 import { openQueueBackend } from '../../queue/backend.ts';
-import { planTick } from '../../scheduler/plan-tick.ts';
+import { runPass } from '../../scheduler/pass.ts';
 import { type Column, table } from '../../scripts/output/table.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import { trackSeries } from '../../store/series/series.ts';
@@ -242,15 +242,13 @@ async function pass(parts: BenchParts, { url, database }: Store): Promise<number
     log,
   });
   try {
-    const tick = {
+    const context = {
       database,
       requests: queues.requests,
-      requestsPerMinute: 500,
-      backfillShare: 0.8,
-      graceMs: 60_000,
-      openRefreshMs: null,
+      source: { name: null, requestsPerMinute: 500 },
+      rules: { backfillShare: 0.8, graceMs: 60_000, openRefreshMs: null },
     };
-    return await timeOf(() => planTick(tick, nowMs, 0));
+    return await timeOf(() => runPass(context, nowMs, 0));
   } finally {
     await queues.close();
   }

@@ -10,7 +10,7 @@ import { longestRange } from '../../model/windows.ts';
 import { freeSlots } from '../../planning/budget.ts';
 import { planWindows } from '../../planning/plan.ts';
 import { openQueueBackend } from '../../queue/backend.ts';
-import { fewRangesPerSeries, planTick, type TickParts } from '../../scheduler/plan-tick.ts';
+import { fewRangesPerSeries, type PassContext, runPass } from '../../scheduler/pass.ts';
 import { readConfig } from '../../settings/config.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { countFetchesSince } from '../../store/ledger/ledger.ts';
@@ -33,20 +33,23 @@ const queues = await openQueueBackend({
   attempts: config.worker.attempts,
   log: pino({ level: 'warn' }),
 });
-const parts: TickParts = {
-  database,
-  requests: queues.requests,
-  requestsPerMinute,
+const rules = {
   backfillShare: config.scheduler.backfillShare,
   graceMs: config.worker.graceMs,
   openRefreshMs: config.scheduler.refreshMs,
+};
+const context: PassContext = {
+  database,
+  requests: queues.requests,
+  source: { name: null, requestsPerMinute },
+  rules,
 };
 const before = memory();
 let cursor = 0;
 let longestQueue = 0;
 
 async function pass(): Promise<number> {
-  const tick = await planTick(parts, Date.now(), cursor);
+  const tick = await runPass(context, Date.now(), cursor);
   cursor = tick.cursor;
   longestQueue = Math.max(longestQueue, tick.queued);
   return tick.added;
@@ -84,11 +87,11 @@ async function purePart(): Promise<() => Promise<void>> {
   const series = await gapsAt(nowMs);
   const slots = freeSlots({
     requestsPerMinute,
-    backfillShare: parts.backfillShare,
+    backfillShare: rules.backfillShare,
     queued: { refresh: 0, backfill: 0 },
     refreshesStarted: 0,
   });
-  const { graceMs } = parts;
+  const { graceMs } = rules;
   const longestRangeMs = longestRange;
   return async () => {
     planWindows({ series, claimed: claimed.windows, nowMs, graceMs, longestRangeMs, slots, cursor });
@@ -96,7 +99,7 @@ async function purePart(): Promise<() => Promise<void>> {
 }
 
 function gapsAt(nowMs: EpochMs) {
-  const { graceMs, openRefreshMs } = parts;
+  const { graceMs, openRefreshMs } = rules;
   return seriesWithGaps(database, {
     nowMs,
     graceMs,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
-import { planTick } from '../../scheduler/plan-tick.ts';
+import { runPass } from '../../scheduler/pass.ts';
 import { postponeProbe } from '../../store/commit/commit-probe.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
@@ -25,8 +25,9 @@ onEachBackend('a request budget that is too small', (kind) => {
 
     let cursor = 0;
     const pass = async () => {
-      const parts = { database, requests, requestsPerMinute: 10, backfillShare: 0.2, graceMs };
-      ({ cursor } = await planTick({ ...parts, openRefreshMs: 1000 }, clock.nowMs, cursor));
+      const rules = { backfillShare: 0.2, graceMs, openRefreshMs: 1000 };
+      const source = { name: null, requestsPerMinute: 10 };
+      ({ cursor } = await runPass({ database, requests, source, rules }, clock.nowMs, cursor));
       return (await requests.claimedWindows()).load;
     };
     /** The requests until the queue is empty: R a refresh, B of the backfill. One at a time makes the order visible. */

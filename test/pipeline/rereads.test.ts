@@ -3,7 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type DecimalText, decimalText } from '../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../model/series.ts';
-import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
+import { runPass } from '../../scheduler/pass.ts';
+import type { PassRules } from '../../scheduler/read-facts.ts';
 import { postponeProbe } from '../../store/commit/commit-probe.ts';
 import type { Database } from '../../store/db/database.ts';
 import { seriesStatus } from '../../store/status/status.ts';
@@ -56,15 +57,17 @@ onEachBackend('the trailing range', (kind) => {
     const pipeline = await openPipeline(kind, clock, simulator.url, options);
     for (const series of every) await pipeline.track(series, fromMs, null);
     await pipeline.backfill({}, { refresh: true });
-    const parts: TickParts = {
-      ...{ database: pipeline.database, requests: pipeline.queues.requests, trailing: reread },
-      ...{ requestsPerMinute: 60, backfillShare: 0.2, graceMs, openRefreshMs: null },
+    const {
+      database,
+      queues: { requests },
+    } = pipeline;
+    const rules = { backfillShare: 0.2, graceMs, openRefreshMs: null, reread };
+    const load = async (other: Partial<PassRules> = {}, requestsPerMinute = 60) => {
+      const source = { name: null, requestsPerMinute };
+      await runPass({ database, requests, source, rules: { ...rules, ...other } }, clock.nowMs, 0);
+      return (await requests.claimedWindows()).load;
     };
-    const load = async (other: Partial<TickParts> = {}) => {
-      await planTick({ ...parts, ...other }, clock.nowMs, 0);
-      return (await parts.requests.claimedWindows()).load;
-    };
-    return { clock, simulator, pipeline, database: pipeline.database, load };
+    return { clock, simulator, pipeline, database, load };
   }
 
   test('is reread once a day; a changed value is updated, kept as a revision, counted and reported once', async () => {
@@ -160,7 +163,7 @@ onEachBackend('the trailing range', (kind) => {
     for (const table of tables) await database.pool.query(`vacuum tidemark.${table}`);
     const before = await sizes();
     // Three days, of which one request can cover one day of minutes.
-    expect(await load({ requestsPerMinute: 0 })).toMatchObject({ reread: 5 });
+    expect(await load({}, 0)).toMatchObject({ reread: 5 });
     const worker = await pipeline.startWorker();
     await untilReread(pipeline, midnightMs);
     await worker.close();
@@ -182,18 +185,18 @@ onEachBackend('the trailing range', (kind) => {
     const open = { openRefreshMs: 1 };
     // A twentieth of sixty. The two open candles are always refreshed.
     expect(await load(open)).toMatchObject({ refresh: 2, reread: 3, backfill: 55 });
-    const more = await load({ ...open, requestsPerMinute: 62 });
+    const more = await load(open, 62);
     expect(more).toMatchObject({ refresh: 2, reread: 4, backfill: 56 });
 
     // In the queue or not: the remaining rereads are derived from the database.
     await emptyQueue(pipeline.queueOptions);
-    const few = await load({ ...open, requestsPerMinute: 3 });
+    const few = await load(open, 3);
     expect(few).toMatchObject({ refresh: 2, reread: 1, backfill: 0 });
     await emptyQueue(pipeline.queueOptions);
     await database.pool.query(`update tidemark.series set untracked_at = now() where exchange_id = 'kraken'`);
     expect(await load(open)).toMatchObject({ refresh: 2, reread: 6, backfill: 0 });
     await emptyQueue(pipeline.queueOptions);
-    const none = await load({ ...open, trailing: { ...reread, rangeMs: 0 } });
+    const none = await load({ ...open, reread: { ...reread, rangeMs: 0 } });
     expect(none).toMatchObject({ refresh: 2, reread: 0 });
   });
 });

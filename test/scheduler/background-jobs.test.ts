@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { type RunningScheduler, startScheduler } from '../../scheduler/scheduler.ts';
-import { keepColumnstore } from '../../scheduler/upkeep.ts';
+import { columnstoreTask, startTask } from '../../scheduler/upkeep.ts';
 import { isLockWait } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { readFailingJobs, readUpkeep } from '../../store/upkeep/jobs.ts';
@@ -129,13 +129,8 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       looks.push(nowMs);
       return nowMs;
     };
-    const keeper = keepColumnstore({
-      database,
-      afterDays,
-      everyMs: 10,
-      log: log as never,
-      clock: clockAt(now),
-    });
+    const clock = clockAt(now);
+    const keeper = startTask(clock, columnstoreTask({ database, afterDays, everyMs: 10, log: log as never, clock }));
     onTestFinished(() => keeper.close());
     await looks.until(4);
     await keeper.close();

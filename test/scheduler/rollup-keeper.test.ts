@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../clock.ts';
 import { dayMs, hourMs } from '../../model/intervals.ts';
-import { keepRollups } from '../../scheduler/upkeep.ts';
+import { rollupsTask, startTask } from '../../scheduler/upkeep.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { rangesBehind, refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
 import { Arrivals } from '../parts/arrivals.ts';
@@ -19,8 +19,9 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     const { database } = await openOwnStore();
     const { seriesId } = await trackSeries(database, market('a', 'h1'), nowMs - 30 * dayMs, null);
     await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 31 * 24));
-    const clock = { nowMs: nowMs + hourMs - 1 };
-    const keeper = keepRollups({ database, everyMs: 20, log: silent, clock: clockAt(() => clock.nowMs) });
+    const at = { nowMs: nowMs + hourMs - 1 };
+    const clock = clockAt(() => at.nowMs);
+    const keeper = startTask(clock, rollupsTask({ database, everyMs: 20, log: silent, clock }));
     onTestFinished(() => keeper.close());
     const days = async () => {
       const found = await database.pool.query<{ days: number }>('select count(*) as days from tidemark.rollup_days');
@@ -28,7 +29,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     };
     await waitFor('the first refresh', async () => (await days()) === 29);
     expect(await rangesBehind(database)).toMatchObject([{ startMs: nowMs - dayMs }]);
-    clock.nowMs += 1;
+    at.nowMs += 1;
     await waitFor('the next day', async () => (await days()) === 30);
     await expectRollupsToAgree(database);
     expect(await rangesBehind(database)).toMatchObject([{ startMs: nowMs }]);
@@ -48,7 +49,8 @@ describeNeeding('timescale', 'the rollup keeper', () => {
       info: () => said.push('well'),
       debug: () => {},
     };
-    const keeper = keepRollups({ database, everyMs: 10, log: log as never, clock: clockAt(() => nowMs) });
+    const clock = clockAt(() => nowMs);
+    const keeper = startTask(clock, rollupsTask({ database, everyMs: 10, log: log as never, clock }));
     onTestFinished(() => keeper.close());
     await said.until(1);
     await database.pool.query('alter table tidemark.elsewhere rename to rollup_days');

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
-import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
+import { runPass } from '../../scheduler/pass.ts';
+import type { PlannedSource } from '../../scheduler/read-facts.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
@@ -14,6 +15,9 @@ const hour = (place: number) => ({
   endMs: startMs + (place + 1) * hourMs,
 });
 
+const rules = { backfillShare: 0.2, graceMs: 0, openRefreshMs: null };
+const hourly = { requestsPerMinute: 50, rangeLimits: { candles: { h1: hourMs } } };
+
 /** A series of four hours that two sources give. */
 async function open() {
   const parts = await openParts(defaultKind());
@@ -23,24 +27,10 @@ async function open() {
   const named = (source: string) => ({ source, symbol: 'BTCUSDT', isArchive: false });
   await setSeriesSources(database, seriesId, [named('first'), named('next')]);
   /** Starts of the windows that a source requests, hours after the first. */
-  const planned = async (source: string, nowMs = noonMs, more: Partial<TickParts> = {}) => {
+  const planned = async (source: string, nowMs = noonMs, more: Partial<PlannedSource> = {}) => {
     const requests = parts.queues.requestsOf(source);
-    await planTick(
-      {
-        database,
-        requests,
-        source,
-        requestsPerMinute: 50,
-        backfillShare: 0.2,
-        graceMs: 0,
-        openRefreshMs: null,
-        rangeLimits: { candles: { h1: hourMs } },
-        pausedForMs: (name) => parts.queues.requestsOf(name).pausedForMs(),
-        ...more,
-      },
-      nowMs,
-      0,
-    );
+    const pausedForMs = (name: string) => parts.queues.requestsOf(name).pausedForMs();
+    await runPass({ database, requests, rules, pausedForMs, source: { ...hourly, name: source, ...more } }, nowMs, 0);
     const windows = (await requests.claimedWindows()).windows.get(seriesId) ?? [];
     return windows.map((window) => (window.startMs - startMs) / hourMs).sort();
   };
@@ -143,15 +133,7 @@ test('no more is requested than the credits of a source allow, before the ledger
     bytesEach: 100,
     rowBytes: 250,
   } as const;
-  const pass = () =>
-    planTick(
-      {
-        ...{ database, requests, longLimit, source: 'first', requestsPerMinute: 50, backfillShare: 0.2 },
-        ...{ graceMs: 0, openRefreshMs: null, rangeLimits: { candles: { h1: hourMs } } },
-      },
-      noonMs,
-      0,
-    );
+  const pass = () => runPass({ database, requests, rules, source: { ...hourly, name: 'first', longLimit } }, noonMs, 0);
   // A window costs 1 and 250 bytes: 4 credits.
   expect(await pass()).toMatchObject({ added: 7 });
   // They are not in the ledger yet.

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
-import { planTick, type TickParts } from '../../scheduler/plan-tick.ts';
+import { type PassContext, runPass } from '../../scheduler/pass.ts';
 import { trackList } from '../../store/lists/lists.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { bitcoinHours as candleSeries, defaultKind, onEachBackend } from '../queue/queue-parts.ts';
 import { hourMs, noonMs, openParts, type WorkerParts } from '../workers/worker-parts.ts';
 
-function tickParts(parts: WorkerParts, more: Partial<TickParts> = {}): TickParts {
+function contextOf(
+  { database, queues }: WorkerParts,
+  more: Partial<Pick<PassContext, 'requests' | 'seriesIds'>> & { perMinute?: number; polls?: boolean } = {},
+): PassContext {
+  const { perMinute: requestsPerMinute = 50, polls, ...rest } = more;
   return {
-    database: parts.database,
-    requests: parts.queues.requests,
-    requestsPerMinute: 50,
-    backfillShare: 0.2,
-    graceMs: 0,
-    openRefreshMs: null,
-    rangeLimits: { candles: { h1: hourMs } },
-    ...more,
+    ...{ database, requests: queues.requests },
+    source: { name: null, requestsPerMinute, rangeLimits: { candles: { h1: hourMs } } },
+    rules: { backfillShare: 0.2, graceMs: 0, openRefreshMs: null, polls },
+    ...rest,
   };
 }
 
@@ -24,9 +24,9 @@ onEachBackend('a planning pass', (kind) => {
     await trackSeries(parts.database, candleSeries, noonMs - 1000 * hourMs, noonMs);
     // Otherwise the scheduler would request only the oldest window, to find out whether the series had begun by then.
     await parts.database.pool.query('update tidemark.series set earliest = lower(tracked)');
-    const first = await planTick(tickParts(parts), noonMs, 0);
+    const first = await runPass(contextOf(parts), noonMs, 0);
     expect(first).toMatchObject({ added: 50, queued: 50 });
-    expect(await planTick(tickParts(parts), noonMs, first.cursor)).toMatchObject({ added: 0, queued: 50 });
+    expect(await runPass(contextOf(parts), noonMs, first.cursor)).toMatchObject({ added: 0, queued: 50 });
     expect(await parts.queues.requests.depth()).toMatchObject({ waiting: 50 });
   });
 
@@ -40,16 +40,16 @@ onEachBackend('a planning pass', (kind) => {
        ) where id = $1`,
       [seriesId],
     );
-    expect(await planTick(tickParts(parts, { requestsPerMinute: 20 }), noonMs, 0)).toMatchObject({
+    expect(await runPass(contextOf(parts, { perMinute: 20 }), noonMs, 0)).toMatchObject({
       added: 20,
     });
-    expect(await planTick(tickParts(parts), noonMs, 0)).toMatchObject({ added: 30, queued: 50 });
+    expect(await runPass(contextOf(parts), noonMs, 0)).toMatchObject({ added: 30, queued: 50 });
   });
 
   test('queues no window twice when two run concurrently', async () => {
     const parts = await openParts(kind);
     await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
-    await Promise.all([planTick(tickParts(parts), noonMs, 0), planTick(tickParts(parts), noonMs, 0)]);
+    await Promise.all([runPass(contextOf(parts), noonMs, 0), runPass(contextOf(parts), noonMs, 0)]);
     const claimed = (await parts.queues.requests.claimedWindows()).windows;
     const starts = [...claimed.values()].flat().map((range) => range.startMs);
     expect(starts.length).toBe(20);
@@ -61,7 +61,7 @@ onEachBackend('a planning pass', (kind) => {
     await trackSeries(parts.database, candleSeries, noonMs - 3 * hourMs, noonMs);
     const other = { ...candleSeries, baseId: 'ethereum' };
     const { seriesId } = await trackSeries(parts.database, other, noonMs - 2 * hourMs, noonMs);
-    await planTick(tickParts(parts, { seriesIds: [seriesId] }), noonMs, 0);
+    await runPass(contextOf(parts, { seriesIds: [seriesId] }), noonMs, 0);
     const claimed = await parts.queues.requests.claimedWindows();
     expect([...claimed.windows.keys()]).toEqual([seriesId]);
     expect(claimed.load).toMatchObject({ refresh: 0, backfill: 2 });
@@ -73,7 +73,7 @@ onEachBackend('a planning pass', (kind) => {
     await parts.database.pool.query('update tidemark.series set earliest = lower(tracked)');
     for (let place = 0; place < 60; place += 1)
       await trackList(parts.database, { dataset: 'asset_markets', asset: `asset-${place}` }, 60_000);
-    const pass = () => planTick(tickParts(parts, { polls: true }), noonMs, 0);
+    const pass = () => runPass(contextOf(parts, { polls: true }), noonMs, 0);
     // One slot was reserved for a page, and the refresh then used it.
     expect(await pass()).toMatchObject({ added: 49, queued: 49 });
     expect(await pass()).toMatchObject({ added: 1, queued: 50 });
@@ -90,6 +90,6 @@ test('a planning pass fails when the queue cannot be listed, instead of treating
   const parts = await openParts(defaultKind());
   await trackSeries(parts.database, candleSeries, noonMs - 3 * hourMs, noonMs);
   const requests = { ...parts.queues.requests, claimedWindows: () => Promise.reject(new Error('away')) };
-  await expect(planTick(tickParts(parts, { requests }), noonMs, 0)).rejects.toThrow('away');
+  await expect(runPass(contextOf(parts, { requests }), noonMs, 0)).rejects.toThrow('away');
   expect(await parts.queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
 });

@@ -1,0 +1,148 @@
+/** Reads the facts of a planning pass, for the scheduler and for `why`. */
+
+import type { EpochMs } from '../model/intervals.ts';
+import type { Range } from '../model/ranges.ts';
+import type { ArchiveFiles, Limit } from '../model/sources.ts';
+import { longestRange, type RangeLimits } from '../model/windows.ts';
+import type { Claimed, LoadFacts, PassFacts } from '../planning/pass.ts';
+import { type RereadSettings, roundStart } from '../planning/reread.ts';
+import { passedOverAfterMs, type SourcePlace } from '../planning/source-share.ts';
+import { readDueRereads } from '../store/commit/reread.ts';
+import type { Database } from '../store/db/database.ts';
+import { costSince, countFetchesSince } from '../store/ledger/ledger.ts';
+import { readOutageOf } from '../store/ledger/source-outage.ts';
+import { seriesWithGaps } from '../store/series/gaps.ts';
+import { readShares, type SourceName } from '../store/series/sources.ts';
+import { readLongestRanges, readPause } from '../store/settings/settings.ts';
+
+/** A source, as far as its configuration tells. */
+export interface PlannedSource {
+  /** Null: the default one. */
+  readonly name: SourceName;
+  /** 0: no limit. */
+  readonly requestsPerMinute: number;
+  readonly longLimit?: Limit | null | undefined;
+  readonly rangeLimits?: RangeLimits | undefined;
+  readonly depthPeriods?: number | null | undefined;
+  readonly files?: ArchiveFiles | null | undefined;
+  readonly nextRangeLimits?: RangeLimits | undefined;
+  readonly archives?: ReadonlyMap<string, ArchiveFiles> | undefined;
+}
+
+export interface PassRules {
+  readonly graceMs: number;
+  readonly backfillShare: number;
+  /** Shortest interval between two refreshes of an open candle; null: closed periods only. */
+  readonly openRefreshMs: number | null;
+  /** Closed periods that each refresh reads again, and the recent days to read again; absent: the default, and none. */
+  readonly reread?: RereadSettings | undefined;
+  /** Whether lists are polled. */
+  readonly polls?: boolean | undefined;
+}
+
+export interface FactsContext {
+  readonly database: Database;
+  readonly source: PlannedSource;
+  readonly rules: PassRules;
+  /** How long the queue of another source pauses; absent: none does. */
+  readonly pausedForMs?: ((source: string) => Promise<number>) | undefined;
+  /** Only these series; absent: all tracked series. */
+  readonly seriesIds?: readonly number[] | undefined;
+  /** Range of each series to plan; absent: its tracked range. */
+  readonly within?: ReadonlyMap<number, Range> | undefined;
+}
+
+/** @param claimed read it before the gaps: a window that ends between the two reads is then claimed, and not planned twice. */
+export async function readLoad(
+  { database, source, rules }: FactsContext,
+  claimed: Claimed,
+  nowMs: EpochMs,
+): Promise<LoadFacts> {
+  const started = await countFetchesSince(database, nowMs - 60_000, source.name);
+  return {
+    source: { requestsPerMinute: source.requestsPerMinute, longLimit: source.longLimit ?? null },
+    claimed,
+    isPaused: (await readPause(database.pool)) !== null,
+    refreshesStarted: started.refresh + started.poll,
+    longLimitLeft: await leftOfLongLimit(database, source, nowMs),
+    backfillShare: rules.backfillShare,
+  };
+}
+
+/** Of what is left at the source. */
+async function leftOfLongLimit(
+  database: Database,
+  { name, longLimit }: PlannedSource,
+  nowMs: EpochMs,
+): Promise<number> {
+  if (longLimit == null || name === null) return Number.POSITIVE_INFINITY;
+  const { amount, periodMs, bytesEach } = longLimit;
+  return amount - (await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach })).used;
+}
+
+export type SourcePassFacts = Omit<PassFacts, 'series' | 'isAll' | 'cursor' | 'duePages'>;
+
+/** What holds for all series of the source at this time. @param most rereads to read. */
+export async function readFacts(
+  context: FactsContext,
+  load: LoadFacts,
+  { nowMs, most }: { readonly nowMs: EpochMs; readonly most: number },
+): Promise<SourcePassFacts> {
+  const { database, source, rules, seriesIds } = context;
+  const accepted = await readLongestRanges(database, source.name);
+  const shares = source.name === null ? new Map() : await readShares(database, source.name, nowMs);
+  const everyMs = rules.reread?.everyMs ?? Number.POSITIVE_INFINITY;
+  const roundMs = rules.reread === undefined ? nowMs : roundStart(nowMs, everyMs);
+  const isRereading = rules.reread !== undefined && rules.reread.rangeMs > 0;
+  // The query also returns series with a queued reread, which are left out in planning.
+  const waiting = [...load.claimed.windows.values()].filter((windows) =>
+    windows.some(({ lane }) => lane === 'reread'),
+  ).length;
+  return {
+    ...load,
+    nowMs,
+    source: { ...source, ...load.source, longestRangeMs: (key) => longestRange(key, source.rangeLimits, accepted) },
+    graceMs: rules.graceMs,
+    rereadPeriods: rules.reread?.periods,
+    within: context.within,
+    places: shares,
+    away: await sourcesAway(context, shares, nowMs),
+    roundMs,
+    dueRereads: isRereading
+      ? await readDueRereads(database, {
+          ...rules.reread,
+          ...{ roundMs, nowMs, seriesIds, source: source.name, limit: most + waiting },
+        })
+      : [],
+  };
+}
+
+/** @param first the number of series to read, in the order of the round-robin, and of the ranges of each. */
+export async function readSeries(
+  { database, source, rules, seriesIds }: FactsContext,
+  first: { readonly nowMs: EpochMs; readonly count: number; readonly ranges: number; readonly cursor: number },
+): Promise<Pick<PassFacts, 'series' | 'isAll' | 'cursor'>> {
+  const { nowMs, count, ranges, cursor } = first;
+  const series = await seriesWithGaps(database, {
+    ...{ nowMs, seriesIds, source: source.name, graceMs: rules.graceMs, openRefreshMs: rules.openRefreshMs },
+    ...{ rangesPerSeries: ranges, first: { count, cursor } },
+  });
+  return { series, isAll: series.length < count && series.every(({ gaps }) => gaps.length <= ranges), cursor };
+}
+
+/** Preferred sources that do not answer, or that have banned us for longer. */
+async function sourcesAway(
+  { database, pausedForMs }: FactsContext,
+  places: ReadonlyMap<number, SourcePlace>,
+  nowMs: EpochMs,
+): Promise<ReadonlySet<string>> {
+  const away = new Set<string>();
+  for (const name of new Set([...places.values()].flatMap(({ better }) => better))) {
+    const outage = await readOutageOf(database, name, nowMs);
+    const isAway = outage !== null && nowMs - outage.sinceMs >= passedOverAfterMs;
+    // A usual 429 pauses for a minute at most.
+    const isBanning = pausedForMs !== undefined && (await pausedForMs(name)) > passedOverAfterMs;
+    if (isAway || isBanning) away.add(name);
+  }
+  return away;
+}
