@@ -1,10 +1,10 @@
 /** Metrics of events: the worker's requests and commits, the scheduler's passes, the service's responses. */
 
 import { Counter, Histogram, type Registry } from 'prom-client';
+import { laneNames } from '../model/lanes.ts';
 import type { PassEvents } from '../scheduler/scheduler.ts';
 import type { ServedEvent } from '../service/request-metrics.ts';
 import type { RequestEvent } from '../sources/source.ts';
-import { ledgerLanes } from '../store/ledger/ledger.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
 import { datasets, effects, outcomes, requestedEndpoints } from './names.ts';
 
@@ -73,7 +73,7 @@ export function workMetrics(registry: Registry): WorkMetrics {
     for (const counter of [bytes, rows, rejected]) counter.inc({ endpoint }, 0);
     durations.zero({ endpoint });
   }
-  for (const lane of ledgerLanes) waits.zero({ lane });
+  for (const lane of laneNames) waits.zero({ lane });
   for (const dataset of datasets) {
     for (const effect of effects) points.inc({ dataset, effect }, 0);
     revisions.inc({ dataset }, 0);

@@ -5,8 +5,8 @@
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
+import { laneNames } from '../model/lanes.ts';
 import type { Depth } from '../queue/requests.ts';
-import { ledgerLanes } from '../store/ledger/ledger.ts';
 import { gapReasons } from '../store/series/gaps.ts';
 import type { GapMeasures, IntervalMeasures, PollMeasures, RequestMeasures } from '../store/status/measures.ts';
 import type { Upkeep } from '../store/upkeep/jobs.ts';
@@ -141,7 +141,7 @@ function gaugesOf(registry: Registry) {
 
 function setStore(gauges: ReturnType<typeof gaugesOf>, state: StoreState): void {
   const { lastMinute, successAtMs, failuresSince } = state.requests;
-  for (const lane of ledgerLanes) gauges.budgetUsed.set({ lane }, lastMinute[lane]);
+  for (const lane of laneNames) gauges.budgetUsed.set({ lane }, lastMinute[lane]);
   gauges.sourceSuccess.set((successAtMs ?? 0) / 1000);
   gauges.sourceFailures.set(failuresSince);
   for (const { dataset, interval, ...measured } of state.intervals) {

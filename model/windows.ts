@@ -1,23 +1,16 @@
-/** Windows: what the planner hands to the queue, and why each is requested. */
+/** Windows: what the planner hands to the queue. */
 
 import { longestRangeMs } from '../v2/limits.ts';
 import { type CandleInterval, type EpochMs, type HistoryInterval, type Interval, intervalMs } from './intervals.ts';
+import type { WindowLane } from './lanes.ts';
 import type { Range } from './ranges.ts';
 import type { SeriesKey } from './series.ts';
-
-/**
- * `refresh` requests the newest data and ranks before `backfill`, which fills older gaps. `probe` requests days to find
- * where a series begins (beginning.ts), and fills nothing. The others request covered ranges again: `reread` the recent
- * range on a schedule, `repair` and `verify` for the command of that name.
- */
-export const lanes = ['refresh', 'backfill', 'probe', 'reread', 'repair', 'verify'] as const;
-export type Lane = (typeof lanes)[number];
 
 /** A half-open range of one series that one request fetches. */
 export interface Window extends Range {
   readonly seriesId: number;
   readonly series: SeriesKey;
-  readonly lane: Lane;
+  readonly lane: WindowLane;
   /** The requested range where it is more than the window: with the period before and after it. */
   readonly requested?: Range;
   /** Id of the command run that requested it, and gets its result. */
@@ -53,7 +46,7 @@ export function isProbe({ lane, byDays }: Pick<Asked, 'lane' | 'byDays'>): boole
   return lane === 'probe' || byDays === true;
 }
 
-type Asked = Pick<Window, 'series' | 'byDays'> & { readonly lane?: Lane };
+type Asked = Pick<Window, 'series' | 'byDays'> & { readonly lane?: WindowLane };
 
 /** Longest ranges that replace those of the interface, milliseconds. */
 export interface RangeLimits {

@@ -1,6 +1,7 @@
 /** What the scheduler would request next of a series. */
 
 import type { EpochMs } from '../model/intervals.ts';
+import { byLane, windowLanes } from '../model/lanes.ts';
 import type { Window } from '../model/windows.ts';
 import { planPass } from '../planning/pass.ts';
 import { partsOfSource } from '../planning/source-share.ts';
@@ -62,7 +63,7 @@ async function planFirst(context: FactsContext, nowMs: EpochMs): Promise<Window 
     source: { requestsPerMinute: context.source.requestsPerMinute, longLimit: null },
     claimed: {
       windows: new Map(),
-      load: { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0 },
+      load: byLane(windowLanes, () => 0),
       pages: new Set<string>(),
     },
     ...{ isPaused: false, refreshesStarted: 0, longLimitLeft: Number.POSITIVE_INFINITY },

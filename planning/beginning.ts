@@ -16,9 +16,9 @@
  */
 
 import { dayMs, type EpochMs, periodStart } from '../model/intervals.ts';
+import type { WindowLane } from '../model/lanes.ts';
 import { clip, cut, lengthMs, overlaps, type Range, subtract } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
-import type { Lane } from '../model/windows.ts';
 
 /** Stored knowledge about the beginning of a series. */
 export interface Beginning {
@@ -62,7 +62,7 @@ export function holdBack(input: {
   readonly gaps: readonly Range[];
   readonly free: readonly Range[];
   readonly beginning: Beginning | undefined;
-  readonly claimed: ReadonlyArray<Range & { readonly lane?: Lane }>;
+  readonly claimed: ReadonlyArray<Range & { readonly lane?: WindowLane }>;
   readonly spanMs: number;
   readonly probeSpanMs: number;
 }): HeldBack {

@@ -6,10 +6,11 @@
  */
 
 import type { EpochMs } from '../model/intervals.ts';
+import { countBySlots, type WindowLane } from '../model/lanes.ts';
 import { clip, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { Limit } from '../model/sources.ts';
-import type { Lane, Window } from '../model/windows.ts';
+import type { Window } from '../model/windows.ts';
 import { type FreeSlots, freeSlots, rereadSlots, windowCost } from './budget.ts';
 import { planWindows, type SeriesGaps } from './plan.ts';
 import type { PollPage } from './polls.ts';
@@ -25,9 +26,9 @@ export interface PassSource extends SourceRules {
 
 /** What the queue holds of a source. */
 export interface Claimed {
-  readonly windows: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: Lane }>>;
+  readonly windows: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: WindowLane }>>;
   /** Number of windows. */
-  readonly load: Readonly<Record<Lane, number>>;
+  readonly load: Readonly<Record<WindowLane, number>>;
   /** Job ids of pages. */
   readonly pages: ReadonlySet<string>;
 }
@@ -87,10 +88,10 @@ export interface PassPlan {
   readonly needsMore: boolean;
 }
 
-/** Jobs in the queue. */
+/** Jobs that a pass has added, and that are in the queue. */
 export function queuedOf({ load, pages }: Claimed): number {
-  const { refresh, backfill, probe, reread } = load;
-  return refresh + backfill + probe + reread + pages.size;
+  const planned = (['refresh', 'backfill', 'reread'] as const).map((slots) => countBySlots(load, slots));
+  return planned.reduce((sum, count) => sum + count, pages.size);
 }
 
 /** @returns null: nothing can be added now. */
@@ -99,12 +100,15 @@ export function slotsOf(facts: LoadFacts): FreeSlots | null {
   if (facts.isPaused) return null;
   // What is queued is not in the ledger yet: the next windows wait until it is known what these cost.
   if (left <= 0 || (left < Number.POSITIVE_INFINITY && queuedOf(claimed) > 0)) return null;
-  const { refresh, backfill, probe, reread } = claimed.load;
   const slots = freeSlots({
     requestsPerMinute: facts.source.requestsPerMinute,
     backfillShare: facts.backfillShare,
     // Pages rank before backfill, like refreshes, and share their slots.
-    queued: { refresh: refresh + claimed.pages.size, backfill: backfill + probe, reread },
+    queued: {
+      refresh: countBySlots(claimed.load, 'refresh') + claimed.pages.size,
+      backfill: countBySlots(claimed.load, 'backfill'),
+      reread: countBySlots(claimed.load, 'reread'),
+    },
     refreshesStarted: facts.refreshesStarted,
   });
   return slots.total === 0 ? null : slots;

@@ -8,11 +8,12 @@
  */
 
 import { type EpochMs, intervalMs } from '../model/intervals.ts';
+import { lanes, type WindowLane } from '../model/lanes.ts';
 import { countFiles, cutByFile } from '../model/months.ts';
 import { cut, overlaps, type Range, subtract } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { ArchiveFiles } from '../model/sources.ts';
-import { type Lane, requestsFor, type Window, withWitnesses } from '../model/windows.ts';
+import { requestsFor, type Window, withWitnesses } from '../model/windows.ts';
 import { type Beginning, type HeldBack, holdBack, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
 import { newestEnd } from './periods.ts';
@@ -56,7 +57,7 @@ export interface PlanRules {
 export interface PlanInput extends PlanRules {
   readonly series: readonly SeriesGaps[];
   /** Windows in the queue, by series. Read them before the gaps, or a finished window looks missing. */
-  readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: Lane }>>;
+  readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: WindowLane }>>;
   readonly slots: FreeSlots;
   /** Slots that backfill leaves to rereads and pages; default 0. */
   readonly reservedSlots?: number | undefined;
@@ -78,7 +79,9 @@ export function planWindows(input: PlanInput): Plan {
   for (const series of inTurn) {
     const spanMs = input.longestRangeMs(series.series);
     // A reread of covered ranges fills no gap, and does not delay a refresh.
-    const filling = (input.claimed.get(series.seriesId) ?? []).filter(({ lane }) => !isReadAgain(lane));
+    const filling = (input.claimed.get(series.seriesId) ?? []).filter(
+      ({ lane }) => lane === undefined || !lanes[lane].rereads,
+    );
     // A probe requests days. The windows of its range remain to be requested.
     const claimed = filling.filter(({ lane }) => lane !== 'probe');
     const tail = tailOf(series, spanMs, input);
@@ -119,10 +122,6 @@ export function countWindows(series: SeriesGaps, input: PlanRules): number {
     (sum, range) => sum + (files == null ? requestsFor(range, spanMs) : countFiles(range, files)),
     tail === null ? 0 : 1,
   );
-}
-
-function isReadAgain(lane: Lane | undefined): boolean {
-  return lane === 'reread' || lane === 'repair' || lane === 'verify';
 }
 
 /** Position in the round that starts after the cursor. Series ids are 32-bit. */
@@ -176,7 +175,7 @@ function* planned(
   }
 }
 
-function windowOf({ seriesId, series }: SeriesGaps, { startMs, endMs }: Range, lane: Lane): Window {
+function windowOf({ seriesId, series }: SeriesGaps, { startMs, endMs }: Range, lane: WindowLane): Window {
   return { seriesId, series, startMs, endMs, lane };
 }
 

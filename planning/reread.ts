@@ -6,9 +6,10 @@
  */
 
 import { type EpochMs, gridOriginMs } from '../model/intervals.ts';
+import type { WindowLane } from '../model/lanes.ts';
 import { cut, type Range, subtract } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
-import { type Lane, type Window, withWitnesses } from '../model/windows.ts';
+import { type Window, withWitnesses } from '../model/windows.ts';
 import { takeInTurn } from './plan.ts';
 
 export interface RereadSettings {
@@ -40,7 +41,7 @@ export function roundStart(nowMs: EpochMs, everyMs: number): EpochMs {
  */
 export function planRereads(input: {
   readonly due: readonly RereadDue[];
-  readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: Lane }>>;
+  readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: WindowLane }>>;
   readonly longestRangeMs: (series: SeriesKey) => number;
   readonly roundMs: EpochMs;
   readonly most: number;

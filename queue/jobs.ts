@@ -3,8 +3,9 @@
  * `planning` has the jobs without a request: a planning pass must not use the budget.
  */
 
+import { lanes, type WindowLane, windowLanes } from '../model/lanes.ts';
 import type { Range } from '../model/ranges.ts';
-import type { Lane, Window } from '../model/windows.ts';
+import type { Window } from '../model/windows.ts';
 import type { PollPage } from '../planning/polls.ts';
 
 export const queueNames = Object.freeze({ requests: 'requests', planning: 'planning' });
@@ -20,28 +21,11 @@ export type RequestJob =
   | { readonly name: 'page'; readonly data: PollPage }
   | { readonly name: 'rates'; readonly data: Record<string, never> };
 
-/**
- * Lower runs first. Every job has a priority, because BullMQ runs jobs without one before all others. A poll cannot be
- * caught up later, so it ranks with refreshes. Rereads rank with backfill, and the planner leaves them few slots: behind
- * a backfill of days they would never run. Repair and verify come last.
- */
-export const priorities: Readonly<Record<Lane | 'poll' | 'page', number>> = Object.freeze({
-  refresh: 1,
-  poll: 1,
-  page: 2,
-  // The windows of its series wait for the probe.
-  probe: 5,
-  backfill: 10,
-  reread: 10,
-  repair: 20,
-  verify: 20,
-});
-
 export function pageJobId({ pollId, firstRow }: Pick<PollPage, 'pollId' | 'firstRow'>): string {
   return `page_${pollId}_${firstRow}`;
 }
 
-type NamedWindow = Range & Pick<Window, 'seriesId'> & { readonly lane?: Lane; readonly run?: string };
+type NamedWindow = Range & Pick<Window, 'seriesId'> & { readonly lane?: WindowLane; readonly run?: string };
 
 /**
  * The job id of a window, so that a window is never queued twice. BullMQ forbids colons and plain numbers. Lanes that fill
@@ -50,19 +34,22 @@ type NamedWindow = Range & Pick<Window, 'seriesId'> & { readonly lane?: Lane; re
 export function windowJobId(window: NamedWindow): string {
   const bounds = `${window.seriesId}_${window.startMs}_${window.endMs}`;
   const { lane, run } = window;
-  if (lane === undefined || lane === 'refresh' || lane === 'backfill') return bounds;
+  if (lane === undefined || lanes[lane].fillsGap) return bounds;
   return run === undefined ? `${lane}_${bounds}` : `${lane}_${run}_${bounds}`;
 }
 
+const lanesWithIds = windowLanes.filter((lane) => !lanes[lane].fillsGap);
+const windowIds = new RegExp(`^(?:(${lanesWithIds.join('|')})_(?:([0-9a-f]+)_)?)?(\\d+)_(\\d+)_(\\d+)$`);
+
 /** The window of a job id, with its lane and run if the id has them; null for a poll. */
 export function windowOfJobId(id: string): NamedWindow | null {
-  const match = /^(?:(probe|reread|repair|verify)_(?:([0-9a-f]+)_)?)?(\d+)_(\d+)_(\d+)$/.exec(id);
+  const match = windowIds.exec(id);
   if (match === null) return null;
   return {
     seriesId: Number(match[3]),
     startMs: Number(match[4]),
     endMs: Number(match[5]),
-    ...(match[1] === undefined ? {} : { lane: match[1] as Lane }),
+    ...(match[1] === undefined ? {} : { lane: match[1] as WindowLane }),
     ...(match[2] === undefined ? {} : { run: match[2] }),
   };
 }

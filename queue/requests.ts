@@ -1,14 +1,15 @@
 /** The queue of requests: every job costs one request at the source. */
 
+import { byLane, lanes, type WindowLane, windowLanes } from '../model/lanes.ts';
 import type { Range } from '../model/ranges.ts';
-import type { Lane, Window } from '../model/windows.ts';
+import type { Window } from '../model/windows.ts';
 import type { PollPage } from '../planning/polls.ts';
-import { pageJobId, priorities, type RequestJob, windowJobId, windowOfJobId } from './jobs.ts';
+import { pageJobId, type RequestJob, windowJobId, windowOfJobId } from './jobs.ts';
 import { keepRepeating } from './planning.ts';
 import { type BullQueue, countWorkersOn } from './queue-store.ts';
 
 export interface ClaimedWindow extends Range {
-  readonly lane: Lane;
+  readonly lane: WindowLane;
   /** Id of the command run that requested it. */
   readonly run?: string;
 }
@@ -60,11 +61,11 @@ export function requestQueue(
     await queue.addBulk(jobs.map((job) => ({ ...job, opts: { ...along, ...optionsOf(job.data) } })));
   }
   // The id of a job that fills a gap does not contain its lane. Most listed jobs were added by this process.
-  let lanes = new Map<string, Lane>();
+  let known = new Map<string, WindowLane>();
 
-  async function laneOf(id: string): Promise<Lane | null> {
-    const known = lanes.get(id);
-    if (known !== undefined) return known;
+  async function laneOf(id: string): Promise<WindowLane | null> {
+    const lane = known.get(id);
+    if (lane !== undefined) return lane;
     const job = await queue.getJob(id);
     return job !== undefined && 'lane' in job.data ? job.data.lane : null;
   }
@@ -75,7 +76,7 @@ export function requestQueue(
    */
   async function missedIds(listed: ReadonlySet<string>): Promise<string[]> {
     if (options.listsAtOnce) return [];
-    const absent = [...lanes.keys()].filter((id) => !listed.has(id));
+    const absent = [...known.keys()].filter((id) => !listed.has(id));
     const jobs = await Promise.all(absent.map((id) => queue.getJob(id)));
     return absent.filter((_, place) => jobs[place] !== undefined);
   }
@@ -93,10 +94,10 @@ export function requestQueue(
   return Object.freeze({
     /** Adds windows. One that is in the queue already is not added again. */
     async addWindows(windows: readonly Window[]) {
-      for (const window of windows) lanes.set(windowJobId(window), window.lane);
+      for (const window of windows) known.set(windowJobId(window), window.lane);
       await add(
         windows.map((data) => ({ name: data.series.dataset, data })),
-        (data) => ({ jobId: windowJobId(data), priority: priorities[data.lane] }),
+        (data) => ({ jobId: windowJobId(data), priority: lanes[data.lane].priority }),
       );
     },
 
@@ -104,7 +105,7 @@ export function requestQueue(
     addPages: (pages: readonly PollPage[]) =>
       add(
         pages.map((data) => ({ name: 'page', data })),
-        (data) => ({ jobId: pageJobId(data), priority: priorities.page }),
+        (data) => ({ jobId: pageJobId(data), priority: lanes.poll.priority }),
       ),
 
     /** Queued, delayed and active jobs: windows by series and counted by lane, and the job ids of pages. */
@@ -112,15 +113,8 @@ export function requestQueue(
       const listed = new Set(await queue.getRanges([...claimingStates], 0, maxListed - 1, true));
       const ids = [...listed, ...(await missedIds(listed))];
       const windows = new Map<number, ClaimedWindow[]>();
-      const load: Record<Lane, number> = {
-        refresh: 0,
-        backfill: 0,
-        probe: 0,
-        reread: 0,
-        repair: 0,
-        verify: 0,
-      };
-      const still = new Map<string, Lane>();
+      const load = byLane(windowLanes, () => 0);
+      const still = new Map<string, WindowLane>();
       await Promise.all(
         ids.map(async (id) => {
           const window = windowOfJobId(id);
@@ -136,7 +130,7 @@ export function requestQueue(
           windows.set(window.seriesId, ranges);
         }),
       );
-      lanes = still;
+      known = still;
       return { windows, load, pages: new Set(ids.filter((id) => id.startsWith('page_'))) };
     },
 
@@ -190,7 +184,7 @@ export function requestQueue(
         name: 'rates',
         data: {},
         everyMs: ms,
-        options: { ...jobOptions, priority: priorities.poll },
+        options: { ...jobOptions, priority: lanes.poll.priority },
       }),
 
     /** Number of connected workers. */

@@ -22,6 +22,7 @@
  */
 
 import type { EpochMs } from '../model/intervals.ts';
+import { lanes } from '../model/lanes.ts';
 import { askedInterval } from '../model/windows.ts';
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
@@ -118,7 +119,7 @@ export function backoffMs(attempt: number, random: number): number {
 const firstDeferMs = 60_000;
 
 function fillsGap<Answer>({ window }: Work<Answer>): boolean {
-  return window?.lane === 'refresh' || window?.lane === 'backfill';
+  return window != null && lanes[window.lane].fillsGap;
 }
 
 /** @throws whatever the store throws. The reaction is then not carried out. */

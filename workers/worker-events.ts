@@ -1,10 +1,10 @@
 /** Events of a worker, for metrics and traces. Handlers are not awaited, and must not throw. */
 
+import type { Lane } from '../model/lanes.ts';
 import type { Attempt, Outcome, RequestJob } from '../queue/jobs.ts';
 import type { SeenRevision } from '../store/commit/write-points.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
 
-type Lane = LedgerEntry['lane'];
 type Dataset = LedgerEntry['dataset'];
 
 /** Absent for a probe and a verification, which change no points. */

@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { lanes } from '../model/lanes.ts';
 import { isProbe } from '../model/windows.ts';
 import { differingBudgets, limiterFor, lowestBudget, spacingWithin } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -217,7 +218,7 @@ async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts
   const window = parts.rangeLimits.shortened(whole);
   if (isProbe(whole)) return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
   // Verification compares the answer with the store instead of committing it.
-  const workParts = lane === 'verify' ? { ...parts, commitWindow: compareWith(parts) } : parts;
+  const workParts = lanes[lane].stores ? parts : { ...parts, commitWindow: compareWith(parts) };
   if (isKnownDataset(series)) return runAttempt({ ...windowWork(window, workParts), whole }, attempt, parts);
   // A newer version queued it. Its window is still a gap there.
   parts.log.warn({ job: attempt.id }, 'ignored a job of an unknown dataset');

@@ -1,5 +1,6 @@
 /** The sources of series, and the queues of several sources as one. */
 
+import { byLane, windowLanes } from '../../model/lanes.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Window } from '../../model/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
@@ -29,10 +30,10 @@ export function joinQueues(queues: QueueBackend, sources: readonly SourceName[],
     async claimedWindows() {
       const found = await Promise.all(all.map((requests) => requests.claimedWindows()));
       const windows = new Map<number, ClaimedWindow[]>();
-      const load = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0 };
+      const load = byLane(windowLanes, () => 0);
       for (const each of found) {
         for (const [id, ranges] of each.windows) windows.set(id, [...(windows.get(id) ?? []), ...ranges]);
-        for (const lane of Object.keys(load) as (keyof typeof load)[]) load[lane] += each.load[lane];
+        for (const lane of windowLanes) load[lane] += each.load[lane];
       }
       return { windows, load };
     },

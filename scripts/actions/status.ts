@@ -4,6 +4,7 @@ import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
+import { laneNames } from '../../model/lanes.ts';
 import { seriesName } from '../../model/series.ts';
 import { parseDuration } from '../../model/time-text.ts';
 import { readRetentions } from '../../operations/context.ts';
@@ -196,8 +197,6 @@ async function gather(context: Context, nowMs: number) {
     await queues.close();
   }
 }
-
-const laneNames = ['refresh', 'poll', 'backfill', 'probe', 'reread', 'repair', 'verify'] as const;
 
 function asText(status: Status, showsAll: boolean): string {
   const { versions, queue, budget } = status;

@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../../model/intervals.ts';
+import { byLane, laneNames } from '../../model/lanes.ts';
 import { conditionKinds, levels, listNames } from '../../planning/conditions.ts';
 import { sourceTrouble } from '../../planning/source-outage.ts';
 
@@ -43,7 +44,7 @@ const span = z.strictObject({ from: time, to: timeOrNull });
 const listDataset = z.enum(['assets', 'exchanges', 'markets', 'asset_markets', 'rates']);
 const list = { list: listDataset, asset: textOrNull };
 const datasetName = z.enum(['candles', 'history', 'rates']);
-const lanes = ['refresh', 'backfill', 'probe', 'reread', 'repair', 'verify', 'poll'] as const;
+const eachLane = <Field extends z.ZodType>(field: Field) => byLane(laneNames, () => field);
 const gapReason = z.enum(['not_asked', 'awaits_second_answer', 'failed', 'stale', 'blocked']);
 
 const sourceOutage = z
@@ -442,10 +443,6 @@ const trackList = z
     change: z.enum(['created', 'resumed', 'changed', 'unchanged']),
   })
   .describe('`track assets --json`, and so for the other lists: the tracked list');
-
-function eachLane<Field extends z.ZodType>(field: Field) {
-  return Object.fromEntries(lanes.map((lane) => [lane, field])) as Record<(typeof lanes)[number], Field>;
-}
 
 const sources = z
   .strictObject({

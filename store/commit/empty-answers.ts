@@ -2,8 +2,8 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
+import type { WindowLane } from '../../model/lanes.ts';
 import type { Range } from '../../model/ranges.ts';
-import type { Lane } from '../../model/windows.ts';
 import { isLongSilenceSql } from '../../planning/silences.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
 import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
@@ -120,7 +120,7 @@ export async function recordEmptyAnswer(
   client: pg.PoolClient,
   window: {
     readonly seriesId: number;
-    readonly lane: Lane;
+    readonly lane: WindowLane;
     readonly nowMs: EpochMs;
     readonly emptyConfirmMs: number;
   },

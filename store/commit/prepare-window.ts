@@ -4,9 +4,10 @@
  */
 
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
+import type { WindowLane } from '../../model/lanes.ts';
 import { clip, normalize, type Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import type { Lane, Window } from '../../model/windows.ts';
+import type { Window } from '../../model/windows.ts';
 import { closedUpTo, periodOf } from '../../planning/periods.ts';
 import { longSilences } from '../../planning/silences.ts';
 import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-coverage.ts';
@@ -39,7 +40,7 @@ export interface WindowCommit {
   readonly seriesId: number;
   readonly series: SeriesKey;
   readonly window: Range & Pick<Window, 'run' | 'askedEndMs' | 'roundMs' | 'requested' | 'source' | 'isAgainst'>;
-  readonly lane: Lane;
+  readonly lane: WindowLane;
   readonly attempt: number;
   /** Its rows are of the series' dataset. */
   readonly answer: PointAnswer;

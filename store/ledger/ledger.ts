@@ -2,17 +2,17 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
+import { byLane, type Lane, laneNames } from '../../model/lanes.ts';
 import type { PolledDataset } from '../../model/lists.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { lanes } from '../../model/windows.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 import { dropChunks } from '../timescale/extension.ts';
 
 /** Requests of one minute with the same lane, verdict and outcome. */
 export interface LedgerMinute {
   readonly minuteMs: EpochMs;
-  readonly lane: LedgerEntry['lane'];
+  readonly lane: Lane;
   readonly verdict: string;
   readonly failed: boolean;
   readonly requests: number;
@@ -23,14 +23,12 @@ export interface LedgerMinute {
   readonly message: string | null;
 }
 
-export const ledgerLanes = ['poll', ...lanes] as const;
-
 export interface LedgerEntry {
   readonly timeMs: EpochMs;
   readonly dataset: SeriesKey['dataset'] | PolledDataset;
   readonly seriesId: number | null;
   readonly range: Range | null;
-  readonly lane: (typeof ledgerLanes)[number];
+  readonly lane: Lane;
   /** Attempt of the job, from 1. */
   readonly attempt: number;
   /** A verdict, or the kind of error. */
@@ -143,16 +141,15 @@ export async function countFetchesSince(
   database: Database,
   sinceMs: EpochMs,
   source?: string | null,
-): Promise<Readonly<Record<LedgerEntry['lane'], number>>> {
-  const result = await database.pool.query<{ lane: LedgerEntry['lane']; requests: number }>({
+): Promise<Readonly<Record<Lane, number>>> {
+  const result = await database.pool.query<{ lane: Lane; requests: number }>({
     name: 'fetches-since',
     text: `select lane, count(*) as requests from tidemark.fetches
            where time > $1 and ($2 or source is not distinct from $3) group by lane`,
     values: [timestamp(sinceMs), source === undefined, source],
   });
-  const counts = { refresh: 0, backfill: 0, probe: 0, reread: 0, repair: 0, verify: 0, poll: 0 };
-  for (const row of result.rows) counts[row.lane] = row.requests;
-  return counts;
+  const counts = new Map(result.rows.map(({ lane, requests }) => [lane, requests]));
+  return byLane(laneNames, (lane) => counts.get(lane) ?? 0);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Recent requests, for the state of the whole: how fast windows are fetched, and which sources refuse. */
 
 import type { EpochMs } from '../../model/intervals.ts';
+import { lanes, windowLanes } from '../../model/lanes.ts';
 import { answersMs, type RecentAnswers, recentMs } from '../../planning/eta.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import type { SourceName } from '../series/sources.ts';
@@ -15,13 +16,13 @@ export async function readRecentAnswers(database: Database, nowMs: EpochMs): Pro
     name: 'recent-answers',
     text: `with newest as (
              select time, lane from tidemark.fetches
-             where time > $1 and error is null and lane in ('refresh', 'backfill', 'probe')
+             where time > $1 and error is null and lane = any ($2)
              order by time desc limit ${maxAnswers}
            )
            select date_bin('${part}', time, 'epoch') + interval '${part}' as "endMs",
                   count(*) as answers, count(*) filter (where lane = 'refresh') as refreshes
            from newest group by 1 order by 1`,
-    values: [timestamp(nowMs - recentMs)],
+    values: [timestamp(nowMs - recentMs), windowLanes.filter((lane) => !lanes[lane].rereads)],
   });
   return result.rows;
 }

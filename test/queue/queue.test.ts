@@ -106,7 +106,7 @@ onEachBackend('the requests queue', (kind) => {
     release();
   });
 
-  test('runs pages after refreshes and before backfill, each once', async () => {
+  test('runs pages in turn with refreshes and before backfill, each once', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     const page = (firstRow: number) => ({
       pollId: 7,
@@ -120,7 +120,7 @@ onEachBackend('the requests queue', (kind) => {
     expect((await queues.requests.claimedWindows()).pages).toEqual(new Set(['page_7_0', 'page_7_2000']));
     const ran = runJobs(queues, placeOf);
     await ran.until(4);
-    expect(ran).toEqual([8, { name: 'page', data: page(0) }, { name: 'page', data: page(2000) }, 1]);
+    expect(ran).toEqual([{ name: 'page', data: page(0) }, { name: 'page', data: page(2000) }, 8, 1]);
   });
 
   test('spaces the starts of all workers together', async () => {

@@ -1,0 +1,52 @@
+/**
+ * Lanes: why a window or a page is requested. Every property of a lane is in its row here.
+ *
+ * `refresh` requests the newest data, `backfill` older gaps. `probe` requests days to find where a series begins
+ * (`planning/beginning.ts`). `reread` requests covered ranges again on a schedule, `repair` and `verify` for the command of
+ * that name. `poll` requests lists and rates, which have no window.
+ */
+
+export interface LaneRule {
+  /** Of its jobs; lower runs first. BullMQ runs jobs without a priority before all others. */
+  readonly priority: number;
+  /** The share of the budget that its jobs take. */
+  readonly slots: 'refresh' | 'backfill' | 'reread' | 'command';
+  /** Its windows are gaps. A window of the same bounds in another such lane is the same job. */
+  readonly fillsGap: boolean;
+  /** Its windows are covered already. They do not delay a refresh. */
+  readonly rereads: boolean;
+  /** Whether its answers are stored; false: they are compared with the store. */
+  readonly stores: boolean;
+}
+
+const one = { fillsGap: false, rereads: false, stores: true } as const;
+
+/** In the order of reports. */
+export const lanes = {
+  refresh: { ...one, priority: 1, slots: 'refresh', fillsGap: true },
+  // A poll cannot be caught up later, so it ranks with refreshes.
+  poll: { ...one, priority: 1, slots: 'refresh' },
+  backfill: { ...one, priority: 10, slots: 'backfill', fillsGap: true },
+  // The windows of its series wait for the probe.
+  probe: { ...one, priority: 5, slots: 'backfill' },
+  // With the priority of backfill, and few slots: behind a backfill of days rereads would never run.
+  reread: { ...one, priority: 10, slots: 'reread', rereads: true },
+  repair: { ...one, priority: 20, slots: 'command', rereads: true },
+  verify: { ...one, priority: 20, slots: 'command', rereads: true, stores: false },
+} as const satisfies Readonly<Record<string, LaneRule>>;
+
+export type Lane = keyof typeof lanes;
+export type WindowLane = Exclude<Lane, 'poll'>;
+
+export const laneNames = Object.keys(lanes) as readonly Lane[];
+export const windowLanes = laneNames.filter((lane): lane is WindowLane => lane !== 'poll');
+
+/** An entry for each lane. */
+export function byLane<Name extends Lane, Value>(names: readonly Name[], value: (lane: Name) => Value) {
+  return Object.fromEntries(names.map((lane) => [lane, value(lane)])) as Record<Name, Value>;
+}
+
+/** Number of jobs that take a share of the budget. */
+export function countBySlots(load: Readonly<Record<WindowLane, number>>, slots: LaneRule['slots']): number {
+  return windowLanes.filter((lane) => lanes[lane].slots === slots).reduce((sum, lane) => sum + load[lane], 0);
+}
