@@ -231,7 +231,9 @@ async function seriesDetail(
     gaps: gaps
       .slice(-maxDetailEntries)
       .reverse()
-      .map(({ startMs, endMs, reason, message }) => ({ startMs, endMs, reason, message })),
+      .map(({ startMs, endMs, cause, message, source, retryAtMs }) => ({
+        ...{ startMs, endMs, cause, message, source, retryAtMs },
+      })),
     fetches: history.fetches.map(({ timeMs, range, lane, verdict, fresh, changed, durationMs, error }) => ({
       ...{ timeMs, range, lane, verdict, fresh, changed, durationMs, error },
     })),

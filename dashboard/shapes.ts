@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import type { CalendarMonth } from '../model/calendar.ts';
+import { reasonNames } from '../model/reasons.ts';
 import { conditionKinds, type Headline, levels, listNames, type State } from '../planning/conditions.ts';
 import { layers } from './layers.ts';
 import { listOf, message, time } from './queries/message.ts';
@@ -136,7 +137,16 @@ const seriesDetail = message({
   beginsMs: time.nullable(),
   earliestMs: time.nullable(),
   newestMs: time.nullable(),
-  gaps: listOf(message({ ...range, reason: z.string(), message: z.string().nullable() })),
+  gaps: listOf(
+    message({
+      ...range,
+      cause: z.enum(reasonNames),
+      message: z.string().nullable(),
+      source: z.string().nullable(),
+      /** Time of the next request; null: as soon as the budget allows. */
+      retryAtMs: time.nullable(),
+    }),
+  ),
   gapsInAll: count,
   fetches: listOf(
     message({

@@ -6,8 +6,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import { laneNames } from '../model/lanes.ts';
+import { shownReasons } from '../model/reasons.ts';
 import type { Depth } from '../queue/requests.ts';
-import { gapReasons } from '../store/series/gaps.ts';
 import type { GapMeasures, IntervalMeasures, PollMeasures, RequestMeasures } from '../store/status/measures.ts';
 import type { Upkeep } from '../store/upkeep/jobs.ts';
 import { datasets, jobKindOf, jobKinds } from './names.ts';
@@ -153,7 +153,7 @@ function setStore(gauges: ReturnType<typeof gaugesOf>, state: StoreState): void 
     gauges.revised.set(each, measured.revised);
     if (measured.lagSeconds !== null) gauges.lag.set(each, measured.lagSeconds);
     if (measured.newestAgeSeconds !== null) gauges.newestAge.set(each, measured.newestAgeSeconds);
-    for (const reason of gapReasons) {
+    for (const reason of shownReasons) {
       gauges.gapSeconds.set({ ...each, reason }, 0);
       gauges.gaps.set({ ...each, reason }, 0);
     }

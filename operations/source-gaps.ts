@@ -2,9 +2,10 @@
 
 import type { EpochMs } from '../model/intervals.ts';
 import { clip, normalize, type Range, subtract } from '../model/ranges.ts';
+import type { Reason } from '../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { longestRange, type RangeLimits } from '../model/windows.ts';
-import { beyondDepthText, closedUpTo, isBeyondDepth } from '../planning/periods.ts';
+import { beyondDepthText, closedUpTo } from '../planning/periods.ts';
 import { countWindows, type SeriesGaps } from '../planning/plan.ts';
 import { divideGaps, partsOfSource, type SourceRules } from '../planning/source-share.ts';
 import type { ConfiguredSource } from '../sources/configured.ts';
@@ -124,22 +125,14 @@ export function explainUnasked(gaps: readonly Gap[], divide: DivideGaps): Gap[] 
     const tooOld = depthPeriods == null ? null : beyondDepthText(configured?.name ?? '', first.series, depthPeriods);
     return of.flatMap((gap) => {
       if (gap.reason !== 'not_asked') return [gap];
-      const pieces = (ranges: readonly Range[], message: string | null) =>
-        clip(ranges, gap).map((piece) => ({ ...gap, ...piece, message }));
+      const pieces = (ranges: readonly Range[], cause: Reason, message: string | null) =>
+        clip(ranges, gap).map((piece) => ({ ...gap, ...piece, cause, message }));
       const asked = subtract([gap], normalize([...lost, ...unpublished]));
-      return [...pieces(asked, null), ...pieces(lost, tooOld), ...pieces(unpublished, notPublished)].sort(
-        (one, other) => one.startMs - other.startMs,
-      );
+      return [
+        ...pieces(asked, 'not_asked', null),
+        ...pieces(lost, 'beyond_depth', tooOld),
+        ...pieces(unpublished, 'not_published', notPublished),
+      ].sort((one, other) => one.startMs - other.startMs);
     });
   });
-}
-
-/** Whether no source is asked for a gap of {@link explainUnasked}. */
-export function isUnasked(gap: Pick<Gap, 'reason' | 'message'>): boolean {
-  return isBeyondDepth(gap) || isNotPublished(gap);
-}
-
-/** Whether an archive may give it later. */
-export function isNotPublished({ message }: Pick<Gap, 'message'>): boolean {
-  return message === notPublished;
 }

@@ -41,16 +41,8 @@ export function oldestKept({ interval }: SeriesKey, depthPeriods: number, nowMs:
   return periodStart(nowMs, interval) - (depthPeriods - 1 - depthMargin) * intervalMs[interval];
 }
 
-/** Ends the message of a gap that its source has no longer. */
-export const cannotBeRequested = 'older ones cannot be requested there';
-
 /** Why a range is a gap that its source has no longer: `kraken keeps the newest 720 periods (12 h of m1); ...`. */
 export function beyondDepthText(source: string, { interval }: SeriesKey, depthPeriods: number): string {
   const length = formatDuration(depthPeriods * intervalMs[interval]);
-  return `${source} keeps the newest ${depthPeriods} periods (${length} of ${interval}); ${cannotBeRequested}`;
-}
-
-/** Whether a gap has this reason. */
-export function isBeyondDepth({ message }: { readonly message: string | null }): boolean {
-  return message?.endsWith(cannotBeRequested) === true;
+  return `${source} keeps the newest ${depthPeriods} periods (${length} of ${interval}); older ones cannot be requested there`;
 }

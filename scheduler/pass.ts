@@ -67,7 +67,7 @@ async function deferLost(
   const message = beyondDepthText(source.name ?? 'the source', series, source.depthPeriods ?? 0);
   for (const range of ranges)
     await deferUpstreamGaps(database.pool, {
-      ...{ seriesId, range, source: source.name, message, attempts: 0, nowMs },
+      ...{ seriesId, range, source: source.name, reason: 'beyond_depth', message, attempts: 0, nowMs },
       retryAtMs: nowMs + beyondDepthRetryMs,
     });
 }

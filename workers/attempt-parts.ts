@@ -3,12 +3,13 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
+import { type Reason, reasons } from '../model/reasons.ts';
 import { seriesName } from '../model/series.ts';
 import type { Attempt } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import { publishResult } from '../store/commit/command-results.ts';
 import { postponeProbe } from '../store/commit/commit-probe.ts';
-import { deferUpstreamGaps, deferWindow, incompleteKind } from '../store/commit/deferred-windows.ts';
+import { deferUpstreamGaps, deferWindow } from '../store/commit/deferred-windows.ts';
 import type { Database } from '../store/db/database.ts';
 import type { SourceName } from '../store/series/sources.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
@@ -45,6 +46,8 @@ export async function pause(ms: number, parts: Pick<AttemptParts, 'requests'>): 
 /** Defers the window: it stays a gap, shown with its reason, and is requested again at `retryAtMs`. */
 export async function deferWork<Answer>(
   failure: {
+    reason: Reason;
+    /** Of the error, as the ledger and commands have it. */
     kind: string;
     message: string;
     /** When the attempt began. */
@@ -57,17 +60,16 @@ export async function deferWork<Answer>(
   attempt: AttemptFacts,
   parts: AttemptParts,
 ): Promise<void> {
+  const isLacking = reasons[failure.reason].isLeftToNext;
   // An outage is logged once. It defers windows in bulk, which `gaps` lists; so do the source's own gaps.
   const isInBulk =
-    parts.sourceBreaker.explains(failure.startedMs) ||
-    parts.storeBreaker.explains(failure.startedMs) ||
-    failure.kind === incompleteKind;
+    parts.sourceBreaker.explains(failure.startedMs) || parts.storeBreaker.explains(failure.startedMs) || isLacking;
   const level = isInBulk ? 'debug' : 'warn';
   if (work.window !== null) {
     const window = work.whole ?? work.window;
     if (await publishCommandResult(failure, work, parts)) return;
     if (window.lane === 'probe') await postponeProbe(parts.database, window.seriesId, failure.retryAtMs);
-    else if (failure.kind === incompleteKind && window.lane !== 'reread')
+    else if (isLacking && window.lane !== 'reread')
       // The source's statement concerns the requested range only.
       await deferUpstreamGaps(parts.database.pool, {
         ...failure,
@@ -79,6 +81,7 @@ export async function deferWork<Answer>(
     else
       await deferWindow(parts.database.pool, {
         ...failure,
+        errorKind: failure.reason === 'failed' ? failure.kind : undefined,
         source: parts.sourceName,
         seriesId: window.seriesId,
         window,

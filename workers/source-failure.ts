@@ -196,7 +196,12 @@ async function carryOut<Answer>(
       return { kind: 'retry', inMs: 1, counted: false };
     case 'defer':
       await deferWork(
-        { ...failure, retryAtMs: nowMs + reaction.forMs, maxPauseMs: parts.failedRetryMs },
+        {
+          ...failure,
+          reason: kind === 'incomplete' ? 'lacks' : 'failed',
+          retryAtMs: nowMs + reaction.forMs,
+          maxPauseMs: parts.failedRetryMs,
+        },
         work,
         attempt,
         parts,

@@ -45,7 +45,7 @@ export async function afterStoreTrouble<Answer>(
   );
   if (!attempt.last) return { kind: 'retry', inMs: backoffMs(attempt.number, parts.random()), counted: true };
   const retryAtMs = nowMs + parts.failedRetryMs;
-  await deferWork({ kind: 'store', message, startedMs, nowMs, retryAtMs }, work, attempt, parts);
+  await deferWork({ reason: 'not_stored', kind: 'store', message, startedMs, nowMs, retryAtMs }, work, attempt, parts);
   return done;
 }
 

@@ -6,6 +6,7 @@
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type Database, timestamp, timestampOrNull } from '../../store/db/database.ts';
+import { isFailed } from '../../store/series/gap-reasons.ts';
 import { closedSeries, missingRanges } from '../../store/series/gaps.ts';
 
 type Layer = 'tracked' | 'covered' | 'empty' | 'gap' | 'failed';
@@ -57,7 +58,7 @@ export async function readBands(
              ${touchedColumns('a.missing_ranges')} as gap,
              ${touchedColumns(`case when a.blocked_until > $1 then a.missing_ranges else a.missing_ranges * coalesce((
                select range_agg(p.range) from tidemark.pending_windows p
-               where p.series_id = a.id and p.verdict = 'failed' and not p.of_covered), '{}') end`)} as failed
+               where p.series_id = a.id and ${isFailed('p.reason')} and not p.of_covered), '{}') end`)} as failed
       from a order by a.id`,
     values: [
       timestamp(query.nowMs),

@@ -7,6 +7,7 @@ import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { seriesName } from '../../model/series.ts';
 import { type Database, timestamp } from '../../store/db/database.ts';
 import { isUnresolved } from '../../store/ledger/quarantine.ts';
+import { isFailed } from '../../store/series/gap-reasons.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow, toSeriesKey } from '../../store/series/series.ts';
 import type { FailedRequests, Failure, FailureCause, QuarantinedRow, RevisedSeries } from './shapes.ts';
 
@@ -22,13 +23,13 @@ const failing = String.raw`with listed as (
                     blocked_until as retry_at, blocked_until as newest
              from tidemark.series where untracked_at is null and blocked_until > $1
              union all
-             select p.series_id, p.range, coalesce(p.message, p.kind, ''), p.retry_at, p.first_at
+             select p.series_id, p.range, coalesce(p.message, p.kind, p.reason), p.retry_at, p.first_at
              from tidemark.pending_windows p join tidemark.series s on s.id = p.series_id
-             where p.verdict = 'failed' and not p.of_covered and s.untracked_at is null
+             where ${isFailed('p.reason')} and not p.of_covered and s.untracked_at is null
                and (s.blocked_until is null or s.blocked_until <= $1)
                -- A failed part of another failed window is shown with it.
                and not exists (select from tidemark.pending_windows whole
-                               where whole.series_id = p.series_id and whole.verdict = 'failed' and not whole.of_covered
+                               where whole.series_id = p.series_id and ${isFailed('whole.reason')} and not whole.of_covered
                                  and whole.range @> p.range and whole.range <> p.range)
            ), failing as (
              select l.series_id, l.range, l.retry_at, l.newest,

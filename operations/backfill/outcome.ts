@@ -4,21 +4,20 @@ import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../model/format.ts';
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { lengthMs, normalize } from '../../model/ranges.ts';
+import { explainGap, reasons } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
-import { isBeyondDepth } from '../../planning/periods.ts';
 import type { Portion } from '../../planning/progress.ts';
-import { emptyMessage } from '../../store/commit/empty-answers.ts';
 import type { FetchTally } from '../../store/ledger/ledger.ts';
 import type { Gap } from '../../store/series/gaps.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import type { OperationContext } from '../context.ts';
 import type { RollupsOutcome } from '../refresh-rollups.ts';
-import { countAll, type DivideGaps, isNotPublished, isUnasked } from '../source-gaps.ts';
+import { countAll, type DivideGaps } from '../source-gaps.ts';
 
 /** Whether a gap can be requested now. */
 export function isWorkable(gap: Gap, nowMs: EpochMs): boolean {
   // A pass of the scheduler records what is too old.
-  if (gap.reason === 'not_asked') return !isNotPublished(gap);
+  if (gap.reason === 'not_asked') return gap.cause !== 'not_published';
   return gap.retryAtMs !== null && gap.retryAtMs <= nowMs;
 }
 
@@ -60,15 +59,15 @@ export function lengthsBySeries(gaps: readonly Gap[]): Map<number, number> {
   return sums;
 }
 
-/** The progress of each series. What no source is asked for is not part of it: the outcome names it. */
+/** The progress of each series. Ranges that cannot be requested are not part of it: the outcome names them. */
 export function portionsOf(
   gaps: readonly Gap[],
   wanted: ReadonlyMap<number, number>,
   tracked: ReadonlyMap<number, Pick<SeriesStatus, 'series'>>,
   windows: ReadonlyMap<number, number>,
 ): Portion[] {
-  const lost = lengthsBySeries(gaps.filter(isUnasked));
-  const missing = lengthsBySeries(gaps.filter((gap) => !isUnasked(gap)));
+  const lost = lengthsBySeries(gaps.filter(({ cause }) => !reasons[cause].isRequestable));
+  const missing = lengthsBySeries(gaps.filter(({ cause }) => reasons[cause].isRequestable));
   return [...tracked].map(([seriesId, { series }]) => {
     const wantedMs = Math.max(0, (wanted.get(seriesId) ?? 0) - (lost.get(seriesId) ?? 0));
     const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
@@ -184,36 +183,12 @@ export async function refusalOf(
 }
 
 function remedyFor(gaps: readonly Gap[]): { readonly remedy?: string } {
-  if (gaps.every(isBeyondDepth))
+  if (gaps.every(({ cause }) => cause === 'beyond_depth'))
     return {
       remedy:
         'begin later, or import files of that time (docs/import.md): running it again cannot fill what the source no longer has',
     };
-  if (gaps.every(isNotPublished))
+  if (gaps.every(({ cause }) => cause === 'not_published'))
     return { remedy: 'run it again when the archive has the file, or name a source after it' };
   return {};
-}
-
-const reasons: Readonly<Record<Gap['reason'], string>> = Object.freeze({
-  not_asked: 'awaits a request',
-  awaits_second_answer: 'answered empty, awaits a second answer',
-  failed: 'failed',
-  stale: 'stale answer',
-  blocked: 'refused by the source',
-});
-
-/** @param at.isSourceDown the source does not answer, so that nothing is requested. */
-export function explainGap(gap: Gap, at: { readonly nowMs: EpochMs; readonly isSourceDown?: boolean }): string {
-  if (isUnasked(gap)) return `not requested: ${gap.message}`;
-  const why = at.isSourceDown && gap.reason === 'not_asked' ? 'waits until the source answers' : reasons[gap.reason];
-  const said = gap.message === null || gap.message === emptyMessage ? '' : `: ${gap.message}`;
-  const by = gap.source === null ? '' : ` at ${gap.source}`;
-  return `${why}${by}${said}${again(gap, at)}`;
-}
-
-function again({ reason, retryAtMs }: Gap, { nowMs, isSourceDown }: Parameters<typeof explainGap>[1]): string {
-  if (reason === 'not_asked') return '';
-  return retryAtMs === null || retryAtMs <= nowMs
-    ? ` (again ${isSourceDown ? 'once the source answers' : 'as soon as the budget allows'})`
-    : ` (again at ${formatTime(retryAtMs)})`;
 }

@@ -2,6 +2,7 @@
 
 import type { TidemarkError } from '../../errors.ts';
 import { type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
+import { reasons } from '../../model/reasons.ts';
 import { budgetInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type StoredFacts,
   type Trouble,
 } from '../../planning/headline.ts';
-import { isBeyondDepth } from '../../planning/periods.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { ConfiguredSources } from '../../sources/configured.ts';
 import type { Database } from '../../store/db/database.ts';
@@ -50,6 +50,7 @@ export async function readStoredFacts(
   const { series, arriving } = await countTracked(database, nowMs);
   const isSettled = (gap: Gap) => gap.startMs + intervalMs[gap.series.interval] + graceMs + settledMs <= nowMs;
   const failed = gaps.filter(({ reason }) => reason === 'failed');
+  const isLost = ({ cause }: Gap) => reasons[cause].counts === 'lost';
   const awaiting = gaps.filter(({ reason }) => reason === 'awaits_second_answer' || reason === 'stale');
   const windows = windowsLeft(gaps, nowMs, divide);
   const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
@@ -60,8 +61,8 @@ export async function readStoredFacts(
     left: sum(windows.values()),
     behind: sum(windowsLeft(gaps.filter(isSettled), nowMs, divide).values()),
     recent: await readRecentAnswers(database, nowMs),
-    failed: troubleOf(failed.filter((gap) => !isBeyondDepth(gap))),
-    beyondDepth: troubleOf(failed.filter(isBeyondDepth)),
+    failed: troubleOf(failed.filter((gap) => !isLost(gap))),
+    beyondDepth: troubleOf(failed.filter(isLost)),
     blocked: troubleOf(gaps.filter(({ reason }) => reason === 'blocked')),
     awaiting: {
       ranges: awaiting.length,

@@ -2,13 +2,14 @@
 
 import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
+import type { ShownReason } from '../../model/reasons.ts';
 import { stateOf } from '../../planning/headline.ts';
 import type { Portion } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { readServiceMessage } from '../../store/ledger/ledger.ts';
 import { recentRequests } from '../../store/ledger/ledger-minutes.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
-import { type Gap, type GapReason, listGaps } from '../../store/series/gaps.ts';
+import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/status/status.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
@@ -120,8 +121,8 @@ export class StatusPoller {
 }
 
 /** Missing ranges by reason. */
-function byReason(gaps: readonly Gap[]): Readonly<Partial<Record<GapReason, number>>> {
-  const counts: Partial<Record<GapReason, number>> = {};
+function byReason(gaps: readonly Gap[]): Readonly<Partial<Record<ShownReason, number>>> {
+  const counts: Partial<Record<ShownReason, number>> = {};
   for (const { reason } of gaps) counts[reason] = (counts[reason] ?? 0) + 1;
   return counts;
 }

@@ -1,8 +1,8 @@
 /** `tidemark gaps`: every gap as a range, with its reason. */
 
 import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { explainGap } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
-import { explainGap } from '../../operations/backfill/outcome.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { outageJson, readOutage } from '../../operations/source-health.ts';
 import { outageText } from '../../planning/source-outage.ts';
@@ -74,6 +74,7 @@ function asJson(gap: Gap): JsonDocument<'gaps'>['gaps'][number] {
     start: isoTime(gap.startMs),
     end: isoTime(gap.endMs),
     reason: gap.reason,
+    cause: gap.cause,
     message: gap.message,
     source: gap.source,
     retryAt: isoTime(gap.retryAtMs),

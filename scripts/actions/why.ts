@@ -2,8 +2,8 @@
 
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../model/format.ts';
 import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
+import { explainGap } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
-import { explainGap } from '../../operations/backfill/outcome.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { banText, readBans, readOutage } from '../../operations/source-health.ts';

@@ -7,7 +7,7 @@ export function gapsCommand(program: Command): void {
     .command('gaps')
     .option(
       '--json',
-      'one JSON document: {sourceOutage, gaps: [{seriesId, series, start, end, reason, message, retryAt}], quarantined: [{seriesId, rows, reason}]}',
+      'one JSON document: {sourceOutage, gaps: [{seriesId, series, start, end, reason, cause, message, retryAt}], quarantined: [{seriesId, rows, reason}]}',
     )
     .action(async (options: { json?: true }) => (await import('../actions/gaps.ts')).run(options));
 }

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { candleIntervals, historyIntervals } from '../../model/intervals.ts';
 import { byLane, laneNames } from '../../model/lanes.ts';
+import { reasonNames, shownReasons } from '../../model/reasons.ts';
 import { conditionKinds, levels, listNames } from '../../planning/conditions.ts';
 import { sourceTrouble } from '../../planning/source-outage.ts';
 
@@ -45,7 +46,7 @@ const listDataset = z.enum(['assets', 'exchanges', 'markets', 'asset_markets', '
 const list = { list: listDataset, asset: textOrNull };
 const datasetName = z.enum(['candles', 'history', 'rates']);
 const eachLane = <Field extends z.ZodType>(field: Field) => byLane(laneNames, () => field);
-const gapReason = z.enum(['not_asked', 'awaits_second_answer', 'failed', 'stale', 'blocked']);
+const gapReason = z.enum(shownReasons);
 
 const sourceOutage = z
   .strictObject({
@@ -212,6 +213,7 @@ const gaps = z
         start: time,
         end: time,
         reason: gapReason,
+        cause: z.enum(reasonNames),
         message: textOrNull,
         source: textOrNull,
         retryAt: timeOrNull,

@@ -31,9 +31,6 @@ export interface ProbeResult {
   readonly doubt: string | null;
 }
 
-/** Kind of the pending windows that await a second probe. */
-const probeKind = 'probe';
-
 export async function commitProbe(database: Database, probe: ProbeCommit): Promise<ProbeResult> {
   return inTransaction(database, async (client) => {
     const { seriesId, answer, window, nowMs } = probe;
@@ -105,11 +102,10 @@ async function recordBeginning(client: pg.PoolClient, seriesId: number, beginsMs
     [seriesId, timestamp(beginsMs)],
   );
   await client.query('update tidemark.series set begins = $2 where id = $1', [seriesId, timestamp(beginsMs)]);
-  await client.query(`delete from tidemark.pending_windows where series_id = $1 and kind = $2 and upper(range) > $3`, [
-    seriesId,
-    probeKind,
-    timestamp(beginsMs - dayMs),
-  ]);
+  await client.query(
+    `delete from tidemark.pending_windows where series_id = $1 and reason = 'awaiting_days' and upper(range) > $2`,
+    [seriesId, timestamp(beginsMs - dayMs)],
+  );
   return result.rowCount === 1;
 }
 
@@ -134,7 +130,7 @@ async function publishProbe(
 /** @returns whether an earlier answer agrees. */
 async function recordEmptyProbe(client: pg.PoolClient, probe: ProbeCommit, empty: Range): Promise<boolean> {
   const { verdict } = await recordEmptyAnswer(client, { ...probe, lane: probe.window.lane }, empty, {
-    kind: probeKind,
+    reason: 'awaiting_days',
     message: `the source has no daily point before ${new Date(empty.endMs + dayMs).toISOString().slice(0, 10)}`,
   });
   await client.query(

@@ -11,17 +11,19 @@ import type pg from 'pg';
 import { formatDuration } from '../../model/format.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { normalize, type Range } from '../../model/ranges.ts';
+import type { Reason } from '../../model/reasons.ts';
 import { missingPauseMs } from '../../planning/upstream-coverage.ts';
 import { arrayOf, type Database, timeRange, timestamp } from '../db/database.ts';
+import { isLacking } from '../series/gap-reasons.ts';
 import type { SourceName } from '../series/sources.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 
 interface DeferredWindow {
   readonly seriesId: number;
   readonly window: Range;
-  /** By default `failed`: out of attempts, or refused. */
-  readonly verdict?: 'failed' | 'stale';
-  readonly kind: string;
+  readonly reason: Reason;
+  /** Kind of the error of a request that `failed`. */
+  readonly errorKind?: string | undefined;
   readonly message: string;
   readonly attempts: number;
   readonly nowMs: EpochMs;
@@ -48,10 +50,10 @@ export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: Def
        where s.id = $1 and ($9 or not $2::tstzrange <@ s.covered) for no key update
      )
      insert into tidemark.pending_windows as p
-       (series_id, range, verdict, kind, message, attempts, first_at, retry_at, of_covered, source)
+       (series_id, range, reason, kind, message, attempts, first_at, retry_at, of_covered, source)
      select id, $2, $3, $4, $5, $6, $7, $8, $9, $11 from open
      on conflict (series_id, range) do update
-       set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message, source = excluded.source,
+       set reason = excluded.reason, kind = excluded.kind, message = excluded.message, source = excluded.source,
            attempts = p.attempts + excluded.attempts,
            retry_at = greatest(excluded.retry_at, excluded.first_at + least(
              make_interval(secs => $10::double precision / 1000), excluded.first_at - p.first_at)),
@@ -59,8 +61,8 @@ export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: Def
     [
       deferred.seriesId,
       timeRange(deferred.window.startMs, deferred.window.endMs),
-      deferred.verdict ?? 'failed',
-      deferred.kind,
+      deferred.reason,
+      deferred.errorKind ?? null,
       deferred.message.slice(0, 1000),
       deferred.attempts,
       timestamp(deferred.nowMs),
@@ -81,7 +83,7 @@ export async function deleteCoveredWindows(client: pg.PoolClient, seriesIds: rea
     name: 'delete-covered',
     text: `delete from tidemark.pending_windows p using tidemark.series s
            where s.id = any ($1) and p.series_id = s.id
-             and (p.range <@ s.covered and not p.of_covered or p.kind = 'probe' and s.earliest < upper(p.range))`,
+             and (p.range <@ s.covered and not p.of_covered or p.reason = 'awaiting_days' and s.earliest < upper(p.range))`,
     values: [arrayOf(seriesIds.map(String))],
   });
 }
@@ -96,9 +98,10 @@ export async function deleteDueRereads(database: Database, nowMs: EpochMs): Prom
   ]);
 }
 
-export const incompleteKind = 'incomplete';
-const incompleteMessage = 'the source says that it does not have this itself';
-const disputedMessage = 'the answer has rows of this period that differ';
+const messages = {
+  lacks: 'the source says that it does not have this itself',
+  disputed: 'the answer has rows of this period that differ',
+} as const satisfies Partial<Record<Reason, string>>;
 
 /** A gap that was filled at the source is found this much later at most. */
 const maxMissingPauseMs = dayMs;
@@ -112,7 +115,7 @@ const maxMissingPauseMs = dayMs;
  */
 export async function deferUpstreamGaps(
   client: pg.Pool | pg.PoolClient,
-  deferred: Omit<DeferredWindow, 'window' | 'kind'> & {
+  deferred: Omit<DeferredWindow, 'window' | 'errorKind'> & {
     readonly range: Range;
     readonly isFirstAtOnce?: boolean;
   },
@@ -127,22 +130,22 @@ export async function deferUpstreamGaps(
         select o.range, coalesce(sum(p.attempts), 0)::int as attempts,
                least(min(p.first_at) filter (where p.range @> lower(o.range)), $5) as first_at
         from open o left join tidemark.pending_windows p
-          on p.series_id = $1 and p.kind = '${incompleteKind}' and not p.of_covered and p.range && o.range
+          on p.series_id = $1 and ${isLacking('p.reason')} and not p.of_covered and p.range && o.range
         group by o.range
       ), replaced as (
         delete from tidemark.pending_windows p using open o
-        where p.series_id = $1 and p.kind = '${incompleteKind}' and not p.of_covered
+        where p.series_id = $1 and ${isLacking('p.reason')} and not p.of_covered
           and p.range <@ o.range and p.range <> o.range
       )
       insert into tidemark.pending_windows as p
-        (series_id, range, verdict, kind, message, attempts, first_at, retry_at, of_covered, source)
-      select $1, range, 'failed', '${incompleteKind}', $3, attempts + $4, first_at,
+        (series_id, range, reason, message, attempts, first_at, retry_at, of_covered, source)
+      select $1, range, $9, $3, attempts + $4, first_at,
              $5::timestamptz + case when $8 and attempts = 0 then interval '0' else
                greatest($6::timestamptz - $5, least($5 - greatest(first_at, lower(range)),
                                                     make_interval(secs => ${maxMissingPauseMs / 1000}))) end, false, $7
       from known
       on conflict (series_id, range) do update
-        set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message, attempts = excluded.attempts,
+        set reason = excluded.reason, kind = null, message = excluded.message, attempts = excluded.attempts,
             first_at = excluded.first_at, retry_at = excluded.retry_at, of_covered = false, source = excluded.source`,
     values: [
       deferred.seriesId,
@@ -153,6 +156,7 @@ export async function deferUpstreamGaps(
       timestamp(deferred.retryAtMs),
       deferred.source ?? null,
       deferred.isFirstAtOnce === true,
+      deferred.reason,
     ],
   });
 }
@@ -173,17 +177,16 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
   // The source knows nothing of this range yet: it lags, and the answer is not stale.
   const lags = stale !== null && evaluated.knownUntilMs <= stale.startMs;
   for (const range of lags ? normalize([...evaluated.missing, stale]) : evaluated.missing)
-    await deferMissingRange(client, evaluated, range, incompleteMessage);
+    await deferMissingRange(client, evaluated, range, 'lacks');
   const isDisputed = evaluated.disputed.length > 0;
   const isUnreadable = evaluation.verdict === 'unreadable';
   if (!isUnreadable)
-    for (const range of evaluated.disputed) await deferMissingRange(client, evaluated, range, disputedMessage);
+    for (const range of evaluated.disputed) await deferMissingRange(client, evaluated, range, 'disputed');
   if (stale !== null && !lags) {
     await deferWindow(client, {
       ...deferred,
       window: stale,
-      verdict: 'stale',
-      kind: 'stale',
+      reason: 'stale',
       message: staleMessage(evaluated),
       retryAtMs: retryAfter(staleRetryMs),
     });
@@ -191,17 +194,18 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
   if (isUnreadable) {
     const unreadable = {
       ...deferred,
-      message: isDisputed ? disputedMessage : 'no row of the answer was readable, or none belonged to the window',
+      message: isDisputed ? messages.disputed : 'no row of the answer was readable, or none belonged to the window',
       retryAtMs: retryAfter(unreadableRetryMs),
     };
     // A file stays as it is: its time is left to the next source, as that of an absent file.
     if (evaluated.answer.isWhole === true || isDisputed)
       await deferUpstreamGaps(client, {
         ...unreadable,
+        reason: isDisputed ? 'disputed' : 'unusable_file',
         range: evaluated.window,
         isFirstAtOnce: evaluated.answer.isWhole !== true,
       });
-    else await deferWindow(client, { ...unreadable, window: evaluated.window, kind: 'unreadable' });
+    else await deferWindow(client, { ...unreadable, window: evaluated.window, reason: 'unreadable' });
   }
 }
 
@@ -220,14 +224,15 @@ async function deferMissingRange(
   client: pg.PoolClient,
   evaluated: EvaluatedWindow,
   range: Range,
-  message: string,
+  reason: keyof typeof messages,
 ): Promise<void> {
   const { seriesId, attempt, nowMs, series, lane } = evaluated;
   const maxMs = Math.min(maxFirstMissingPauseMs, evaluated.failedRetryMs ?? maxFirstMissingPauseMs);
   const pauseMs = missingPauseMs(range, series.interval, nowMs, maxMs);
   const deferred = {
     seriesId,
-    message,
+    reason,
+    message: messages[reason],
     attempts: attempt,
     nowMs,
     retryAtMs: nowMs + pauseMs,
@@ -236,14 +241,13 @@ async function deferMissingRange(
   await deferUpstreamGaps(client, {
     ...deferred,
     range,
-    isFirstAtOnce: message === disputedMessage && evaluated.answer.isWhole !== true,
+    isFirstAtOnce: reason === 'disputed' && evaluated.answer.isWhole !== true,
   });
   // The range is covered, and the re-read of it is deferred as well.
   if (lane === 'reread')
     await deferWindow(client, {
       ...deferred,
       window: range,
-      kind: incompleteKind,
       ofCovered: true,
     });
 }

@@ -4,24 +4,17 @@ import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { WindowLane } from '../../model/lanes.ts';
 import type { Range } from '../../model/ranges.ts';
+import type { Reason } from '../../model/reasons.ts';
 import { isLongSilenceSql } from '../../planning/silences.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
 import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
+import { isAwaiting } from '../series/gap-reasons.ts';
 import { deleteCoveredWindows } from './deferred-windows.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 import type { WindowResult } from './prepare-window.ts';
 
-/** Message of a range that awaits its second answer. */
-export const emptyMessage = 'the source answered without points';
-
-/** Kind of a range whose answer had only points beside it. It is requested alone next. */
-const silentKind = 'silent';
-/** Kind of a range of which an answer had rows on both sides and none within, for far longer than usual. */
-const unusualKind = 'unusual';
-/** Kind of a range whose answer lacked stored points beside it. The answer proves nothing. */
-export const truncatedKind = 'truncated';
 /** Whether a pending range is silent for longer than a pause: no empty answer counts for it yet. */
-const isLongSilence = `(kind = '${silentKind}' and upper(range) - lower(range) > make_interval(secs => ${longestPauseMs / 1000}))`;
+const isLongSilence = `(reason = 'silent' and upper(range) - lower(range) > make_interval(secs => ${longestPauseMs / 1000}))`;
 /** Pause of the newest data then: otherwise each planning pass would send the same request. */
 const truncatedTailRetryMs = 60_000;
 
@@ -34,8 +27,8 @@ export async function recordSilence(client: pg.PoolClient, window: EvaluatedWind
   const { nowMs, evaluation, lane } = window;
   const retryAtMs = nowMs + (lane === 'refresh' ? truncatedTailRetryMs : 0);
   const said = evaluation.isContradicted
-    ? ['failed', truncatedKind, 'the answer lacks points that are stored beside the window']
-    : ['empty', silentKind, 'the source answered with points beside the window only'];
+    ? (['truncated', 'the answer lacks points that are stored beside the window'] as const)
+    : (['silent', 'the source answered with points beside the window only'] as const);
   await awaitAnswerAlone(client, window, evaluation.rest, said, retryAtMs);
 }
 
@@ -77,7 +70,7 @@ async function isUnusual(client: pg.PoolClient, seriesId: number, { startMs, end
 
 /** Records silences that are far longer than usual. They are requested alone next: an empty answer confirms them. */
 export async function recordUnusualSilences(client: pg.PoolClient, window: EvaluatedWindow): Promise<void> {
-  const said = ['empty', unusualKind, 'no point for far longer than usual'];
+  const said = ['unusual', 'no point for far longer than usual'] as const;
   await awaitAnswerAlone(client, window, window.silences, said, window.nowMs);
 }
 
@@ -85,21 +78,21 @@ async function awaitAnswerAlone(
   client: pg.PoolClient,
   { seriesId, nowMs, attempt }: EvaluatedWindow,
   ranges: readonly Range[],
-  said: readonly string[],
+  said: readonly [reason: Reason, message: string],
   retryAtMs: EpochMs,
 ): Promise<void> {
   for (const { startMs, endMs } of ranges) {
     await client.query({
       name: 'record-silence',
       text: `insert into tidemark.pending_windows as p
-               (series_id, range, verdict, kind, message, attempts, first_at, retry_at)
-             select s.id, r, $4, $5, $6, $7, $3, $8
+               (series_id, range, reason, message, attempts, first_at, retry_at)
+             select s.id, r, $4, $5, $6, $3, $7
              from tidemark.series s, unnest(tstzmultirange($2::tstzrange) - s.covered - (
                select coalesce(range_agg(range), '{}') from tidemark.pending_windows
-               where series_id = $1 and verdict = 'empty' and range && $2::tstzrange)) r
+               where series_id = $1 and ${isAwaiting('reason')} and range && $2::tstzrange)) r
              where s.id = $1
              on conflict (series_id, range) do update
-               set verdict = excluded.verdict, kind = excluded.kind, message = excluded.message,
+               set reason = excluded.reason, kind = null, message = excluded.message,
                    attempts = p.attempts + excluded.attempts, retry_at = excluded.retry_at`,
       values: [...[seriesId, timeRange(startMs, endMs), timestamp(nowMs), ...said, attempt], timestamp(retryAtMs)],
     });
@@ -125,32 +118,32 @@ export async function recordEmptyAnswer(
     readonly emptyConfirmMs: number;
   },
   closed: Range | null,
-  options: { readonly kind?: string; readonly message?: string; readonly mayConfirm?: boolean } = {},
+  options: { readonly reason?: Reason; readonly message?: string; readonly mayConfirm?: boolean } = {},
 ): Promise<Pick<WindowResult, 'verdict' | 'covered'>> {
   const { seriesId, nowMs, emptyConfirmMs } = window;
-  const { kind = 'empty', message = emptyMessage, mayConfirm = true } = options;
+  const { reason = 'awaiting', message = 'the source answered without points', mayConfirm = true } = options;
   if (window.lane === 'refresh') {
     await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [seriesId, timestamp(nowMs)]);
   }
   if (closed === null) return { verdict: 'empty', covered: null };
   const range = timeRange(closed.startMs, closed.endMs);
   await client.query(
-    `update tidemark.pending_windows set kind = $3, message = $4, first_at = $5, retry_at = $6
-     where series_id = $1 and verdict = 'empty' and range <@ $2::tstzrange and ${isLongSilence}`,
-    [seriesId, range, kind, message, timestamp(nowMs), timestamp(nowMs + emptyConfirmMs)],
+    `update tidemark.pending_windows set reason = $3, message = $4, first_at = $5, retry_at = $6
+     where series_id = $1 and range <@ $2::tstzrange and ${isLongSilence}`,
+    [seriesId, range, reason, message, timestamp(nowMs), timestamp(nowMs + emptyConfirmMs)],
   );
   // Unconfirmed ranges wait again. Otherwise the next planning pass would send the same request.
   if (!mayConfirm)
     await client.query(
       `update tidemark.pending_windows set retry_at = $3
-       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and retry_at < $3`,
+       where series_id = $1 and ${isAwaiting('reason')} and range && $2::tstzrange and retry_at < $3`,
       [seriesId, range, timestamp(nowMs + emptyConfirmMs)],
     );
   const result = await client.query<{ some: boolean; whole: boolean }>(
     `with agreed as (
        select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
-       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and $9
-         and ${isLongSilence} is not true and (first_at <= $3 or $8 and kind in ('${silentKind}', '${unusualKind}'))
+       where series_id = $1 and ${isAwaiting('reason')} and range && $2::tstzrange and $9
+         and not ${isLongSilence} and (first_at <= $3 or $8 and reason in ('silent', 'unusual'))
      ), asked as (
        select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
      ), confirmed as (
@@ -164,21 +157,21 @@ export async function recordEmptyAnswer(
        returning 1
      ), held as (
        select coalesce(range_agg(range), '{}') as ranges from tidemark.pending_windows
-       where series_id = $1 and verdict = 'empty' and range && $2::tstzrange and ${isLongSilence} is not true
+       where series_id = $1 and ${isAwaiting('reason')} and range && $2::tstzrange and not ${isLongSilence}
      ), waiting as (
-       insert into tidemark.pending_windows as p (series_id, range, verdict, kind, message, first_at, retry_at)
-       select $1, r, 'empty', $6, $7, $4, $5
+       insert into tidemark.pending_windows as p (series_id, range, reason, message, first_at, retry_at)
+       select $1, r, $6, $7, $4, $5
        from asked, held, unnest(asked.ranges - held.ranges) r
        on conflict (series_id, range) do update
-         set verdict = 'empty', kind = excluded.kind, message = excluded.message, attempts = p.attempts + 1,
-             first_at = case when p.verdict = 'empty' then p.first_at else excluded.first_at end,
+         set reason = excluded.reason, kind = null, message = excluded.message, attempts = p.attempts + 1,
+             first_at = case when ${isAwaiting('p.reason')} then p.first_at else excluded.first_at end,
              retry_at = excluded.retry_at
      )
      select exists (select from confirmed) as some, asked.ranges <@ coalesce(agreed.ranges, '{}') as whole
      from asked left join agreed on true`,
     [
       ...[seriesId, range, timestamp(nowMs - emptyConfirmMs), timestamp(nowMs)],
-      ...[timestamp(nowMs + emptyConfirmMs), kind, message, window.lane !== 'refresh', mayConfirm],
+      ...[timestamp(nowMs + emptyConfirmMs), reason, message, window.lane !== 'refresh', mayConfirm],
     ],
   );
   const confirmed = result.rows[0];
@@ -245,10 +238,10 @@ export function acceptEmptyAnswers(
     const accepted = await client.query<Range & { answeredAtMs: EpochMs }>(
       `with empty as (
          select range_agg(range) * $2::tstzrange::tstzmultirange as ranges, min(first_at) as answered_at,
-                coalesce(range_agg(range) filter (where kind = 'probe'), '{}') as by_days
+                coalesce(range_agg(range) filter (where reason = 'awaiting_days'), '{}') as by_days
          from tidemark.pending_windows
          -- A range with points beside it only has not been answered empty yet.
-         where series_id = $1 and verdict = 'empty' and kind is distinct from '${silentKind}' and range && $2
+         where series_id = $1 and ${isAwaiting('reason')} and reason <> 'silent' and range && $2
        ), accepted as (
          select e.ranges - s.covered as ranges, e.ranges - s.covered - s.uncovered_points as without_points,
                 e.by_days, e.answered_at

@@ -2,6 +2,7 @@
 
 import type { EpochMs } from '../../model/intervals.ts';
 import { type Database, timestamp } from '../db/database.ts';
+import { isAwaiting } from '../series/gap-reasons.ts';
 
 /**
  * Windows that await a second answer stay deferred: two answers count as one if they come at once.
@@ -18,7 +19,7 @@ export async function retryNow(
   const result = await database.pool.query<{ windows: number; series: number }>(
     `with chosen as (${chosen}), due as (
        update tidemark.pending_windows set retry_at = $1
-       where retry_at > $1 and verdict <> 'empty' and series_id in (select id from chosen) returning 1
+       where retry_at > $1 and not ${isAwaiting('reason')} and series_id in (select id from chosen) returning 1
      ), known as (
        update tidemark.series set blocked_until = null, blocked_kind = null, blocked_message = null
        where blocked_until > $1 and id in (select id from chosen) returning id

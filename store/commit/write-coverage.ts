@@ -6,6 +6,7 @@ import { subtract } from '../../model/ranges.ts';
 import { arrayOf, timeRange, timeRanges, timestamp, timestampOrNull } from '../db/database.ts';
 import { ledgerInsert, ledgerValues, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
+import { isAwaiting } from '../series/gap-reasons.ts';
 import { daysBehind } from '../upkeep/rollups-behind.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
 import { recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';
@@ -85,7 +86,7 @@ async function deleteRefutedRanges(client: pg.PoolClient, windows: readonly Eval
     name: 'delete-refuted',
     text: `delete from tidemark.pending_windows p
            using unnest($1::int[], $2::tstzrange[]) as a (series_id, points)
-           where p.series_id = a.series_id and p.verdict = 'empty' and p.range && a.points`,
+           where p.series_id = a.series_id and ${isAwaiting('p.reason')} and p.range && a.points`,
     values: [arrayOf(withPoints.map(({ seriesId }) => String(seriesId))), withPoints.map(({ range }) => range)],
   });
 }

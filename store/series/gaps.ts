@@ -2,12 +2,13 @@
 
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
+import type { Reason, ShownReason } from '../../model/reasons.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { Beginning } from '../../planning/beginning.ts';
 import type { SeriesGaps } from '../../planning/plan.ts';
-import { truncatedKind } from '../commit/empty-answers.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { checksumVerdict } from '../ledger/ledger.ts';
+import { hasReason } from './gap-reasons.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from './series.ts';
 import { isLackOfBetterSource, isLeftToNext, isOfSource, type SourceName } from './sources.ts';
 
@@ -96,7 +97,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
       ), waiting as materialized (
         select series_id, range_agg(range) filter (where retry_at > $1${source == null ? '' : ` and not ${isLackOfBetterSource('$8')}`}) as ranges,
                min(lower(range)) as asked_from,
-               range_agg(range) filter (where verdict = 'empty' or kind = '${truncatedKind}') as silent
+               range_agg(range) filter (where ${hasReason('reason', (rule) => rule.isAskedAlone)}) as silent
         from tidemark.pending_windows p group by series_id
       ), due as materialized (  -- materialized: else the gaps are computed again for each use
         select s.id, s.newest, s.period, s.closed_up_to, ${missingRanges} - coalesce(p.ranges, '{}') as gaps,
@@ -161,14 +162,11 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
   return [...found.values()];
 }
 
-/** Why a gap is open. */
-export const gapReasons = ['not_asked', 'awaits_second_answer', 'failed', 'stale', 'blocked'] as const;
-export type GapReason = (typeof gapReasons)[number];
-
 export interface Gap extends Range {
   readonly seriesId: number;
   readonly series: SeriesKey;
-  readonly reason: GapReason;
+  readonly reason: ShownReason;
+  readonly cause: Reason;
   /** The source's message, or the error. */
   readonly message: string | null;
   /** The named source that said so; null: the default one, or none. */
@@ -204,9 +202,11 @@ export function gapPieces(at: { now: string; graceMs: string; which: string; led
   return `
      with closed as (${closedSeriesAt(at.now, at.graceMs)} where s.untracked_at is null and ${at.which}),
      missing as (
-       select ${seriesColumns}, s.blocked_until, s.blocked_message, ${missingRanges} as gaps from closed s
+       select ${seriesColumns}, coalesce(s.blocked_until > ${at.now}, false) as is_blocked, s.blocked_until,
+              s.blocked_message, ${missingRanges} as gaps
+       from closed s
      ), asked as (
-       select m.id, m.gaps, p.range, p.verdict, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at, p.source
+       select m.id, m.gaps, p.range, p.reason, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at, p.source
        from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps and not ${isLeftToNext}
        ${at.ledger ? requested : ''}
      ), apart as (
@@ -216,25 +216,26 @@ export function gapPieces(at: { now: string; graceMs: string; which: string; led
      ), neighbours as (
        select *, count(*) filter (where is_apart) over (partition by id order by range) as place from apart
      ), reasons as (
-       select id, verdict, message, retry_at, source, min(first_at) over (partition by id, place) as since,
+       select id, reason, message, retry_at, source, min(first_at) over (partition by id, place) as since,
               tstzmultirange(range) * gaps - coalesce(range_agg(range) over (
                 partition by id, place order by retry_at desc nulls last, asked_at desc, range ${unboundedToPrevious}),
                 '{}') as ranges
        from neighbours
      ), pieces as (
-       select id, verdict, message, retry_at, source, since, ranges from reasons where verdict <> 'not_asked'
+       select id, reason, message, retry_at, source, since, ranges from reasons where reason <> 'not_asked'
        union all
        select m.id, 'not_asked', null, null, null, null,
               m.gaps - coalesce((select range_agg(r) from reasons, unnest(ranges) r
-                                 where reasons.id = m.id and verdict <> 'not_asked'), '{}')
+                                 where reasons.id = m.id and reason <> 'not_asked'), '{}')
        from missing m
      )
      select ${seriesColumns}, lower(gap) as gap_start, upper(gap) as gap_end,
-            case when s.blocked_until > ${at.now} then 'blocked'
-                 when verdict = 'empty' then 'awaits_second_answer' else verdict end as reason,
-            case when s.blocked_until > ${at.now} then s.blocked_message else message end as message,
-            case when s.blocked_until > ${at.now} then s.blocked_until else retry_at end as retry_at, since, source
-     from pieces join missing s using (id), unnest(ranges) gap`;
+            r.shown as reason, r.reason as cause,
+            case when s.is_blocked then s.blocked_message else message end as message,
+            case when s.is_blocked then s.blocked_until else retry_at end as retry_at, since, source
+     from pieces p join missing s using (id)
+     join tidemark.gap_reasons r on r.reason = case when s.is_blocked then 'blocked' else p.reason end,
+          unnest(ranges) gap`;
 }
 
 /**
@@ -248,7 +249,7 @@ export async function listGaps(
 ): Promise<Gap[]> {
   const result = await database.pool.query<
     SeriesRow &
-      Pick<Gap, 'reason' | 'message' | 'source'> & {
+      Pick<Gap, 'reason' | 'cause' | 'message' | 'source'> & {
         gap_start: EpochMs;
         gap_end: EpochMs;
         retry_at: EpochMs | null;

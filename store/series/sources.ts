@@ -7,6 +7,7 @@ import type { SourceMarket } from '../../model/sources.ts';
 import type { SymbolUse } from '../../planning/one-market.ts';
 import type { SourcePlace } from '../../planning/source-share.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
+import { isFailed, isLacking } from './gap-reasons.ts';
 import { type SeriesRow, seriesColumns, seriesNameSql, toSeriesKey } from './series.ts';
 
 /** Name of a source; null: the default one, of SOURCE_URL. */
@@ -38,7 +39,7 @@ export function isOfSource(source: SourceName, parameter: string): string {
  * @param parameter of the source's name.
  */
 export function isLackOfBetterSource(parameter: string): string {
-  return `(p.verdict = 'failed' and not p.of_covered and (p.series_id, p.source) in (
+  return `(${isFailed('p.reason')} and not p.of_covered and (p.series_id, p.source) in (
     select better.series_id, better.source from tidemark.series_sources better
     join tidemark.series_sources own on own.series_id = better.series_id and own.rank > better.rank
     where own.source = ${parameter}))`;
@@ -50,10 +51,10 @@ const hasNext = `exists (
   where own.series_id = p.series_id and own.source = p.source)`;
 
 /** Whether the source after the one of a deferred window `p` is to give what that one says it lacks, as SQL. */
-export const isLeftToNext = `(p.kind = 'incomplete' and ${hasNext})`;
+export const isLeftToNext = `(${isLacking('p.reason')} and ${hasNext})`;
 
 /** Whether the source after the one of a deferred window `p` is asked for it now, as SQL. */
-export const isAskedOfNext = `(p.verdict = 'failed' and not p.of_covered and ${hasNext})`;
+export const isAskedOfNext = `(${isFailed('p.reason')} and not p.of_covered and ${hasNext})`;
 
 /** The ranges of deferred windows `p` as JSON of {@link Range}, as SQL. */
 const windowsJson = `json_agg(json_build_object('startMs', (extract(epoch from lower(p.range)) * 1000)::bigint,

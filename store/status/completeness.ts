@@ -1,6 +1,6 @@
 /** How complete the tracked series are, as SQL: from their own rows and the deferred windows, never from points. */
 
-import { cannotBeRequested } from '../../planning/periods.ts';
+import { isAwaiting, isFailed, isLost } from '../series/gap-reasons.ts';
 import { closedSeries, multirangeLengthMs } from '../series/gaps.ts';
 
 /**
@@ -17,9 +17,9 @@ export function measuredSeries(isChosen: (id: string) => string): string {
   return `
     closed as (${closedSeries} where s.untracked_at is null and ${isChosen('s.id')}),
     pending as (
-      select series_id, range_agg(range) filter (where verdict = 'failed') as failed,
-             range_agg(range) filter (where verdict = 'failed' and message like '%${cannotBeRequested}') as beyond_depth,
-             range_agg(range) filter (where verdict = 'empty') as awaiting
+      select series_id, range_agg(range) filter (where ${isFailed('reason')}) as failed,
+             range_agg(range) filter (where ${isLost('reason')}) as beyond_depth,
+             range_agg(range) filter (where ${isAwaiting('reason')}) as awaiting
       from tidemark.pending_windows where not of_covered and ${isChosen('series_id')} group by series_id
     ), measured as (
       select s.*, w.wanted, g.missing, p.failed, p.beyond_depth, p.awaiting

@@ -5,12 +5,14 @@
 
 import type { EpochMs, Interval } from '../../model/intervals.ts';
 import type { PolledDataset } from '../../model/lists.ts';
+import type { ShownReason } from '../../model/reasons.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { pointTables } from '../commit/points.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
 import { readFailures } from '../ledger/source-outage.ts';
-import { closedSeries, type GapReason, gapPieces } from '../series/gaps.ts';
+import { isAwaiting } from '../series/gap-reasons.ts';
+import { closedSeries, gapPieces } from '../series/gaps.ts';
 import { timescaleSchema } from '../timescale/extension.ts';
 
 export interface IntervalMeasures {
@@ -44,7 +46,7 @@ export async function measureIntervals(
       with closed as (${closedSeries} where s.untracked_at is null),
       empty as materialized (
         select series_id, max(upper(range)) as up_to from tidemark.pending_windows
-        where verdict = 'empty' group by series_id
+        where ${isAwaiting('reason')} group by series_id
       ), measured as (
         select s.*, lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
                coalesce(s.blocked_until > $1, false) as is_blocked,
@@ -66,7 +68,7 @@ export async function measureIntervals(
 export interface GapMeasures {
   readonly dataset: SeriesKey['dataset'];
   readonly interval: Interval;
-  readonly reason: GapReason;
+  readonly reason: ShownReason;
   readonly gaps: number;
   readonly seconds: number;
 }

@@ -14,6 +14,7 @@ import { buckets } from './buckets.ts';
 import { charts } from './charts.ts';
 import { commentColumns, commentTexts } from './comments.ts';
 import { currencies } from './currencies.ts';
+import { gapReasons } from './gap-reasons.ts';
 import { help } from './help.ts';
 import { joins } from './joins.ts';
 import { figures, lines } from './lines.ts';
@@ -194,6 +195,7 @@ export function derivedObjects(timescale: boolean): DerivedObject[] {
       joins,
       buckets,
       seasonality,
+      gapReasons,
       completeness,
       silences,
       revisions,

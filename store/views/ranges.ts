@@ -122,8 +122,9 @@ comment on view public.coverage is
 
 create or replace view public.gaps as
   select series_id, dataset, exchange, base, quote, asset, interval, from_time, to_time, to_time - from_time as length,
-         reason, message, retry_at, source
-  from (select ${names}, gap_start as from_time, gap_end as to_time, reason, message, retry_at, source
+         reason, message, retry_at, source, cause
+  from (select ${names}, gap_start as from_time, gap_end as to_time, reason, message, retry_at, source,
+               cause
         from (${gapPieces({ ...at, which: 'true', ledger: true })}) s) named;
 comment on view public.gaps is
   'Every gap of what is tracked, cut where the reason changes: not_asked, awaits_second_answer, failed, stale or blocked. The same as tidemark gaps.${example('select * from gaps order by from_time limit 10')}';

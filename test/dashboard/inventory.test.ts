@@ -39,9 +39,9 @@ it('has the wanted and covered time of each month, of one series and of all', as
     ...{ seriesId, series: market, window: { startMs, endMs: Date.UTC(2024, 1, 10) } },
   });
   await database.pool.query(
-    `insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
      values ($1, '[2024-02-20Z,2024-02-21Z)', 'failed', 'HTTP 500', now(), now()),
-            ($1, '[2024-03-05Z,2024-03-06Z)', 'empty', null, now(), now())`,
+            ($1, '[2024-03-05Z,2024-03-06Z)', 'awaiting', null, now(), now())`,
     [seriesId],
   );
   const month = (place: number, days: number, covered: number, failed = false, awaiting = false) => ({
@@ -93,7 +93,7 @@ it('logs outages, bans, revisions and untracked series, newest first', async () 
   const { body: events } = await get<StoredEvent[]>('events/log');
   // The template of the test's database was migrated some time before.
   const told = events.map(({ kind, text }) => `${kind}: ${text}`);
-  expect(told.find((text) => text.startsWith('deploy'))).toMatch(/^deploy: schema migrated: .*_newest_covered$/);
+  expect(told.find((text) => text.startsWith('deploy'))).toMatch(/^deploy: schema migrated: .*_reasons$/);
   expect(told.filter((text) => !text.startsWith('deploy'))).toEqual([
     'untracked: kraken old/euro h1',
     'revision: 3 values revised by the source',

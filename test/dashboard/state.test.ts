@@ -35,11 +35,11 @@ async function conditions(facts: Partial<QueueSnapshot['facts']> = {}): Promise<
   return Object.fromEntries([headline, ...also].map(({ kind, text }) => [kind, text]));
 }
 
-const pending = (verdict: string) => () =>
+const pending = (reason: string) => () =>
   query(
-    `insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
      values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), $4, 'HTTP 500', now(), now() + interval '1 hour')`,
-    [seriesId, window.startMs / 1000, window.endMs / 1000, verdict],
+    [seriesId, window.startMs / 1000, window.endMs / 1000, reason],
   );
 /** Three requests with this outcome. */
 const failed = (verdict: string, status: number, error: string) => () =>
@@ -66,7 +66,7 @@ it.each([
   ['banned', /accepts no request until 20\d\d-.*: HTTP 429/, failed('rate_limited', 429, 'HTTP 429')],
   ['rows_rejected', /^1 row of the source was rejected/, rejected],
   ['ranges_failed', /fail/, pending('failed')],
-  ['awaiting_second_answer', /second answer/, pending('empty')],
+  ['awaiting_second_answer', /second answer/, pending('awaiting')],
   ...(inject('absent').timescale === ''
     ? [['jobs_failing', /^1 job of TimescaleDB fails, policy_compression of /, overdueJob] as const]
     : []),

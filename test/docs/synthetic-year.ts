@@ -105,7 +105,7 @@ export async function loadSyntheticYear(database: Database): Promise<void> {
     await deferWindow(database.pool, {
       seriesId,
       window: without,
-      kind: 'unavailable',
+      reason: 'failed',
       message: 'the source answered 503',
       attempts: 5,
       nowMs: fetchedMs,

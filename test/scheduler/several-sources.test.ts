@@ -34,7 +34,7 @@ async function open() {
     const windows = (await requests.claimedWindows()).windows.get(seriesId) ?? [];
     return windows.map((window) => (window.startMs - startMs) / hourMs).sort();
   };
-  const failed = { kind: 'refused', message: 'not here', attempts: 1, nowMs: noonMs, seriesId };
+  const failed = { reason: 'failed', message: 'not here', attempts: 1, nowMs: noonMs, seriesId } as const;
   const defer = (place: number, source: string) =>
     deferWindow(database.pool, { ...failed, window: hour(place), source, retryAtMs: noonMs + hourMs });
   return { database, seriesId, planned, defer, queues: parts.queues };

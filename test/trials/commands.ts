@@ -116,7 +116,7 @@ const fail = commandOf('fail', place, async (picked, world, { database }) => {
   await deferWindow(database.pool, {
     seriesId: model.seriesId,
     window,
-    kind: 'server_error',
+    reason: 'failed',
     message: 'status 500',
     attempts: 5,
     nowMs: world.nowMs,

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import { clip, type Range, subtract } from '../../model/ranges.ts';
+import { describeReason } from '../../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { pointTables } from '../../store/commit/points.ts';
 import { type Database, disableTimeouts, inTransaction, timestamp, timestampOrNull } from '../../store/db/database.ts';
@@ -49,7 +50,7 @@ interface Row {
   rejected: Range[];
   confirmed_empty: Range[];
   before_beginning: Range[];
-  pending: ExportGap[];
+  pending: Array<Range & Parameters<typeof describeReason>[0]>;
 }
 
 /**
@@ -88,8 +89,7 @@ async function readOne(client: pg.PoolClient, series: SeriesKey, query: ExportQu
             ${bounds('before_beginning')} as before_beginning,
             (select coalesce(jsonb_agg(jsonb_build_object(
                       'startMs', ${ms('lower(p.range)')}, 'endMs', ${ms('upper(p.range)')},
-                      'reason', case when p.verdict = 'empty' then 'answered empty, awaits a second answer'
-                                     else p.verdict || coalesce(': ' || p.message, '') end) order by p.range), '[]')
+                      'cause', p.reason, 'message', p.message, 'source', p.source) order by p.range), '[]')
              from tidemark.pending_windows p
              where p.series_id = b.id and not p.of_covered
                and p.range && tstzrange(b.range_start, b.range_end)) as pending
@@ -129,7 +129,8 @@ function explainGaps(gaps: readonly Range[], { pending, ...row }: Row): ExportGa
   const found: ExportGap[] = [];
   let left = gaps;
   const rejected = row.rejected.map((range) => ({ ...range, reason: 'only rejected rows came' }));
-  for (const { reason, ...waiting } of [...pending, ...rejected]) {
+  const deferred = pending.map((gap) => ({ startMs: gap.startMs, endMs: gap.endMs, reason: describeReason(gap) }));
+  for (const { reason, ...waiting } of [...deferred, ...rejected]) {
     found.push(...clip(left, waiting).map((range) => ({ ...range, reason })));
     left = subtract(left, [waiting]);
   }

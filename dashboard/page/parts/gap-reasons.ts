@@ -2,31 +2,22 @@
 
 import { useRef, useState } from 'preact/hooks';
 import type { EpochMs } from '../../../model/intervals.ts';
+import { explainGap } from '../../../model/reasons.ts';
 import type { SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { fetchDetail } from '../state/server.ts';
+import { useModel } from '../state/use-model.ts';
 
 type Gaps = SeriesDetail['gaps'];
 
-const reasons: Readonly<Record<string, string>> = {
-  not_asked: 'awaits a request',
-  awaits_second_answer: 'empty response, awaits confirmation',
-  failed: 'failed',
-  stale: 'stale response',
-  blocked: 'refused by the source',
-};
-
-export function reasonOf({ reason, message }: Gaps[number]): string {
-  return `${reasons[reason] ?? reason}${message === null ? '' : `: ${message}`}`;
-}
-
 /** @returns null where nothing is missing, or the list ends before. */
-export function reasonAt(gaps: Gaps, timeMs: EpochMs): string | null {
+export function reasonAt(gaps: Gaps, timeMs: EpochMs, nowMs: EpochMs): string | null {
   const gap = gaps.find(({ startMs, endMs }) => startMs <= timeMs && timeMs < endMs);
-  return gap === undefined ? null : reasonOf(gap);
+  return gap === undefined ? null : explainGap(gap, { nowMs });
 }
 
 /** The reasons of a series in a list: loaded by `load`, and again by the first `load` after a change of the series. */
 export function useReasons({ id, version, blocked }: SeriesLine) {
+  const model = useModel();
   const [gaps, setGaps] = useState<Gaps>([]);
   const loaded = useRef<string | null>(null);
   const load = () => {
@@ -40,5 +31,5 @@ export function useReasons({ id, version, blocked }: SeriesLine) {
       },
     );
   };
-  return { load, reasonAt: (timeMs: EpochMs) => reasonAt(gaps, timeMs) ?? blocked };
+  return { load, reasonAt: (timeMs: EpochMs) => reasonAt(gaps, timeMs, model.nowMs()) ?? blocked };
 }

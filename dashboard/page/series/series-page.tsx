@@ -1,12 +1,13 @@
 /** The page of one series: its chart and its details. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { explainGap } from '../../../model/reasons.ts';
 import type { Band, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { SeriesActions } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
 import { SeriesCalendar } from '../parts/calendar.tsx';
 import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
-import { reasonAt, reasonOf } from '../parts/gap-reasons.ts';
+import { reasonAt } from '../parts/gap-reasons.ts';
 import { bandColumns } from '../parts/layers.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { ListSection } from '../parts/table.tsx';
@@ -37,7 +38,7 @@ export function SeriesPage({ id }: { readonly id: number }) {
       <BandView
         band={band}
         label={line === undefined ? 'coverage' : describeBand(line, model.nowMs())}
-        reasonAt={(timeMs) => reasonAt(detail?.gaps ?? [], timeMs)}
+        reasonAt={(timeMs) => reasonAt(detail?.gaps ?? [], timeMs, model.nowMs())}
       />
       <Legend />
       {message !== '' && (
@@ -49,7 +50,7 @@ export function SeriesPage({ id }: { readonly id: number }) {
         <>
           <SeriesActions id={id} name={detail.name} isTracked={detail.untrackedMs === null} />
           {detail.untrackedMs === null && <SeriesCalendar id={id} line={line} />}
-          <Parts detail={detail} />
+          <Parts detail={detail} nowMs={model.nowMs()} />
         </>
       )}
     </>
@@ -125,7 +126,7 @@ export function factsOf(line: SeriesLine, nowMs: number): string {
     .join(' · ');
 }
 
-export function Parts({ detail }: { readonly detail: SeriesDetail }) {
+export function Parts({ detail, nowMs }: { readonly detail: SeriesDetail; readonly nowMs: number }) {
   const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
   return (
     <>
@@ -147,7 +148,7 @@ export function Parts({ detail }: { readonly detail: SeriesDetail }) {
           <SeriesLink key="gap" id={id} name={formatTime(gap.startMs)} range={gap} />,
           formatTime(gap.endMs),
           formatDuration(gap.endMs - gap.startMs),
-          reasonOf(gap),
+          explainGap(gap, { nowMs }),
         ])}
       />
       <ListSection

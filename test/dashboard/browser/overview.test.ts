@@ -40,7 +40,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
   }
   const fail = (seriesId: number, message = 'HTTP 500') =>
     store.database.pool.query(
-      `insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
+      `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
        values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', $4, now(), now() + interval '1 hour')`,
       [seriesId, half.endMs / 1000, (half.endMs + hourMs) / 1000, message],
     );

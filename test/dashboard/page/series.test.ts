@@ -59,9 +59,18 @@ it('the details list gaps with links to their ranges, requests, revisions and re
   const gap = {
     startMs: startMs + 9 * dayMs,
     endMs: startMs + 11 * dayMs,
-    reason: 'not_asked',
+    cause: 'not_asked',
     message: null,
-  };
+    source: null,
+    retryAtMs: null,
+  } as const;
+  const refused = {
+    ...gap,
+    cause: 'failed',
+    message: 'status 500',
+    source: 'kraken',
+    retryAtMs: startMs + dayMs,
+  } as const;
   const fetched = {
     timeMs: startMs + 500,
     range: gap,
@@ -72,7 +81,7 @@ it('the details list gaps with links to their ranges, requests, revisions and re
   };
   const raw = '</code><img src=x>';
   const detail = {
-    ...{ ...none, gaps: [gap], gapsInAll: 1 },
+    ...{ ...none, gaps: [gap, refused], gapsInAll: 2 },
     fetches: [
       { ...fetched, durationMs: 1234, error: 'no such market' },
       { ...fetched, range: null, durationMs: 1, error: null },
@@ -80,12 +89,13 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     revisions: [{ timeMs: startMs, seenAtMs: startMs + dayMs, before: { close: '1.10', volume: '7' } }],
     rejections: [{ seenAtMs: startMs, reason: 'open is null', raw }],
   };
-  const html = htmlOf(Parts, { detail });
+  const html = htmlOf(Parts, { detail, nowMs: startMs });
   expect(html).not.toContain('<img');
   const text = textOf(html);
   for (const row of [
-    '1 gap, cut where the reason changes; each opens its range',
+    '2 gaps, cut where the reason changes; each opens its range',
     '2024-02-10 | 2024-02-12 | 2 d | awaits a request |',
+    '2024-02-10 | 2024-02-12 | 2 d | failed at kraken: status 500 (again at 2024-02-02) |',
     '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: no such market | 1 | 0 | 1,234 ms |',
     '2024-02-01 | | | backfill | refused | 1 | 0 | 1 ms |',
     '2024-02-01 | 2024-02-02 | close 1.10, volume 7 |',
@@ -93,7 +103,7 @@ it('the details list gaps with links to their ranges, requests, revisions and re
   ])
     expect(text.split('\n')).toContain(row);
   expect(linksIn(html)).toEqual({ '2024-02-10': './?series=7&from=2024-02-10&to=2024-02-12' });
-  expect(linesOf(Parts, { detail: { ...detail, gapsInAll: 3000 } })).toContain('The newest 1 of 3,000');
+  expect(linesOf(Parts, { detail: { ...detail, gapsInAll: 3000 }, nowMs: startMs })).toContain('The newest 2 of 3,000');
 });
 
 describe('the values of the chart', () => {

@@ -23,9 +23,9 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
   const window = { startMs: startMs + 10 * dayMs, endMs: startMs + 40 * dayMs };
   await commitPoints(database, { seriesId, series: market, window });
   await database.pool.query(
-    `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-     values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'server', 'HTTP 500', now(), now()),
-            ($1, tstzrange(to_timestamp($3), to_timestamp($4)), 'failed', 'incomplete', $5, now(), now())`,
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+     values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'HTTP 500', now(), now()),
+            ($1, tstzrange(to_timestamp($3), to_timestamp($4)), 'beyond_depth', $5, now(), now())`,
     [
       ...[seriesId, startMs / 1000, (startMs + dayMs) / 1000, (startMs + 3 * dayMs) / 1000],
       beyondDepthText('kraken', market, 720),

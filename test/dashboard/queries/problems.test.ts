@@ -18,15 +18,15 @@ it('lists refused series with their time, and failed windows of the others', asy
   const [refused, failed, over] = [await track('refused'), await track('failed'), await track('over')];
   for (const seriesId of [refused, failed])
     await database.pool.query(
-      `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-       values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'server', 'HTTP 500',
+      `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+       values ($1, tstzrange(to_timestamp($2), to_timestamp($3)), 'failed', 'HTTP 500',
                to_timestamp($4), to_timestamp($4))`,
       [seriesId, startMs / 1000, (startMs + hourMs) / 1000, nowMs / 1000],
     );
   // The first quarter of it failed separately before.
   await database.pool.query(
-    `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-     select series_id, tstzrange(lower(range), lower(range) + interval '15 minutes'), verdict, kind, message, first_at, retry_at
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+     select series_id, tstzrange(lower(range), lower(range) + interval '15 minutes'), reason, message, first_at, retry_at
      from tidemark.pending_windows where series_id = $1`,
     [failed],
   );

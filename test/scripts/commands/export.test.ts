@@ -61,8 +61,8 @@ it('rejects a range with gaps, also of rejected rows only, and names them; with 
     await fill(from.database, { series: minutes, window, skip });
   }
   await from.database.pool.query(
-    `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-     values (1, '[2024-01-01T01:30Z,2024-01-01T02:00Z)', 'failed', 'server', 'status 500', now(), now());
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+     values (1, '[2024-01-01T01:30Z,2024-01-01T02:00Z)', 'failed', 'status 500', now(), now());
      insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw, time)
      values (now(), 'candles', 1, 'low above high', '{}', '2024-01-01T00:30Z'), (now(), 'candles', 1, 'of one', '{}', '2024-01-01T00:31Z')`,
   );

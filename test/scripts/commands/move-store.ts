@@ -28,9 +28,9 @@ const theRest = `
     select id, '2024-01-01Z', now(), '{"close": 1.1000000000000000000010}' from tidemark.series;
   insert into tidemark.quarantine (seen_at, dataset, series_id, range, reason, raw)
     values (now(), 'candles', (select min(id) from tidemark.series), '[2024-01-01,2024-01-02)', 'bad "row"', E'{"open":\\t"1"}\\n'), (now(), 'rates', null, null, 'bad', '');
-  insert into tidemark.pending_windows (series_id, range, verdict, first_at, retry_at)
+  insert into tidemark.pending_windows (series_id, range, reason, first_at, retry_at)
     values ((select min(id) from tidemark.series), '[2024-01-03,2024-01-04)', 'failed', now(), now()),
-           ((select max(id) from tidemark.series), '[2024-01-03,2024-01-04)', 'empty', now(), '2999-01-01Z');
+           ((select max(id) from tidemark.series), '[2024-01-03,2024-01-04)', 'awaiting', now(), '2999-01-01Z');
   insert into tidemark.empty_answers select min(id), '[2024-01-03,2024-01-04)', now() from tidemark.series;
   insert into tidemark.differences
     select min(id), '2024-01-01Z', now(), 'changed', '{"close": "1.10"}', null from tidemark.series;

@@ -27,14 +27,14 @@ it('makes failed windows and refused series due, and leaves those that await a s
   const defer = () =>
     query(
       `delete from tidemark.pending_windows;
-       insert into tidemark.pending_windows (series_id, range, verdict, message, first_at, retry_at)
-       select id, tstzrange(time, time + interval '1 day'), verdict, 'HTTP 500', now(), now() + interval '6 hours'
-       from tidemark.series, (values (timestamptz '2024-03-02', 'failed'), ('2024-03-05', 'empty')) w (time, verdict);
+       insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+       select id, tstzrange(time, time + interval '1 day'), reason, 'HTTP 500', now(), now() + interval '6 hours'
+       from tidemark.series, (values (timestamptz '2024-03-02', 'failed'), ('2024-03-05', 'awaiting')) w (time, reason);
        update tidemark.series set blocked_until = now() + interval '1 hour' where interval = 'm1'`,
     );
   const later = async () => {
     const rows = await query(
-      `select interval || ' ' || verdict as line from tidemark.pending_windows p join tidemark.series s on s.id = p.series_id
+      `select interval || ' ' || reason as line from tidemark.pending_windows p join tidemark.series s on s.id = p.series_id
        where retry_at > now() union all
        select interval || ' blocked' from tidemark.series where blocked_until > now() order by 1`,
     );
@@ -42,8 +42,8 @@ it('makes failed windows and refused series due, and leaves those that await a s
   };
   await defer();
   expect(await say('retry binance bitcoin/tether h1')).toBe('1 range can be requested now\n');
-  expect(await later()).toEqual(['h1 empty', 'm1 blocked', 'm1 empty', 'm1 failed']);
+  expect(await later()).toEqual(['h1 awaiting', 'm1 awaiting', 'm1 blocked', 'm1 failed']);
   await defer();
   expect(await say('retry')).toBe('2 ranges and 1 refused series can be requested now\n');
-  expect(await later()).toEqual(['h1 empty', 'm1 empty']);
+  expect(await later()).toEqual(['h1 awaiting', 'm1 awaiting']);
 });

@@ -44,8 +44,8 @@ it('counts the requests of the planner, beyond a depth and in the files of an ar
   // Each file has a checksum.
   expect(await counts()).toEqual([2 * 3, 3]);
   await query(
-    `insert into tidemark.pending_windows (series_id, range, source, verdict, kind, first_at, retry_at)
-     select id, '[2024-02-01Z,2024-03-01Z)', 'binance-archive', 'failed', 'incomplete', now(), now() + '1 d' from tidemark.series`,
+    `insert into tidemark.pending_windows (series_id, range, source, reason, first_at, retry_at)
+     select id, '[2024-02-01Z,2024-03-01Z)', 'binance-archive', 'lacks', now(), now() + '1 d' from tidemark.series`,
   );
   // REST gives 1,000 minutes a request of the month without a file.
   expect(await counts()).toEqual([2 * 2 + 42, 2 + 42]);

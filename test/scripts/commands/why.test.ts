@@ -23,8 +23,8 @@ it('explains what is tracked, covered, missing and why, past requests and change
 
   await say(`track candles ${series} --from 2024-03-01 --to 2024-04-10`);
   await query(`
-    insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-    values (1, '[2024-03-05Z, 2024-03-06Z)', 'failed', 'server_error', 'status 500', now(), now() + interval '1 hour');
+    insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+    values (1, '[2024-03-05Z, 2024-03-06Z)', 'failed', 'status 500', now(), now() + interval '1 hour');
     insert into tidemark.point_revisions (series_id, time, seen_at, before)
     values (1, '2024-03-02 05:00Z', '2024-03-02 09:00Z', '{"close": "1.50"}');
     insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw)

@@ -86,11 +86,11 @@ onEachDatabase('commitWindow', (kind) => {
   const known = async (columns: string, ...timesMs: EpochMs[]) =>
     (await select(columns, 'series where id = $1', ...timesMs.map(timestamp)))[0];
   const stored = () => select('time, close, volume', 'candle_points where series_id = $1 order by time');
-  const pending = () => select('kind', 'pending_windows where series_id = $1');
+  const pending = () => select('reason', 'pending_windows where series_id = $1');
   const track = (startMs: EpochMs, endMs: EpochMs | null) => trackSeries(store.database, series, startMs, endMs);
   const failed = () =>
     deferWindow(store.database.pool, {
-      ...{ seriesId, window, kind: 'server_error', message: 'HTTP 500', attempts: 5 },
+      ...{ seriesId, window, reason: 'failed', message: 'HTTP 500', attempts: 5 },
       ...{ nowMs, retryAtMs: nowMs + hourMs },
     });
 
@@ -343,7 +343,7 @@ onEachDatabase('commitWindow', (kind) => {
     for (const isWhole of [false, true]) {
       const answer = { rejected: [inSeconds], isWhole, sourceTimeMs: null };
       expect(await answered([], { answer })).toBe('unreadable');
-      expect(await pending()).toEqual([{ kind: isWhole ? 'incomplete' : 'unreadable' }]);
+      expect(await pending()).toEqual([{ reason: isWhole ? 'unusable_file' : 'unreadable' }]);
     }
   });
 

@@ -82,6 +82,54 @@ it.each(dumps)('%s: every row stays, and the schema is that of a new store', asy
   expect(await up(database)).toEqual([]);
 });
 
+it('gives each deferred window of an older store its reason', async () => {
+  const database = await restored('0015-newest-covered.sql.gz');
+  const beyond = 'kraken keeps the newest 720 periods (12 h of m1); older ones cannot be requested there';
+  const old = [
+    ['empty', 'empty', 'the source answered without points', 'awaiting'],
+    ['empty', null, null, 'awaiting'],
+    ['empty', 'probe', 'the source has no daily point before 2024-01-01', 'awaiting_days'],
+    ['empty', 'silent', 'the source answered with points beside the window only', 'silent'],
+    ['empty', 'unusual', 'no point for far longer than usual', 'unusual'],
+    ['failed', 'truncated', 'the answer lacks points that are stored beside the window', 'truncated'],
+    ['stale', 'stale', 'the answer is older than the window', 'stale'],
+    ['failed', 'incomplete', 'no row of the answer was readable, or none belonged to the window', 'unusable_file'],
+    ['failed', 'incomplete', 'the answer has rows of this period that differ', 'disputed'],
+    ['failed', 'incomplete', 'the source says that it does not have this itself', 'lacks'],
+    ['failed', 'incomplete', 'GET /x: the archive has no such file', 'lacks'],
+    ['failed', 'incomplete', beyond, 'beyond_depth'],
+    ['failed', 'unreadable', 'no row of the answer was readable, or none belonged to the window', 'unreadable'],
+    ['failed', 'store', beyond, 'not_stored'],
+    ['failed', 'server_error', 'HTTP 500', 'failed'],
+    ['failed', null, null, 'failed'],
+  ] as const;
+  for (const [place, [verdict, kind, message]] of old.entries())
+    await database.pool.query(
+      `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
+       values (1, tstzrange(to_timestamp($1), to_timestamp($1 + 1)), $2, $3, $4, now(), now())`,
+      [place, verdict, kind, message],
+    );
+  const asked = [
+    'GET /x: connect ECONNREFUSED 127.0.0.1:1',
+    'GET /x: the proxy at p:1 cannot be reached (getaddrinfo ENOTFOUND p)',
+    'GET /x: other side closed',
+  ];
+  for (const error of asked)
+    await database.pool.query(
+      `insert into tidemark.fetches (time, dataset, lane, attempt, verdict, duration_ms, error)
+       values (now(), 'rates', 'poll', 1, 'unreachable', 1, $1)`,
+      [error],
+    );
+  await up(database);
+  const { rows: found } = await database.pool.query(
+    'select reason, kind, message from tidemark.pending_windows order by range',
+  );
+  expect(found).toEqual(
+    old.map(([, kind, message, reason]) => ({ reason, kind: reason === 'failed' ? kind : null, message })),
+  );
+  expect(await texts(database, 'select error as text from tidemark.fetches where not sent')).toEqual(asked.slice(0, 2));
+});
+
 it("names a user's objects on what has to go before it changes anything, and keeps grants and views on the rest", async () => {
   const database = await restored('0011-sources.sql.gz');
   const { pool } = database;

@@ -26,13 +26,13 @@ async function tracked(from: number, to: number): Promise<SeriesKey> {
 }
 const defer = (from: number, to: number, retryAtMs: number, message: string, more = {}) =>
   deferWindow(store.database.pool, {
-    ...{ seriesId, window: hours(from, to), kind: 'server_error', message, attempts: 5, nowMs, retryAtMs },
+    ...{ seriesId, window: hours(from, to), reason: 'failed', message, attempts: 5, nowMs, retryAtMs },
     ...more,
   });
 const awaitAnswer = (from: number, to: number, retryAtMs: number) =>
   store.database.pool.query(
-    `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-     values ($1, tstzrange($2, $3), 'empty', 'empty', 'no points', $4, $5)`,
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+     values ($1, tstzrange($2, $3), 'awaiting', 'no points', $4, $5)`,
     [seriesId, ...[hour(from), hour(to), nowMs, retryAtMs].map(timestamp)],
   );
 const listed = async (ledger: boolean) =>

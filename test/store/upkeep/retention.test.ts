@@ -102,7 +102,7 @@ onEachDatabase('retention', (kind) => {
     for (const startMs of [edgeMs - 15 * dayMs, edgeMs - 10 * dayMs])
       await deferWindow(database.pool, {
         ...{ seriesId: gone.seriesId, window: { startMs, endMs: startMs + dayMs } },
-        ...{ kind: 'server_error', message: 'HTTP 500', attempts: 5, nowMs, retryAtMs: nowMs + dayMs },
+        ...{ reason: 'failed', message: 'HTTP 500', attempts: 5, nowMs, retryAtMs: nowMs + dayMs },
       });
     await keepNinetyDays(database);
     await apply();

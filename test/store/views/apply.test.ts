@@ -109,6 +109,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0013_actions',
       '0014_complete_sources',
       '0015_newest_covered',
+      '0016_reasons',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
@@ -159,7 +160,9 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
     `drop table tidemark.actions, tidemark.changed_months, tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.source_ranges,
                 tidemark.series_sources`,
   );
-  for (const table of ['fetches', 'pending_windows'])
-    await pool.query(`alter table tidemark.${table} drop column source`);
+  await pool.query(`alter table tidemark.fetches drop column source, drop column sent;
+                    alter table tidemark.pending_windows drop column source;
+                    alter table tidemark.pending_windows rename column reason to verdict;
+                    alter table tidemark.pending_windows add check (verdict in ('empty', 'failed', 'stale'))`);
   await pool.query(`delete from tidemark.migrations where name >= '0010'`);
 }

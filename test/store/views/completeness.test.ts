@@ -26,11 +26,11 @@ beforeAll(async () => {
   });
   await deferWindow(database.pool, {
     ...{ seriesId: torn, window: { startMs: startMs + 10 * hourMs, endMs: startMs + 11 * hourMs } },
-    ...{ kind: 'x', message: '503', attempts: 5, nowMs, retryAtMs: nowMs + hourMs },
+    ...{ reason: 'failed', message: '503', attempts: 5, nowMs, retryAtMs: nowMs + hourMs },
   });
   await database.pool.query(
-    `insert into tidemark.pending_windows (series_id, range, verdict, kind, message, first_at, retry_at)
-     values ($1, '[2024-01-01 18:00Z,2024-01-01 20:00Z)', 'empty', 'empty', 'no points', '2024-01-02Z', '2024-01-02 01:00Z')`,
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+     values ($1, '[2024-01-01 18:00Z,2024-01-01 20:00Z)', 'awaiting', 'no points', '2024-01-02Z', '2024-01-02 01:00Z')`,
     [torn],
   );
   const coin = { dataset: 'asset_history', assetId: 'coin', interval: 'h1' } as const;

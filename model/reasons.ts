@@ -1,0 +1,113 @@
+/**
+ * Why a range of a series is missing. A deferred window has one of these reasons in `tidemark.pending_windows`; the other
+ * gaps are `not_asked`, `not_published` or `blocked`. Nothing reads the message of a gap: it is for people.
+ */
+
+import { formatTime } from './format.ts';
+import type { EpochMs } from './intervals.ts';
+
+/** The reasons that SQL, JSON and metrics call `reason`. The precise one is the cause. */
+export const shownReasons = ['not_asked', 'awaits_second_answer', 'failed', 'stale', 'blocked'] as const;
+export type ShownReason = (typeof shownReasons)[number];
+
+export interface ReasonRule {
+  readonly shown: ShownReason;
+  /** Which figure of `status`, headline and calendar counts it. `lost`: also part of the failed ones. */
+  readonly counts: 'missing' | 'awaiting' | 'failed' | 'lost' | 'stale';
+  readonly words: string;
+  /** Whether the message adds to the words. */
+  readonly showsMessage: boolean;
+  /** Whether a source of the series can be asked for it. */
+  readonly isRequestable: boolean;
+  /** Whether it says that the source lacks the range: the next source of the series is asked at once. */
+  readonly isLeftToNext: boolean;
+  /** Whether the next request has no witnesses: points beside the range could hide a truncated answer. */
+  readonly isAskedAlone: boolean;
+}
+
+const usual = { showsMessage: true, isRequestable: true, isLeftToNext: false, isAskedAlone: false } as const;
+const awaiting = {
+  ...usual,
+  shown: 'awaits_second_answer',
+  counts: 'awaiting',
+  words: 'answered empty, awaits a second answer',
+  isAskedAlone: true,
+} as const;
+const failed = { ...usual, shown: 'failed', counts: 'failed', words: 'failed' } as const;
+const lacking = { ...failed, isLeftToNext: true } as const;
+const unrequestable = { words: 'not requested', isRequestable: false } as const;
+
+export const reasons = {
+  not_asked: { ...usual, shown: 'not_asked', counts: 'missing', words: 'awaits a request' },
+  /** The archive has no file of that time yet, and no other source follows it. */
+  not_published: { ...usual, shown: 'not_asked', counts: 'missing', ...unrequestable },
+  /** Answered without a point. */
+  awaiting: { ...awaiting, showsMessage: false },
+  /** The same, by a probe: a request for days. */
+  awaiting_days: awaiting,
+  /** The answer had points beside the window only. */
+  silent: awaiting,
+  /** An answer had points on both sides and none within, for far longer than is usual in this series. */
+  unusual: awaiting,
+  /** The answer lacked points that are stored beside the window, and proves nothing. */
+  truncated: { ...failed, isAskedAlone: true },
+  /** The answer was made before its newest periods had closed. */
+  stale: { ...usual, shown: 'stale', counts: 'stale', words: 'stale answer' },
+  /** The source states that it has nothing of the range. */
+  lacks: lacking,
+  /** No row of a file was readable, or none belonged to the window. A file stays as it is. */
+  unusable_file: lacking,
+  /** The answer has different rows of one period. */
+  disputed: lacking,
+  /** Older than the source keeps. */
+  beyond_depth: { ...lacking, counts: 'lost', ...unrequestable },
+  /** No row of the answer was readable, or none belonged to the window. */
+  unreadable: failed,
+  /** The database did not take the answer. */
+  not_stored: failed,
+  /** The request failed. `kind` of the deferred window is the kind of the error. */
+  failed,
+  /** The source refuses the whole series. */
+  blocked: { ...usual, shown: 'blocked', counts: 'failed', words: 'refused by the source' },
+} as const satisfies Readonly<Record<string, ReasonRule>>;
+
+export type Reason = keyof typeof reasons;
+export const reasonNames = Object.keys(reasons) as [Reason, ...Reason[]];
+
+/** The reasons whose rule fulfils a condition. */
+export function reasonsWith(isWanted: (rule: ReasonRule) => boolean): Reason[] {
+  return reasonNames.filter((name) => isWanted(reasons[name]));
+}
+
+/** `failed at kraken: HTTP 500`. */
+export function describeReason(gap: {
+  readonly cause: Reason;
+  readonly message: string | null;
+  /** The named source that said so; null: the default one, or none. */
+  readonly source: string | null;
+}): string {
+  const { words, showsMessage, isRequestable }: ReasonRule = reasons[gap.cause];
+  const by = gap.source === null || !isRequestable ? '' : ` at ${gap.source}`;
+  const said = gap.message === null || !showsMessage ? '' : `: ${gap.message}`;
+  return `${words}${by}${said}`;
+}
+
+/**
+ * Why a range is missing, and when it is requested again.
+ *
+ * @param at.isSourceDown the source does not answer, so that nothing is requested.
+ */
+export function explainGap(
+  gap: Parameters<typeof describeReason>[0] & {
+    /** Time of the next request; null: as soon as the budget allows. */
+    readonly retryAtMs: EpochMs | null;
+  },
+  { nowMs, isSourceDown = false }: { readonly nowMs: EpochMs; readonly isSourceDown?: boolean },
+): string {
+  const { cause, retryAtMs } = gap;
+  if (cause === 'not_asked' && isSourceDown) return 'waits until the source answers';
+  const why = describeReason(gap);
+  if (cause === 'not_asked' || !reasons[cause].isRequestable) return why;
+  if (retryAtMs !== null && retryAtMs > nowMs) return `${why} (again at ${formatTime(retryAtMs)})`;
+  return `${why} (again ${isSourceDown ? 'once the source answers' : 'as soon as the budget allows'})`;
+}
