@@ -43,6 +43,6 @@ export function oldestKept({ interval }: SeriesKey, depthPeriods: number, nowMs:
 
 /** Why a range is a gap that its source has no longer: `kraken keeps the newest 720 periods (12 h of m1); ...`. */
 export function beyondDepthText(source: string, { interval }: SeriesKey, depthPeriods: number): string {
-  const length = formatDuration(depthPeriods * intervalMs[interval]);
-  return `${source} keeps the newest ${depthPeriods} periods (${length} of ${interval}); older ones cannot be requested there`;
+  const kept = `${depthPeriods} periods (${formatDuration(depthPeriods * intervalMs[interval])} of ${interval})`;
+  return `${source} keeps the newest ${kept}; older ones cannot be requested there`;
 }

@@ -78,13 +78,13 @@ export async function attempt(options: AttemptOptions): Promise<Reply> {
     return { name, status, header, body, secret, durationMs: clock.monotonicMs() - started };
   } catch (error) {
     const failed = deadline.signal.aborted
-      ? { kind: 'timeout' as const, words: `no complete answer within ${timeoutMs} ms`, bytes: 0 }
+      ? { kind: 'timeout' as const, words: `no complete answer within ${timeoutMs} ms`, bytes: 0, isSent: true }
       : failure(error, options);
-    const { words, bytes } = failed;
+    const { words, bytes, isSent } = failed;
     // A source whose answer breaks off can be reached.
     const kind = failed.kind === 'unreachable' && status !== null ? 'unexpected' : failed.kind;
     const durationMs = clock.monotonicMs() - started;
-    throw new SourceError({ kind, message: `${name}: ${words}`, status, bytes, durationMs, cause: error });
+    throw new SourceError({ kind, message: `${name}: ${words}`, status, bytes, isSent, durationMs, cause: error });
   } finally {
     timer.stop();
   }
@@ -193,23 +193,33 @@ async function decompress(raw: Buffer, maxBytes: number): Promise<Buffer> {
 function failure(
   error: unknown,
   { origin, proxy }: Pick<AttemptOptions, 'origin' | 'proxy'>,
-): { kind: SourceErrorKind; words: string; bytes: number } {
-  if (error instanceof SourceError) return { kind: error.kind, words: error.message, bytes: error.bytes };
+): { kind: SourceErrorKind; words: string; bytes: number; isSent: boolean } {
+  const answered = { kind: 'unexpected' as const, bytes: 0, isSent: true };
+  if (error instanceof SourceError) return { ...answered, kind: error.kind, words: error.message, bytes: error.bytes };
   const words = causeOf(error);
-  const byProxy = proxy === null ? null : proxyTrouble(words, origin);
-  if (byProxy !== null) return { kind: 'unreachable', words: `the proxy at ${proxy} ${byProxy}`, bytes: 0 };
+  const isUnconnected = failsToConnect(error);
+  const byProxy = proxy === null ? null : proxyTrouble(words, origin, isUnconnected);
+  if (byProxy !== null)
+    return { kind: 'unreachable', words: `the proxy at ${proxy} ${byProxy}`, bytes: 0, isSent: false };
   const tls = tlsTrouble(codeOf(error));
-  if (tls !== null) return { kind: 'unexpected', words: `${tls} (${words})`, bytes: 0 };
+  if (tls !== null) return { ...answered, words: `${tls} (${words})` };
   const isAnswered =
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
     (error instanceof errors.SocketError && /^bad (?:response|upgrade)$/.test(error.message));
-  return { kind: isAnswered ? 'unexpected' : 'unreachable', words, bytes: 0 };
+  return isAnswered ? { ...answered, words } : { kind: 'unreachable', words, bytes: 0, isSent: !isUnconnected };
+}
+
+/** Whether no connection was made: the name has no address, or no address of it accepts one. */
+function failsToConnect(error: unknown): boolean {
+  if (error instanceof AggregateError && error.errors.length > 0) return failsToConnect(error.errors[0]);
+  if (error instanceof errors.ConnectTimeoutError) return true;
+  return error instanceof Error && 'syscall' in error && /^(?:connect|getaddrinfo)$/.test(String(error.syscall));
 }
 
 /** @param words of undici, or of the only connection that is made here: the one to the proxy. */
-function proxyTrouble(words: string, origin: string): string | null {
-  if (/^(?:connect|getaddrinfo) |^Connect Timeout/.test(words)) return `cannot be reached (${words})`;
+function proxyTrouble(words: string, origin: string, isUnconnected: boolean): string | null {
+  if (isUnconnected) return `cannot be reached (${words})`;
   const status = /^Proxy .*\((\d+)\)/.exec(words)?.[1];
   if (status === undefined) return null;
   const variable = origin.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY';

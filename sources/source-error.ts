@@ -52,6 +52,8 @@ export class SourceError extends Error {
   readonly kind: SourceErrorKind;
   /** HTTP status; null when no answer came. */
   readonly status: number | null;
+  /** Whether a connection was made. A request that was not sent costs nothing. */
+  readonly isSent: boolean;
   /** When the source accepts requests again, as it states itself; null: it does not. */
   readonly retryAtMs: EpochMs | null;
   /** Whether the source's message states that the id is unknown. */
@@ -70,6 +72,7 @@ export class SourceError extends Error {
     this.name = 'SourceError';
     this.kind = details.kind;
     this.status = details.status ?? null;
+    this.isSent = details.isSent ?? true;
     this.retryAtMs = details.retryAtMs ?? null;
     this.unknownId = details.unknownId ?? false;
     this.durationMs = details.durationMs ?? 0;

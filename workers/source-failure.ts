@@ -173,6 +173,7 @@ export async function afterSourceError<Answer>(
     verdict: error.unknownId ? 'unknown_id' : kind,
     status: error.status,
     error: message,
+    isSent: error.isSent,
     bytes: error.bytes,
     durationMs: error.durationMs,
   });

@@ -29,7 +29,8 @@ const failing = String.raw`with listed as (
                and (s.blocked_until is null or s.blocked_until <= $1)
                -- A failed part of another failed window is shown with it.
                and not exists (select from tidemark.pending_windows whole
-                               where whole.series_id = p.series_id and ${isFailed('whole.reason')} and not whole.of_covered
+                               where whole.series_id = p.series_id and ${isFailed('whole.reason')}
+                                 and not whole.of_covered
                                  and whole.range @> p.range and whole.range <> p.range)
            ), failing as (
              select l.series_id, l.range, l.retry_at, l.newest,

@@ -83,7 +83,8 @@ export async function deleteCoveredWindows(client: pg.PoolClient, seriesIds: rea
     name: 'delete-covered',
     text: `delete from tidemark.pending_windows p using tidemark.series s
            where s.id = any ($1) and p.series_id = s.id
-             and (p.range <@ s.covered and not p.of_covered or p.reason = 'awaiting_days' and s.earliest < upper(p.range))`,
+             and (p.range <@ s.covered and not p.of_covered
+                  or p.reason = 'awaiting_days' and s.earliest < upper(p.range))`,
     values: [arrayOf(seriesIds.map(String))],
   });
 }

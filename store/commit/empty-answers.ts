@@ -14,7 +14,8 @@ import type { EvaluatedWindow } from './evaluate-answers.ts';
 import type { WindowResult } from './prepare-window.ts';
 
 /** Whether a pending range is silent for longer than a pause: no empty answer counts for it yet. */
-const isLongSilence = `(reason = 'silent' and upper(range) - lower(range) > make_interval(secs => ${longestPauseMs / 1000}))`;
+const isLongSilence = `(reason = 'silent'
+                        and upper(range) - lower(range) > make_interval(secs => ${longestPauseMs / 1000}))`;
 /** Pause of the newest data then: otherwise each planning pass would send the same request. */
 const truncatedTailRetryMs = 60_000;
 

@@ -45,6 +45,8 @@ export interface LedgerEntry {
   readonly bytes: number;
   readonly durationMs: number;
   readonly error: string | null;
+  /** Whether a connection was made. */
+  readonly isSent: boolean;
   /** Null: the default source. */
   readonly source: string | null;
 }
@@ -59,6 +61,7 @@ const defaults = Object.freeze({
   unchanged: 0,
   rejected: 0,
   error: null,
+  isSent: true,
   source: null,
 });
 
@@ -81,6 +84,7 @@ const columns = Object.freeze({
   bytes: 'bigint',
   duration_ms: 'int',
   error: 'text',
+  sent: 'boolean',
   source: 'text',
 });
 
@@ -114,6 +118,7 @@ export function ledgerValues(entries: readonly NewEntry[]): unknown[][] {
     entry.bytes,
     Math.round(entry.durationMs),
     entry.error?.slice(0, 1000),
+    entry.isSent,
     entry.source,
   ]);
   return Object.keys(columns).map((_, index) => rows.map((row) => row[index]));
@@ -166,11 +171,9 @@ export async function costSince(
 ): Promise<{ readonly used: number; readonly requests: number; readonly firstMs: EpochMs | null }> {
   const result = await database.pool.query<{ used: number; requests: number; firstMs: EpochMs | null }>({
     name: 'cost-since',
-    // The words are those of Node.js's errors.
     text: `select count(*)::int as requests, (count(*) + coalesce(sum(ceil(bytes / $3::float8)), 0))::int as used,
              min(time) as "firstMs"
-           from tidemark.fetches where time > $1 and source = $2
-             and not (verdict = 'unreachable' and coalesce(error, '') ~ ': (connect E|getaddrinfo E|the proxy at )')`,
+           from tidemark.fetches where time > $1 and source = $2 and sent`,
     values: [timestamp(sinceMs), source, bytesEach],
   });
   return result.rows[0] ?? { used: 0, requests: 0, firstMs: null };

@@ -206,7 +206,8 @@ export function gapPieces(at: { now: string; graceMs: string; which: string; led
               s.blocked_message, ${missingRanges} as gaps
        from closed s
      ), asked as (
-       select m.id, m.gaps, p.range, p.reason, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at, p.source
+       select m.id, m.gaps, p.range, p.reason, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at,
+              p.source
        from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps and not ${isLeftToNext}
        ${at.ledger ? requested : ''}
      ), apart as (

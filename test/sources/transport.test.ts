@@ -16,7 +16,8 @@ describe('a failed connection', () => {
     const refused = await failureOf(sourceAt(`http://127.0.0.1:${port}/v2`));
     expect(refused.message).toContain(`ECONNREFUSED 127.0.0.1:${port}`);
     const closed = await failureAt((request) => void request.socket.destroy());
-    for (const error of [refused, closed]) expect(error).toMatchObject({ kind: 'unreachable', status: null });
+    expect(refused).toMatchObject({ kind: 'unreachable', status: null, isSent: false });
+    expect(closed).toMatchObject({ kind: 'unreachable', status: null, isSent: true });
   });
 
   test('a connection closed within the body, with or without a content length', async () => {
@@ -117,12 +118,12 @@ describe('a proxy', () => {
       [1, 'cannot be reached (connect ECONNREFUSED 127.0.0.1:1)'],
     ] as const) {
       vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${at}`);
-      const { message } = await failureOf(sourceAt('https://prices.invalid/v2'));
-      expect(message).toBe(`GET /rates: the proxy at 127.0.0.1:${at} ${words}`);
+      const message = `GET /rates: the proxy at 127.0.0.1:${at} ${words}`;
+      expect(await failureOf(sourceAt('https://prices.invalid/v2'))).toMatchObject({ message, isSent: false });
     }
     await sourceAt(baseUrl).rates();
     vi.stubEnv('NO_PROXY', '.invalid');
-    expect((await failureOf(sourceAt('http://prices.invalid/v2'))).kind).toBe('unreachable');
+    expect(await failureOf(sourceAt('http://prices.invalid/v2'))).toMatchObject({ kind: 'unreachable', isSent: false });
     expect(asked).toEqual(both);
   });
 });

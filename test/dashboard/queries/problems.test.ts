@@ -26,7 +26,8 @@ it('lists refused series with their time, and failed windows of the others', asy
   // The first quarter of it failed separately before.
   await database.pool.query(
     `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
-     select series_id, tstzrange(lower(range), lower(range) + interval '15 minutes'), reason, message, first_at, retry_at
+     select series_id, tstzrange(lower(range), lower(range) + interval '15 minutes'), reason, message,
+            first_at, retry_at
      from tidemark.pending_windows where series_id = $1`,
     [failed],
   );

@@ -34,7 +34,8 @@ it('makes failed windows and refused series due, and leaves those that await a s
     );
   const later = async () => {
     const rows = await query(
-      `select interval || ' ' || reason as line from tidemark.pending_windows p join tidemark.series s on s.id = p.series_id
+      `select interval || ' ' || reason as line
+       from tidemark.pending_windows p join tidemark.series s on s.id = p.series_id
        where retry_at > now() union all
        select interval || ' blocked' from tidemark.series where blocked_until > now() order by 1`,
     );

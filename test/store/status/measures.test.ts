@@ -41,7 +41,8 @@ beforeAll(async () => {
   await database.pool.query(
     `insert into tidemark.pending_windows (series_id, range, reason, first_at, retry_at)
      values ($1, tstzrange($2, $2::timestamptz + interval '6 hours'), 'failed', now(), now()),
-            ($1, tstzrange($3::timestamptz - interval '3 hours', $3::timestamptz - interval '1 hour'), 'awaiting', now(), now())`,
+            ($1, tstzrange($3::timestamptz - interval '3 hours', $3::timestamptz - interval '1 hour'), 'awaiting',
+             now(), now())`,
     [half, new Date(fromMs + 4 * dayMs), new Date(closedMs)],
   );
   await database.pool.query(`update tidemark.series set revised = id`);
