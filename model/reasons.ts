@@ -3,7 +3,7 @@
  * gaps are `not_asked`, `not_published` or `blocked`. Nothing reads the message of a gap: it is for people.
  */
 
-import { formatTime } from './format.ts';
+import { formatDuration, formatTime } from './format.ts';
 import type { EpochMs } from './intervals.ts';
 
 /** The reasons that SQL, JSON and metrics call `reason`. The precise one is the cause. */
@@ -110,4 +110,25 @@ export function explainGap(
   if (cause === 'not_asked' || !reasons[cause].isRequestable) return why;
   if (retryAtMs !== null && retryAtMs > nowMs) return `${why} (again at ${formatTime(retryAtMs)})`;
   return `${why} (again ${isSourceDown ? 'once the source answers' : 'as soon as the budget allows'})`;
+}
+
+/** Of a series that the source refuses. */
+export function describeBlocked(message: string): string {
+  return describeReason({ cause: 'blocked', message, source: null });
+}
+
+/** How much of a series is missing for which reason: `2 h failed`, `1 d beyond the depth of its source`. */
+export function describeMissing(lengths: {
+  /** Part of it `beyondDepthMs`. */
+  readonly failedMs: number;
+  readonly beyondDepthMs: number;
+  readonly awaitingMs: number;
+}): string[] {
+  const { failedMs, beyondDepthMs, awaitingMs } = lengths;
+  const parts = [
+    [failedMs - beyondDepthMs, 'failed'],
+    [beyondDepthMs, 'beyond the depth of its source'],
+    [awaitingMs, 'empty so far'],
+  ] as const;
+  return parts.filter(([ms]) => ms > 0).map(([ms, words]) => `${formatDuration(ms)} ${words}`);
 }

@@ -1,9 +1,8 @@
 /** What the scheduler would request next of a series. */
 
 import type { EpochMs } from '../model/intervals.ts';
-import { byLane, windowLanes } from '../model/lanes.ts';
 import type { Window } from '../model/windows.ts';
-import { planPass } from '../planning/pass.ts';
+import { idleLoad, planPass } from '../planning/pass.ts';
 import { partsOfSource } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { ClaimedWindow } from '../queue/requests.ts';
@@ -59,16 +58,7 @@ export async function nextWindows(
 }
 
 async function planFirst(context: FactsContext, nowMs: EpochMs): Promise<Window | undefined> {
-  const load = {
-    source: { requestsPerMinute: context.source.requestsPerMinute, longLimit: null },
-    claimed: {
-      windows: new Map(),
-      load: byLane(windowLanes, () => 0),
-      pages: new Set<string>(),
-    },
-    ...{ isPaused: false, refreshesStarted: 0, longLimitLeft: Number.POSITIVE_INFINITY },
-    backfillShare: context.rules.backfillShare,
-  };
+  const load = idleLoad(context.source.requestsPerMinute, context.rules.backfillShare);
   const facts = await readFacts(context, load, { nowMs, most: 1 });
   const series = await readSeries(context, { nowMs, count: 1, ranges: rangesPerSeries, cursor: 0 });
   return planPass({ ...facts, ...series, duePages: [] }).windows[0];

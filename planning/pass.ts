@@ -6,7 +6,7 @@
  */
 
 import type { EpochMs } from '../model/intervals.ts';
-import { countBySlots, type WindowLane } from '../model/lanes.ts';
+import { byLane, countBySlots, type WindowLane, windowLanes } from '../model/lanes.ts';
 import { clip, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { Limit } from '../model/sources.ts';
@@ -86,6 +86,16 @@ export interface PassPlan {
   readonly cursor: number;
   /** Whether slots are free although the facts lack gaps. */
   readonly needsMore: boolean;
+}
+
+/** The load of an empty queue, of a source that has been asked for nothing yet. */
+export function idleLoad(requestsPerMinute: number, backfillShare: number): LoadFacts {
+  return {
+    source: { requestsPerMinute, longLimit: null },
+    claimed: { windows: new Map(), load: byLane(windowLanes, () => 0), pages: new Set() },
+    ...{ isPaused: false, refreshesStarted: 0, longLimitLeft: Number.POSITIVE_INFINITY },
+    backfillShare,
+  };
 }
 
 /** Jobs that a pass has added, and that are in the queue. */

@@ -3,6 +3,7 @@
 import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { listName } from '../../model/lists.ts';
+import { describeBlocked, describeMissing } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import type { ListStatus } from '../../store/lists/lists.ts';
 import type { RatesStatus, SeriesStatus } from '../../store/status/status.ts';
@@ -138,11 +139,9 @@ export function ratesLine(rates: RatesStatus, nowMs: number): string {
 }
 
 function seriesNote(row: SeriesStatus): string {
-  if (row.blocked !== null) return `refused by the source: ${row.blocked}`;
+  if (row.blocked !== null) return describeBlocked(row.blocked);
   const parts = [
-    row.failedMs > row.beyondDepthMs ? `${formatDuration(row.failedMs - row.beyondDepthMs)} failed` : '',
-    row.beyondDepthMs > 0 ? `${formatDuration(row.beyondDepthMs)} beyond the depth of its source` : '',
-    row.awaitingMs > 0 ? `${formatDuration(row.awaitingMs)} empty so far` : '',
+    ...describeMissing(row),
     row.confirmedEmptyMs > row.beforeBeginningMs
       ? `${formatDuration(row.confirmedEmptyMs - row.beforeBeginningMs)} confirmed empty`
       : '',

@@ -1,8 +1,9 @@
 /** A row of the series list, the sort orders, filters and time axes. */
 
 import { dayMs } from '../../../model/intervals.ts';
+import { describeBlocked, describeMissing } from '../../../model/reasons.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
-import { BandView, describeBand, failedParts } from '../parts/band.tsx';
+import { BandView, describeBand } from '../parts/band.tsx';
 import { counted, describeCoverage, formatAge, formatCount, formatDuration, formatPercent } from '../parts/format.ts';
 import { useReasons } from '../parts/gap-reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
@@ -50,10 +51,9 @@ export function SeriesRow({
 }
 
 function noteOf(line: SeriesLine): string {
-  if (line.blocked !== null) return `refused by the source: ${line.blocked}`;
+  if (line.blocked !== null) return describeBlocked(line.blocked);
   const parts = [
-    ...failedParts(line),
-    line.awaitingMs > 0 ? `${formatDuration(line.awaitingMs)} empty so far` : '',
+    ...describeMissing(line),
     line.emptyMs > 0 ? `${formatDuration(line.emptyMs)} confirmed empty` : '',
     line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
     line.inFlight > 0 ? `${formatCount(line.inFlight)} in flight` : '',

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../../model/intervals.ts';
+import { describeMissing, reasons } from '../../../model/reasons.ts';
 import { type Layer, layers } from '../../layers.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
@@ -126,23 +127,15 @@ function layerAt({ layers: drawn }: Band, column: number): Layer | null {
 
 const minuteOf = (timeMs: number) => Math.round(timeMs / 60_000) * 60_000;
 
-/** What failed of a series, in words. */
-export function failedParts({ failedMs, beyondDepthMs }: SeriesLine): string[] {
-  return [
-    ...(failedMs > beyondDepthMs ? [`${formatDuration(failedMs - beyondDepthMs)} failed`] : []),
-    ...(beyondDepthMs > 0 ? [`${formatDuration(beyondDepthMs)} beyond the depth of its source`] : []),
-  ];
-}
-
 /** The text alternative of a band. */
 export function describeBand(line: SeriesLine, nowMs: number): string {
   const parts = [describeCoverage(line, nowMs)];
   if (line.emptyMs > 0) parts.push(`${formatDuration(line.emptyMs)} confirmed empty`);
   if (line.gaps > 0) parts.push(`${counted(line.gaps, 'gap')}, ${formatDuration(line.missingMs)} missing`);
   else if (line.wantedMs > 0) parts.push('no gap');
-  parts.push(...failedParts(line));
+  parts.push(...describeMissing({ ...line, awaitingMs: 0 }));
   if (line.inFlight > 0) parts.push(`${counted(line.inFlight, 'window')} in flight`);
-  if (line.blocked !== null) parts.push('refused by the source');
+  if (line.blocked !== null) parts.push(reasons.blocked.words);
   return parts.join(', ');
 }
 

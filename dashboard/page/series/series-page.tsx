@@ -1,7 +1,7 @@
 /** The page of one series: its chart and its details. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { explainGap } from '../../../model/reasons.ts';
+import { describeBlocked, explainGap } from '../../../model/reasons.ts';
 import type { Band, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { SeriesActions } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
@@ -120,7 +120,7 @@ export function factsOf(line: SeriesLine, nowMs: number): string {
     line.gaps === 0 && line.wantedMs > 0 ? 'no gap' : '',
     counted(line.points, 'point'),
     line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
-    line.blocked === null ? '' : `refused by the source: ${line.blocked}`,
+    line.blocked === null ? '' : describeBlocked(line.blocked),
   ]
     .filter((words) => words !== '')
     .join(' · ');

@@ -1,0 +1,166 @@
+/** Messages are for people. What is planned, counted and said follows from reasons and kinds of errors. */
+
+import { expect, it } from 'vitest';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { type Reason, reasonNames, reasonsWith } from '../../model/reasons.ts';
+import { isAwaited, isWorkable, portionsOf, refusalOf, windowsLeft } from '../../operations/backfill/outcome.ts';
+import type { OperationContext } from '../../operations/context.ts';
+import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
+import { readStoredFacts } from '../../operations/status/facts.ts';
+import { stateOf } from '../../planning/headline.ts';
+import { idleLoad, planPass } from '../../planning/pass.ts';
+import { beyondDepthText } from '../../planning/periods.ts';
+import { partsOfSource } from '../../planning/source-share.ts';
+import { configuredSources } from '../../runtime/sources.ts';
+import { readFacts, readSeries } from '../../scheduler/read-facts.ts';
+import { readConfig } from '../../settings/config.ts';
+import type { Database } from '../../store/db/database.ts';
+import { recordFetch } from '../../store/ledger/ledger.ts';
+import { listGaps } from '../../store/series/gaps.ts';
+import { blockSeries, trackSeries } from '../../store/series/series.ts';
+import { setSeriesSources, sourcesInUse } from '../../store/series/sources.ts';
+import { measureGaps } from '../../store/status/measures.ts';
+import { seriesStatus } from '../../store/status/status.ts';
+import { bitcoinHours } from '../queue/queue-parts.ts';
+import { openOwnStore } from '../store/open-store.ts';
+
+const nowMs = Date.UTC(2024, 0, 20);
+const startMs = nowMs - 10 * dayMs;
+
+/** Messages that once decided something. */
+const messages: Partial<Record<Reason, string>> = {
+  awaiting: 'the source answered without points',
+  unusable_file: 'no row of the answer was readable, or none belonged to the window',
+  disputed: 'the answer has rows of this period that differ',
+  lacks: 'the source says that it does not have this itself',
+  beyond_depth: beyondDepthText('kraken', { ...bitcoinHours, interval: 'm1' }, 720),
+};
+const errors = {
+  unreachable: 'GET /rates: connect ECONNREFUSED 127.0.0.1:1',
+  notice: 'GET /rates: this service is retired',
+  rate_limited: 'GET /rates: status 429: too many requests',
+};
+
+/** Two hours of each reason, one of them due, of three lists of sources; and gaps that are not deferred. */
+async function openGaps() {
+  const { database } = await openOwnStore();
+  const track = async (baseId: string, sources: readonly string[], fromMs = startMs, toMs = startMs + 2 * hourMs) => {
+    const key = { ...bitcoinHours, exchange: 'kraken', baseId, quoteId: 'euro' };
+    const { seriesId } = await trackSeries(database, key, fromMs, toMs);
+    const given = sources.map((source) => ({ source, symbol: baseId, isArchive: source === 'binance-archive' }));
+    if (given.length > 0) await setSeriesSources(database, seriesId, given);
+    return seriesId;
+  };
+  for (const reason of reasonsWith(({ shown }) => shown !== 'not_asked' && shown !== 'blocked'))
+    for (const [name, sources] of [
+      ['default', []],
+      ['named', ['binance-archive', 'kraken']],
+      ['last', ['kraken']],
+    ] as const)
+      await database.pool.query(
+        `insert into tidemark.pending_windows (series_id, range, source, reason, message, first_at, retry_at)
+         select $1, tstzrange(time, time + interval '1 hour'), $2, $3, $4, time,
+                $5::timestamptz + place * interval '1 day'
+         from (values (-1, to_timestamp($6)), (1, to_timestamp($6) + interval '1 hour')) w (place, time)`,
+        [
+          ...[await track(`${reason}-${name}`, sources), sources[0] ?? null, reason],
+          ...[messages[reason] ?? `message of ${reason}`, new Date(nowMs), startMs / 1000],
+        ],
+      );
+  const untilMs = nowMs + hourMs;
+  await blockSeries(database, {
+    seriesId: await track('refused', []),
+    kind: 'x',
+    message: 'message of blocked',
+    untilMs,
+  });
+  await track('older-than-kept', ['kraken'], nowMs - 100 * dayMs, nowMs - 99 * dayMs);
+  await track('not-published', ['binance-archive'], nowMs - 2 * dayMs, nowMs);
+  const retried = await track('retried', []);
+  for (const [verdict, error] of Object.entries(errors))
+    for (const source of verdict === 'rate_limited' ? ['kraken'] : [null])
+      await recordFetch(database.pool, {
+        ...{ timeMs: nowMs - minuteMs, dataset: 'candles', seriesId: retried, lane: 'backfill', attempt: 1 },
+        ...{
+          range: { startMs, endMs: startMs + hourMs },
+          verdict,
+          status: null,
+          bytes: 0,
+          durationMs: 1,
+          error,
+          source,
+        },
+      });
+  return database;
+}
+
+async function plansOf(database: Database, context: Pick<OperationContext, 'sources'>) {
+  const configured = await context.sources();
+  const plans: unknown[] = [];
+  for (const name of await sourcesInUse(database)) {
+    const settings = name === null ? undefined : configured.get(name);
+    const source = {
+      ...{ name, requestsPerMinute: 0 },
+      ...(name === null || settings === undefined ? {} : partsOfSource(name, settings, configured)),
+    };
+    const of = { database, source, rules: { graceMs: 0, backfillShare: 0.2, openRefreshMs: null } };
+    const facts = await readFacts(of, idleLoad(0, 0.2), { nowMs, most: 1000 });
+    const series = await readSeries(of, { nowMs, count: 1000, ranges: 1000, cursor: 0 });
+    plans.push({ name, ...planPass({ ...facts, ...series, duePages: [] }) });
+  }
+  return plans;
+}
+
+async function everythingOf(database: Database) {
+  const config = readConfig({ GRACE_SECONDS: '0' });
+  const parts = { database, config, clock: { now: () => nowMs }, sources: () => configuredSources(config) };
+  const context = parts as unknown as OperationContext;
+  const { divide } = await readGapDivision(context, nowMs);
+  const status = await seriesStatus(database, { nowMs, graceMs: 0 });
+  const listed = await listGaps(database, { nowMs, graceMs: 0, ledger: true });
+  const gaps = explainUnasked(listed, divide);
+  const windows = windowsLeft(gaps, nowMs, divide);
+  const tracked = new Map(status.map((row) => [row.seriesId, row]));
+  const outcomes: unknown[] = [];
+  for (const seriesId of tracked.keys()) {
+    const own = gaps.filter((gap) => gap.seriesId === seriesId);
+    const refusal = await refusalOf(context, own, [seriesId]);
+    const { code, exitCode, remedy } = refusal ?? {};
+    const waits = own.map((gap) => [isWorkable(gap, nowMs), isAwaited(gap, nowMs, true), isAwaited(gap, nowMs, false)]);
+    outcomes.push({ code, exitCode, remedy, waits });
+  }
+  const stored = await readStoredFacts(context, nowMs, listed);
+  const queue = {
+    schedulers: 1,
+    sources: stored.sources.map(({ source }) => ({ source, workers: 1, pausedMs: 0, perMinute: 9 })),
+  };
+  return {
+    plans: await plansOf(database, context),
+    gaps,
+    status,
+    measures: await measureGaps(database, { nowMs, graceMs: 0 }),
+    portions: portionsOf(gaps, new Map(status.map((row) => [row.seriesId, row.wantedMs])), tracked, windows),
+    outcomes,
+    stored,
+    state: stateOf({ ...stored, nowMs, rejected: 0, queue }),
+  };
+}
+
+it('replacing every message by x changes no plan, status, headline or exit code', async () => {
+  const database = await openGaps();
+  const before = await everythingOf(database);
+  // The premise: each reason occurs, and there is something to say and to plan.
+  expect(new Set(before.gaps.map(({ cause }) => cause))).toEqual(new Set(reasonNames));
+  expect(before.plans.length).toBe(3);
+  expect(new Set(before.state.also.map(({ kind }) => kind))).toContain('ranges_beyond_depth');
+  await database.pool.query(`update tidemark.pending_windows set message = 'x';
+                             update tidemark.series set blocked_message = 'x' where blocked_message is not null;
+                             update tidemark.fetches set error = 'x' where error is not null`);
+  const told = [...new Set([...before.gaps.map(({ message }) => message), ...Object.values(errors)])];
+  const withoutMessages = (value: unknown) =>
+    told
+      .filter((message) => message !== null)
+      .sort((one, other) => other.length - one.length)
+      .reduce((text, message) => text.replaceAll(message, 'x'), JSON.stringify(value, null, 1));
+  expect(withoutMessages(await everythingOf(database))).toBe(withoutMessages(before));
+});
