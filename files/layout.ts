@@ -1,7 +1,8 @@
 /** The rows of files, in every format: names of the series, time, values. */
 
+import { byDataset, columnNames } from '../model/datasets/index.ts';
 import type { EpochMs } from '../model/intervals.ts';
-import type { StoredDataset } from '../model/series.ts';
+import { keyNames, type StoredDataset } from '../model/series.ts';
 import { FileProblem } from './file-problem.ts';
 
 export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;
@@ -17,12 +18,7 @@ export interface Layout {
 
 /** Columns in the order of the views of the same name: names, `time`, values. */
 export const layouts: Readonly<Record<StoredDataset, Layout>> = Object.freeze({
-  candles: {
-    dataset: 'candles',
-    names: ['exchange', 'base', 'quote', 'interval'],
-    values: ['open', 'high', 'low', 'close', 'volume'],
-  },
-  asset_history: { dataset: 'asset_history', names: ['asset', 'interval'], values: ['price_usd'] },
+  ...byDataset(({ of }, dataset) => ({ dataset, names: keyNames[of], values: columnNames[dataset] })),
   rates: { dataset: 'rates', names: ['currency', 'symbol', 'currency_symbol', 'type'], values: ['rate_usd'] },
 });
 

@@ -8,7 +8,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { codeOf, TidemarkError } from '../errors.ts';
-import { candleIntervals, historyIntervals } from '../model/intervals.ts';
+import { datasetNames, datasets } from '../model/datasets/index.ts';
 import { contentOf } from './content.ts';
 import { FileProblem } from './file-problem.ts';
 import { usable } from './formats.ts';
@@ -41,18 +41,14 @@ const knowledge = {
   gaps: z.array(gap),
 };
 
-const candleKnowledge = z.object({
+const ofMarket = z.object({
   exchange: z.string(),
   base: z.string(),
   quote: z.string(),
-  interval: z.enum(candleIntervals),
+  interval: z.string(),
   ...knowledge,
 });
-const historyKnowledge = z.object({
-  asset: z.string(),
-  interval: z.enum(historyIntervals),
-  ...knowledge,
-});
+const ofAsset = z.object({ asset: z.string(), interval: z.string(), ...knowledge });
 const rateKnowledge = z.object({
   currency: z.string(),
   points: z.int().min(0),
@@ -75,9 +71,11 @@ const facts = {
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
 };
 
+const namesOf = (of: 'market' | 'asset') => datasetNames.filter((name) => datasets[name].of === of);
+
 export const sidecar = z.discriminatedUnion('dataset', [
-  z.object({ ...facts, dataset: z.literal('candles'), series: z.array(candleKnowledge) }),
-  z.object({ ...facts, dataset: z.literal('asset_history'), series: z.array(historyKnowledge) }),
+  z.object({ ...facts, dataset: z.enum(namesOf('market')), series: z.array(ofMarket) }),
+  z.object({ ...facts, dataset: z.enum(namesOf('asset')), series: z.array(ofAsset) }),
   z.object({ ...facts, dataset: z.literal('rates'), series: z.array(rateKnowledge) }),
 ]);
 

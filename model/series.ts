@@ -1,26 +1,32 @@
 /** The identity of a series in the interface's terms. */
 
-import type { CandleInterval, EpochMs, HistoryInterval, Range } from './intervals.ts';
+import { type DatasetName, type Datasets, datasets } from './datasets/index.ts';
+import type { EpochMs, Interval, Range } from './intervals.ts';
 
-export interface CandleSeries {
-  readonly dataset: 'candles';
+interface OfMarket {
   readonly exchange: string;
   readonly baseId: string;
   readonly quoteId: string;
-  readonly interval: CandleInterval;
 }
 
-export interface HistorySeries {
-  readonly dataset: 'asset_history';
+interface OfAsset {
   readonly assetId: string;
-  readonly interval: HistoryInterval;
 }
+
+type SeriesOf<Name extends DatasetName> = {
+  readonly dataset: Name;
+  readonly interval: Datasets[Name]['intervals'][number];
+} & (Datasets[Name]['of'] extends 'market' ? OfMarket : OfAsset);
 
 /** A series of points with history at the source. */
-export type SeriesKey = CandleSeries | HistorySeries;
+export type SeriesKey = { [Name in DatasetName]: SeriesOf<Name> }[DatasetName];
+export type MarketSeries = Extract<SeriesKey, OfMarket>;
+export type AssetSeries = Extract<SeriesKey, OfAsset>;
+export type CandleSeries = SeriesOf<'candles'>;
+export type HistorySeries = SeriesOf<'asset_history'>;
 
-/** Datasets that are stored as points, each in its own table. */
-export type StoredDataset = SeriesKey['dataset'] | 'rates';
+/** What is stored as points, each in its own table. */
+export type StoredDataset = DatasetName | 'rates';
 
 /** A half-open range of a series, by the rows' own times. */
 export interface TimeRange extends Range {
@@ -28,9 +34,36 @@ export interface TimeRange extends Range {
   readonly visibleFromMs?: EpochMs;
 }
 
+export function isOfMarket(series: SeriesKey): series is MarketSeries {
+  return 'exchange' in series;
+}
+
 /** The display name: `binance bitcoin/tether m1` or `bitcoin d1`. */
 export function seriesName(series: SeriesKey): string {
-  return series.dataset === 'candles'
+  return isOfMarket(series)
     ? `${series.exchange} ${series.baseId}/${series.quoteId} ${series.interval}`
     : `${series.assetId} ${series.interval}`;
+}
+
+/** Names of the columns that identify a series of each kind, in files and documents. */
+export const keyNames = {
+  market: ['exchange', 'base', 'quote', 'interval'],
+  asset: ['asset', 'interval'],
+} as const;
+
+/** The values of {@link keyNames}. */
+export function keyOf(series: SeriesKey): string[] {
+  return isOfMarket(series)
+    ? [series.exchange, series.baseId, series.quoteId, series.interval]
+    : [series.assetId, series.interval];
+}
+
+/** @param key the values of {@link keyNames}. @returns null: the dataset has no such interval. */
+export function seriesOfKey(dataset: DatasetName, key: readonly string[]): SeriesKey | null {
+  const { of, intervals } = datasets[dataset];
+  const interval = key.at(-1) as Interval;
+  if (!(intervals as readonly Interval[]).includes(interval)) return null;
+  const [first = '', baseId = '', quoteId = ''] = key;
+  const names = of === 'market' ? { exchange: first, baseId, quoteId } : { assetId: first };
+  return { dataset, interval, ...names } as SeriesKey;
 }

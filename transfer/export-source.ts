@@ -8,7 +8,7 @@ import type { SidecarText } from '../files/sidecar.ts';
 import { counted, formatTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
-import { type SeriesKey, seriesName } from '../model/series.ts';
+import { keyOf, type SeriesKey, seriesName } from '../model/series.ts';
 import {
   type ExportSize,
   measureExport,
@@ -18,7 +18,6 @@ import {
   readExportPages,
   selectPoints,
   selectRates,
-  seriesNames,
 } from './queries/export-points.ts';
 import { type ExportedSeries, type ExportQuery, readExportSeries } from './queries/export-series.ts';
 
@@ -53,7 +52,7 @@ export async function seriesExportSource(
   const { sizes, ...content } = await contentOf(
     client,
     layouts[dataset],
-    all.map((one) => ({ names: seriesNames(one.series), selection: selectPoints(one) })),
+    all.map((one) => ({ names: keyOf(one.series), selection: selectPoints(one) })),
   );
   return {
     ...content,
@@ -129,7 +128,7 @@ function aboutSeries(
   sizes: readonly ExportSize[],
 ): ExportSource['about'] {
   const series = all.map((one, place) => ({
-    ...Object.fromEntries(layouts[dataset].names.map((name, at) => [name, seriesNames(one.series)[at]])),
+    ...Object.fromEntries(layouts[dataset].names.map((name, at) => [name, keyOf(one.series)[at]])),
     range: rangeText(one.range),
     tracked: {
       from: timeText(one.tracked.startMs),

@@ -3,9 +3,10 @@
 import { TidemarkError } from '../errors.ts';
 import { type FileRow, type Layout, layouts, type Names } from '../files/layout.ts';
 import type { Sidecar } from '../files/sidecar.ts';
-import { type EpochMs, type Interval, isCandleInterval, isHistoryInterval, isOnGrid } from '../model/intervals.ts';
+import { datasets } from '../model/datasets/index.ts';
+import { type EpochMs, type Interval, isOnGrid } from '../model/intervals.ts';
 import { holds, normalize, type Range, subtract } from '../model/ranges.ts';
-import { type SeriesKey, seriesName } from '../model/series.ts';
+import { keyNames, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
 import { candleReader, readHistoryPoint, readRate } from '../sources/rows.ts';
 import type { RejectedRow } from '../store/ledger/quarantine.ts';
 import { type Candle, type HistoryPoint, id, type Rate } from '../v2/resources.ts';
@@ -15,15 +16,13 @@ import type { FileCoverage } from './queries/import-coverage.ts';
 export function seriesOfRow(layout: Layout, names: Names): SeriesKey | string {
   const wrong = names.findIndex((name) => !id.safeParse(name).success);
   if (wrong !== -1) return `${layout.names[wrong]}: not an id`;
-  const [first = '', second = '', third = '', fourth = ''] = names.map((name) => name ?? '');
-  if (layout.dataset === 'candles') {
-    return isCandleInterval(fourth)
-      ? { dataset: 'candles', exchange: first, baseId: second, quoteId: third, interval: fourth }
-      : 'interval: not an interval of candles';
-  }
-  return isHistoryInterval(second)
-    ? { dataset: 'asset_history', assetId: first, interval: second }
-    : 'interval: not an interval of history';
+  const { dataset } = layout;
+  if (dataset === 'rates') return 'a rate has no series';
+  const series = seriesOfKey(
+    dataset,
+    names.map((name) => name ?? ''),
+  );
+  return series ?? `interval: not an interval of ${datasets[dataset].word}`;
 }
 
 export function candleOf(row: FileRow, interval: Extract<SeriesKey, { dataset: 'candles' }>['interval']) {
@@ -106,8 +105,8 @@ export function statedSeries(sidecar: Sidecar, path: string, follow: boolean): S
   const known = new Set<string>();
   const remedy = 'restore the sidecar as `export` wrote it, or import with --points-only';
   return sidecar.series.map((entry) => {
-    const names =
-      'asset' in entry ? [entry.asset, entry.interval] : [entry.exchange, entry.base, entry.quote, entry.interval];
+    const stated: Readonly<Record<string, unknown>> = entry;
+    const names = keyNames[datasets[sidecar.dataset].of].map((name) => String(stated[name]));
     const series = seriesOfRow(layouts[sidecar.dataset], names);
     if (typeof series === 'string') {
       throw new TidemarkError('FILE_NOT_USABLE', `${path} states an invalid series: ${series}`, { remedy });
@@ -121,7 +120,7 @@ export function statedSeries(sidecar: Sidecar, path: string, follow: boolean): S
     const confirmedEmpty = normalize(entry.confirmedEmpty);
     const beforeBeginning = normalize(entry.beforeBeginning);
     const isNested =
-      areWhole([entry.range, ...covered, ...confirmedEmpty, ...beforeBeginning], entry.interval) &&
+      areWhole([entry.range, ...covered, ...confirmedEmpty, ...beforeBeginning], series.interval) &&
       subtract(covered, [entry.range]).length === 0 &&
       subtract(confirmedEmpty, covered).length === 0 &&
       subtract(beforeBeginning, confirmedEmpty).length === 0;

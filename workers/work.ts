@@ -1,5 +1,6 @@
 /** The work of a job: one request, then the commit. Datasets differ in these two alone. */
 
+import { datasets } from '../model/datasets/index.ts';
 import { type EpochMs, periodStart } from '../model/intervals.ts';
 import { listName } from '../model/lists.ts';
 import { overlaps, type Range } from '../model/ranges.ts';
@@ -58,7 +59,7 @@ type Answer = PointAnswer;
 
 /** Whether this version knows the window's dataset. A newer version may have queued the job. */
 export function isKnownDataset(series: SeriesKey): boolean {
-  return series.dataset === 'candles' || series.dataset === 'asset_history';
+  return Object.hasOwn(datasets, series.dataset);
 }
 
 /** One window: one request of `/candles` or `/assets/{id}/history`. */

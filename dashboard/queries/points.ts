@@ -7,13 +7,14 @@
  * index.
  */
 
+import { byDataset, columnNames, datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, type Interval, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type RollupLevel, rollupLevels } from '../../model/rollup-levels.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { type Database, timestamp } from '../../store/db/database.ts';
 import { type SeriesRow, seriesColumns, toSeriesKey } from '../../store/series/series.ts';
-import { candleColumns, candlesOf } from '../../store/upkeep/rollup-definitions.ts';
+import { candlesOf } from '../../store/upkeep/rollup-definitions.ts';
 import type { ChartPoints, PointRow } from './shapes.ts';
 
 /**
@@ -35,9 +36,8 @@ export async function readChartPoints(
   const own = interval === series.interval;
   const values = [seriesId, timestamp(range.startMs), timestamp(range.endMs)];
   if (own) {
-    const text = series.dataset === 'candles' ? storedCandles : storedPrices;
-    const rows = await rowsOf(database, { name: `dashboard-${series.dataset}`, text }, values);
-    return { kind: series.dataset === 'candles' ? 'candles' : 'line', sampled: false, rows };
+    const rows = await rowsOf(database, storedPoints[series.dataset], values);
+    return { kind: datasets[series.dataset].chart, sampled: false, rows };
   }
   const level = rollupLevels.find((one) => one.interval === interval);
   if (series.dataset === 'candles' && level?.finer.includes(series.interval) === true) {
@@ -62,8 +62,10 @@ export async function readChartPoints(
 }
 
 const shown = 'series_id = $1 and time >= $2::timestamptz and time < $3::timestamptz';
-const storedCandles = `select ${candleColumns} from tidemark.candle_points where ${shown} order by time`;
-const storedPrices = `select time, price_usd from tidemark.asset_history_points where ${shown} order by time`;
+const storedPoints = byDataset(({ table }, name) => ({
+  name: `dashboard-${name}`,
+  text: `select time, ${columnNames[name].join(', ')} from tidemark.${table} where ${shown} order by time`,
+}));
 
 const derivedCandles = (level: RollupLevel) => ({
   name: `dashboard-rollup-${level.interval}`,
@@ -75,7 +77,7 @@ const derivedCandles = (level: RollupLevel) => ({
  * TimescaleDB skips the chunks that a period does not touch.
  */
 export const sampleStatement = (dataset: SeriesKey['dataset']) => {
-  const [table, value] = dataset === 'candles' ? ['candle_points', 'close'] : ['asset_history_points', 'price_usd'];
+  const { table, shown: value } = datasets[dataset];
   return {
     name: `dashboard-samples-${dataset}`,
     text: `

@@ -19,7 +19,7 @@ import { sourcesNeeded } from '../../watch-list/resolve.ts';
 import { watchedSources } from '../../watch-list/source-facts.ts';
 import { problemText, type WatchList } from '../../watch-list/watch-list.ts';
 import { type Ask, askOnTerminal, confirmByName } from '../input/confirm.ts';
-import { datasetNames, datasetOf } from '../input/datasets.ts';
+import { datasetOf, datasetWords } from '../input/datasets.ts';
 import { planJson, planText } from '../output/apply-report.ts';
 import { costJson, costText } from '../output/cost-report.ts';
 import type { JsonDocument } from '../output/documents.ts';
@@ -170,7 +170,7 @@ async function confirmDrops(
 ): Promise<void> {
   for (const { dataset, after, dropsBeforeMs } of plan.retention) {
     if (dropsBeforeMs === null || confirmed.has(dataset)) continue;
-    const name = datasetNames[dataset];
+    const name = datasetWords[dataset];
     await confirmByName({
       name,
       consequence: `The retention of ${after} drops every point of ${name} from before ${formatTime(dropsBeforeMs)} irreversibly when the scheduler next applies it.`,

@@ -9,7 +9,7 @@ import { unlessStopped } from '../../runtime/lifecycle.ts';
 import { applyRetention } from '../../store/upkeep/drop-old.ts';
 import { findCut, storedDatasets, writeRetention } from '../../store/upkeep/retention.ts';
 import { askOnTerminal, confirmByName } from '../input/confirm.ts';
-import { datasetNames, datasetOf } from '../input/datasets.ts';
+import { datasetOf, datasetWords } from '../input/datasets.ts';
 import { parseAge } from '../input/parse-options.ts';
 import { table } from '../output/table.ts';
 
@@ -23,7 +23,7 @@ export async function show(): Promise<void> {
     console.log(
       table(
         [
-          { title: 'dataset', value: (row) => datasetNames[row.dataset] },
+          { title: 'dataset', value: (row) => datasetWords[row.dataset] },
           { title: 'retention', value: (row) => row.retention?.age ?? 'forever' },
           {
             title: 'nothing before',
@@ -39,7 +39,7 @@ export async function show(): Promise<void> {
 /** Drops older points after a confirmation. @throws TidemarkError BAD_ARGUMENT, INTERRUPTED. */
 export async function set(word: string, age: string, options: { confirm?: string }): Promise<void> {
   const dataset = datasetOf(word);
-  const name = datasetNames[dataset];
+  const name = datasetWords[dataset];
   const nowMs = systemClock.now();
   const limitMs = parseAge(age, 'the age', nowMs);
   await withContext(
@@ -78,6 +78,6 @@ export async function off(word: string): Promise<void> {
   const dataset = datasetOf(word);
   await withContext({ command: 'retention', defaultLogLevel: 'warn' }, async (context) => {
     const wasOn = await writeRetention(context.database.pool, dataset, null);
-    console.log(`${datasetNames[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`);
+    console.log(`${datasetWords[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`);
   });
 }

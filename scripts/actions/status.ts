@@ -27,7 +27,7 @@ import { sourcesInUse } from '../../store/series/sources.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/status/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/upkeep/jobs.ts';
 import type { Retention } from '../../store/upkeep/retention.ts';
-import { datasetNames } from '../input/datasets.ts';
+import { datasetWords } from '../input/datasets.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showLiveStatus } from '../output/live-status.ts';
 import { listsTable, ratesLine, seriesOverview, seriesTable } from '../output/status-tables.ts';
@@ -262,7 +262,7 @@ function rejectedLine({ rows, series, reason }: Status['rejected']): string {
 
 /** `candles for 2y (nothing before 2024-09-11)` */
 function retentionText({ dataset, age, cutMs }: Retention): string {
-  return `${datasetNames[dataset]} for ${age} (nothing before ${formatTime(cutMs)})`;
+  return `${datasetWords[dataset]} for ${age} (nothing before ${formatTime(cutMs)})`;
 }
 
 /** Overdue work of TimescaleDB; nothing when all is well. */

@@ -8,7 +8,7 @@ import type { RereadOverride } from '../../store/settings/settings.ts';
 import type { ListChange } from '../../watch-list/list-changes.ts';
 import { isNothing, type RetentionChange, type WatchListPlan } from '../../watch-list/plan.ts';
 import { problemText } from '../../watch-list/watch-list.ts';
-import { datasetNames } from '../input/datasets.ts';
+import { datasetWords } from '../input/datasets.ts';
 
 /** Printed lines per kind; `--json` has all. */
 const maxShown = 20;
@@ -81,7 +81,7 @@ function retentionLine({ dataset, before, after, dropsBeforeMs }: RetentionChang
     dropsBeforeMs === null
       ? ''
       : `; drops every point from before ${formatTime(dropsBeforeMs)} irreversibly when the scheduler next applies it`;
-  return `retention: ${datasetNames[dataset]} ${kept(after)}, was ${kept(before)}${drops}`;
+  return `retention: ${datasetWords[dataset]} ${kept(after)}, was ${kept(before)}${drops}`;
 }
 
 function rereadLine(before: RereadOverride, after: RereadOverride): string {
@@ -136,7 +136,7 @@ export function planJson(plan: WatchListPlan) {
       afterSeconds: seconds(afterMs),
     })),
     retention: plan.retention.map(({ dataset, before, after, dropsBeforeMs }) => ({
-      dataset: datasetNames[dataset],
+      dataset: datasetWords[dataset],
       before,
       after,
       dropsBefore: isoTime(dropsBeforeMs),
@@ -152,7 +152,7 @@ export function planJson(plan: WatchListPlan) {
     notes: plan.notes,
     notKept: plan.notKept,
     cut: plan.cut.map(({ dataset, age, cutMs, series }) => ({
-      dataset: datasetNames[dataset],
+      dataset: datasetWords[dataset],
       age,
       nothingBefore: isoTime(cutMs),
       series,

@@ -4,11 +4,13 @@
  */
 
 import { z } from 'zod';
-import { candleIntervals, historyIntervals } from '../../model/intervals.ts';
+import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import { byLane, laneNames } from '../../model/lanes.ts';
 import { reasonNames, shownReasons } from '../../model/reasons.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { conditionKinds, levels, listNames } from '../../planning/conditions.ts';
 import { sourceTrouble } from '../../planning/source-outage.ts';
+import { datasetWords } from '../input/datasets.ts';
 
 /** ISO 8601 in UTC. */
 const time = z.iso.datetime().meta({ id: 'time' });
@@ -22,29 +24,31 @@ const textOrNull = text.nullable();
 /** Exact values by column. */
 const values = z.record(text, z.string().regex(/^-?\d+(?:\.\d+)?$/)).meta({ id: 'values' });
 
-const candles = {
-  dataset: z.literal('candles'),
-  exchange: text,
-  baseId: text,
-  quoteId: text,
-  interval: z.enum(candleIntervals),
-};
-const history = { dataset: z.literal('asset_history'), assetId: text, interval: z.enum(historyIntervals) };
+type WithSeries<Shape extends z.ZodRawShape> = keyof Shape extends never
+  ? SeriesKey
+  : SeriesKey & z.output<z.ZodObject<Shape>>;
 
 /** The identity of a series among other fields. */
-const ofSeries = <Shape extends z.ZodRawShape>(fields: Shape) =>
-  z.discriminatedUnion('dataset', [
-    z.strictObject({ ...candles, ...fields }),
-    z.strictObject({ ...history, ...fields }),
-  ]);
-const series = ofSeries({}).meta({ id: 'series' });
+const ofSeries = <Shape extends z.ZodRawShape>(fields: Shape) => {
+  const [first, ...others] = datasetNames.map((dataset) => {
+    const { of, intervals } = datasets[dataset];
+    const names = of === 'market' ? { exchange: text, baseId: text, quoteId: text } : { assetId: text };
+    return z.strictObject({ dataset: z.literal(dataset), ...names, interval: z.enum(intervals), ...fields });
+  });
+  if (first === undefined) throw new RangeError('no dataset');
+  return z.discriminatedUnion('dataset', [first, ...others]) as unknown as z.ZodType<
+    WithSeries<Shape>,
+    WithSeries<Shape>
+  >;
+};
+const series = ofSeries<Record<never, never>>({}).meta({ id: 'series' });
 const seriesId = z.int().min(1);
 /** A null end: open-ended. */
 const span = z.strictObject({ from: time, to: timeOrNull });
 
 const listDataset = z.enum(['assets', 'exchanges', 'markets', 'asset_markets', 'rates']);
 const list = { list: listDataset, asset: textOrNull };
-const datasetName = z.enum(['candles', 'history', 'rates']);
+const datasetName = z.enum(Object.values(datasetWords));
 const eachLane = <Field extends z.ZodType>(field: Field) => byLane(laneNames, () => field);
 const gapReason = z.enum(shownReasons);
 

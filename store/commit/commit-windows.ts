@@ -3,6 +3,7 @@
  * any instant a window is either stored completely or still a gap.
  */
 
+import { datasetNames } from '../../model/datasets/index.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { LostRace, retryLostRaces } from '../db/failure.ts';
@@ -33,7 +34,7 @@ export async function commitWindow(database: Database, commit: WindowCommit): Pr
  */
 export async function commitWindows(database: Database, windows: readonly PreparedWindow[]): Promise<WindowResult[]> {
   if (windows.length === 0) return [];
-  for (const dataset of ['candles', 'asset_history'] as const) {
+  for (const dataset of datasetNames) {
     const points = windows.flatMap((window) => (window.points.dataset === dataset ? [window.points] : []));
     await createChunks(database, dataset, points);
   }

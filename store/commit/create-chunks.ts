@@ -4,10 +4,11 @@
  * up every other one that needs a new chunk, so that a backfill stored one file at a time.
  */
 
+import { columnNames, datasets } from '../../model/datasets/index.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { type Database, inTransaction, timestamps } from '../db/database.ts';
 import { timesWithoutChunk } from '../timescale/internals.ts';
-import { type PointLines, pointColumns, pointTables } from './points.ts';
+import type { PointLines } from './points.ts';
 
 /** A transaction of fewer points is over in some milliseconds. */
 const fewPoints = 1000;
@@ -19,12 +20,12 @@ export async function createChunks(
   all: ReadonlyArray<Pick<PointLines, 'timesMs'>>,
 ): Promise<void> {
   if (all.reduce((sum, { timesMs }) => sum + timesMs.length, 0) < fewPoints) return;
-  const table = pointTables[dataset];
+  const table = datasets[dataset].table;
   const times = await timesWithoutChunk(database.pool, table, timestamps(firstOfDays(all)));
   if (times.length === 0) return;
   // Only a row makes TimescaleDB create a chunk. It is of no series, and gone before anyone can see it. Chunks are created in order
   // of time, in which the columnstore later merges them.
-  const columns = pointColumns[dataset];
+  const columns = columnNames[dataset];
   await inTransaction(database, async (client) => {
     await client.query('set local synchronous_commit = off');
     await client.query(

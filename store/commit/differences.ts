@@ -5,12 +5,13 @@
  */
 
 import type pg from 'pg';
+import { columnNames, datasetNames } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { arrayOf, type Database, timeRange, timestamp, timestamps } from '../db/database.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from '../series/series.ts';
-import { type PointLines, pointColumns, pointParameters, pointSql } from './points.ts';
+import { type PointLines, pointParameters, pointSql } from './points.ts';
 
 export interface Difference {
   readonly seriesId: number;
@@ -55,7 +56,7 @@ export async function readDifferences(
 /** The order of a candle's fields: PostgreSQL sorts an object's names in its own way. */
 function sortColumns(values: Difference['here']): Difference['here'] {
   if (values === null) return null;
-  const columns = [...pointColumns.candles, ...pointColumns.asset_history];
+  const columns = datasetNames.flatMap((dataset) => columnNames[dataset]);
   return Object.fromEntries(columns.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
 }
 

@@ -1,12 +1,12 @@
 /** Evaluates what the answers of written windows prove. */
 
 import type pg from 'pg';
+import { type DatasetName, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
 import { arrayOf, timeRange, timestamp } from '../db/database.ts';
-import { pointTables } from './points.ts';
 import type { PreparedWindow } from './prepare-window.ts';
 import type { PointChanges } from './write-points.ts';
 
@@ -91,14 +91,14 @@ async function findContradiction(
 async function hasStoredPoint(
   client: pg.PoolClient,
   seriesId: number,
-  dataset: keyof typeof pointTables,
+  dataset: DatasetName,
   startMs: EpochMs,
   endMs: EpochMs,
 ): Promise<boolean> {
   if (startMs >= endMs) return false;
   const result = await client.query({
     name: `is-any-stored-${dataset}`,
-    text: `select from tidemark.${pointTables[dataset]} where series_id = $1 and time >= $2 and time < $3 limit 1`,
+    text: `select from tidemark.${datasets[dataset].table} where series_id = $1 and time >= $2 and time < $3 limit 1`,
     values: [seriesId, timestamp(startMs), timestamp(endMs)],
   });
   return result.rowCount === 1;

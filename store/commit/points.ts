@@ -6,12 +6,13 @@
  */
 
 import { type CandleLines, decimalsAt, isCandleLines } from '../../model/candle-lines.ts';
+import { columnNames, type DatasetName, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { arrayOf, timestamps } from '../db/database.ts';
 
 export interface PointLines {
-  readonly dataset: 'candles' | 'asset_history';
+  readonly dataset: DatasetName;
   readonly timesMs: readonly EpochMs[];
   /** Holds the decimals of each time, as `decimalsAt` reads them. */
   readonly text: Buffer;
@@ -63,16 +64,9 @@ function valuesOf(row: Candle | HistoryPoint | undefined): string {
   return 'period' in row ? `${row.open}\t${row.high}\t${row.low}\t${row.close}\t${row.volume}` : row.priceUsd;
 }
 
-export const pointTables = Object.freeze({ candles: 'candle_points', asset_history: 'asset_history_points' });
-/** The value columns, in the order of the lines. */
-export const pointColumns = Object.freeze({
-  candles: ['open', 'high', 'low', 'close', 'volume'],
-  asset_history: ['price_usd'],
-});
-
 /** Parameters: the times, then each value column. Works without points too. */
 export function pointParameters({ dataset, timesMs, text, starts }: PointLines): string[] {
-  const columns = pointColumns[dataset];
+  const columns = columnNames[dataset];
   const rows = starts.map((start) => decimalsAt(text, start, columns.length));
   return [arrayOf(timestamps(timesMs)), ...columns.map((_, column) => arrayOf(rows.map((row) => row[column] ?? '')))];
 }
@@ -82,8 +76,8 @@ export function pointParameters({ dataset, timesMs, text, starts }: PointLines):
  * pointParameters}.
  */
 export function pointSql(dataset: PointLines['dataset'], firstArray: number) {
-  const columns: readonly string[] = pointColumns[dataset];
-  const table = `tidemark.${pointTables[dataset]}`;
+  const columns = columnNames[dataset];
+  const table = `tidemark.${datasets[dataset].table}`;
   const list = (prefix: string, suffix = '') => columns.map((column) => `${prefix}${column}${suffix}`).join(', ');
   const arrays = columns.map((_, place) => `$${firstArray + 1 + place}::numeric[]`).join(', ');
   return {

@@ -1,6 +1,7 @@
 /** Handles the answer to a window that was requested to verify or to repair stored points. */
 
 import type pg from 'pg';
+import { datasets } from '../../model/datasets/index.ts';
 import { counted } from '../../model/format.ts';
 import { intervalMs } from '../../model/intervals.ts';
 import type { Verdict } from '../../planning/verdict.ts';
@@ -9,7 +10,6 @@ import { recordFetch } from '../ledger/ledger.ts';
 import { publishResult } from './command-results.ts';
 import { compareStored, countDiffering, type ReadComparison } from './differences.ts';
 import { type EvaluatedWindow, evaluateAnswers } from './evaluate-answers.ts';
-import { pointTables } from './points.ts';
 import type { PreparedWindow } from './prepare-window.ts';
 import { ledgerEntry } from './write-coverage.ts';
 import { noChanges } from './write-points.ts';
@@ -117,7 +117,7 @@ async function settleWindow(client: pg.PoolClient, window: EvaluatedWindow): Pro
 async function holdsPoints(client: pg.PoolClient, { seriesId, series, window }: EvaluatedWindow): Promise<boolean> {
   const result = await client.query({
     name: `holds-points-${series.dataset}`,
-    text: `select from tidemark.${pointTables[series.dataset]} p
+    text: `select from tidemark.${datasets[series.dataset].table} p
            where series_id = $1 and time >= $2 and time < $3 and not exists (
              select from tidemark.differences d
              where d.series_id = p.series_id and d.time = p.time and d.kind = 'missing_there')

@@ -11,11 +11,11 @@
  */
 
 import type pg from 'pg';
+import { type DatasetName, datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { timeRange, timestamp } from '../db/database.ts';
 import { type EvaluatedWindow, lockSeries } from './evaluate-answers.ts';
-import { pointTables } from './points.ts';
 import type { PreparedWindow, WitnessPoints } from './prepare-window.ts';
 import { mergePoints, type PointChanges } from './write-points.ts';
 
@@ -102,7 +102,7 @@ async function findNeighbours(
   client: pg.PoolClient,
   at: {
     readonly seriesId: number;
-    readonly dataset: keyof typeof pointTables;
+    readonly dataset: DatasetName;
     readonly firstMs: EpochMs;
     readonly lastMs: EpochMs;
   },
@@ -117,7 +117,7 @@ async function findNeighbours(
   });
   const coveredFromMs = bounds.rows[0]?.from ?? firstMs;
   const coveredToMs = bounds.rows[0]?.to ?? lastMs;
-  const points = `select time from tidemark.${pointTables[dataset]} where series_id = $1`;
+  const points = `select time from tidemark.${datasets[dataset].table} where series_id = $1`;
   const nearest = await client.query<{ before: EpochMs | null; after: EpochMs | null }>(
     `select (${points} and time >= $2 and time < $3 order by time desc limit 1) as before,
             (${points} and time > $4 and time < $5 order by time limit 1) as after`,

@@ -10,11 +10,12 @@
 import { once } from 'node:events';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { columnNames, datasetNames } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { timestamp } from '../db/database.ts';
 import { binaryCopy } from './binary-copy.ts';
-import { type PointLines, pointColumns, pointParameters, pointSql } from './points.ts';
+import { type PointLines, pointParameters, pointSql } from './points.ts';
 
 export interface PointChanges {
   readonly fresh: number;
@@ -82,10 +83,10 @@ export interface WindowPoints {
  * @returns false when one of the points is stored already, or given twice: the caller can only roll back.
  */
 export async function copyPoints(client: pg.PoolClient, windows: readonly WindowPoints[]): Promise<boolean> {
-  for (const dataset of ['candles', 'asset_history'] as const) {
+  for (const dataset of datasetNames) {
     const copied = windows.filter(({ points }) => points.dataset === dataset && points.timesMs.length > 0);
     if (copied.length === 0) continue;
-    const pieces = binaryCopy(copied, pointColumns[dataset].length);
+    const pieces = binaryCopy(copied, columnNames[dataset].length);
     if (!(await copyData(client, statements[dataset].copyNew, pieces))) return false;
   }
   return true;

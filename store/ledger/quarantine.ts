@@ -1,6 +1,7 @@
 /** Quarantine: rows of answers that failed validation, kept as JSON text with the reason, once each, truncated if long. */
 
 import type pg from 'pg';
+import { datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type Database, timeRange, timestamp, timestampOrNull } from '../db/database.ts';
@@ -165,7 +166,7 @@ export function readRejectedTime(rejected: RejectedRow, dataset: string): EpochM
     return null;
   }
   if (typeof row !== 'object' || row === null) return null;
-  const field = dataset === 'candles' ? 'period' : 'time';
+  const field = Object.values(datasets).find(({ name }) => name === dataset)?.timeField ?? 'time';
   const time: unknown = field in row ? (row as Record<string, unknown>)[field] : null;
   return isTime(time) ? time : null;
 }

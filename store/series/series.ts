@@ -3,7 +3,7 @@
 import { TidemarkError } from '../../errors.ts';
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import type { SeriesKey } from '../../model/series.ts';
+import { isOfMarket, type SeriesKey } from '../../model/series.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 
 export interface TrackedSeries {
@@ -22,16 +22,10 @@ export const isSeries = `dataset = $1 and exchange_id is not distinct from $2 an
 
 /** Dataset, exchange, base, quote, asset and interval; null where the dataset has no such field. */
 export function keyValues(series: SeriesKey): Array<string | null> {
-  const candle = series.dataset === 'candles' ? series : null;
-  const assetId = series.dataset === 'asset_history' ? series.assetId : null;
-  return [
-    series.dataset,
-    candle?.exchange ?? null,
-    candle?.baseId ?? null,
-    candle?.quoteId ?? null,
-    assetId,
-    series.interval,
-  ];
+  const names = isOfMarket(series)
+    ? [series.exchange, series.baseId, series.quoteId, null]
+    : [null, null, null, series.assetId];
+  return [series.dataset, ...names, series.interval];
 }
 
 /** The {@link keyValues} of several series, an array for each column. */
@@ -54,23 +48,15 @@ export interface SeriesRow {
 }
 
 /** The name of a series `s` as `seriesName` of model/series.ts has it, as SQL. */
-export const seriesNameSql = `case s.dataset
-  when 'candles' then s.exchange_id || ' ' || s.base_id || '/' || s.quote_id || ' ' || s.interval
+export const seriesNameSql = `case when s.asset_id is null
+  then s.exchange_id || ' ' || s.base_id || '/' || s.quote_id || ' ' || s.interval
   else s.asset_id || ' ' || s.interval end`;
 
 /** The series of a row. The table's checks guarantee the fields of each dataset. */
 export function toSeriesKey(row: SeriesRow): SeriesKey {
-  return Object.freeze(
-    row.dataset === 'candles'
-      ? {
-          dataset: 'candles',
-          exchange: row.exchange_id,
-          baseId: row.base_id,
-          quoteId: row.quote_id,
-          interval: row.interval,
-        }
-      : { dataset: 'asset_history', assetId: row.asset_id, interval: row.interval },
-  ) as SeriesKey;
+  const { dataset, interval, exchange_id: exchange, base_id: baseId, quote_id: quoteId, asset_id: assetId } = row;
+  const names = assetId === null ? { exchange, baseId, quoteId } : { assetId };
+  return Object.freeze({ dataset, ...names, interval }) as SeriesKey;
 }
 
 /** Replaces the columns of a row that identify its series by its id and key. */

@@ -3,11 +3,11 @@
  * the ledger, never points; and sizes on disk.
  */
 
+import { type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../../model/intervals.ts';
 import type { PolledDataset } from '../../model/lists.ts';
 import type { ShownReason } from '../../model/reasons.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { pointTables } from '../commit/points.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
 import { readFailures } from '../ledger/source-outage.ts';
@@ -178,14 +178,16 @@ export async function bytesPerPoint(database: Database): Promise<Readonly<Record
   const of = async (dataset: SeriesKey['dataset']) => {
     const result = await database.pool.query<{ points: number; bytes: number }>(
       schema === null ? plainTableSize : columnstoreSize(schema),
-      [dataset, `tidemark.${pointTables[dataset]}`],
+      [dataset, `tidemark.${datasets[dataset].table}`],
     );
     const { points = 0, bytes = 0 } = result.rows[0] ?? {};
     const seen = points >= minPoints ? bytes / points : null;
     const { row, columnstore } = typical[dataset];
     return isPlain ? { row: seen ?? row, kept: seen ?? row } : { row, kept: seen ?? columnstore };
   };
-  return { candles: await of('candles'), asset_history: await of('asset_history') };
+  const found: Partial<Record<DatasetName, PointBytes>> = {};
+  for (const dataset of datasetNames) found[dataset] = await of(dataset);
+  return found as Record<DatasetName, PointBytes>;
 }
 
 /** Rows in quarantine, by dataset. */

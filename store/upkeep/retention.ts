@@ -7,6 +7,7 @@
 
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
+import { byDataset } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { StoredDataset } from '../../model/series.ts';
 import { isAge, timeOfAge } from '../../model/time-text.ts';
@@ -18,8 +19,7 @@ import { isHypertable } from '../timescale/extension.ts';
 export type ChunkDays = StorageSettings['chunkDays'];
 
 export const retainedTables: Readonly<Record<StoredDataset, string>> = Object.freeze({
-  candles: 'candle_points',
-  asset_history: 'asset_history_points',
+  ...byDataset(({ table }) => table),
   rates: 'rate_points',
 });
 export const storedDatasets = Object.freeze(Object.keys(retainedTables)) as readonly StoredDataset[];

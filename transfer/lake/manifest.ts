@@ -9,9 +9,9 @@ import { z } from 'zod';
 import { codeOf, TidemarkError } from '../../errors.ts';
 import { timeText } from '../../files/layout.ts';
 import { openWholeFile } from '../../files/output.ts';
-import { candleIntervals, historyIntervals } from '../../model/intervals.ts';
+import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { Range } from '../../model/ranges.ts';
-import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { keyNames, keyOf, type SeriesKey, seriesName, seriesOfKey } from '../../model/series.ts';
 import { version } from '../../version.ts';
 import { lakePath, manifestName, seriesPath } from './paths.ts';
 
@@ -45,28 +45,23 @@ const month = z.object({
 });
 export type LakeMonth = z.output<typeof month>;
 
-const facts = {
-  coverage: z.array(range),
-  rows: count,
-  revisions: count,
-  months: z.array(month),
-};
-const seriesEntry = z.discriminatedUnion('dataset', [
-  z.object({
-    dataset: z.literal('candles'),
-    exchange: z.string(),
-    base: z.string(),
-    quote: z.string(),
-    interval: z.enum(candleIntervals),
-    ...facts,
-  }),
-  z.object({
-    dataset: z.literal('asset_history'),
-    asset: z.string(),
-    interval: z.enum(historyIntervals),
-    ...facts,
-  }),
-]);
+const seriesEntry = z
+  .object({
+    dataset: z.enum(datasetNames),
+    ...{ exchange: z.string().optional(), base: z.string().optional(), quote: z.string().optional() },
+    ...{ asset: z.string().optional(), interval: z.string() },
+    coverage: z.array(range),
+    rows: count,
+    revisions: count,
+    months: z.array(month),
+  })
+  .transform(({ dataset, coverage, months, ...names }, context) => {
+    const key = keyNames[datasets[dataset].of].map((name) => names[name]);
+    const series = key.every((name) => name !== undefined) ? seriesOfKey(dataset, key) : null;
+    if (series !== null) return { series, coverage, months };
+    context.addIssue({ code: 'custom', message: `not a series of ${dataset}` });
+    return z.NEVER;
+  });
 
 /** Fraction digits of every DECIMAL(38, n) of the lake; `text`: values are text. */
 const decimals = z.union([z.int().min(0).max(38), z.literal('text')]);
@@ -115,7 +110,7 @@ export async function readManifest(directory: string): Promise<Lake | null> {
       ...found,
       series: new Map(
         found.series.map((entry): [string, LakeSeries] => {
-          const series = keyOf(entry);
+          const { series } = entry;
           const months = new Map(entry.months.map((one) => [one.month, one]));
           return [seriesPath(series), { series, coverage: entry.coverage, months }];
         }),
@@ -136,18 +131,6 @@ function unusable(message: string, cause: unknown): TidemarkError {
     remedy:
       'restore the manifest from a copy, or name another directory: the files may hold points that retention has dropped from the database',
   });
-}
-
-function keyOf(entry: z.output<typeof seriesEntry>): SeriesKey {
-  return entry.dataset === 'candles'
-    ? {
-        dataset: 'candles',
-        exchange: entry.exchange,
-        baseId: entry.base,
-        quoteId: entry.quote,
-        interval: entry.interval,
-      }
-    : { dataset: 'asset_history', assetId: entry.asset, interval: entry.interval };
 }
 
 /** Replaces the manifest. @throws TidemarkError FILE_NOT_WRITTEN */
@@ -177,18 +160,10 @@ export async function writeManifest(directory: string, lake: Lake, nowMs: number
 function entryLines({ series, coverage, months }: LakeSeries): string {
   const all = [...months.values()].sort((a, b) => (a.month < b.month ? -1 : 1));
   const sum = (of: 'rows' | 'revisions') => all.reduce((total, one) => total + one[of], 0);
-  const names =
-    series.dataset === 'candles'
-      ? {
-          dataset: series.dataset,
-          exchange: series.exchange,
-          base: series.baseId,
-          quote: series.quoteId,
-          interval: series.interval,
-        }
-      : { dataset: series.dataset, asset: series.assetId, interval: series.interval };
+  const names = keyNames[datasets[series.dataset].of].map((name, place) => [name, keyOf(series)[place]]);
   const head = {
-    ...names,
+    dataset: series.dataset,
+    ...Object.fromEntries(names),
     coverage: coverage.map(rangeText),
     rows: sum('rows'),
     revisions: sum('revisions'),

@@ -6,7 +6,8 @@ import { openRows } from '../../files/formats.ts';
 import { layouts, type Point, timeText } from '../../files/layout.ts';
 import { type Digits, maxDigits, parquetWriter } from '../../files/parquet-writer.ts';
 import type { Range } from '../../model/ranges.ts';
-import { readExportPages, selectPoints, seriesNames } from '../queries/export-points.ts';
+import { keyOf } from '../../model/series.ts';
+import { readExportPages, selectPoints } from '../queries/export-points.ts';
 import type { WantedMonth } from './changes.ts';
 import type { LakeFormat } from './manifest.ts';
 import type { SeriesState } from './series-states.ts';
@@ -46,7 +47,7 @@ export async function readMonthFile(
   const output = { write: async (piece: Uint8Array) => void pieces.push(piece) };
   const digits = layout.values.map(() => digitsOf(format));
   const writer = await parquetWriter(layout, digits, output, format.doubles);
-  await writer.write({ names: seriesNames(series), points });
+  await writer.write({ names: keyOf(series), points });
   await writer.end();
   const content = Buffer.concat(pieces);
   return { kind: 'file', rows, content, sha256: createHash('sha256').update(content).digest('hex') };

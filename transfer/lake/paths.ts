@@ -6,7 +6,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { SeriesKey } from '../../model/series.ts';
+import { isOfMarket, type SeriesKey } from '../../model/series.ts';
 
 export const manifestName = 'manifest.json';
 
@@ -20,13 +20,13 @@ export function lakePath(series: SeriesKey, month: string): string {
   const [year, monthOfYear] = month.split('-');
   const names: Array<[key: string, value: string]> = [
     ['dataset', series.dataset],
-    ...(series.dataset === 'candles' ? [['exchange', series.exchange] as [string, string]] : []),
+    ...(isOfMarket(series) ? [['exchange', series.exchange] as [string, string]] : []),
     ['interval', series.interval],
     ['year', year ?? ''],
     ['month', (monthOfYear ?? '').replace(/^0/, '')],
   ];
   const partition = names.map(([key, value]) => `${key}=${shortened(encoded(value))}`).join('/');
-  const file = series.dataset === 'candles' ? [series.baseId, series.quoteId] : [series.assetId];
+  const file = isOfMarket(series) ? [series.baseId, series.quoteId] : [series.assetId];
   return `${partition}/${shortened(file.map((id) => encoded(id).replaceAll('_', '%5F')).join('_'))}.parquet`;
 }
 

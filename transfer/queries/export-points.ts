@@ -2,9 +2,8 @@
 
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
+import { columnNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import type { SeriesKey } from '../../model/series.ts';
-import { pointColumns, pointTables } from '../../store/commit/points.ts';
 import { timeRanges, timestamp, timestampOrNull } from '../../store/db/database.ts';
 import { type ExportedSeries, readPages } from './export-series.ts';
 
@@ -26,8 +25,8 @@ export function selectPoints({
   covered,
 }: Pick<ExportedSeries, 'seriesId' | 'series' | 'range' | 'covered'>): PointSelection {
   return {
-    columns: pointColumns[series.dataset],
-    from: `tidemark.${pointTables[series.dataset]}
+    columns: columnNames[series.dataset],
+    from: `tidemark.${datasets[series.dataset].table}
            where series_id = $1 and time >= $2 and time < $3 and $4::tstzmultirange @> time`,
     values: [seriesId, timestamp(range.startMs), timestamp(range.endMs), timeRanges(covered)],
   };
@@ -87,13 +86,6 @@ export async function measureExport(
       afterPoint: measures[place * 2 + 1] ?? 0,
     })),
   };
-}
-
-/** The names of a series, in the order of the files' columns. */
-export function seriesNames(series: SeriesKey): string[] {
-  return series.dataset === 'candles'
-    ? [series.exchange, series.baseId, series.quoteId, series.interval]
-    : [series.assetId, series.interval];
 }
 
 export interface RatesQuery {

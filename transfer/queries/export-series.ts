@@ -2,11 +2,11 @@
 
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
+import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import { clip, type Range, subtract } from '../../model/ranges.ts';
 import { describeReason } from '../../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
-import { pointTables } from '../../store/commit/points.ts';
 import { type Database, disableTimeouts, inTransaction, timestamp, timestampOrNull } from '../../store/db/database.ts';
 import { rejectedPeriods } from '../../store/ledger/quarantine.ts';
 import { rangesJson } from '../../store/series/gaps.ts';
@@ -146,7 +146,7 @@ function ms(time: string): string {
 }
 
 /** Exported tables with chunks. */
-const exportedTables = [pointTables.candles, pointTables.asset_history, 'rate_points']
+const exportedTables = [...datasetNames.map((dataset) => datasets[dataset].table), 'rate_points']
   .map((table) => `tidemark.${table}`)
   .join(', ');
 

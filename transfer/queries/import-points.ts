@@ -6,18 +6,12 @@
  */
 
 import type pg from 'pg';
+import { datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { mayContainPoints } from '../../store/commit/evaluate-answers.ts';
-import {
-  type PointLines,
-  pointLines,
-  pointParameters,
-  pointSql,
-  pointTables,
-  timeOf,
-} from '../../store/commit/points.ts';
+import { type PointLines, pointLines, pointParameters, pointSql, timeOf } from '../../store/commit/points.ts';
 import { copyPoints, mergePoints, noChanges, type PointChanges } from '../../store/commit/write-points.ts';
 import { type Database, inTransaction, timeRanges, timestamp } from '../../store/db/database.ts';
 import { LostRace, retryLostRaces } from '../../store/db/failure.ts';
@@ -77,7 +71,7 @@ export function claimCoverage(
     await client.query('select from tidemark.series where id = $1 for update', [seriesId]);
     if (firstMs !== null) {
       const first = await client.query(
-        `select from tidemark.${pointTables[series.dataset]} where series_id = $1 and time = $2`,
+        `select from tidemark.${datasets[series.dataset].table} where series_id = $1 and time = $2`,
         [seriesId, timestamp(firstMs)],
       );
       if (first.rowCount === 0) return false;

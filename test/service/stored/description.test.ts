@@ -1,5 +1,5 @@
 /**
- * The contract, the description and the answers of a real database, against each other: the examples of the description are
+ * The interface, the description and the answers of a real database, against each other: the examples of the description are
  * such answers, and as their schemas say. `npm run docs` writes the examples anew.
  */
 
@@ -98,7 +98,7 @@ it.each([
 const head = [
   '/** Real answers, one of each endpoint, about a simulated market. `npm run docs` writes this file anew. */',
   '',
-  "import type { Endpoint } from '../../contract/paths.ts';",
+  "import type { Endpoint } from '../../v2/paths.ts';",
   '',
   'export interface Example {',
   '  /** Below `/v2`. */',

@@ -1,0 +1,18 @@
+import type { Dataset } from '../dataset.ts';
+import { historyIntervals } from '../intervals.ts';
+
+/** Prices in US dollars. */
+export const assetHistory = {
+  name: 'asset_history',
+  word: 'history',
+  of: 'asset',
+  table: 'asset_history_points',
+  intervals: historyIntervals,
+  columns: [{ name: 'price_usd', json: 'priceUsd' }],
+  timeField: 'time',
+  shown: 'price_usd',
+  chart: 'line',
+  // A day has the mean over all of it.
+  hasOpen: (interval) => interval !== 'd1',
+  chunkDays: 90,
+} as const satisfies Dataset;

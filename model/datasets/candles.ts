@@ -1,0 +1,23 @@
+import type { Dataset } from '../dataset.ts';
+import { candleIntervals } from '../intervals.ts';
+
+/** Prices in the quote, and the traded amount of the base. */
+export const candles = {
+  name: 'candles',
+  word: 'candles',
+  of: 'market',
+  table: 'candle_points',
+  intervals: candleIntervals,
+  columns: [
+    { name: 'open', json: 'open' },
+    { name: 'high', json: 'high' },
+    { name: 'low', json: 'low' },
+    { name: 'close', json: 'close' },
+    { name: 'volume', json: 'volume' },
+  ],
+  timeField: 'period',
+  shown: 'close',
+  chart: 'candles',
+  hasOpen: () => true,
+  chunkDays: 30,
+} as const satisfies Dataset;

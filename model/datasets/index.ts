@@ -1,0 +1,23 @@
+/** Every dataset of points, by its name. */
+
+import type { Dataset } from '../dataset.ts';
+import { assetHistory } from './asset-history.ts';
+import { candles } from './candles.ts';
+
+export const datasets = { candles, asset_history: assetHistory } as const;
+
+export type Datasets = typeof datasets;
+export type DatasetName = keyof Datasets;
+
+export const datasetNames = Object.keys(datasets) as readonly DatasetName[];
+
+/** An entry for each dataset. */
+export function byDataset<Value>(value: (dataset: Dataset, name: DatasetName) => Value): Record<DatasetName, Value> {
+  return Object.fromEntries(datasetNames.map((name) => [name, value(datasets[name], name)])) as Record<
+    DatasetName,
+    Value
+  >;
+}
+
+/** Names of the value columns, in their order. */
+export const columnNames = byDataset(({ columns }): readonly string[] => columns.map(({ name }) => name));
