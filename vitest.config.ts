@@ -17,7 +17,7 @@ const slow = [
   'test/scripts/commands/{serve,serve-replica,sources,verify-against}.test.ts',
   'test/dashboard/{actions,browser/{actions,every-view}}.test.ts',
   'test/service/stored/hostile.test.ts',
-  'test/store/db/upgrade.test.ts',
+  'test/schema/upgrade.test.ts',
   'test/embedded/{crash,refusal,sharing}.test.ts',
 ];
 /** Rules, formats, the source's client, workers and commits, without processes and browsers: `npm run test:quick`. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { migrateQueueBackend, type QueueBackend } from '../queue/backend.ts';
-import { migrate } from '../store/db/migrate.ts';
+import { migrate } from '../schema/migrate.ts';
 import { obtainPlain, obtainTimescale } from '../test/parts/obtain-database.ts';
 import { obtainRedis } from '../test/parts/redis-part.ts';
 

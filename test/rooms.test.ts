@@ -15,7 +15,7 @@ const rooms: Readonly<Record<string, string>> = {
   'watch-list': 'store planning model settings',
   workers: 'store sources queue planning v2 model settings',
   scheduler: 'watch-list store queue planning model settings',
-  transfer: 'watch-list store sources files planning v2 model settings',
+  transfer: 'watch-list schema store sources files planning v2 model settings',
   // Everything that a command, the service or a benchmark can request without a terminal.
   operations: 'scheduler workers watch-list store sources queue files planning v2 model settings',
   service: 'store planning v2 model',
@@ -26,11 +26,13 @@ const rooms: Readonly<Record<string, string>> = {
   tracing: 'workers scheduler sources v2',
   metrics: 'service scheduler workers store sources queue v2 model',
   // Assembles the parts of a process as the configuration describes them.
-  runtime: `tracing metrics embedded dashboard service operations scheduler workers watch-list store sources queue planning
-    model settings`,
-  scripts: `runtime simulator embedded service operations transfer watch-list store sources queue files planning v2
-    model settings`,
+  runtime: `tracing metrics embedded dashboard service operations scheduler workers watch-list schema store sources
+    queue planning model settings`,
+  scripts: `runtime simulator embedded service operations transfer watch-list schema store sources queue files planning
+    v2 model settings`,
   migrations: '',
+  // What `migrate` does.
+  schema: 'store planning model settings',
 };
 
 const topLevel = ['clock.ts', 'errors.ts', 'redaction.ts', 'version.ts'];

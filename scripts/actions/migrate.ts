@@ -9,10 +9,10 @@ import { configFromEnvironment, databaseOf } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';
 import { onStop } from '../../runtime/lifecycle.ts';
 import { openPhases } from '../../runtime/phases.ts';
+import { migrate } from '../../schema/migrate.ts';
 import type { Config } from '../../settings/config.ts';
 import { openLog } from '../../settings/log.ts';
 import { embeddedConnectTimeoutMs, openDatabase } from '../../store/db/database.ts';
-import { migrate } from '../../store/db/migrate.ts';
 import { serverVersions } from '../../store/status/status.ts';
 import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
 

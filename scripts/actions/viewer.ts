@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { messageOf, TidemarkError } from '../../errors.ts';
 import { withContext } from '../../runtime/context.ts';
-import { countPublicFunctions } from '../../store/auth/public-functions.ts';
-import { grantViewer } from '../../store/auth/roles.ts';
+import { countPublicFunctions } from '../../schema/public-functions.ts';
+import { grantViewer } from '../../schema/roles.ts';
 
 export async function run(role: string, options: { passwordFile?: string; serves?: true }): Promise<void> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role) || role.startsWith('pg_'))

@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
-import { derivedObjects } from '../../store/views/apply.ts';
+import { derivedObjects } from '../../schema/apply.ts';
 import { onEachDatabase, useStore } from '../store/open-store.ts';
 import { withAnswers } from './answers.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';

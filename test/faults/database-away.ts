@@ -1,8 +1,8 @@
 /** Ways in which a backfill loses its database for a while. */
 
 import { onTestFinished, type TestContext } from 'vitest';
+import { migrate } from '../../schema/migrate.ts';
 import { type Database, openDatabase } from '../../store/db/database.ts';
-import { migrate } from '../../store/db/migrate.ts';
 import { type OwnCluster, ownCluster } from '../parts/own-cluster.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { type CuttableProxy, proxyTo } from '../queue/cuttable-proxy.ts';

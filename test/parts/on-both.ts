@@ -24,7 +24,7 @@ const onBothDatabases: Readonly<Record<string, string>> = {
   'test/store/upkeep/retention.test.ts': 'a chunk is dropped on TimescaleDB, its rows are deleted elsewhere',
   'test/store/upkeep/refresh-rollups.test.ts':
     'a rollup takes its points from chunks of the columnstore, or from a table',
-  'test/store/views/function-plans.test.ts': 'the plans of statements differ',
+  'test/schema/api/function-plans.test.ts': 'the plans of statements differ',
 };
 
 /** Whether the file that is being read runs on both of its kind. */

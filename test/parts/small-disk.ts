@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, onTestFinished, type TestContext } from 'vitest';
 import { unprivilegedAccount } from '../../embedded/unprivileged.ts';
-import { migrate } from '../../store/db/migrate.ts';
+import { migrate } from '../../schema/migrate.ts';
 import { describeMissing } from './describe-needing.ts';
 import { ownCluster } from './own-cluster.ts';
 import { execute } from './test-database.ts';

@@ -7,8 +7,8 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import { systemClock } from '../../clock.ts';
 import { migrateQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
+import { migrate } from '../../schema/migrate.ts';
 import { readConfig } from '../../settings/config.ts';
-import { migrate } from '../../store/db/migrate.ts';
 import { createExtension } from '../../store/timescale/extension.ts';
 
 export interface TestDatabase {

@@ -14,9 +14,9 @@ import { clockAt } from '../parts/test-clock.ts';
 import { createFrom, createTemplate } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, defaultKind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
+import { candles, expectRollupsToAgree, markBehind, market, put } from '../schema/api/candles.ts';
 import { processesMs, tidemark } from '../scripts/command.ts';
 import { type TestStore, testStoreOn } from '../store/open-store.ts';
-import { candles, expectRollupsToAgree, markBehind, market, put } from '../store/views/candles.ts';
 
 const daysStored = 120;
 const afterDays = 14;

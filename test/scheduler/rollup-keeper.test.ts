@@ -9,8 +9,8 @@ import { describeNeeding } from '../parts/describe-needing.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { silent } from '../queue/queue-parts.ts';
+import { candles, expectRollupsToAgree, market, put } from '../schema/api/candles.ts';
 import { openOwnStore } from '../store/open-store.ts';
-import { candles, expectRollupsToAgree, market, put } from '../store/views/candles.ts';
 
 const nowMs = Date.UTC(2024, 0, 31);
 

@@ -9,8 +9,8 @@ import { listGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { type CommitWindow, groupCommits } from '../../workers/commit-groups.ts';
+import { market } from '../schema/api/candles.ts';
 import { useStore } from '../store/open-store.ts';
-import { market } from '../store/views/candles.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const nowMs = startMs + 24 * hourMs;

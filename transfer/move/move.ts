@@ -14,8 +14,8 @@
 
 import type { Clock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
+import { assertMigrated } from '../../schema/migrate.ts';
 import { type Database, disableTimeouts, inTransaction } from '../../store/db/database.ts';
-import { assertMigrated } from '../../store/db/migrate.ts';
 import { graceSetting } from '../../store/settings/grace.ts';
 import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
 import { openSide, type Side, sideError } from './connection.ts';

@@ -4,8 +4,8 @@
  */
 
 import pg from 'pg';
+import { derivedSettings } from '../../schema/apply.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
-import { derivedSettings } from '../../store/views/apply.ts';
 import type { Side } from './connection.ts';
 
 export interface MovedTable {

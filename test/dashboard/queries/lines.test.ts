@@ -5,9 +5,9 @@ import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { beyondDepthText } from '../../../planning/periods.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { seriesStatus } from '../../../store/status/status.ts';
+import { market as marketOf } from '../../schema/api/candles.ts';
 import { commitPoints } from '../../store/committing.ts';
 import { openOwnStore } from '../../store/open-store.ts';
-import { market as marketOf } from '../../store/views/candles.ts';
 
 const market = marketOf('bitcoin', 'h1');
 const graceMs = minuteMs;

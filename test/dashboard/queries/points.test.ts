@@ -6,8 +6,8 @@ import type { SeriesKey } from '../../../model/series.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { refreshRollups } from '../../../store/upkeep/refresh-rollups.ts';
+import { markBehind, market } from '../../schema/api/candles.ts';
 import { useStore } from '../../store/open-store.ts';
-import { markBehind, market } from '../../store/views/candles.ts';
 
 const minutes = market('bitcoin', 'm1');
 const prices: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'm1' };

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, it, onTestFinished, test } from 'vitest';
-import { migrate } from '../../../store/db/migrate.ts';
+import { migrate } from '../../../schema/migrate.ts';
 import { ownCluster } from '../../parts/own-cluster.ts';
 import { waitFor, waitForLock } from '../../parts/wait-for.ts';
 import { openWatched, type Watched, watchedAt } from './watch-list-parts.ts';

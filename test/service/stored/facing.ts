@@ -4,9 +4,9 @@ import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../../clock.ts';
+import { readerRole } from '../../../schema/roles.ts';
 import { postgresCounter } from '../../../service/admission/request-counter.ts';
 import { createStoredService, type StoredServiceOptions } from '../../../service/stored-service.ts';
-import { readerRole } from '../../../store/auth/roles.ts';
 import { openDatabase } from '../../../store/db/database.ts';
 import type { TestStore } from '../../store/open-store.ts';
 

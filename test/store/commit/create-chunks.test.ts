@@ -4,9 +4,9 @@ import { inTransaction } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitForLock } from '../../parts/wait-for.ts';
+import { market } from '../../schema/api/candles.ts';
 import { commitPoints, storedPoints } from '../committing.ts';
 import { useStore } from '../open-store.ts';
-import { market } from '../views/candles.ts';
 
 const startMs = Date.UTC(2020, 0, 1);
 

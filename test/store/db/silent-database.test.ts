@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { migrate } from '../../../schema/migrate.ts';
 import { copyData } from '../../../store/commit/write-points.ts';
 import { type Database, disableTimeouts, inTransaction, openDatabase } from '../../../store/db/database.ts';
 import { explainDatabaseError } from '../../../store/db/failure.ts';
-import { migrate } from '../../../store/db/migrate.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 import { proxyTo } from '../../queue/cuttable-proxy.ts';
 

@@ -7,9 +7,9 @@ import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { measureGaps } from '../../../store/status/measures.ts';
+import { market } from '../../schema/api/candles.ts';
 import { commitPoints } from '../committing.ts';
 import { useStore } from '../open-store.ts';
-import { market } from '../views/candles.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const hour = (count: number) => startMs + count * hourMs;

@@ -3,8 +3,8 @@ import { type CandleInterval, dayMs, type EpochMs, hourMs, minuteMs, weekMs } fr
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';
+import { market } from '../../schema/api/candles.ts';
 import { useStore } from '../open-store.ts';
-import { market } from '../views/candles.ts';
 
 const nowMs = Date.UTC(2024, 5, 12, 10, 30, 30); // a Wednesday
 const fromMs = Date.UTC(2024, 5, 1, 0, 0, 20);

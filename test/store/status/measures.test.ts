@@ -13,9 +13,9 @@ import {
   measureQuarantine,
   measureRequests,
 } from '../../../store/status/measures.ts';
+import { market } from '../../schema/api/candles.ts';
 import { commitPoints } from '../committing.ts';
 import { useStore } from '../open-store.ts';
-import { market } from '../views/candles.ts';
 
 const nowMs = Date.UTC(2024, 2, 10, 12, 30);
 const at = { nowMs, graceMs: 0 };

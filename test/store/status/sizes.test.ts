@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { trackSeries } from '../../../store/series/series.ts';
 import { bytesPerPoint } from '../../../store/status/measures.ts';
+import { market } from '../../schema/api/candles.ts';
 import { onEachDatabase, useStore } from '../open-store.ts';
-import { market } from '../views/candles.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 

@@ -4,9 +4,9 @@ import type { SeriesKey } from '../../../model/series.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { market } from '../../schema/api/candles.ts';
 import { closeAt, commitPoints, storedPoints } from '../committing.ts';
 import { useStore } from '../open-store.ts';
-import { market } from '../views/candles.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const day = (index: number) => ({ startMs: startMs + index * dayMs, endMs: startMs + (index + 1) * dayMs });

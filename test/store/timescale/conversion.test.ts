@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, minuteMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
+import { assertMigrated, migrate } from '../../../schema/migrate.ts';
 import { readConfig } from '../../../settings/config.ts';
 import type { Database } from '../../../store/db/database.ts';
-import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { timescaleVersion } from '../../../store/timescale/extension.ts';
 import { hypertables } from '../../../store/timescale/hypertables.ts';

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { assertMigrated, migrate } from '../../../schema/migrate.ts';
 import { explainDatabaseError } from '../../../store/db/failure.ts';
-import { assertMigrated, migrate } from '../../../store/db/migrate.ts';
 import { isTooOld } from '../../../store/timescale/extension.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { connect, openEmptyDatabase } from '../open-store.ts';

@@ -6,8 +6,8 @@ import { trackSeries } from '../../../store/series/series.ts';
 import { rangesBehind, refreshRollups } from '../../../store/upkeep/refresh-rollups.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitFor } from '../../parts/wait-for.ts';
+import { candles, expectCandlesToAgree, expectRollupsToAgree, market, put } from '../../schema/api/candles.ts';
 import { onEachDatabase, openOwnStore } from '../open-store.ts';
-import { candles, expectCandlesToAgree, expectRollupsToAgree, market, put } from '../views/candles.ts';
 
 const startMs = Date.UTC(2023, 9, 2);
 const nowMs = Date.UTC(2024, 0, 3, 5, 7);

@@ -12,9 +12,9 @@ import { applyRetention } from '../../../store/upkeep/drop-old.ts';
 import { listRetentions, writeRetention } from '../../../store/upkeep/retention.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { waitForLock } from '../../parts/wait-for.ts';
+import { market } from '../../schema/api/candles.ts';
 import { commitPoints, commitRatesOf, storedPoints } from '../committing.ts';
 import { onEachDatabase, openOwnStore } from '../open-store.ts';
-import { market } from '../views/candles.ts';
 
 const { chunkDays } = readConfig({}).storage;
 const hour = market('a', 'h1');

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { type CandleInterval, dayMs, hourMs, intervalMs, minuteMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { trackSeries, untrackSeries } from '../../../store/series/series.ts';
+import { candles, expectRollupsToAgree, market, put } from '../../schema/api/candles.ts';
 import { useStore } from '../open-store.ts';
-import { candles, expectRollupsToAgree, market, put } from '../views/candles.ts';
 
 /** A Wednesday, so that weeks begin within the range. */
 const startMs = Date.UTC(2024, 0, 3, 5);

@@ -4,9 +4,9 @@ import { trackSeries } from '../../../store/series/series.ts';
 import { inSnapshot } from '../../../transfer/queries/export-series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { lockWaits, waitFor } from '../../parts/wait-for.ts';
+import { market } from '../../schema/api/candles.ts';
 import { commitPoints } from '../../store/committing.ts';
 import { openOwnStore } from '../../store/open-store.ts';
-import { market } from '../../store/views/candles.ts';
 
 describeNeeding('timescale', 'an export while a policy moves chunks to the columnstore', () => {
   it('sees every point, whichever chunk holds it', async () => {

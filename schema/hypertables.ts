@@ -1,0 +1,121 @@
+/**
+ * Adapts a migrated database to TimescaleDB, where it has the extension. Every step looks at the present
+ * state first, so it can run after every migration. It converts a plain database that got the extension
+ * later, and applies changed settings.
+ */
+
+import type pg from 'pg';
+import type { StorageSettings } from '../settings/config.ts';
+import { timescaleVersion } from '../store/timescale/extension.ts';
+import { type Hypertable, hypertables } from '../store/timescale/hypertables.ts';
+
+/** Runs within the caller's transaction. @returns a line for each change. */
+export async function adaptToTimescale(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
+  if ((await timescaleVersion(client)) === null) return [];
+  return [...(await configureHypertables(client, settings)), ...(await configureColumnstore(client, settings))];
+}
+
+function daysOf({ chunkDays }: Hypertable, settings: StorageSettings): number {
+  return typeof chunkDays === 'number' ? chunkDays : settings.chunkDays[chunkDays];
+}
+
+/**
+ * Turns plain tables into hypertables, with every row, key and index, and sets the length of new chunks.
+ * Existing chunks keep theirs. Runs within the caller's transaction, which locks a converted table until its
+ * end.
+ *
+ * @returns a line for each change.
+ */
+async function configureHypertables(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
+  const found = await client.query<{ name: string; chunk_days: number }>(
+    `select hypertable_name as name, (extract(epoch from time_interval) / 86400)::double precision as chunk_days
+     from timescaledb_information.dimensions
+     where hypertable_schema = 'tidemark' and dimension_number = 1`,
+  );
+  const present = new Map(found.rows.map((row) => [row.name, row.chunk_days]));
+  const changes: string[] = [];
+  for (const table of hypertables) {
+    const days = daysOf(table, settings);
+    const daysNow = present.get(table.name);
+    if (daysNow === undefined) {
+      await client.query(
+        `select create_hypertable($1::regclass, by_range('time', make_interval(days => $2)),
+                                  create_default_indexes => $3, migrate_data => true)`,
+        [`tidemark.${table.name}`, days, table.timeIndex],
+      );
+      // The planner's statistics describe the plain table, and its rows are in chunks now.
+      await client.query(`analyze tidemark.${table.name}`);
+      changes.push(`converted tidemark.${table.name} to a hypertable with chunks of ${days} days`);
+    } else if (daysNow !== days) {
+      await client.query('select set_chunk_time_interval($1::regclass, make_interval(days => $2))', [
+        `tidemark.${table.name}`,
+        days,
+      ]);
+      changes.push(`new chunks of tidemark.${table.name} hold ${days} days instead of ${daysNow}`);
+    }
+  }
+  return changes;
+}
+
+/** How often the policy looks for chunks that are old enough, or were written to since. */
+const policyHours = 1;
+
+/**
+ * Sets the columnstore's layout and policy of every hypertable that has one, within the caller's transaction.
+ * An age of 0 removes the policies, and compressed chunks stay.
+ *
+ * @returns a line for each change.
+ */
+async function configureColumnstore(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
+  const changes: string[] = [];
+  for (const table of hypertables) {
+    if (table.segmentBy === null) continue;
+    if (settings.columnstoreAfterDays > 0) {
+      const days = mergedDays(daysOf(table, settings), settings);
+      changes.push(...(await setLayout(client, table, table.segmentBy, days)));
+    }
+    changes.push(...(await setPolicy(client, table.name, settings.columnstoreAfterDays)));
+  }
+  return changes;
+}
+
+/** Whole chunks up to the configured length; at least one, which merges none. */
+function mergedDays(chunkDays: number, settings: StorageSettings): number {
+  return Math.max(1, Math.floor(settings.columnstoreChunkDays / chunkDays)) * chunkDays;
+}
+
+/** Only where it differs: TimescaleDB does not merge chunks that were created under other settings. */
+async function setLayout(client: pg.ClientBase, table: Hypertable, segmentBy: string, days: number): Promise<string[]> {
+  const found = await client.query(
+    `select from timescaledb_information.hypertable_columnstore_settings
+     where hypertable = $1::regclass and segmentby = $2 and orderby = '"time"'
+       and compress_interval_length::interval = make_interval(days => $3)`,
+    [`tidemark.${table.name}`, segmentBy, days],
+  );
+  if (found.rowCount !== 0) return [];
+  await client.query(
+    `alter table tidemark.${table.name} set (timescaledb.enable_columnstore,
+       timescaledb.segmentby = '${segmentBy}', timescaledb.orderby = 'time',
+       timescaledb.compress_chunk_interval = '${days} days')`,
+  );
+  return [`the columnstore of tidemark.${table.name} has chunks of up to ${days} days`];
+}
+
+async function setPolicy(client: pg.ClientBase, name: string, afterDays: number): Promise<string[]> {
+  const found = await client.query<{ same: boolean }>(
+    `select (config->>'compress_after')::interval = make_interval(days => $2)
+            and schedule_interval = make_interval(hours => $3) as same
+     from timescaledb_information.jobs
+     where proc_name = 'policy_compression' and hypertable_schema = 'tidemark' and hypertable_name = $1`,
+    [name, afterDays, policyHours],
+  );
+  const current = found.rows[0];
+  if (current?.same === true || (current === undefined && afterDays === 0)) return [];
+  await client.query(`call remove_columnstore_policy('tidemark.${name}', if_exists => true)`);
+  if (afterDays === 0) return [`tidemark.${name} no longer moves chunks to the columnstore`];
+  await client.query(
+    `call add_columnstore_policy('tidemark.${name}', after => interval '${afterDays} days',
+                                 schedule_interval => interval '${policyHours} hours')`,
+  );
+  return [`tidemark.${name} moves chunks to the columnstore when they are ${afterDays} days old`];
+}

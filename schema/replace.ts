@@ -1,0 +1,160 @@
+/**
+ * Replaces the views and functions of an earlier version. PostgreSQL replaces an object in place, and what depends on it
+ * stays, unless its columns, its result or its kind differ. Such an object is dropped and created again, together with
+ * Tidemark's own objects that depend on it, and keeps its grants. An object of a user that depends on it is never dropped.
+ */
+
+import type pg from 'pg';
+import { codeOf, TidemarkError } from '../errors.ts';
+
+/** A view or function that is derived from the tables. It holds no state, and can be recreated. */
+export interface DerivedObject {
+  /**
+   * With its schema; a function's with its argument types in parentheses, as `to_regprocedure` takes them.
+   */
+  readonly name: string;
+  /** Creates or replaces it: `create or replace`. */
+  readonly create: string;
+  readonly drop: string;
+}
+
+/** Another result or names of arguments, other columns, another kind. */
+const notInPlace: readonly unknown[] = ['42P13', '42P16', '42809'];
+
+interface Found {
+  readonly classid: string;
+  readonly objid: string;
+  /** Such as `view mine`. */
+  readonly description: string;
+  /** Null: it is not Tidemark's. */
+  readonly name: string | null;
+}
+
+/** The identity of an object in the catalog. @param name an SQL expression of its name. */
+const identity = (name: string) =>
+  `case when ${name} like '%(%' then 'pg_proc'::regclass else 'pg_class'::regclass end::oid as classid,
+   case when ${name} like '%(%' then to_regprocedure(${name})::oid else to_regclass(${name})::oid end as objid`;
+
+/**
+ * Creates or replaces the objects in their order, and drops those that this version no longer has, within the caller's
+ * transaction.
+ *
+ * @param earlier names of the objects that an earlier version created.
+ * @throws TidemarkError VIEW_IN_THE_WAY that names every object of a user that would have to go. The caller rolls back.
+ */
+export async function replaceObjects(
+  client: pg.ClientBase,
+  objects: readonly DerivedObject[],
+  earlier: readonly string[],
+): Promise<void> {
+  const names = objects.map(({ name }) => name);
+  const obsolete = new Set(earlier.filter((name) => !names.includes(name)));
+  /** Names of Tidemark's objects in the database. */
+  const own = new Set(earlier);
+  const inTheWay = new Set<string>();
+  const grants = new Map<string, readonly string[]>();
+  const isRemoved = new Map<string, boolean>();
+
+  /** Drops an object and what depends on it. @returns whether none of it is a user's. */
+  async function remove(found: Found): Promise<boolean> {
+    const key = `${found.classid} ${found.objid}`;
+    const known = isRemoved.get(key);
+    if (known !== undefined) return known;
+    isRemoved.set(key, true);
+    let isFree = found.name !== null;
+    if (!isFree) inTheWay.add(found.description);
+    for (const dependent of await dependentsOf(client, found, [...own])) isFree = (await remove(dependent)) && isFree;
+    isRemoved.set(key, isFree);
+    if (isFree && found.name !== null) {
+      grants.set(found.name, await grantsOn(client, found));
+      await client.query(`drop ${found.name.includes('(') ? 'routine' : 'view'} ${found.name}`);
+    }
+    return isFree;
+  }
+
+  async function removeNamed(name: string): Promise<boolean> {
+    const [found] = await select(client, [...own], `(select ${identity('$2::text')})`, [name]);
+    return found === undefined || (await remove(found));
+  }
+
+  /** @returns the error; null: it is done. */
+  async function create(object: DerivedObject): Promise<unknown> {
+    await client.query('savepoint object');
+    try {
+      await client.query(object.create);
+      await client.query('release object');
+      own.add(object.name);
+      return null;
+    } catch (error) {
+      await client.query('rollback to object');
+      return error;
+    }
+  }
+
+  for (const object of objects) {
+    // Beside the new function, calls of one with other arguments would be ambiguous.
+    for (const name of obsolete) if (name.split('(')[0] === object.name.split('(')[0]) await removeNamed(name);
+    let failure = await create(object);
+    if (notInPlace.includes(codeOf(failure))) failure = (await removeNamed(object.name)) ? await create(object) : null;
+    // An object may need one that could not be replaced.
+    if (failure !== null && inTheWay.size === 0) throw failure;
+  }
+  for (const name of obsolete) await removeNamed(name);
+  if (inTheWay.size > 0) throw viewsInTheWay([...inTheWay]);
+  for (const name of names) for (const grant of grants.get(name) ?? []) await client.query(grant);
+}
+
+/** @param descriptions such as `view mine`. */
+export function viewsInTheWay(descriptions: readonly string[], cause?: unknown): TidemarkError {
+  const message = `views and functions of Tidemark have to be dropped, and this is in the way: ${descriptions.join(', ')}`;
+  return new TidemarkError('VIEW_IN_THE_WAY', message, { cause });
+}
+
+/** What depends on an object, on its row type or on its rule, one step away. */
+function dependentsOf(client: pg.ClientBase, { classid, objid }: Found, own: string[]): Promise<Found[]> {
+  const dependents = `(
+    select distinct case when r.oid is null then d.classid else 'pg_class'::regclass::oid end as classid,
+           coalesce(r.ev_class, d.objid) as objid
+    from pg_depend d left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid
+    where d.deptype in ('n', 'a') and (d.refclassid = $2 and d.refobjid = $3 or d.refclassid = 'pg_type'::regclass
+      and d.refobjid in (select unnest(array[t.oid, t.typarray]) from pg_type t where $2 = 'pg_class'::regclass and t.typrelid = $3))
+  )`;
+  return select(client, own, `(select * from ${dependents} d where (classid, objid) <> ($2, $3))`, [classid, objid]);
+}
+
+/** Objects with the names that they have as Tidemark's. @param from a subquery with their identities. */
+async function select(
+  client: pg.ClientBase,
+  own: readonly string[],
+  from: string,
+  values: readonly string[],
+): Promise<Found[]> {
+  const { rows } = await client.query<Found>(
+    `select f.classid::text, f.objid::text, pg_describe_object(f.classid, f.objid, 0) as description, n.name
+     from ${from} f
+     left join (select name, ${identity('name')} from unnest($1::text[]) name) n using (classid, objid)
+     where f.objid is not null`,
+    [own, ...values],
+  );
+  return rows;
+}
+
+/** Statements that restore the grants on an object after it was created again. */
+async function grantsOn(client: pg.ClientBase, { classid, objid, name }: Found): Promise<string[]> {
+  const { rows } = await client.query<{ statement: string }>(
+    `with object as (
+       select 'table' as kind, relacl as acl, relowner as owner from pg_class
+       where $1::oid = 'pg_class'::regclass and oid = $2::oid
+       union all
+       select 'routine', proacl, proowner from pg_proc where $1::oid = 'pg_proc'::regclass and oid = $2::oid
+     )
+     select format('revoke all on %s %s from public', kind, $3::text) as statement from object where acl is not null
+     union all
+     select format('grant %s on %s %s to %s%s', a.privilege_type, kind, $3::text,
+                   case a.grantee when 0 then 'public' else a.grantee::regrole::text end,
+                   case when a.is_grantable then ' with grant option' else '' end)
+     from object, aclexplode(acl) a where a.grantee <> owner`,
+    [classid, objid, name],
+  );
+  return rows.map(({ statement }) => statement);
+}

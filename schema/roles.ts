@@ -1,0 +1,202 @@
+/**
+ * Roles of the database: the reader, which the service works as, and viewers for people and programs.
+ *
+ * The reader may read what is served, and nothing else. `migrate` creates it where it may, and grants its
+ * privileges again each time, because views and rollups may have been recreated. Roles belong to the whole
+ * server and their privileges to one database, so all databases of a server share the reader. It cannot log
+ * in: a connection of the owner switches to it and never switches back.
+ *
+ * A viewer is for Grafana, a notebook or an analyst. It may log in and read the views and the tables behind
+ * them. It may not change anything, nor read API keys and their requests. Views and rollups that are
+ * recreated after an upgrade are granted again by creating the viewer again.
+ */
+
+import pg from 'pg';
+import { TidemarkError } from '../errors.ts';
+import { rollupLevels } from '../model/rollup-levels.ts';
+import { type Database, inTransaction } from '../store/db/database.ts';
+import { isPermissionDenied } from '../store/db/failure.ts';
+import { inLockedTransaction } from '../store/db/locked-transaction.ts';
+import { timescaleSchema } from '../store/timescale/extension.ts';
+import { derivedObjects } from './apply.ts';
+
+export const readerRole = 'tidemark_reader';
+
+/** The service reads from these. Keys, the ledger and settings are not among them. */
+const served = [
+  ...[
+    'series',
+    'candle_points',
+    'rollup_hours',
+    'rollup_days',
+    'asset_history_points',
+    'rate_points',
+    'currencies',
+    'derived_series',
+    'derived_histories',
+  ],
+  ...['lists', 'listed_markets'],
+  ...rollupLevels.map(({ interval }) => `rollup_${interval}`),
+].map((name) => `tidemark.${name}`);
+/** Only some columns of it: the raw rows of the source are not served. */
+const partlyServed = 'tidemark.quarantine';
+const servedColumns = ['dataset', 'series_id', 'range', 'time'];
+const views = ['assets', 'exchanges', 'markets', 'asset_markets', 'latest_rates'].map((name) => `public.${name}`);
+const functions = [
+  'tidemark.key_of(bytea)',
+  'tidemark.admit_request(text,integer,bigint)',
+  'tidemark.ask_for_key(text,text,text,text)',
+];
+
+/**
+ * Creates the reader and grants its privileges in this database, where they are missing.
+ *
+ * @returns whether the role exists: a migrating role may lack the privilege to create one.
+ */
+export async function grantReader(client: pg.ClientBase): Promise<boolean> {
+  if (!(await createReader(client))) return false;
+  if (await hasRights(client)) return true;
+  await inLockedTransaction(client, 'reader role', async () => {
+    await client.query(`grant usage on schema tidemark to ${readerRole}`);
+    await client.query(`grant select on ${[...served, ...views].join(', ')} to ${readerRole}`);
+    await client.query(`grant select (${servedColumns.join(', ')}) on ${partlyServed} to ${readerRole}`);
+    await client.query(`grant execute on function ${functions.join(', ')} to ${readerRole}`);
+  });
+  if (await mayBecomeReader(client)) return true;
+  await client.query(`grant ${readerRole} to current_user`).catch((error: unknown) => {
+    // Only the creator of the role may grant it. Without it the service works as its own role.
+    if (!isPermissionDenied(error)) throw error;
+  });
+  return true;
+}
+
+async function createReader(client: pg.ClientBase): Promise<boolean> {
+  if (await roleExists(client)) return true;
+  try {
+    await client.query(`create role ${readerRole} nologin`);
+  } catch (error) {
+    if (isPermissionDenied(error)) return false;
+    // A migration of another database on this server has just created it.
+    if (!isAlreadyThere(error)) throw error;
+  }
+  return true;
+}
+
+async function hasRights(client: pg.ClientBase): Promise<boolean> {
+  const result = await client.query<{ all: boolean }>(
+    `select has_schema_privilege($1, 'tidemark', 'usage')
+        and (select bool_and(has_table_privilege($1, name, 'select')) from unnest($2::text[]) name)
+        and (select bool_and(has_column_privilege($1, $4, name, 'select')) from unnest($5::text[]) name)
+        and (select bool_and(has_function_privilege($1, name, 'execute')) from unnest($3::text[]) name) as all`,
+    [readerRole, [...served, ...views], functions, partlyServed, servedColumns],
+  );
+  return result.rows[0]?.all === true;
+}
+
+/**
+ * Revokes the reader's privileges in this database. The role stays: other databases of the server may use it.
+ */
+export async function revokeReader(client: pg.ClientBase): Promise<void> {
+  if (!(await roleExists(client))) return;
+  const present = await client.query<{ name: string }>(
+    `select name from unnest($1::text[]) name where to_regclass(name) is not null`,
+    [[...served, ...views, partlyServed]],
+  );
+  if (present.rowCount === 0) return;
+  for (const { name } of present.rows) await client.query(`revoke all on ${name} from ${readerRole}`);
+  await client.query(`revoke all on schema tidemark from ${readerRole}`);
+}
+
+/** Whether the connection's role may switch to the reader. */
+export async function mayBecomeReader(client: pg.ClientBase | pg.Pool): Promise<boolean> {
+  const result = await client.query<{ may: boolean }>(
+    `select exists (
+       select from pg_roles r where r.rolname = $1
+         and pg_has_role(r.oid, case when current_setting('server_version_num')::integer >= 160000 then 'SET' else 'MEMBER' end)
+         -- A role without it was created by another database's migration.
+         and has_table_privilege(r.oid, 'tidemark.series', 'select')
+     ) as may`,
+    [readerRole],
+  );
+  return result.rows[0]?.may === true;
+}
+
+async function roleExists(client: pg.ClientBase): Promise<boolean> {
+  const result = await client.query('select from pg_roles where rolname = $1', [readerRole]);
+  return result.rowCount === 1;
+}
+
+function isAlreadyThere(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === '42710' || code === '23505';
+}
+
+/** Comment that marks the roles created here. */
+const mark = 'looks at what Tidemark stores, and may change nothing';
+/** Tables of the schema `tidemark` that no viewer may read. */
+const kept = ['api_keys', 'request_times'].map((name) => `tidemark.${name}`).join(', ');
+const settings = {
+  default_transaction_read_only: 'on',
+  statement_timeout: '60s',
+  idle_in_transaction_session_timeout: '60s',
+  timezone: 'UTC',
+  jit: 'off',
+  enable_bitmapscan: 'off',
+};
+const maxConnections = 20;
+/** Sorts and joins of a query spill to disk up to here. Unlike the settings above, only a superuser may change it. */
+const temporaryFiles = '10GB';
+
+/**
+ * Creates a viewer where there is none, and grants its privileges in this database.
+ *
+ * @param viewer.password null: unchanged; a new role then has none.
+ * @param viewer.serves whether the service may connect as this role. It may then switch to the reader and
+ * look up keys, and the service limits its connections.
+ * @returns whether the role is new.
+ * @throws TidemarkError BAD_ARGUMENT for a role that was created by something else.
+ */
+export async function grantViewer(
+  database: Database,
+  viewer: { readonly role: string; readonly password: string | null; readonly serves?: boolean },
+): Promise<boolean> {
+  const timescale = (await timescaleSchema(database.pool)) !== null;
+  const derived = derivedObjects(timescale).map(({ name }) => name);
+  const views = derived.filter((name) => /^public\.\w+$/.test(name));
+  const role = pg.escapeIdentifier(viewer.role);
+  return inTransaction(database, async (client) => {
+    const isNew = await createViewer(client, viewer.role);
+    if (viewer.password !== null)
+      await client.query(`alter role ${role} password ${pg.escapeLiteral(viewer.password)}`);
+    for (const [name, value] of Object.entries(settings))
+      await client.query(`alter role ${role} set ${name} = ${pg.escapeLiteral(value)}`);
+    await client.query('savepoint limits');
+    await client.query(`alter role ${role} set temp_file_limit = '${temporaryFiles}'`).catch(async (error: unknown) => {
+      await client.query('rollback to limits');
+      if (!isPermissionDenied(error)) throw error;
+    });
+    await client.query(`grant usage on schema public, tidemark to ${role}`);
+    await client.query(`grant select on ${views.join(', ')} to ${role}`);
+    await client.query(`grant select on all tables in schema tidemark to ${role}`);
+    await client.query(`revoke all on ${kept} from ${role}`);
+    if (viewer.serves) await client.query(`grant ${readerRole} to ${role}; alter role ${role} connection limit -1`);
+    return isNew;
+  });
+}
+
+async function createViewer(client: pg.PoolClient, name: string): Promise<boolean> {
+  const found = await client.query<{ mark: string | null }>(
+    `select shobj_description(oid, 'pg_authid') as mark from pg_roles where rolname = $1`,
+    [name],
+  );
+  const [there] = found.rows;
+  const role = pg.escapeIdentifier(name);
+  if (there === undefined) {
+    await client.query(`create role ${role} login connection limit ${maxConnections}`);
+    await client.query(`comment on role ${role} is ${pg.escapeLiteral(mark)}`);
+    return true;
+  }
+  if (there.mark === mark) return false;
+  const message = `role ${JSON.stringify(name)} exists and was not created by Tidemark`;
+  throw new TidemarkError('BAD_ARGUMENT', message, { remedy: 'choose another name' });
+}

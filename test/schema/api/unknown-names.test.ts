@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { dayMs } from '../../../model/intervals.ts';
+import { openOwnStore, useStore } from '../../store/open-store.ts';
+import { market } from './candles.ts';
+import { ask, rowsIn, storeLine } from './price-line.ts';
+
+const startMs = Date.UTC(2024, 0, 1);
+
+const store = useStore();
+const day = { startMs, endMs: startMs + dayMs };
+const eightHours = { ...market('bitcoin', 'h8'), exchange: 'binance' };
+beforeAll(async () => {
+  for (const names of [{}, { baseId: 'bitcoin-cash' }, { exchange: 'kraken', quoteId: 'euro' }])
+    await storeLine(store.database, { key: { ...eightHours, ...names }, ...day, prices: ['1', '2', '3'] });
+  const history = { dataset: 'asset_history', assetId: 'ethereum', interval: 'd1' } as const;
+  await storeLine(store.database, { key: history, ...day, prices: ['1'] });
+  await store.database.pool.query(
+    `insert into tidemark.currencies (currency, symbol, type) values ('bitcoin', 'BTC', 'crypto'), ('euro', 'EUR', 'fiat')`,
+  );
+});
+
+describe('unknown names are refused with suggestions', () => {
+  it.each([
+    [`ohlcv('binanse', 'bitcoin', 'tether')`, 'unknown exchange "binanse"', 'did you mean "binance"?'],
+    [`ohlcv('kc', 'bitcoin', 'tether')`, 'unknown exchange "kc"', 'nothing known is near; known: binance, kraken'],
+    [`ohlcv(null, 'bitcoin', 'tether')`, 'exchange must be named, and is null', 'known: binance, kraken'],
+    [`ohlcv('binance', 'bitconi', 'tether')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
+    [`ohlcv('binance', 'btc', 'tether')`, 'unknown base "btc"', 'did you mean "bitcoin"?'],
+    [
+      `ohlcv('binance', 'bitcoin', 'euro')`,
+      'no market bitcoin/euro is tracked on binance',
+      'tracked: binance bitcoin/tether, kraken bitcoin/euro',
+    ],
+    // Twelve hours are not a multiple of eight.
+    [
+      `ohlcv('binance', 'bitcoin', 'tether', 'h12')`,
+      'the candles of binance bitcoin/tether are not tracked at h12, and do not follow from finer ones',
+      'tracked: h8; from these follow: d1, w1',
+    ],
+    [
+      `price_history('bitcoin')`,
+      'unknown asset "bitcoin": its history is not tracked, though it is the base of a market',
+      'nothing known is near; known: ethereum',
+    ],
+    [
+      `price_history('ethereum', 'h1')`,
+      'the price history of ethereum is not tracked at h1',
+      'tracked: d1; from these follow: none',
+    ],
+    [
+      `price_history('ethereum', 'h8')`,
+      'no price history has the interval "h8"',
+      'it is one of m1, m5, m15, m30, h1, h2, h6, h12, d1',
+    ],
+    [`intervals_of('binance bitcoin/tehter')`, 'unknown quote "tehter"', 'did you mean "tether"?'],
+    [`rsi('bitcoin/tether')`, 'a series is a market or an asset, not "bitcoin/tether"', `'binance bitcoin/tether'`],
+    [`seasonality_by_hour('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
+    // No point is at that time, so no other part of the function is executed.
+    [
+      `candles('binance', 'bitconi', 'tether', 'h8') where time > '2100-01-01'`,
+      'unknown base "bitconi"',
+      'did you mean "bitcoin"?',
+    ],
+    [
+      `tidemark.series_id('binance', 'bitcoin', 'tether', 'd1')`,
+      'binance bitcoin/tether has no series at d1: those candles are derived',
+      `tidemark.series_id('binance', 'bitcoin', 'tether', 'h8') is the series that they are derived from`,
+    ],
+    [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
+  ])('%s', async (call, message, hint) => {
+    const error = await ask(store.url, `select * from ${call}`).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message, hint: expect.stringContaining(hint) });
+  });
+});
+
+it('unknown names are told from the codes of a source that stand for ids', async () => {
+  const own = await openOwnStore();
+  await storeLine(own.database, { key: eightHours, ...day, prices: ['1', '2', '3'] });
+  await own.database.pool.query(`
+    insert into tidemark.asset_aliases (source, code, asset)
+    values ('', 'BTC', 'bitcoin'), ('', 'XBT', 'bitcoin'), ('', 'USDT', 'tether');
+    insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
+    values ('binance', 'BTCUSDT', 'BTC', 'USDT', true, now());
+    insert into tidemark.series_sources (series_id, rank, source, symbol, archive)
+    select id, 1, 'binance', 'BTCUSDT', false from tidemark.series`);
+  const closes = (names: string) => rowsIn(own)(`select close from candles('binance', ${names}, 'h8')`);
+  for (const [names, message, hint] of [
+    [`'BTC', 'USDTX'`, 'unknown quote "USDTX"', 'did you mean "USDT"?'],
+    [`'BTCX', 'USDT'`, 'unknown base "BTCX"', 'did you mean "BTC"?'],
+    [`'XBT', 'USDTX'`, 'unknown quote "USDTX"', 'did you mean "USDT"?'],
+  ] as const)
+    await expect(closes(names)).rejects.toMatchObject({ message, hint });
+  for (const names of ["'BTC', 'USDT'", "'BTC', 'tether'"]) expect(await closes(names)).toHaveLength(3);
+});
+
+it('unknown names are distinguished from an empty store', async () => {
+  const empty = await openOwnStore();
+  for (const call of [`ohlcv('binance', 'bitcoin', 'tether')`, `price_history('bitcoin')`])
+    await expect(ask(empty.url, `select * from ${call}`)).rejects.toThrow(/: nothing is tracked$/);
+});
