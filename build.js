@@ -10,6 +10,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -59,6 +60,8 @@ if (existsSync(compiler) && !(isCurrent && process.argv.includes('--if-changed')
   const files = join(built, 'service/pages/files');
   await bundle('service/pages/browser/try.ts', join(files, 'try.js'));
   copyFiles('service/pages/browser', files, ['frame.css', 'icon.svg']);
+  mkdirSync(join(built, 'schema/api'));
+  copyFiles('schema/api', join(built, 'schema/api'), readdirSync('schema/api'));
   writeFileSync(join(built, stamp), hash);
   const previous = `${built}-previous`;
   if (existsSync('dist')) renameSync('dist', previous);
@@ -74,7 +77,7 @@ function hashOfSources() {
     if (!entry.isDirectory())
       return /\.ts$|^(?:build\.js|package.*\.json|tsconfig.*\.json)$/.test(entry.name) ? [entry.name] : [];
     const below = readdirSync(entry.name, { recursive: true });
-    return below.filter((name) => /\.(?:tsx?|css|html|svg)$/.test(name)).map((name) => join(entry.name, name));
+    return below.filter((name) => /\.(?:tsx?|sql|css|html|svg)$/.test(name)).map((name) => join(entry.name, name));
   });
   const sum = createHash('sha256');
   for (const name of names.sort()) sum.update(`${name}\0`).update(readFileSync(name)).update('\0');

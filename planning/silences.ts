@@ -11,27 +11,18 @@ import type { Range } from '../model/ranges.ts';
  * A shorter one is an outage at most. Many markets have quiet hours each night: within a day the others count for more, and
  * one hour more is taken for granted.
  */
-const least = [
+export const silenceRules = [
   { lengthMs: dayMs, timesUsual: 20, grantedMs: 0 },
   { lengthMs: hourMs, timesUsual: 1000, grantedMs: hourMs },
 ];
 
 /** Whether a silence is far longer than usual. @param of.othersMs sum of the other silences. @param of.points between which they lie. */
 export function isLongSilence(ofMs: number, of: { readonly othersMs: number; readonly points: number }): boolean {
-  return least.some(
+  return silenceRules.some(
     ({ lengthMs, timesUsual, grantedMs }) =>
       ofMs >= lengthMs && ofMs * of.points > timesUsual * (of.othersMs + grantedMs),
   );
 }
-
-/** The same as SQL, of expressions in seconds. */
-export const isLongSilenceSql = (length: string, others: string, points: string) => {
-  const rules = least.map(({ lengthMs, timesUsual, grantedMs }) => {
-    const habit = `${timesUsual} * (${others} + ${grantedMs / 1000})`;
-    return `${length} >= ${lengthMs / 1000} and ${length} * ${points} > ${habit}`;
-  });
-  return `(${rules.join(' or ')})`;
-};
 
 /** The long silences between some points. @param timesMs starts of their periods, ascending. @param periodMs length of a period. */
 export function longSilences(timesMs: readonly EpochMs[], periodMs: number): Range[] {

@@ -7,29 +7,10 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { rollupLevels } from '../model/rollup-levels.ts';
 import { isHypertable, timescaleVersion } from '../store/timescale/extension.ts';
-import { rollupsBehind, rollupViews } from '../store/upkeep/rollup-definitions.ts';
-import { actionViews } from './api/actions.ts';
-import { averages, vwap } from './api/averages.ts';
-import { buckets } from './api/buckets.ts';
-import { charts } from './api/charts.ts';
-import { currencies } from './api/currencies.ts';
-import { gapReasons } from './api/gap-reasons.ts';
-import { help } from './api/help.ts';
-import { joins } from './api/joins.ts';
-import { figures, lines } from './api/lines.ts';
-import { names, refusals } from './api/names.ts';
-import { ohlcv } from './api/ohlcv.ts';
-import { completeness, ranges } from './api/ranges.ts';
-import { correlation, returns, seasonality } from './api/returns.ts';
-import { revisions } from './api/revisions.ts';
-import { serviceFunctions } from './api/service.ts';
-import { silences } from './api/silences.ts';
-import { snapshots } from './api/snapshots.ts';
-import { sourceViews } from './api/sources.ts';
-import { statements } from './api/statements.ts';
-import { detachCandles, views } from './api/views.ts';
+import { type ApiObject, apiObjects } from './api.ts';
 import { commentColumns, commentTexts } from './comments.ts';
-import { type DerivedObject, replaceObjects, viewsInTheWay } from './replace.ts';
+import { detachCandles } from './derived.ts';
+import { replaceObjects, viewsInTheWay } from './replace.ts';
 
 const objectsSetting = 'derived: views and functions';
 const namesSetting = 'derived: names';
@@ -48,13 +29,13 @@ const unnamed = [
 ] as const;
 
 /**
- * Brings the derived objects up to date, within the caller's transaction. Fast where they are current.
+ * Brings the API up to date, within the caller's transaction. Fast where they are current.
  *
  * @returns whether anything was created.
  * @throws TidemarkError VIEW_IN_THE_WAY when an object of a user depends on one that has to be dropped. The caller rolls back.
  */
-export async function applyDerived(client: pg.ClientBase): Promise<boolean> {
-  const objects = derivedObjects(await isHypertable(client, 'candle_points'));
+export async function applyApi(client: pg.ClientBase): Promise<boolean> {
+  const objects = apiObjects(await isHypertable(client, 'candle_points'));
   const names = objects.map(({ name }) => name);
   const wanted = fingerprint(objects);
   const settings = await client.query<{ name: string; value: string }>(
@@ -86,16 +67,16 @@ export async function applyDerived(client: pg.ClientBase): Promise<boolean> {
 }
 
 /**
- * Drops every derived object, within the caller's transaction.
+ * Drops the API, within the caller's transaction.
  *
  * @returns whether there was any.
  * @throws TidemarkError VIEW_IN_THE_WAY when a user's own view depends on one of them. The caller rolls back.
  */
-export function dropDerived(client: pg.ClientBase): Promise<boolean> {
+export function dropApi(client: pg.ClientBase): Promise<boolean> {
   return explained(async () => {
     let found = false;
     // Their names are the same on both.
-    for (const object of [...derivedObjects(false)].reverse()) {
+    for (const object of [...apiObjects(false)].reverse()) {
       if ((await countMissing(client, [object])) > 0) continue;
       await client.query(object.drop);
       found = true;
@@ -106,12 +87,12 @@ export function dropDerived(client: pg.ClientBase): Promise<boolean> {
   });
 }
 
-/** Whether the views and functions are those of this version, according to the last {@link applyDerived}. */
-export async function areDerivedCurrent(pool: pg.Pool): Promise<boolean> {
+/** Whether the API is that of this version, according to the last {@link applyApi}. */
+export async function isApiCurrent(pool: pg.Pool): Promise<boolean> {
   const result = await pool.query<{ value: string }>('select value from tidemark.settings where name = $1', [
     objectsSetting,
   ]);
-  const fingerprints = [true, false].map((timescale) => fingerprint(derivedObjects(timescale)));
+  const fingerprints = [true, false].map((timescale) => fingerprint(apiObjects(timescale)));
   return fingerprints.includes(result.rows[0]?.value ?? '');
 }
 
@@ -154,7 +135,7 @@ async function dropAggregates(client: pg.ClientBase): Promise<string[]> {
   return grants.rows.map(({ statement }) => statement);
 }
 
-function fingerprint(objects: readonly DerivedObject[]): string {
+function fingerprint(objects: readonly ApiObject[]): string {
   const texts = [...objects.map(({ create }) => create), commentTexts];
   return createHash('sha256').update(texts.join('\0')).digest('hex');
 }
@@ -168,72 +149,4 @@ async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
     const [, dependent = 'an object'] = /^(.+?) depends on /m.exec(error.detail ?? '') ?? [];
     throw viewsInTheWay([dependent], error);
   }
-}
-
-/** In the order of creation. @param timescale whether the points are a hypertable. */
-export function derivedObjects(timescale: boolean): DerivedObject[] {
-  const texts = [
-    ...[
-      rollupsBehind,
-      rollupViews(timescale),
-      views,
-      names,
-      refusals,
-      lines,
-      ranges,
-      statements(timescale),
-      figures,
-      ohlcv,
-      returns,
-    ],
-    ...[
-      averages,
-      vwap,
-      correlation,
-      charts,
-      currencies,
-      joins,
-      buckets,
-      seasonality,
-      gapReasons,
-      completeness,
-      silences,
-      revisions,
-      snapshots,
-      sourceViews,
-      actionViews,
-      serviceFunctions,
-      help,
-    ],
-  ];
-  return texts.flatMap(objectsIn);
-}
-
-/**
- * Splits an SQL text into derived objects: it may create several functions, aggregates and views, in order.
- * Their names, with a function's argument types, are read from the text.
- *
- * @throws Error for a text that does not begin with `create or replace`.
- */
-export function objectsIn(sql: string): DerivedObject[] {
-  const statements = sql.split(/^(?=create or replace (?:function|aggregate|view) )/m);
-  const [before = '', ...creates] = statements;
-  if (before.replaceAll(/^--.*$/gm, '').trim() !== '') throw new Error(`not the making of an object: ${before}`);
-  return creates.map((create) => {
-    const [, kind = '', name = ''] = /^create or replace (\w+) ([\w.]+)/.exec(create) ?? [];
-    const signature = kind === 'view' ? name : `${name}(${argumentTypes(create).join(',')})`;
-    return Object.freeze({ name: signature, create, drop: `drop ${kind} ${signature}` });
-  });
-}
-
-/**
- * The types of the input arguments, from the first list in parentheses. Types and defaults contain no comma.
- */
-function argumentTypes(create: string): string[] {
-  const list = create.slice(create.indexOf('(') + 1, create.indexOf(')'));
-  return list
-    .split(',')
-    .map((argument) => argument.trim())
-    .filter((argument) => argument !== '' && !argument.startsWith('out '))
-    .map((argument) => argument.replace(/ default .*$/s, '').replace(/^\S+\s+/, ''));
 }

@@ -9,7 +9,7 @@ import { readConfig, type StorageSettings } from '../settings/config.ts';
 import { connectTimeoutMs } from '../store/db/database.ts';
 import { inLockedTransaction } from '../store/db/locked-transaction.ts';
 import { assertTimescaleUsable, createExtension, timescaleSchema } from '../store/timescale/extension.ts';
-import { applyDerived, areDerivedCurrent, dropDerived } from './apply.ts';
+import { applyApi, dropApi, isApiCurrent } from './apply.ts';
 import { adaptToTimescale } from './hypertables.ts';
 import { closePublicFunctions, openPublicFunctions } from './public-functions.ts';
 import { addRoleSettings, removeRoleSettings } from './role-settings.ts';
@@ -118,14 +118,14 @@ async function migrateUp(client: pg.Client, options: MigrateOptions): Promise<st
   const names = await runMigrations(client, 'up');
   const changes = await adaptToTimescale(client, options.storage ?? readConfig({}).storage);
   for (const change of changes) options.onAdapted?.(change);
-  if (await applyDerived(client)) names.push(derivedName);
+  if (await applyApi(client)) names.push(derivedName);
   return names;
 }
 
 async function migrateDown(client: pg.Client): Promise<string[]> {
   await revokeReader(client);
   await openPublicFunctions(client);
-  const names = (await dropDerived(client)) ? [derivedName] : [];
+  const names = (await dropApi(client)) ? [derivedName] : [];
   return [...names, ...(await runMigrations(client, 'down'))];
 }
 
@@ -170,7 +170,7 @@ export async function assertMigrated(pool: pg.Pool): Promise<void> {
     const message = `the database is ${state}, and this version of Tidemark needs ${newestMigration}`;
     throw new TidemarkError('DATABASE_NOT_MIGRATED', message);
   }
-  if (await areDerivedCurrent(pool)) return;
+  if (await isApiCurrent(pool)) return;
   const message = 'the views and rollups belong to another version of Tidemark';
   throw new TidemarkError('DATABASE_NOT_MIGRATED', message);
 }

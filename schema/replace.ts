@@ -6,17 +6,7 @@
 
 import type pg from 'pg';
 import { codeOf, TidemarkError } from '../errors.ts';
-
-/** A view or function that is derived from the tables. It holds no state, and can be recreated. */
-export interface DerivedObject {
-  /**
-   * With its schema; a function's with its argument types in parentheses, as `to_regprocedure` takes them.
-   */
-  readonly name: string;
-  /** Creates or replaces it: `create or replace`. */
-  readonly create: string;
-  readonly drop: string;
-}
+import type { ApiObject } from './api.ts';
 
 /** Another result or names of arguments, other columns, another kind. */
 const notInPlace: readonly unknown[] = ['42P13', '42P16', '42809'];
@@ -44,7 +34,7 @@ const identity = (name: string) =>
  */
 export async function replaceObjects(
   client: pg.ClientBase,
-  objects: readonly DerivedObject[],
+  objects: readonly ApiObject[],
   earlier: readonly string[],
 ): Promise<void> {
   const names = objects.map(({ name }) => name);
@@ -78,7 +68,7 @@ export async function replaceObjects(
   }
 
   /** @returns the error; null: it is done. */
-  async function create(object: DerivedObject): Promise<unknown> {
+  async function create(object: ApiObject): Promise<unknown> {
     await client.query('savepoint object');
     try {
       await client.query(object.create);

@@ -18,7 +18,7 @@ import { type Database, inTransaction } from '../store/db/database.ts';
 import { isPermissionDenied } from '../store/db/failure.ts';
 import { inLockedTransaction } from '../store/db/locked-transaction.ts';
 import { timescaleSchema } from '../store/timescale/extension.ts';
-import { derivedObjects } from './apply.ts';
+import { apiObjects } from './api.ts';
 
 export const readerRole = 'tidemark_reader';
 
@@ -161,7 +161,7 @@ export async function grantViewer(
   viewer: { readonly role: string; readonly password: string | null; readonly serves?: boolean },
 ): Promise<boolean> {
   const timescale = (await timescaleSchema(database.pool)) !== null;
-  const derived = derivedObjects(timescale).map(({ name }) => name);
+  const derived = apiObjects(timescale).map(({ name }) => name);
   const views = derived.filter((name) => /^public\.\w+$/.test(name));
   const role = pg.escapeIdentifier(viewer.role);
   return inTransaction(database, async (client) => {

@@ -5,7 +5,6 @@ import type { EpochMs } from '../../model/intervals.ts';
 import type { WindowLane } from '../../model/lanes.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
-import { isLongSilenceSql } from '../../planning/silences.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
 import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
 import { isAwaiting } from '../series/gap-reasons.ts';
@@ -58,7 +57,10 @@ export async function holdUnusualSilences(
 async function isUnusual(client: pg.PoolClient, seriesId: number, { startMs, endMs }: Range): Promise<boolean> {
   const { rows } = await client.query<{ long: boolean }>({
     name: 'unusual-silence',
-    text: `select ${isLongSilenceSql('$3::double precision', 'others', 's.points')} as long
+    text: `select exists (
+             select from tidemark.silence_rules l
+             where $3::double precision >= l.seconds
+               and $3 * s.points > l.times_usual * (others + l.granted_seconds)) as long
            from tidemark.series s, lateral (
              select greatest(0, (select coalesce(sum(date_part('epoch', upper(r) - lower(r))), 0)
                                  from unnest(s.covered - s.before_beginning - tstzmultirange($2::tstzrange)) r)

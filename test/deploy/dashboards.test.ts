@@ -3,7 +3,6 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dayMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { maxChartRows } from '../../schema/api/charts.ts';
 import { grantViewer } from '../../schema/roles.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { bitcoinHours as hours } from '../queue/queue-parts.ts';
@@ -11,6 +10,8 @@ import { commitPoints } from '../store/committing.ts';
 import { onEachDatabase, useStore } from '../store/open-store.ts';
 import { dashboards, queries, writtenOut } from './grafana.ts';
 
+/** By default a chart has at most so many rows: schema/api/charts.sql. */
+const maxChartRows = 4000;
 const startMs = Date.UTC(2024, 1, 1);
 const days: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
 const fives: SeriesKey = { ...hours, exchange: 'kraken', interval: 'm5' };

@@ -5,14 +5,14 @@
 
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
-import { derivedObjects } from '../../schema/apply.ts';
+import { apiObjects } from '../../schema/api.ts';
 import { onEachDatabase, useStore } from '../store/open-store.ts';
 import { withAnswers } from './answers.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
 
 const cookbook = readFileSync('docs/cookbook.md', 'utf8');
 const reference = readFileSync('docs/sql.md', 'utf8');
-const published = derivedObjects(false)
+const published = apiObjects(false)
   .map(({ name }) => name)
   .filter((name) => name.startsWith('public.'));
 

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { applyDerived, derivedObjects, dropDerived } from '../../schema/apply.ts';
+import { apiObjects } from '../../schema/api.ts';
+import { applyApi, dropApi } from '../../schema/apply.ts';
 import { openOwnStore, useStore } from '../store/open-store.ts';
 import { market } from './api/candles.ts';
 import { ask, rowsIn, storeLine } from './api/price-line.ts';
@@ -22,11 +23,11 @@ it('every function is dropped and created again, and none hides another in the s
   onTestFinished(() => client.end());
   const made = await rows(present);
   await client.query('begin');
-  expect(made).toHaveLength(derivedObjects(false).filter(({ name }) => name.includes('(')).length);
-  expect(await dropDerived(client)).toBe(true);
+  expect(made).toHaveLength(apiObjects(false).filter(({ name }) => name.includes('(')).length);
+  expect(await dropApi(client)).toBe(true);
   await client.query('commit; begin');
   expect(await rows(present)).toEqual([]);
-  expect(await applyDerived(client)).toBe(true);
+  expect(await applyApi(client)).toBe(true);
   await client.query('commit');
   expect(await rows(present)).toEqual(made);
   // A role named tidemark finds the schema tidemark before public.
@@ -37,6 +38,13 @@ it('every function is dropped and created again, and none hides another in the s
      where p.pronamespace = 'tidemark'::regnamespace and other.pronamespace = 'public'::regnamespace`,
   );
   expect(clashes).toEqual([]);
+});
+
+it('no line of api/*.sql is longer than 120 characters', () => {
+  const names = readdirSync('schema/api');
+  expect(names.length).toBeGreaterThan(10);
+  const lines = names.flatMap((name) => readFileSync(`schema/api/${name}`, 'utf8').split('\n'));
+  expect(lines.filter((line) => line.length > 120)).toEqual([]);
 });
 
 const store = useStore();
@@ -61,7 +69,7 @@ async function roleWith(name: string, grants: string) {
 
 it('a role with rights on the views only can query them', async () => {
   const asked = await roleWith('viewer', 'grant select on all tables in schema public to ROLE');
-  const views = derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)$/.exec(name)?.[1] ?? []);
+  const views = apiObjects(false).flatMap(({ name }) => /^public\.(\w+)$/.exec(name)?.[1] ?? []);
   expect(views.length).toBeGreaterThan(5);
   for (const name of views) await asked(`select * from ${name}`);
   expect(await asked(`select points from candles where interval = 'w1'`)).toEqual(['3']);
@@ -90,7 +98,7 @@ it('a read-only role can call every function', async () => {
     seasonality_by_hour: `'a', 'd1'`,
     chart_interval: `'a', 'auto', '2024-01-01', '2024-01-04'`,
   };
-  const functions = new Set(derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));
+  const functions = new Set(apiObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));
   expect(functions.size).toBeGreaterThan(18);
   for (const name of functions)
     expect(await asked(`select * from ${name}(${calls[name] ?? `'a'`})`), name).not.toEqual([]);

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../model/intervals.ts';
-import { derivedObjects } from '../../../schema/apply.ts';
+import { apiObjects } from '../../../schema/api.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { commitRatesOf } from '../../store/committing.ts';
 import { useStore } from '../../store/open-store.ts';
@@ -77,7 +77,7 @@ const ofRanges: Readonly<Record<string, string>> = {
   coverage_share: `'a', 'h1'`,
 };
 
-const functions = new Set(derivedObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));
+const functions = new Set(apiObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));
 
 /** They give no values. */
 const others: readonly string[] = ['intervals_of', 'chart_interval'];

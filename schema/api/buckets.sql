@@ -1,22 +1,8 @@
-/**
- * Candles of any length: of minutes that divide no day, of calendar months, of the days of a time zone, and of sessions.
- *
- * The buckets are listed first. Then the longest interval whose periods fit into all of them is read, stored or derived: a
- * year by months reads days, and not minutes.
- */
+-- Candles of any length: of minutes that divide no day, of calendar months, of the days of a time zone, and of
+-- sessions. The buckets are listed first. Then the longest interval whose periods fit into all of them is read, stored
+-- or derived: a year by months reads days, and not minutes. 2000-01-03 is a Monday, as of every grid.
 
-import { gridOrigin } from '../../model/rollup-levels.ts';
-import { groupedValues } from '../../store/upkeep/rollup-definitions.ts';
-import { example } from '../comments.ts';
-import { fine } from './lines.ts';
-import { ranged } from './returns.ts';
-import { quoted } from './statements.ts';
-
-/** A Monday, as of every grid. */
-const originDay = `timestamp '2000-01-03'`;
-const values = 'open, high, low, close, volume';
-
-const bounds = `
+--: function tidemark.first_at(timestamp, text)
 -- Where clocks go back, PostgreSQL takes the second of two times; where they skip one, the offset before.
 create or replace function tidemark.first_at(local_time timestamp, zone text) returns timestamptz
 language plpgsql stable parallel safe as $$
@@ -30,7 +16,8 @@ begin
   earlier := later - interval '24 hours';
   while later - earlier > interval '1 second' loop
     middle := earlier + date_trunc('second', (later - earlier) / 2);
-    if middle at time zone zone - middle at time zone 'UTC' = earlier at time zone zone - earlier at time zone 'UTC' then
+    if middle at time zone zone - middle at time zone 'UTC' = earlier at time zone zone - earlier at time zone 'UTC'
+    then
       earlier := middle;
     else
       later := middle;
@@ -41,6 +28,7 @@ end $$;
 comment on function tidemark.first_at is
   'Internal: the time at which clocks of a zone first show a local time, or a later one where they skip it.';
 
+--: function tidemark.bucket_bounds(interval, text, time, time, timestamptz, timestamptz)
 create or replace function tidemark.bucket_bounds(bucket interval, zone text, session_from time, session_to time,
   first timestamptz, ending timestamptz)
 returns table (begins timestamptz, ends timestamptz)
@@ -59,7 +47,8 @@ begin
       using errcode = '22023', hint = 'such as ''7 minutes'', ''4 hours'', ''1 day'', ''1 month''';
   end if;
   if zone is null or session_from is null and session_to is not null then
-    raise exception '% must be given, and is null', case when zone is null then 'zone' else 'session_from' end using errcode = '22004';
+    raise exception '% must be given, and is null', case when zone is null then 'zone' else 'session_from' end
+      using errcode = '22004';
   end if;
   if session_from is not null and (months > 0 or days > 1) then
     raise exception 'a bucket of sessions is at most one day, not "%"', bucket using errcode = '22023';
@@ -75,25 +64,27 @@ begin
   elsif days > 0 and session_from is null then
     return query
       select b.begins, b.ends
-      from generate_series(date_bin(bucket, since, ${originDay}), until, bucket) at,
+      from generate_series(date_bin(bucket, since, timestamp '2000-01-03'), until, bucket) at,
            lateral (select tidemark.first_at(at, zone), tidemark.first_at(at + bucket, zone)) b (begins, ends)
       -- A day that a zone skips has no length.
       where b.begins >= first and b.begins < ending and b.begins < b.ends;
   elsif session_from is null and mod(86400, seconds) <> 0 then
     return query
       select at, at + bucket
-      from generate_series(date_bin(bucket, first - interval '1 microsecond', ${originDay} at time zone zone) + bucket,
-                           ending - interval '1 microsecond', bucket) at;
+      from generate_series(
+             date_bin(bucket, first - interval '1 microsecond', timestamp '2000-01-03' at time zone zone) + bucket,
+             ending - interval '1 microsecond', bucket) at;
   else
     return query
       select at, least(at + step, session.ends)
       from generate_series(since, until, interval '1 day') day
       cross join lateral (
         select tidemark.first_at(day + opens, zone) as begins,
-               tidemark.first_at(day + closes + case when closes <= opens then interval '1 day' else '0' end, zone) as ends
+               tidemark.first_at(day + closes + case when closes <= opens then interval '1 day' else '0' end, zone)
+                 as ends
       ) session
-      -- In seconds: a difference of times may have days, whose length depends on the time zone of the caller. Null, and so no
-      -- bucket, where clocks skip the whole session.
+      -- In seconds: a difference of times may have days, whose length depends on the time zone of the caller. Null, and
+      -- so no bucket, where clocks skip the whole session.
       cross join lateral (
         select case when session.begins < session.ends then
                  case when days > 0 then make_interval(secs => extract(epoch from session.ends - session.begins))
@@ -105,13 +96,12 @@ begin
 end $$;
 comment on function tidemark.bucket_bounds is
   'Internal: the buckets that begin in [first, ending).';
-`;
 
-export const buckets = `${bounds}
+--: function tidemark.bucket_line(text, text, text, timestamptz[], timestamptz[])
 -- Of the intervals of a market whose periods fit into all of the buckets, the longest that covers the most of them.
-create or replace function tidemark.bucket_line(exchange text, base text, quote text, begins timestamptz[], ends timestamptz[],
-  out interval_name text, out series_id integer, out relation text, out period interval, out covered tstzmultirange,
-  out tracked tstzrange)
+create or replace function tidemark.bucket_line(exchange text, base text, quote text, begins timestamptz[],
+  ends timestamptz[], out interval_name text, out series_id integer, out relation text, out period interval,
+  out covered tstzmultirange, out tracked tstzrange)
 language plpgsql stable parallel safe as $$
 #variable_conflict use_variable
 begin
@@ -120,26 +110,27 @@ begin
   from public.intervals_of(format('%s %s/%s', exchange, base, quote)) i
   cross join lateral tidemark.market_line(exchange, base, quote, i.interval_name) l
   where not exists (
-    select from unnest(begins || ends) at where at <> date_bin(i.period, at, ${gridOrigin})
+    select from unnest(begins || ends) at where at <> date_bin(i.period, at, tidemark.grid_origin())
   )
-  order by tidemark.share_covered(l.covered, tstzrange(begins[1], greatest(ends[cardinality(ends)], begins[1]))) desc nulls last,
-           i.period desc
+  order by tidemark.share_covered(l.covered, tstzrange(begins[1], greatest(ends[cardinality(ends)], begins[1])))
+             desc nulls last, i.period desc
   limit 1;
   if series_id is null then
-    raise exception 'no tracked interval of % %/% fits into these buckets', exchange, base, quote using errcode = '22023',
-      hint = format('tracked: %s; a shorter one is tracked by tidemark backfill',
-                    (select string_agg(i.interval_name, ', ' order by i.period)
-                     from public.intervals_of(format('%s %s/%s', exchange, base, quote)) i where i.derived_from is null));
+    raise exception 'no tracked interval of % %/% fits into these buckets', exchange, base, quote
+      using errcode = '22023', hint = format('tracked: %s; a shorter one is tracked by tidemark backfill', (
+        select string_agg(i.interval_name, ', ' order by i.period)
+        from public.intervals_of(format('%s %s/%s', exchange, base, quote)) i where i.derived_from is null));
   end if;
 end $$;
 comment on function tidemark.bucket_line is
   'Internal: the interval of a market that is read for some buckets.';
 
+--: function public.ohlcv_by(text, text, text, interval, timestamptz, timestamptz, text, time, time)
 create or replace function public.ohlcv_by(exchange text, base text, quote text, bucket interval,
   from_time timestamptz default null, to_time timestamptz default null, zone text default 'UTC',
   session_from time default null, session_to time default null)
-returns table ("time" timestamptz, ends timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
-               derived_from text, points bigint, coverage numeric)
+returns table ("time" timestamptz, ends timestamptz, open numeric, high numeric, low numeric, close numeric,
+               volume numeric, derived_from text, points bigint, coverage numeric)
 language plpgsql stable parallel safe as $$
 #variable_conflict use_column
 declare
@@ -153,7 +144,8 @@ declare
 begin
   select tstzrange(min(lower(s.tracked)), nullif(max(coalesce(upper(s.tracked), 'infinity')), 'infinity')) into wanted
   from tidemark.series s
-  where s.dataset = 'candles' and (s.exchange_id, s.base_id, s.quote_id) = ($1, $2, $3) and (s.untracked_at is null or s.points > 0);
+  where s.dataset = 'candles' and (s.exchange_id, s.base_id, s.quote_id) = ($1, $2, $3)
+    and (s.untracked_at is null or s.points > 0);
   if lower(wanted) is null then
     select * into own from tidemark.own_names(exchange, base, quote);
     if own.base_id is null then perform tidemark.refuse_market(exchange, base, quote, 'm1'); end if;
@@ -162,14 +154,14 @@ begin
   end if;
   select * into asked from tidemark.asked_range(interval '1 minute', wanted, from_time, to_time);
   if bucket > interval '0' and extract(epoch from asked.ending - asked.first) / extract(epoch from bucket) > most then
-    raise exception 'the range from % to % has more than % buckets', asked.first, asked.ending, most using errcode = '22023',
-      hint = 'ask for a shorter range, or longer buckets';
+    raise exception 'the range from % to % has more than % buckets', asked.first, asked.ending, most
+      using errcode = '22023', hint = 'ask for a shorter range, or longer buckets';
   end if;
   select array_agg(b.begins order by b.begins), array_agg(b.ends order by b.begins) into begin_times, end_times
-  from tidemark.bucket_bounds(bucket, zone, session_from, session_to,
-                              -- A day more: buckets are counted in local time. At most one bucket contains the beginning.
-                              case when isfinite(from_time) then asked.first else asked.first - bucket - interval '1 day' end,
-                              asked.ending) b
+  from tidemark.bucket_bounds(
+    bucket, zone, session_from, session_to,
+    -- A day more: buckets are counted in local time. At most one bucket contains the beginning.
+    case when isfinite(from_time) then asked.first else asked.first - bucket - interval '1 day' end, asked.ending) b
   where b.begins >= asked.first or b.ends > asked.first;
   if begin_times is null then return; end if;
   select * into line from tidemark.bucket_line(exchange, base, quote, begin_times, end_times);
@@ -177,33 +169,40 @@ begin
   asked.ending := end_times[cardinality(end_times)];
   asked.closed := least(asked.ending, now() - tidemark.grace());
   perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first,
-                                 date_bin(line.period, asked.closed, ${gridOrigin}));
+                                 date_bin(line.period, asked.closed, tidemark.grid_origin()));
   return query execute format('
     with buckets as materialized (
       select * from unnest($1, $2) b (begins, ends)
     ), placed as (
       select *, max(begun) over (order by time, is_point rows unbounded preceding) as bucket from (
-        select time, ${values}, true as is_point, null::timestamptz as begun from %s
+        select time, open, high, low, close, volume, true as is_point, null::timestamptz as begun from %s
         where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz
         union all select begins, null, null, null, null, null, false, begins from buckets
       ) merged
     ), candles as (
-      select bucket, ${quoted(groupedValues)}, count(*) as points
+      select bucket, %s, count(*) as points
       from placed join buckets on begins = bucket and time < ends where is_point group by bucket
     ), known as (
       select b.begins, b.ends, c.*, tidemark.share_covered(%L::tstzmultirange, tstzrange(b.begins, b.ends)) as coverage
       from buckets b left join candles c on c.bucket = b.begins
     )
-    select begins, ends, ${values}, %L::text, coalesce(points, 0), coverage from known
+    select begins, ends, open, high, low, close, volume, %L::text, coalesce(points, 0), coverage from known
     where bucket is not null or (coverage < 1 and ends <= %L::timestamptz) order by begins',
-    tidemark.source_of(line.relation, line.series_id, line.period, asked.first, asked.ending), line.series_id, asked.first,
-    asked.ending, line.covered, line.interval_name, asked.closed) using begin_times, end_times;
+    tidemark.source_of(line.relation, line.series_id, line.period, asked.first, asked.ending),
+    line.series_id, asked.first, asked.ending, tidemark.grouped_candle(),
+    line.covered, line.interval_name, asked.closed) using begin_times, end_times;
 end $$;
 comment on function public.ohlcv_by is
-  'Candles of a market in buckets of any length that begin in [from_time, to_time), or from the one in which the data begin: minutes and hours, days and months of a time zone, and sessions of a day. Derived from the longest interval that fits (derived_from); coverage as in ohlcv.${example("select * from ohlcv_by('binance', 'bitcoin', 'tether', '1 day', '2024-03-08', '2024-03-12', zone => 'America/New_York')")}';
+  'Candles of a market in buckets of any length that begin in [from_time, to_time), or from the one in which the '
+  'data begin: minutes and hours, days and months of a time zone, and sessions of a day. Derived from the longest '
+  'interval that fits (derived_from); coverage as in ohlcv.
+Example: select * from ohlcv_by(''binance'', ''bitcoin'', ''tether'', ''1 day'', ''2024-03-08'', ''2024-03-12'', '
+  'zone => ''America/New_York'')';
 
-create or replace function public.ohlcv_in(exchange text, base text, quote text, currency text, interval_name text default 'd1',
-  ${ranged}, max_age interval default null)
+--: function public.ohlcv_in(text, text, text, text, text, timestamptz, timestamptz, interval)
+create or replace function public.ohlcv_in(exchange text, base text, quote text, currency text,
+  interval_name text default 'd1', from_time timestamptz default null, to_time timestamptz default null,
+  max_age interval default null)
 returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
                open_rate_time timestamptz, close_rate_time timestamptz, coverage numeric)
 language plpgsql stable parallel safe as $$
@@ -224,7 +223,8 @@ begin
   oldest := coalesce(max_age, line.period);
   return query
     with candles as materialized (
-      select time, ${values}, coverage from public.ohlcv(exchange, base, quote, interval_name, from_time, to_time)
+      select time, open, high, low, close, volume, coverage
+      from public.ohlcv(exchange, base, quote, interval_name, from_time, to_time)
     ), rates as materialized (
       select time, source_rate, rate from tidemark.rates_around(source, target, asked.first, asked.ending)
     ), latest as (
@@ -239,16 +239,17 @@ begin
     ), factors as (
       select t.candle, t.opened, t.closed,
              case when t.candle - t.opened <= oldest then o.source_rate end as open_source, o.rate as open_rate,
-             case when t.candle + line.period - t.closed <= oldest then c.source_rate end as close_source, c.rate as close_rate
+             case when t.candle + line.period - t.closed <= oldest then c.source_rate end as close_source,
+             c.rate as close_rate
       from times t left join rates o on o.time = t.opened left join rates c on c.time = t.closed
     ), converted as (
       select c.*, f.*,
-             tidemark.price_figure((c.open * open_source + ${fine}) / nullif(open_rate, 0)) as first,
-             tidemark.price_figure((c.close * close_source + ${fine}) / nullif(close_rate, 0)) as last,
-             tidemark.price_figure((c.high * open_source + ${fine}) / nullif(open_rate, 0)) as high_by_open,
-             tidemark.price_figure((c.high * close_source + ${fine}) / nullif(close_rate, 0)) as high_by_close,
-             tidemark.price_figure((c.low * open_source + ${fine}) / nullif(open_rate, 0)) as low_by_open,
-             tidemark.price_figure((c.low * close_source + ${fine}) / nullif(close_rate, 0)) as low_by_close
+             tidemark.price_figure((c.open * open_source + tidemark.fine()) / nullif(open_rate, 0)) as first,
+             tidemark.price_figure((c.close * close_source + tidemark.fine()) / nullif(close_rate, 0)) as last,
+             tidemark.price_figure((c.high * open_source + tidemark.fine()) / nullif(open_rate, 0)) as high_by_open,
+             tidemark.price_figure((c.high * close_source + tidemark.fine()) / nullif(close_rate, 0)) as high_by_close,
+             tidemark.price_figure((c.low * open_source + tidemark.fine()) / nullif(open_rate, 0)) as low_by_open,
+             tidemark.price_figure((c.low * close_source + tidemark.fine()) / nullif(close_rate, 0)) as low_by_close
       from candles c join factors f on f.candle = c.time
     )
     select time, first,
@@ -258,5 +259,8 @@ begin
     from converted order by time;
 end $$;
 comment on function public.ohlcv_in is
-  'Candles of a market in a currency (its id or symbol): open by the last rate at or before the start of the period, close by that at its end, high by the higher and low by the lower of the two. Null where a rate is older than max_age, by default a period. Volume stays in the base asset.${example("select * from ohlcv_in('binance', 'bitcoin', 'tether', 'euro', 'd1', '2024-03-01', '2024-03-08', max_age => '2 days')")}';
-`;
+  'Candles of a market in a currency (its id or symbol): open by the last rate at or before the start of the '
+  'period, close by that at its end, high by the higher and low by the lower of the two. Null where a rate is '
+  'older than max_age, by default a period. Volume stays in the base asset.
+Example: select * from ohlcv_in(''binance'', ''bitcoin'', ''tether'', ''euro'', ''d1'', ''2024-03-01'', '
+  '''2024-03-08'', max_age => ''2 days'')';

@@ -1,21 +1,11 @@
-/**
- * Errors for unknown names, with suggestions: never an empty result. They tell an unknown name from an
- * untracked combination.
- *
- * The distance counts edits of one character (insert, delete, replace, or swap with the neighbour), ignoring
- * case. The symbol of a currency or an asset counts like its name (`BTC` is near `bitcoin`). It is written in
- * PL/pgSQL, so that no extension is needed. It runs only before an error, and reads 40 characters of a name.
- */
+-- Errors for unknown names, with suggestions: never an empty result. They tell an unknown name from an untracked
+-- combination.
+--
+-- The distance counts edits of one character (insert, delete, replace, or swap with the neighbour), ignoring case. The
+-- symbol of a currency or an asset counts like its name (BTC is near bitcoin). It is written in PL/pgSQL, so that no
+-- extension is needed. It runs only before an error, and reads 40 characters of a name.
 
-import { candleIntervals, historyIntervals, intervalMs } from '../../model/intervals.ts';
-
-/** Intervals of both datasets, shortest first. */
-const intervals = [...new Set([...candleIntervals, ...historyIntervals])].sort((a, b) => intervalMs[a] - intervalMs[b]);
-const known = intervals.map((name) => `'${name}'`).join(', ');
-const ofHistories = historyIntervals.map((name) => `'${name}'`).join(', ');
-const seconds = intervals.map((name) => `when '${name}' then ${intervalMs[name] / 1000}`).join(' ');
-
-export const names = `
+--: function tidemark.edit_distance(text, text)
 create or replace function tidemark.edit_distance(a text, b text) returns integer
 language plpgsql immutable strict parallel safe as $$
 declare
@@ -47,6 +37,7 @@ end $$;
 comment on function tidemark.edit_distance is
   'Internal: edits of one character between two names, ignoring case, of the first 40 characters.';
 
+--: function tidemark.near_names(text, text[])
 create or replace function tidemark.near_names(given text, known text[]) returns text[]
 language sql stable strict parallel safe as $$
   select coalesce(array_agg(name order by distance, name), '{}')
@@ -65,7 +56,9 @@ $$;
 comment on function tidemark.near_names is
   'Internal: up to three known names that resemble a given one.';
 
-create or replace function tidemark.refuse_name(what text, given text, known text[], of_where text default '') returns void
+--: function tidemark.refuse_name(text, text, text[], text)
+create or replace function tidemark.refuse_name(what text, given text, known text[], of_where text default '')
+returns void
 language plpgsql stable parallel safe as $$
 declare
   near text[] := tidemark.near_names(given, known);
@@ -88,30 +81,32 @@ end $$;
 comment on function tidemark.refuse_name is
   'Internal: refuses a name, with known names that resemble it.';
 
+--: function tidemark.interval_length(text)
 -- The length of an interval. Seconds, never days: a day of the session's time zone may have 23 hours.
 create or replace function tidemark.interval_length(interval_name text) returns interval
 language plpgsql immutable parallel safe as $$
 declare
-  length integer := case interval_name ${seconds} end;
-  turned text := (regexp_match(lower(interval_name), '^(\\d+) ?(m|h|d|w)'))[2]
-              || (regexp_match(lower(interval_name), '^(\\d+) ?(m|h|d|w)'))[1];
+  length interval := (select l.length from tidemark.interval_lengths l where l.interval = interval_name);
+  turned text := (regexp_match(lower(interval_name), '^(\d+) ?(m|h|d|w)'))[2]
+              || (regexp_match(lower(interval_name), '^(\d+) ?(m|h|d|w)'))[1];
 begin
   if length is null then
-    if turned = any (array[${known}]) then
+    if exists (select from tidemark.interval_lengths l where l.interval = turned) then
       raise exception 'unknown interval "%"', left(interval_name, 200) using errcode = '22023',
         hint = format('did you mean "%s"?', turned);
     end if;
-    perform tidemark.refuse_name('interval', interval_name, array[${known}]);
+    perform tidemark.refuse_name('interval', interval_name,
+                                 array(select l.interval from tidemark.interval_lengths l));
   end if;
-  return make_interval(secs => length);
+  return length;
 end $$;
 comment on function tidemark.interval_length is
   'Internal: the length of an interval by its name; an unknown one is refused.';
-`;
 
-export const refusals = `
--- The names of tracked markets: ids, the codes of sources that stand for them, and the aliases.
-create or replace function tidemark.market_names() returns table (exchange_id text, base_id text, quote_id text, base text, quote text)
+--: function tidemark.market_names()
+-- Ids, the codes of sources that stand for them, and the aliases.
+create or replace function tidemark.market_names()
+returns table (exchange_id text, base_id text, quote_id text, base text, quote text)
 language plpgsql stable parallel safe as $$
 begin
   return query
@@ -131,6 +126,7 @@ end $$;
 comment on function tidemark.market_names is
   'Internal: the names of tracked markets, in ids and in the codes of their sources.';
 
+--: function tidemark.refuse_market(text, text, text, text)
 create or replace function tidemark.refuse_market(exchange text, base text, quote text, interval_name text) returns void
 language plpgsql stable parallel safe as $$
 declare
@@ -167,11 +163,14 @@ end $$;
 comment on function tidemark.refuse_market is
   'Internal: refuses a market or its interval, with suggestions.';
 
+--: function tidemark.refuse_asset(text, text)
 create or replace function tidemark.refuse_asset(asset text, interval_name text) returns void
 language plpgsql stable parallel safe as $$
 declare
   assets text[];
   tracked text;
+  known text[] := array(
+    select i.interval from tidemark.dataset_intervals i where i.dataset = 'asset_history' order by i.length);
 begin
   select coalesce(array_agg(distinct asset_id), '{}') into assets from tidemark.series where dataset = 'asset_history';
   if asset = any (assets) is not true then
@@ -179,16 +178,16 @@ begin
       case when exists (select from tidemark.series where base_id = asset)
            then ': its history is not tracked, though it is the base of a market' else '' end);
   end if;
-  if interval_name <> all (array[${ofHistories}]) then
+  if interval_name <> all (known) then
     raise exception 'no price history has the interval "%"', interval_name using errcode = '22023',
-      hint = format('it is one of %s', array_to_string(array[${ofHistories}], ', '));
+      hint = format('it is one of %s', array_to_string(known, ', '));
   end if;
   select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s where s.asset_id = asset;
   raise exception 'the price history of % is not tracked at %', asset, interval_name using errcode = '22023',
-    hint = format('tracked: %s; %s', tracked, case when interval_name = 'd1' then 'the mean of a day follows from none of them' else (
-      select format('from these follow: %s', coalesce(string_agg(d.interval, ', ' order by d.period), 'none'))
-      from tidemark.derived_histories d where d.asset_id = asset) end);
+    hint = format('tracked: %s; %s', tracked,
+      case when interval_name = 'd1' then 'the mean of a day follows from none of them' else (
+        select format('from these follow: %s', coalesce(string_agg(d.interval, ', ' order by d.period), 'none'))
+        from tidemark.derived_histories d where d.asset_id = asset) end);
 end $$;
 comment on function tidemark.refuse_asset is
   'Internal: refuses an asset or its interval, with suggestions.';
-`;

@@ -1,24 +1,17 @@
-/**
- * The requested range as whole periods, its covered share, and completeness functions with names, by which an
- * analysis can check itself.
- */
+-- The requested range as whole periods, its covered share, and how an analysis is told what it lacks.
 
-import { gridOrigin } from '../../model/rollup-levels.ts';
-import { rejectedPeriods } from '../../store/ledger/quarantine.ts';
-import { closedSeriesAt, gapPieces, missingRanges } from '../../store/series/gaps.ts';
-import { defaultGraceMs, graceSetting } from '../../store/settings/grace.ts';
-import { example } from '../comments.ts';
-
-export const ranges = `
--- Viewers may not need the other settings.
+--: function tidemark.grace()
+-- With the rights of its owner: viewers may not need the other settings.
 create or replace function tidemark.grace() returns interval
 language sql stable security definer parallel safe set search_path = pg_catalog, pg_temp as $$
-  select coalesce((select value::bigint from tidemark.settings where name = '${graceSetting}'), ${defaultGraceMs})
+  select coalesce((select value::bigint from tidemark.settings where name = 'grace_ms'), 60000)
          * interval '1 millisecond'
 $$;
 comment on function tidemark.grace is
-  'How long after its end a period may still change, and is not counted as missing: GRACE_SECONDS of the process that was given one last.';
+  'How long after its end a period may still change, and is not counted as missing: GRACE_SECONDS of the process '
+  'that was given one last.';
 
+--: function tidemark.is_range(timestamptz, timestamptz)
 -- Immutable, so that the planner evaluates it once where the bounds are constants.
 create or replace function tidemark.is_range(from_time timestamptz, to_time timestamptz) returns boolean
 language plpgsql immutable parallel safe as $$
@@ -32,10 +25,11 @@ end $$;
 comment on function tidemark.is_range is
   'Internal: true; a range that ends before it begins is refused.';
 
+--: function tidemark.asked_range(interval, tstzrange, timestamptz, timestamptz)
 -- The periods that start in [from_time, to_time): [first, ending); those before closed have ended. Null: from
 -- the start of the tracked range, and up to now or its end, whichever is earlier.
-create or replace function tidemark.asked_range(period interval, tracked tstzrange, from_time timestamptz, to_time timestamptz,
-  out first timestamptz, out ending timestamptz, out closed timestamptz)
+create or replace function tidemark.asked_range(period interval, tracked tstzrange, from_time timestamptz,
+  to_time timestamptz, out first timestamptz, out ending timestamptz, out closed timestamptz)
 language plpgsql stable parallel safe as $$
 begin
   if from_time = 'infinity' or to_time = '-infinity' then
@@ -46,16 +40,18 @@ begin
   to_time := case when isfinite(to_time) then to_time else least(now(), upper(tracked)) end;
   perform tidemark.is_range(from_time, to_time);
   if extract(epoch from to_time - from_time) / extract(epoch from period) > 50000000 then
-    raise exception 'the range from % to % has more than 50 million periods', from_time, to_time using errcode = '22023',
-      hint = 'ask for a shorter range, or a longer interval';
+    raise exception 'the range from % to % has more than 50 million periods', from_time, to_time
+      using errcode = '22023', hint = 'ask for a shorter range, or a longer interval';
   end if;
-  first := date_bin(period, from_time - interval '1 microsecond', ${gridOrigin}) + period;
-  ending := date_bin(period, to_time - interval '1 microsecond', ${gridOrigin}) + period;
-  closed := least(ending, date_bin(period, now() - tidemark.grace(), ${gridOrigin}));
+  first := date_bin(period, from_time - interval '1 microsecond', tidemark.grid_origin()) + period;
+  ending := date_bin(period, to_time - interval '1 microsecond', tidemark.grid_origin()) + period;
+  closed := least(ending, date_bin(period, now() - tidemark.grace(), tidemark.grid_origin()));
 end $$;
 comment on function tidemark.asked_range is
-  'Internal: the requested range as whole periods: those that start in [first, ending), of which those before closed have ended.';
+  'Internal: the requested range as whole periods: those that start in [first, ending), of which those before '
+  'closed have ended.';
 
+--: function tidemark.share_partly_covered(tstzmultirange, tstzrange)
 create or replace function tidemark.share_partly_covered(covered tstzmultirange, span tstzrange) returns numeric
 language sql immutable strict parallel safe as $$
   -- Truncated, not rounded: 1 means complete.
@@ -66,6 +62,7 @@ $$;
 comment on function tidemark.share_partly_covered is
   'Internal: the covered share of a range that is neither covered nor missing as a whole.';
 
+--: function tidemark.share_covered(tstzmultirange, tstzrange)
 -- Both common cases are a binary search in the ranges.
 create or replace function tidemark.share_covered(covered tstzmultirange, span tstzrange) returns numeric
 language sql immutable parallel safe as $$
@@ -75,6 +72,7 @@ $$;
 comment on function tidemark.share_covered is
   'Internal: the covered share of a range, from 0 to 1, rounded down.';
 
+--: function tidemark.tell_coverage(integer, tstzmultirange, tstzrange, timestamptz, timestamptz)
 create or replace function tidemark.tell_coverage(series_id integer, covered tstzmultirange, tracked tstzrange,
   first timestamptz, closed timestamptz) returns void
 language plpgsql stable parallel safe as $$
@@ -85,47 +83,18 @@ begin
   raise notice '% %% of % is covered', trim_scale(trunc(100 * tidemark.share_covered(covered, wanted), 2)),
     tidemark.utc(wanted) using
     detail = format('tracked is %s', tidemark.utc(tracked)),
-    hint = format(case when exists (select from tidemark.series s where s.id = $1 and s.covered @> wanted)
-                       then 'select * from tidemark.quarantine where series_id = %s lists rows that were rejected'
-                       else 'select * from gaps where series_id = %s; a wider range is tracked by tidemark backfill' end, $1);
+    hint = format(
+      case when exists (select from tidemark.series s where s.id = $1 and s.covered @> wanted)
+           then 'select * from tidemark.quarantine where series_id = %s lists rows that were rejected'
+           else 'select * from gaps where series_id = %s; a wider range is tracked by tidemark backfill' end, $1);
 end $$;
 comment on function tidemark.tell_coverage is
   'Internal: raises a notice where a range is not fully covered.';
 
+--: function tidemark.utc(tstzrange)
 create or replace function tidemark.utc(span tstzrange) returns text language sql immutable parallel safe as $$
   select format('%s to %s', to_char(lower(span) at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
                 coalesce(to_char(upper(span) at time zone 'UTC', 'YYYY-MM-DD HH24:MI'), 'now'))
 $$;
 comment on function tidemark.utc is
   'Internal: a range of times as text, UTC.';
-`;
-
-const at = { now: 'now()', graceMs: '(select extract(epoch from tidemark.grace()) * 1000)' };
-const names = `s.id as series_id, s.dataset, s.exchange_id as exchange, s.base_id as base, s.quote_id as quote,
-         s.asset_id as asset, s.interval`;
-
-export const completeness = `
-create or replace view public.coverage as
-  with closed as (${closedSeriesAt(at.now, at.graceMs)}), measured as (
-    select s.*, ${missingRanges} as missing,
-           case when s.closed_up_to > lower(s.tracked) then s.tracked * tstzrange(null, s.closed_up_to) end as wanted
-    from closed s
-  )
-  select ${names}, lower(s.tracked) as tracked_from, upper(s.tracked) as tracked_to, s.untracked_at,
-         tidemark.share_covered(s.covered, s.wanted) as share,
-         (select count(*)::integer from unnest(s.missing)) as gaps,
-         s.covered, s.confirmed_empty, s.missing, s.points, s.earliest, s.newest, s.before_beginning,
-         ${rejectedPeriods('lower(s.covered)', 'upper(s.covered)')} as rejected
-  from measured s;
-comment on view public.coverage is
-  'Each series: the part of it that is wanted, which share of that, up to the last closed period, is covered, and what is missing.${example('select exchange, base, quote, asset, interval, share, gaps from coverage order by share')}';
-
-create or replace view public.gaps as
-  select series_id, dataset, exchange, base, quote, asset, interval, from_time, to_time, to_time - from_time as length,
-         reason, message, retry_at, source, cause
-  from (select ${names}, gap_start as from_time, gap_end as to_time, reason, message, retry_at, source,
-               cause
-        from (${gapPieces({ ...at, which: 'true', ledger: true })}) s) named;
-comment on view public.gaps is
-  'Every gap of what is tracked, cut where the reason changes: not_asked, awaits_second_answer, failed, stale or blocked. The same as tidemark gaps.${example('select * from gaps order by from_time limit 10')}';
-`;

@@ -1,21 +1,10 @@
-/**
- * A price in any currency, through the last rate that was known at its moment.
- *
- * Rates are polled, so their history begins with the first poll, and has breaks: each row gives the time of its rate and its
- * age, and one that is too old converts nothing. A rate of later is used only where the caller asks for it. Prices and rates are merged once in order of time, without a lookup for each row.
- */
+-- A price in any currency, through the last rate that was known at its moment.
+--
+-- Rates are polled, so their history begins with the first poll, and has breaks: each row gives the time of its rate
+-- and its age, and one that is too old converts nothing. A rate of later is used only where the caller asks for it.
+-- Prices and rates are merged once in order of time, without a lookup for each row.
 
-import { example } from '../comments.ts';
-import { fine } from './lines.ts';
-import { ranged } from './returns.ts';
-
-export const currencies = `
-create or replace view public.rates as
-  select c.currency, c.symbol, c.type, p.time, p.rate_usd
-  from tidemark.rate_points p join tidemark.currencies c on c.id = p.currency_id;
-comment on view public.rates is
-  'Every polled rate of each currency, USD.${example("select time, rate_usd from rates where currency = 'euro' order by time desc limit 10")}';
-
+--: function tidemark.currency_id(text)
 create or replace function tidemark.currency_id(name text) returns integer
 language plpgsql stable parallel safe as $$
 declare
@@ -23,7 +12,8 @@ declare
 begin
   select array_agg(c.id order by c.id) into found from tidemark.currencies c where c.currency = name;
   if found is null then
-    select array_agg(c.id order by c.currency) into found from tidemark.currencies c where lower(c.symbol) = lower(name);
+    select array_agg(c.id order by c.currency) into found
+    from tidemark.currencies c where lower(c.symbol) = lower(name);
   end if;
   if found is null then
     if not exists (select from tidemark.currencies) then
@@ -40,8 +30,10 @@ begin
   return found[1];
 end $$;
 comment on function tidemark.currency_id is
-  'Internal: the id in tidemark.currencies of a currency by its id or symbol; an unknown or ambiguous one is refused.';
+  'Internal: the id in tidemark.currencies of a currency by its id or symbol; an unknown or ambiguous one is '
+  'refused.';
 
+--: function tidemark.rates_around(integer, integer, timestamptz, timestamptz)
 -- Rates for [since, until]: those within, the last one before and the first one after. Where the price is not
 -- in USD (source is not null), only times with a rate of both, also before and after.
 create or replace function tidemark.rates_around(source integer, target integer, since timestamptz, until timestamptz)
@@ -49,8 +41,10 @@ returns table ("time" timestamptz, rate numeric, source_rate numeric)
 language plpgsql stable parallel safe as $$
 declare
   -- Where the search below begins. It is null, and nothing is searched, if the source has no rate there.
-  first timestamptz := (select max(r.time) from tidemark.rate_points r where r.currency_id = coalesce(source, target) and r.time <= since);
-  last timestamptz := (select min(r.time) from tidemark.rate_points r where r.currency_id = coalesce(source, target) and r.time >= until);
+  first timestamptz := (select max(r.time) from tidemark.rate_points r
+                        where r.currency_id = coalesce(source, target) and r.time <= since);
+  last timestamptz := (select min(r.time) from tidemark.rate_points r
+                       where r.currency_id = coalesce(source, target) and r.time >= until);
 begin
   first := coalesce((
     select t.time from tidemark.rate_points t
@@ -75,10 +69,13 @@ begin
   end if;
 end $$;
 comment on function tidemark.rates_around is
-  'Internal: rates of a currency, and of the currency of a price, for a range with the last before and the first after it.';
+  'Internal: rates of a currency, and of the currency of a price, for a range with the last before and the first '
+  'after it.';
 
-create or replace function public.prices_in(series text, currency text, interval_name text default 'd1', ${ranged},
-  max_age interval default null, look_ahead boolean default false)
+--: function public.prices_in(text, text, text, timestamptz, timestamptz, interval, boolean)
+create or replace function public.prices_in(series text, currency text, interval_name text default 'd1',
+  from_time timestamptz default null, to_time timestamptz default null, max_age interval default null,
+  look_ahead boolean default false)
 returns table ("time" timestamptz, price numeric, source_price numeric, source_currency text, rate_time timestamptz,
                rate_age interval, coverage numeric)
 language plpgsql stable parallel safe as $$
@@ -105,7 +102,8 @@ begin
     source := tidemark.currency_id(source_name);
   end if;
   oldest := coalesce(max_age, line.period);
-  ahead := case when line.is_market then line.period when interval_name = 'd1' then line.period / 2 else interval '0' end;
+  ahead := case when line.is_market then line.period when interval_name = 'd1' then line.period / 2
+                else interval '0' end;
   return query
     with line as materialized (
       select time, price, coverage, time + ahead as moment from public.prices(series, interval_name, from_time, to_time)
@@ -124,11 +122,14 @@ begin
       from around where is_price
     )
     select n.time, case when greatest(n.moment, n.at) - least(n.moment, n.at) <= oldest
-                        then tidemark.price_figure((n.price * r.source_rate + ${fine}) / nullif(r.rate, 0)) end,
+                        then tidemark.price_figure((n.price * r.source_rate + tidemark.fine()) / nullif(r.rate, 0)) end,
            n.price, source_name, n.at, n.moment - n.at, n.coverage
     from nearest n left join rates r on r.time = n.at
     order by n.time;
 end $$;
 comment on function public.prices_in is
-  'Prices of a series in a currency (its id or symbol), through the last rate at or before the price''s moment: rate_time, and rate_age from there. Null where it is older than max_age, by default a period. look_ahead also takes rates of later (a negative age), whichever is nearer. A market is converted from its quote.${example("select * from prices_in('binance bitcoin/tether', 'euro', 'd1', '2024-03-01', '2024-03-08', max_age => '2 days')")}';
-`;
+  'Prices of a series in a currency (its id or symbol), through the last rate at or before the price''s moment: '
+  'rate_time, and rate_age from there. Null where it is older than max_age, by default a period. look_ahead also '
+  'takes rates of later (a negative age), whichever is nearer. A market is converted from its quote.
+Example: select * from prices_in(''binance bitcoin/tether'', ''euro'', ''d1'', ''2024-03-01'', ''2024-03-08'', '
+  'max_age => ''2 days'')';

@@ -1,23 +1,10 @@
-/** Candles and prices of a range, with the covered share of each period; and candles by name. */
+-- Candles and prices of a range, with the covered share of each period; and candles by name.
 
-import { example } from '../comments.ts';
-
-const ranged = `from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false`;
-
-const values = 'open, high, low, close, volume';
-const candleTable = `"time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
-               derived_from text, points bigint`;
-
-/**
- * A function in SQL, which the planner replaces by its body: conditions, `order by` and `limit` reach the index of the
- * series, whose id is looked up once. The view cannot do it: it joins the names to every row. The condition stands outside
- * the union, because the planner flattens only parts without any. Derived candles come from a function that is called
- * instead, as planning the views of all levels takes longer than reading a hundred rows.
- */
-const candles = `
+--: function tidemark.derived_candles(text, text, text, text, timestamptz, timestamptz)
 create or replace function tidemark.derived_candles(exchange text, base text, quote text, interval_name text,
   from_time timestamptz, to_time timestamptz)
-returns table (${candleTable})
+returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
+               derived_from text, points bigint)
 language plpgsql stable parallel safe as $$
 declare
   line record;
@@ -27,14 +14,18 @@ begin
   select * into line from tidemark.market_line(exchange, base, quote, interval_name);
   if line.derived_from is null then return; end if;
   return query execute format(
-    'select time, ${values}, %L::text, points from %s where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
-    line.derived_from, tidemark.source_of(line.relation, line.series_id, line.period, first, ending), line.series_id, first, ending);
+    'select time, open, high, low, close, volume, %L::text, points from %s
+     where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
+    line.derived_from, tidemark.source_of(line.relation, line.series_id, line.period, first, ending),
+    line.series_id, first, ending);
 end $$;
 comment on function tidemark.derived_candles is
   'Internal: the candles of a market at an interval that is derived; no row where it is stored.';
 
+--: function tidemark.stored_or_zero(text, text, text, text)
 -- Derived candles have the id 0.
-create or replace function tidemark.stored_or_zero(exchange text, base text, quote text, interval_name text) returns integer
+create or replace function tidemark.stored_or_zero(exchange text, base text, quote text, interval_name text)
+returns integer
 language sql stable parallel safe as $$
   select coalesce(
     -- Most calls need nothing else of the series, such as its coverage.
@@ -47,24 +38,33 @@ $$;
 comment on function tidemark.stored_or_zero is
   'Internal: the id of a stored series of a market; 0 where its candles are derived.';
 
+--: function public.candles(text, text, text, text, timestamptz, timestamptz)
+-- A function in SQL, which the planner replaces by its body: conditions, `order by` and `limit` reach the index of the
+-- series, whose id is looked up once. The view cannot do it: it joins the names to every row. The condition stands
+-- outside the union, because the planner flattens only parts without any. Derived candles come from a function that is
+-- called instead, as planning the views of all levels takes longer than reading a hundred rows.
 create or replace function public.candles(exchange text, base text, quote text, interval_name text default 'd1',
   from_time timestamptz default null, to_time timestamptz default null)
-returns table (${candleTable})
+returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
+               derived_from text, points bigint)
 language sql stable parallel safe as $$
-  select time, ${values}, derived_from, points
+  select time, open, high, low, close, volume, derived_from, points
   from (
-    select series_id, time, ${values}, null::text as derived_from, null::bigint as points from tidemark.candle_points
+    select series_id, time, open, high, low, close, volume, null::text as derived_from, null::bigint as points
+    from tidemark.candle_points
     union all
-    select 0, time, ${values}, derived_from, points from tidemark.derived_candles($1, $2, $3, $4, $5, $6)
+    select 0, time, open, high, low, close, volume, derived_from, points
+    from tidemark.derived_candles($1, $2, $3, $4, $5, $6)
   ) c
   where series_id = (select tidemark.stored_or_zero($1, $2, $3, $4))
     and time >= coalesce($5, '-infinity') and time < coalesce($6, 'infinity') and tidemark.is_range($5, $6)
 $$;
 comment on function public.candles is
-  'Candles of a market, stored or derived as in the view candles, with the same conditions as on a table. Unknown names are refused, and order by time with a limit reads only what it returns.${example("select * from candles('binance', 'bitcoin', 'tether', 'h1') order by time desc limit 10")}';
-`;
+  'Candles of a market, stored or derived as in the view candles, with the same conditions as on a table. Unknown '
+  'names are refused, and order by time with a limit reads only what it returns.
+Example: select * from candles(''binance'', ''bitcoin'', ''tether'', ''h1'') order by time desc limit 10';
 
-export const ohlcv = `${candles}
+--: function tidemark.ohlcv_statement(text, text, text, text, timestamptz, timestamptz, boolean)
 create or replace function tidemark.ohlcv_statement(exchange text, base text, quote text, interval_name text,
   from_time timestamptz, to_time timestamptz, gap_fill boolean) returns text
 language plpgsql stable parallel safe as $$
@@ -75,15 +75,17 @@ begin
   select * into line from tidemark.market_line(exchange, base, quote, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
-  return format('select time, open, high, low, close, volume, filled, %L::text as derived_from, coverage from (%s) line',
-    line.derived_from,
+  return format('select time, open, high, low, close, volume, filled, %L::text as derived_from, coverage
+                 from (%s) line', line.derived_from,
     tidemark.line_statement(line.relation, line.series_id, '{open,high,low,close,volume}', line.period, line.covered,
       asked.first, asked.ending, asked.closed, gap_fill));
 end $$;
 comment on function tidemark.ohlcv_statement is
   'Internal: the statement of ohlcv.';
 
-create or replace function public.ohlcv(exchange text, base text, quote text, interval_name text default 'd1', ${ranged})
+--: function public.ohlcv(text, text, text, text, timestamptz, timestamptz, boolean)
+create or replace function public.ohlcv(exchange text, base text, quote text, interval_name text default 'd1',
+  from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false)
 returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
                filled boolean, derived_from text, coverage numeric)
 language plpgsql stable parallel safe as $$
@@ -91,10 +93,14 @@ begin
   return query execute tidemark.ohlcv_statement(exchange, base, quote, interval_name, from_time, to_time, gap_fill);
 end $$;
 comment on function public.ohlcv is
-  'Candles of a market whose periods start in [from_time, to_time), in order; intervals that are not tracked follow from finer ones (derived_from). Coverage is the known share of the period; a period of which too little is known is a row of nulls. With gap_fill, periods without trades repeat the last close.${example("select * from ohlcv('binance', 'bitcoin', 'tether', 'h1', '2024-03-01', '2024-03-02')")}';
+  'Candles of a market whose periods start in [from_time, to_time), in order; intervals that are not tracked '
+  'follow from finer ones (derived_from). Coverage is the known share of the period; a period of which too little '
+  'is known is a row of nulls. With gap_fill, periods without trades repeat the last close.
+Example: select * from ohlcv(''binance'', ''bitcoin'', ''tether'', ''h1'', ''2024-03-01'', ''2024-03-02'')';
 
-create or replace function tidemark.prices_statement(series text, interval_name text,
-  from_time timestamptz, to_time timestamptz, gap_fill boolean) returns text
+--: function tidemark.prices_statement(text, text, timestamptz, timestamptz, boolean)
+create or replace function tidemark.prices_statement(series text, interval_name text, from_time timestamptz,
+  to_time timestamptz, gap_fill boolean) returns text
 language plpgsql stable parallel safe as $$
 declare
   line record;
@@ -112,16 +118,22 @@ end $$;
 comment on function tidemark.prices_statement is
   'Internal: the statement of prices.';
 
-create or replace function public.prices(series text, interval_name text default 'd1', ${ranged})
+--: function public.prices(text, text, timestamptz, timestamptz, boolean)
+create or replace function public.prices(series text, interval_name text default 'd1',
+  from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false)
 returns table ("time" timestamptz, price numeric, filled boolean, coverage numeric)
 language plpgsql stable parallel safe as $$
 begin
   return query execute tidemark.prices_statement(series, interval_name, from_time, to_time, gap_fill);
 end $$;
 comment on function public.prices is
-  'Prices of a series in order of time: the closes of a market (''binance bitcoin/tether'', in its quote), or the history of an asset (''bitcoin'', in USD). What the other functions of a price build on.${example("select * from prices('binance bitcoin/tether', 'd1', '2024-03-01', '2024-03-08')")}';
+  'Prices of a series in order of time: the closes of a market (''binance bitcoin/tether'', in its quote), or the '
+  'history of an asset (''bitcoin'', in USD). What the other functions of a price build on.
+Example: select * from prices(''binance bitcoin/tether'', ''d1'', ''2024-03-01'', ''2024-03-08'')';
 
-create or replace function public.price_history(asset text, interval_name text default 'd1', ${ranged})
+--: function public.price_history(text, text, timestamptz, timestamptz, boolean)
+create or replace function public.price_history(asset text, interval_name text default 'd1',
+  from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false)
 returns table ("time" timestamptz, price_usd numeric, filled boolean, coverage numeric)
 language plpgsql stable parallel safe as $$
 begin
@@ -129,8 +141,11 @@ begin
   return query execute tidemark.prices_statement(asset, interval_name, from_time, to_time, gap_fill);
 end $$;
 comment on function public.price_history is
-  'Price history of an asset, USD, in order of time; for d1 the mean over the UTC day. Filled and coverage as in ohlcv.${example("select * from price_history('bitcoin', 'd1', '2024-03-01', '2024-03-08')")}';
+  'Price history of an asset, USD, in order of time; for d1 the mean over the UTC day. Filled and coverage as in '
+  'ohlcv.
+Example: select * from price_history(''bitcoin'', ''d1'', ''2024-03-01'', ''2024-03-08'')';
 
+--: function public.coverage_share(text, text, timestamptz, timestamptz)
 create or replace function public.coverage_share(series text, interval_name text default 'd1',
   from_time timestamptz default null, to_time timestamptz default null) returns numeric
 language plpgsql stable parallel safe as $$
@@ -144,5 +159,5 @@ begin
   return tidemark.share_covered(line.covered, tstzrange(asked.first, asked.closed));
 end $$;
 comment on function public.coverage_share is
-  'Which share of the closed periods of a range is covered, from 0 to 1; null when none of them has ended.${example("select coverage_share('binance bitcoin/tether', 'h1', '2024-03-01', '2024-04-01')")}';
-`;
+  'Which share of the closed periods of a range is covered, from 0 to 1; null when none of them has ended.
+Example: select coverage_share(''binance bitcoin/tether'', ''h1'', ''2024-03-01'', ''2024-04-01'')';

@@ -1,21 +1,18 @@
-/** Several series beside each other: the last price known at a time, and prices on one grid. */
+-- Several series beside each other: the last price known at a time, and prices on one grid.
 
-import { gridOrigin } from '../../model/rollup-levels.ts';
-import { example } from '../comments.ts';
-import { fill, ranged } from './returns.ts';
-import { quoted } from './statements.ts';
-
-export const joins = `
--- How long after its time a price is known: a close at the end of its period, the mean of a day when the day has ended.
+--: function tidemark.known_after(boolean, text, interval)
 create or replace function tidemark.known_after(is_market boolean, interval_name text, period interval) returns interval
 language sql immutable parallel safe as $$
   select case when is_market or interval_name = 'd1' then period else interval '0' end
 $$;
 comment on function tidemark.known_after is
-  'Internal: how long after its time a price is known: a close at the end of its period, the mean of a day when the day has ended.';
+  'Internal: how long after its time a price is known: a close at the end of its period, the mean of a day when '
+  'the day has ended.';
 
-create or replace function public.asof(series text, other text, interval_name text default 'd1', ${ranged},
-  other_interval text default null, max_age interval default null)
+--: function public.asof(text, text, text, timestamptz, timestamptz, text, interval)
+create or replace function public.asof(series text, other text, interval_name text default 'd1',
+  from_time timestamptz default null, to_time timestamptz default null, other_interval text default null,
+  max_age interval default null)
 returns table ("time" timestamptz, price numeric, other_price numeric, other_time timestamptz, other_age interval,
                coverage numeric)
 language plpgsql stable parallel safe as $$
@@ -46,11 +43,11 @@ begin
   until := asked.ending - line.period + ahead - right_ahead + interval '1 microsecond';
   since := least(until, greatest(lower(right_line.tracked), asked.first + ahead - right_ahead - oldest));
   -- The last one before that, for rows without a newer one.
-  execute format('select date_bin(%L, time, ${quoted(gridOrigin)}), %I from %s where series_id = %s and time < %L::timestamptz
-                  order by time desc limit 1',
+  execute format('select date_bin(%L, time, tidemark.grid_origin()), %I from %s
+                  where series_id = %s and time < %L::timestamptz order by time desc limit 1',
     right_line.period, case when right_line.is_market then 'close' else 'price_usd' end,
     case when right_line.is_market then 'tidemark.candle_points' else right_line.relation end, right_line.series_id,
-    date_bin(right_line.period, since - interval '1 microsecond', ${gridOrigin}) + right_line.period)
+    date_bin(right_line.period, since - interval '1 microsecond', tidemark.grid_origin()) + right_line.period)
   into earlier_time, earlier_price;
   return query
     with left_rows as materialized (
@@ -70,9 +67,15 @@ begin
     where is_left order by l.time;
 end $$;
 comment on function public.asof is
-  'Prices of a series, each with the last price of another one that was known at its moment: null where that is older than max_age, by default a period of the other. A close is known at the end of its period, the mean of a day when it has ended.${example("select * from asof('binance bitcoin/tether', 'bitcoin', 'h8', '2024-03-01', '2024-03-02', other_interval => 'd1')")}';
+  'Prices of a series, each with the last price of another one that was known at its moment: null where that is '
+  'older than max_age, by default a period of the other. A close is known at the end of its period, the mean of a '
+  'day when it has ended.
+Example: select * from asof(''binance bitcoin/tether'', ''bitcoin'', ''h8'', ''2024-03-01'', ''2024-03-02'', '
+  'other_interval => ''d1'')';
 
-create or replace function public.aligned(series text[], interval_name text default 'd1', ${ranged}, ${fill})
+--: function public.aligned(text[], text, timestamptz, timestamptz, boolean)
+create or replace function public.aligned(series text[], interval_name text default 'd1',
+  from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false)
 returns table ("time" timestamptz, name text, price numeric, coverage numeric)
 language plpgsql stable parallel safe as $$
 #variable_conflict use_column
@@ -100,14 +103,21 @@ begin
     order by g.time, n.place;
 end $$;
 comment on function public.aligned is
-  'Prices of several series on one grid: a row for each series at every time that any of them has, null where it has none.${example("select * from aligned(array['binance bitcoin/tether', 'kraken bitcoin/euro'], 'h1', '2024-03-01', '2024-03-02')")}';
+  'Prices of several series on one grid: a row for each series at every time that any of them has, null where it '
+  'has none.
+Example: select * from aligned(array[''binance bitcoin/tether'', ''kraken bitcoin/euro''], ''h1'', ''2024-03-01'', '
+  '''2024-03-02'')';
 
-create or replace function public.aligned_wide(series text[], interval_name text default 'd1', ${ranged}, ${fill})
+--: function public.aligned_wide(text[], text, timestamptz, timestamptz, boolean)
+create or replace function public.aligned_wide(series text[], interval_name text default 'd1',
+  from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false)
 returns table ("time" timestamptz, prices jsonb, complete boolean)
 language sql stable parallel safe as $$
   select time, jsonb_object_agg(name, price), bool_and(price is not null)
   from public.aligned($1, $2, $3, $4, $5) group by time order by time
 $$;
 comment on function public.aligned_wide is
-  'Prices of several series on one grid, a row a time: an object with the price of each by its name, every digit kept, and whether all have one.${example("select * from aligned_wide(array['binance bitcoin/tether', 'kraken bitcoin/euro'], 'h1', '2024-03-01', '2024-03-02')")}';
-`;
+  'Prices of several series on one grid, a row a time: an object with the price of each by its name, every digit '
+  'kept, and whether all have one.
+Example: select * from aligned_wide(array[''binance bitcoin/tether'', ''kraken bitcoin/euro''], ''h1'', '
+  '''2024-03-01'', ''2024-03-02'')';

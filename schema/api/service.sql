@@ -1,16 +1,16 @@
-/**
- * Functions of the owner by which the service, a role that may write nothing, looks up keys, counts requests and stores
- * requests for keys. Each does one thing, so the service can neither read names or addresses nor write anything else.
- */
+-- Functions of the owner by which the service, a role that may write nothing, looks up keys, counts requests and stores
+-- requests for keys. Each does one thing, so the service can neither read names or addresses nor write anything else.
 
-export const serviceFunctions = `
+--: function tidemark.key_of(bytea)
 create or replace function tidemark.key_of(given bytea) returns integer
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select k.id from tidemark.api_keys k where k.hash = given and k.revoked_at is null
 $$;
-comment on function tidemark.key_of is 'The id of the key with this hash; null when there is none, or it is revoked.';
+comment on function tidemark.key_of is
+  'The id of the key with this hash; null when there is none, or it is revoked.';
 revoke all on function tidemark.key_of(bytea) from public;
 
+--: function tidemark.admit_request(text, integer, bigint)
 create or replace function tidemark.admit_request(who text, per_minute integer, at_ms bigint default null,
   out admitted boolean, out used integer, out oldest_ms bigint, out now_ms bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -41,6 +41,7 @@ comment on function tidemark.admit_request is
   'Counts a request of a caller, unless per_minute were made in the 60 seconds before it.';
 revoke all on function tidemark.admit_request(text, integer, bigint) from public;
 
+--: function tidemark.ask_for_key(text, text, text, text)
 create or replace function tidemark.ask_for_key(name text, address text, purpose text, asked_from text) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -60,4 +61,3 @@ end $$;
 comment on function tidemark.ask_for_key is
   'Stores a request for a key, at most 3 an hour from one address, and 1,000 that wait.';
 revoke all on function tidemark.ask_for_key(text, text, text, text) from public;
-`;

@@ -1,0 +1,316 @@
+-- From names to one line of points: its series, its relation, and its covered ranges; and the statement that reads
+-- them.
+
+--: function tidemark.rejected_ranges(integer, text, interval, timestamptz, timestamptz)
+-- A time in quarantine may be off by seconds, so its row may belong to the period before or after. A row without a
+-- usable time may belong to any period of its window. Points are looked up by a range, also those of candles: of an
+-- equality the planner may make a hash of all points, and builds it again for each row in quarantine.
+create or replace function tidemark.rejected_ranges(series_id integer, dataset text, period interval, first timestamptz,
+  ending timestamptz)
+returns table (ranges tstzmultirange)
+language sql stable parallel safe as $$
+  select coalesce(range_agg(tstzrange(n.time, n.time + $3)), '{}')
+  from (
+    select unnest(array[p.start, case when p.time > p.start then p.start + $3 end]) as time
+    from (
+      select q.time, date_bin($3, q.time, tidemark.grid_origin()) as start
+      from tidemark.quarantine q
+      where q.dataset = $2 and coalesce(q.series_id, 0) = $1 and q.time >= $4 - $3 and q.time < $5 + $3
+        and (q.range is null or q.time >= lower(q.range) - $3 and q.time < upper(q.range) + $3)
+    ) p
+    union
+    select generate_series(date_bin($3, greatest(lower(w.range), $4), tidemark.grid_origin()),
+                           least(upper(w.range), $5) - interval '1 microsecond', $3)
+    from (
+      select distinct q.range from tidemark.quarantine q
+      where q.dataset = $2 and coalesce(q.series_id, 0) = $1 and lower(q.range) < $5 and upper(q.range) > $4
+        and (q.time >= lower(q.range) - $3 and q.time < upper(q.range) + $3) is not true
+    ) w
+  ) n
+  where n.time is not null and case when $2 = 'candles'
+    then not exists (select from tidemark.candle_points p
+                     where p.series_id = $1 and p.time >= n.time and p.time < n.time + $3)
+    else not exists (select from tidemark.asset_history_points p
+                     where p.series_id = $1 and p.time >= n.time and p.time < n.time + $3) end
+$$;
+comment on function tidemark.rejected_ranges is
+  'Internal: the periods of a series within a range for which only rejected rows came.';
+
+--: function tidemark.known_ranges(integer, tstzmultirange)
+-- Of those periods the source has something, and nobody knows what.
+create or replace function tidemark.known_ranges(series_id integer, covered tstzmultirange) returns tstzmultirange
+language plpgsql stable parallel safe as $$
+begin
+  -- Planning the look-ups of points takes longer than most queries, and hardly any series has such a row.
+  if not exists (select from tidemark.quarantine q
+                 where q.dataset in ('candles', 'asset_history') and coalesce(q.series_id, 0) = $1) then
+    return covered;
+  end if;
+  return (select $2 - r.ranges
+          from tidemark.series s,
+               lateral tidemark.rejected_ranges(s.id, s.dataset, s.period, lower($2), upper($2)) r
+          where s.id = $1);
+end $$;
+comment on function tidemark.known_ranges is
+  'Internal: the covered ranges of a series without the periods for which only invalid rows came.';
+
+--: function tidemark.asset_names(text, text)
+-- An asset's name, and its others by the aliases of the watch list: the id that stands for a code, or the codes of an
+-- id.
+create or replace function tidemark.asset_names(exchange text, name text) returns setof text
+language sql stable parallel safe as $$
+  with known as (
+    select code, asset from tidemark.asset_aliases a
+    where source = exchange
+       or source = '' and not exists (
+         select from tidemark.asset_aliases o where o.source = exchange and o.code = a.code)
+  )
+  select name union select asset from known where code = name union select code from known where asset = name
+$$;
+comment on function tidemark.asset_names is
+  'Internal: an asset as an exchange may name it, by id and by codes.';
+
+--: function tidemark.own_names(text, text, text)
+-- The names of a series whose market is given by the codes of its source, or by the ids that stand for them.
+create or replace function tidemark.own_names(exchange text, base text, quote text, out base_id text,
+  out quote_id text)
+language plpgsql stable parallel safe as $$
+begin
+  select s.base_id, s.quote_id into base_id, quote_id
+  from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
+  join public.source_markets m on m.source = x.source and m.symbol = x.symbol
+  where s.dataset = 'candles' and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
+    and (($2, $3) = (m.base, m.quote) or ($2, $3) = (m.base_id, m.quote_id))
+  limit 1;
+  if found then return; end if;
+  select s.base_id, s.quote_id into base_id, quote_id
+  from tidemark.series s
+  where s.dataset = 'candles' and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
+    and s.base_id in (select tidemark.asset_names($1, $2)) and s.quote_id in (select tidemark.asset_names($1, $3))
+  limit 1;
+end $$;
+comment on function tidemark.own_names is
+  'Internal: the ids of a stored market that is given by the codes of its source.';
+
+--: function tidemark.market_line(text, text, text, text)
+create or replace function tidemark.market_line(exchange text, base text, quote text, interval_name text,
+  out series_id integer, out relation text, out period interval, out derived_from text, out covered tstzmultirange,
+  out tracked tstzrange)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_variable
+declare
+  found_interval text;
+  own record;
+begin
+  period := tidemark.interval_length(interval_name);
+  -- The series itself, or the one that the view candles reads.
+  select s.id, s.interval, s.covered, s.tracked into series_id, found_interval, covered, tracked
+  from tidemark.series s
+  where s.dataset = 'candles' and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote
+    and s.interval = interval_name and (s.untracked_at is null or s.points > 0);
+  if series_id is null then
+    select s.id, s.interval, s.covered, s.tracked into series_id, found_interval, covered, tracked
+    from tidemark.derived_series d join tidemark.series s on s.id = d.series_id
+    where d.exchange_id = exchange and d.base_id = base and d.quote_id = quote and d.interval = interval_name;
+  end if;
+  if series_id is null then
+    select * into own from tidemark.own_names(exchange, base, quote);
+    if own.base_id is not null then
+      select l.series_id, l.relation, l.period, l.derived_from, l.covered, l.tracked
+      into series_id, relation, period, derived_from, covered, tracked
+      from tidemark.market_line(exchange, own.base_id, own.quote_id, interval_name) l;
+      return;
+    end if;
+    perform tidemark.refuse_market(exchange, base, quote, interval_name);
+  end if;
+  relation := case when found_interval = interval_name then 'tidemark.candle_points'
+                   else 'tidemark.rollup_' || interval_name end;
+  derived_from := nullif(found_interval, interval_name);
+  covered := tidemark.known_ranges(series_id, covered);
+end $$;
+comment on function tidemark.market_line is
+  'Internal: the series, relation, period and coverage behind a market at an interval, stored or derived; unknown '
+  'names are refused.';
+
+--: function tidemark.sampled(text, interval)
+create or replace function tidemark.sampled(relation text, period interval) returns text
+language sql immutable parallel safe as $$
+  select format('(select * from %s where time = date_bin(%L, time, tidemark.grid_origin())) sampled', relation, period)
+$$;
+comment on function tidemark.sampled is
+  'Internal: the points of a relation at which a longer period starts.';
+
+--: function tidemark.sampled_ranges(tstzmultirange, interval, interval)
+-- The price of a longer period is that at its start, so that the shorter period there is all that has to be covered. Of
+-- a covered range these are the longer periods from the first to the last that starts in it.
+create or replace function tidemark.sampled_ranges(covered tstzmultirange, shorter interval, longer interval)
+returns tstzmultirange
+language sql immutable parallel safe as $$
+  select coalesce(range_agg(tstzrange(first, last + longer)) filter (where first <= last), '{}')
+  from unnest(covered) r
+  cross join lateral (
+    select date_bin(longer, lower(r) - interval '1 microsecond', tidemark.grid_origin()) + longer as first,
+           date_bin(longer, upper(r) - shorter, tidemark.grid_origin()) as last
+  ) starts
+$$;
+comment on function tidemark.sampled_ranges is
+  'Internal: the longer periods of which the shorter one at their start is covered.';
+
+--: function tidemark.asset_line(text, text)
+create or replace function tidemark.asset_line(asset text, interval_name text, out series_id integer, out relation text,
+  out period interval, out derived_from text, out covered tstzmultirange, out tracked tstzrange)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_variable
+declare
+  stored_period interval;
+begin
+  period := tidemark.interval_length(interval_name);
+  if exists (
+    select from tidemark.dataset_intervals i where i.dataset = 'asset_history' and i.interval = interval_name
+  ) then
+    select s.id, s.covered, s.tracked into series_id, covered, tracked
+    from tidemark.series s where s.dataset = 'asset_history' and s.asset_id = asset and s.interval = interval_name
+      and (s.untracked_at is null or s.points > 0);
+    relation := 'tidemark.asset_history_points';
+    if series_id is null then
+      select s.id, s.covered, s.tracked, d.derived_from, s.period
+      into series_id, covered, tracked, derived_from, stored_period
+      from tidemark.derived_histories d join tidemark.series s on s.id = d.series_id
+      where d.asset_id = asset and d.interval = interval_name;
+      relation := tidemark.sampled(relation, period);
+    end if;
+  end if;
+  if series_id is null then perform tidemark.refuse_asset(asset, interval_name); end if;
+  covered := tidemark.known_ranges(series_id, covered);
+  if derived_from is not null then covered := tidemark.sampled_ranges(covered, stored_period, period); end if;
+end $$;
+comment on function tidemark.asset_line is
+  'Internal: the series, relation, period and coverage behind an asset at an interval; unknown names are refused.';
+
+--: function tidemark.series_id(text, text, text, text)
+-- The id of a stored series, for queries of its points. It is looked up once for a statement.
+create or replace function tidemark.series_id(exchange text, base text, quote text, interval_name text) returns integer
+language plpgsql stable parallel safe as $$
+declare
+  line record;
+begin
+  select * into line from tidemark.market_line(exchange, base, quote, interval_name);
+  if line.derived_from is null then return line.series_id; end if;
+  raise exception '% %/% has no series at %: those candles are derived', exchange, base, quote, interval_name
+    using errcode = '22023',
+    hint = format('tidemark.series_id(%L, %L, %L, %L) is the series that they are derived from',
+                  exchange, base, quote, line.derived_from);
+end $$;
+comment on function tidemark.series_id(text, text, text, text) is
+  'The id of the stored series of the candles of a market, for queries of its points; unknown names are refused.
+Example: select * from tidemark.candle_points where series_id = tidemark.series_id(''binance'', ''bitcoin'', '
+  '''tether'', ''h1'') order by time desc limit 10';
+
+--: function tidemark.series_id(text, text)
+create or replace function tidemark.series_id(asset text, interval_name text) returns integer
+language plpgsql stable parallel safe as $$
+declare
+  line record;
+begin
+  select * into line from tidemark.asset_line(asset, interval_name);
+  if line.derived_from is null then return line.series_id; end if;
+  raise exception '% has no series at %: those prices are derived', asset, interval_name using errcode = '22023',
+    hint = format('tidemark.series_id(%L, %L) is the series that they are derived from', asset, line.derived_from);
+end $$;
+comment on function tidemark.series_id(text, text) is
+  'The id of the stored series of the history of an asset, for queries of its points; unknown names are refused.
+Example: select * from tidemark.asset_history_points where series_id = tidemark.series_id(''bitcoin'', ''d1'') '
+  'order by time desc limit 10';
+
+--: function tidemark.line_of(text, text)
+-- 'binance bitcoin/tether' is a market, 'bitcoin' an asset.
+create or replace function tidemark.line_of(series text, interval_name text, out is_market boolean,
+  out series_id integer, out relation text, out period interval, out derived_from text, out covered tstzmultirange,
+  out tracked tstzrange)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_variable
+declare
+  parts text[] := regexp_match(series, '^\s*(\S+)\s+(.+?)/(.+?)\s*$');
+begin
+  is_market := parts is not null;
+  if is_market then
+    select l.series_id, l.relation, l.period, l.derived_from, l.covered, l.tracked
+    into series_id, relation, period, derived_from, covered, tracked
+    from tidemark.market_line(parts[1], parts[2], parts[3], interval_name) l;
+  elsif series like '%/%' then
+    raise exception 'a series is a market or an asset, not "%"', left(series, 200) using errcode = '22023',
+      hint = 'a market is written as ''binance bitcoin/tether'', an asset as ''bitcoin''';
+  else
+    select l.series_id, l.relation, l.period, l.derived_from, l.covered, l.tracked
+    into series_id, relation, period, derived_from, covered, tracked
+    from tidemark.asset_line(btrim(series), interval_name) l;
+  end if;
+end $$;
+comment on function tidemark.line_of is
+  'Internal: the series, relation, period and coverage behind a market (binance bitcoin/tether) or an asset '
+  '(bitcoin).';
+
+--: function tidemark.line_statement(text, integer, text[], interval, tstzmultirange,
+--:   timestamptz, timestamptz, timestamptz, boolean)
+-- Rows of a line in order of time: the columns, `filled` and `coverage`. A closed period without a point that is not
+-- completely covered is a row of nulls. A covered period without a point is absent, or with gap_fill a filled row: the
+-- last price (within an unbroken stretch of coverage: beyond a gap it is unknown), and volume 0.
+--
+-- Every value in the statement is a constant, so that it is planned for exactly this series and range: TimescaleDB
+-- excludes the other chunks while planning, and the columnstore filters by segment.
+create or replace function tidemark.line_statement(relation text, series_id integer, columns text[], period interval,
+  covered tstzmultirange, first timestamptz, ending timestamptz, closed timestamptz, gap_fill boolean) returns text
+language plpgsql stable parallel safe as $$
+declare
+  price text := case when 'close' = any (columns) then 'close' else columns[1] end;
+  known tstzmultirange := covered * tstzmultirange(tstzrange(first, ending));
+  missing tstzmultirange := case when closed > first then tstzmultirange(tstzrange(first, closed)) - covered
+                                 else '{}' end;
+  listed text := array_to_string(columns, ', ');
+  -- This function takes longer for a row than everything else, so it is skipped where everything is covered.
+  share text := case when known = tstzmultirange(tstzrange(first, ending)) then '1::numeric'
+    else format('tidemark.share_covered(%L::tstzmultirange, tstzrange(time, time + %L::interval))', known, period) end;
+  stored text := format('select time, %s, false as filled, %s as coverage from %s
+    where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
+    listed, share, tidemark.source_of(relation, series_id, period, first, ending), series_id, first, ending);
+  nulls text := array_to_string(array(select 'null' from unnest(columns)), ', ');
+  carried text;
+begin
+  if not gap_fill then
+    if isempty(missing) then return stored || ' order by time'; end if;
+    return format('with stored as materialized (%s), missing as (
+        select distinct time from unnest(%L::tstzmultirange) r, lateral generate_series(
+          greatest(date_bin(%L, lower(r), tidemark.grid_origin()), %L),
+          upper(r) - interval ''1 microsecond'', %L::interval) time
+      )
+      select * from stored
+      union all
+      select time, %s, false, %s from missing where not exists (select from stored s where s.time = missing.time)
+      order by time', stored, missing, period, first, period, nulls, share);
+  end if;
+  execute format('select %s from %s where series_id = %s and time < %L::timestamptz
+    and tstzrange(time, %L) <@ %L::tstzmultirange order by time desc limit 1', price,
+    case when 'price_usd' = any (columns) then relation else 'tidemark.candle_points' end,
+    series_id, first, first, covered) into carried;
+  return format('with stored as materialized (%s), periods as (
+      select time, %s, s.time is not null as is_stored, %s as coverage
+      from generate_series(%L::timestamptz, %L::timestamptz - interval ''1 microsecond'', %L::interval) p (time)
+      left join stored s using (time)
+      where s.time is not null or time < %L
+    ), runs as (
+      select *, count(*) filter (where is_stored or coverage < 1) over (order by time) as run from periods
+    ), carried as (
+      select *, case when run = 0 then %L::numeric
+                     else first_value(case when coverage = 1 then %s end) over (partition by run order by time) end
+                  as last_price,
+             not is_stored and coverage = 1 as filled
+      from runs
+    )
+    select time, %s, filled, coverage from carried order by time',
+    stored, listed, share, first, ending, period, closed, carried, price,
+    array_to_string(array(select case when c = 'volume' then 'case when filled then 0 else volume end as volume'
+                                      else format('case when filled then last_price else %s end as %s', c, c) end
+                          from unnest(columns) c), ', '));
+end $$;
+comment on function tidemark.line_statement is
+  'Internal: the statement that reads a line of points, with every value as a constant.';
