@@ -7,7 +7,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { completeness } from './completeness.ts';
 import { constants, derivedViews, gapReasons } from './derived.ts';
 
 /** A view or function. It holds no state, and can be recreated. */
@@ -24,13 +23,30 @@ const read = (subject: string) => readFileSync(join(folder, `${subject}.sql`), '
 
 /** @param timescale whether the points are a hypertable. */
 export function apiObjects(timescale: boolean): ApiObject[] {
-  const subjects = 'names lines ranges figures candles returns averages charts currencies joins buckets'.split(' ');
-  const later = 'silences revisions sources service help'.split(' ');
-  const texts = [
-    ...[constants, read('views'), derivedViews(timescale), ...subjects.map(read)],
-    ...[gapReasons, completeness, ...later.map(read)],
+  const subjects = [
+    ...['names', 'lines', 'ranges', 'figures', 'candles', 'returns', 'averages', 'charts', 'currencies', 'joins'],
+    ...['buckets', 'coverage', 'revisions', 'sources', 'service', 'help'],
   ];
-  return texts.flatMap(readObjects);
+  const texts = [constants, gapReasons, read('views'), derivedViews(timescale), ...subjects.map(read)];
+  const objects = texts.flatMap(readObjects);
+  return objects.map((object) => (object.name.includes('(') ? object : withBodies(object, objects)));
+}
+
+const shared = ['tidemark.closed_series', 'tidemark.gap_pieces', 'tidemark.rejected_ranges'];
+
+/**
+ * Writes the body of a shared function in place of a call in a view. PostgreSQL would do the same, but it checks the rights
+ * on tables of a function for the reader of the view, and those on tables of the view for its owner.
+ */
+function withBodies(view: ApiObject, objects: readonly ApiObject[]): ApiObject {
+  const call = new RegExp(`(${shared.join('|')})\\(((?:[^()]|\\([^()]*\\))*)\\)`, 'g');
+  const expand = (sql: string): string =>
+    sql.replaceAll(call, (_, name: string, given: string) => {
+      const body = objects.find((one) => one.name.startsWith(`${name}(`))?.create.split('$$')[1] ?? '';
+      const values = given.split(/,(?![^(]*\))/).map((value) => value.trim());
+      return `(${expand(body.replaceAll(/\$(\d)/g, (_, place: string) => values[Number(place) - 1] ?? ''))})`;
+    });
+  return Object.freeze({ ...view, create: expand(view.create) });
 }
 
 function readObjects(text: string): ApiObject[] {

@@ -7,7 +7,7 @@ import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type Database, timestamp, timestampOrNull } from '../../store/db/database.ts';
 import { isFailed } from '../../store/series/gap-reasons.ts';
-import { closedSeries, missingRanges } from '../../store/series/gaps.ts';
+import { atAndGrace } from '../../store/series/gaps.ts';
 
 type Layer = 'tracked' | 'covered' | 'empty' | 'gap' | 'failed';
 
@@ -41,13 +41,12 @@ export async function readBands(
   const result = await database.pool.query<Range & { id: number } & Record<Layer, string>>({
     name: 'dashboard-bands',
     text: `
-      with closed as (${closedSeries} where s.id = any ($3)),
-      measured as materialized (
-        select s.*, case when s.untracked_at is null then ${missingRanges} else '{}' end as missing_ranges,
+      with measured as materialized (
+        select s.*, case when s.untracked_at is null then s.missing else '{}' end as missing_ranges,
                coalesce($4::timestamptz, lower(s.tracked)) as start,
                greatest(coalesce($5::timestamptz, upper(s.tracked), $1::timestamptz),
                         coalesce($4::timestamptz, lower(s.tracked)) + s.period) as ending
-        from closed s
+        from tidemark.closed_series(${atAndGrace}) s where s.id = any ($3)
       ), a as materialized (
         select *, extract(epoch from ending - start) / $6::integer as step from measured
       )

@@ -5,9 +5,9 @@
 import type { EpochMs, Range } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { type Database, timestamp } from '../../store/db/database.ts';
-import { rangesJson } from '../../store/series/gaps.ts';
+import { atAndGrace, rangesJson } from '../../store/series/gaps.ts';
 import { type SeriesRow, seriesColumns, seriesNameSql, splitSeriesRow } from '../../store/series/series.ts';
-import { lengthsMs, measuredSeries } from '../../store/status/completeness.ts';
+import { lengthsMs } from '../../store/status/completeness.ts';
 import type { StoredLine } from './shapes.ts';
 
 type LineRow = SeriesRow &
@@ -30,7 +30,6 @@ export async function readSeriesLines(
   const result = await database.pool.query<LineRow>({
     name: 'dashboard-lines',
     text: `
-      with ${measuredSeries(() => 'true')}
       select ${seriesColumns}, ${seriesNameSql} as name, s.exchange_id as exchange,
              date_part('epoch', s.period)::bigint * 1000 as "periodMs", lower(s.tracked) as "fromMs", upper(s.tracked) as "toMs",
              ${lengthsMs.wanted} as "wantedMs", ${lengthsMs.confirmedEmpty} as "emptyMs",
@@ -42,7 +41,7 @@ export async function readSeriesLines(
              case when upper_inf(s.tracked) then m.behind else 0 end as "behindMs",
              s.points, s.newest as "newestMs", s.revised, stored.xmin::text as version,
              case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
-      from measured s
+      from tidemark.measured_series(${atAndGrace}, null) s
       join tidemark.series stored on stored.id = s.id
       cross join lateral (
         select coalesce(sum(ms), 0)::bigint as missing, count(*) as gaps,

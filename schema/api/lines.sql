@@ -9,7 +9,7 @@ create or replace function tidemark.rejected_ranges(series_id integer, dataset t
   ending timestamptz)
 returns table (ranges tstzmultirange)
 language sql stable parallel safe as $$
-  select coalesce(range_agg(tstzrange(n.time, n.time + $3)), '{}')
+  select coalesce(range_agg(tstzrange(n.time, n.time + $3)), '{}') as ranges
   from (
     select unnest(array[p.start, case when p.time > p.start then p.start + $3 end]) as time
     from (

@@ -102,24 +102,9 @@ const openWindows = `
 export const isUnresolved = `case when ${isPlaced} then exists (${openPeriods})
   else q.range is null or (q.series_id, q.range) in (${openWindows}) end`;
 
-/**
- * The periods of the series `s` within a range for which only rejected rows came, as a multirange. A row without a usable
- * time may belong to any period of its window.
- */
+/** The periods of the series `s` within a range for which only rejected rows came, as a multirange. */
 export function rejectedPeriods(start: string, end: string): string {
-  return `coalesce((
-    select range_agg(tstzrange(open.time, open.time + s.period)) from (
-      select open.time from tidemark.quarantine q cross join lateral (${openPeriods}) open
-      where ${belongsToSeries} and ${isPlaced} and q.time >= ${start} - s.period and q.time < ${end} + s.period
-      union
-      select n.time from (
-        select distinct q.range from tidemark.quarantine q
-        where ${belongsToSeries} and not ${isPlaced} and lower(q.range) < ${end} and upper(q.range) > ${start}
-      ) q cross join lateral generate_series(
-        date_bin(s.period, greatest(lower(q.range), ${start}), ${origin}),
-        least(upper(q.range), ${end}) - interval '1 microsecond', s.period) n (time)
-      where ${hasNoPoint}
-    ) open), '{}')`;
+  return `(select r.ranges from tidemark.rejected_ranges(s.id, s.dataset, s.period, ${start}, ${end}) r)`;
 }
 
 /** Counts the unresolved rows of some series and ranges. */

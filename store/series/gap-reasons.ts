@@ -12,7 +12,5 @@ export function hasReason(column: string, isWanted: (rule: ReasonRule) => boolea
 export const isAwaiting = (column: string) => hasReason(column, ({ counts }) => counts === 'awaiting');
 /** Whether the range failed, also if it can never be requested. */
 export const isFailed = (column: string) => hasReason(column, ({ shown }) => shown === 'failed');
-/** Whether the range can never be requested. */
-export const isLost = (column: string) => hasReason(column, ({ counts }) => counts === 'lost');
 /** Whether the source lacks the range. */
 export const isLacking = (column: string) => hasReason(column, (rule) => rule.isLeftToNext);

@@ -1,36 +1,18 @@
 /** Gaps: tracked range, up to the last closed period, minus coverage. */
 
-import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Reason, ShownReason } from '../../model/reasons.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { Beginning } from '../../planning/beginning.ts';
 import type { SeriesGaps } from '../../planning/plan.ts';
 import { type Database, timestamp } from '../db/database.ts';
-import { checksumVerdict } from '../ledger/ledger.ts';
 import { hasReason } from './gap-reasons.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from './series.ts';
-import { isLackOfBetterSource, isLeftToNext, isOfSource, type SourceName } from './sources.ts';
+import { isLackOfBetterSource, isOfSource, type SourceName } from './sources.ts';
 
-/**
- * Series with their last closed period (`closed_up_to`), for now and the grace in milliseconds, both as SQL.
- * The grid is the one of `model/intervals.ts`.
- */
-export function closedSeriesAt(now: string, graceMs: string): string {
-  return `
-  select s.*, date_bin(s.period, ${now} - make_interval(secs => ${graceMs} / 1000),
-                       '${new Date(gridOriginMs).toISOString()}') as closed_up_to
-  from tidemark.series s`;
-}
-
-/** {@link closedSeriesAt} for `$1` now and `$2` grace. */
-export const closedSeries = closedSeriesAt('$1::timestamptz', '$2::double precision');
-
-/** The tracked and closed part of a row of {@link closedSeries}, as a multirange. */
-const wantedRanges = 'tstzmultirange(s.tracked * tstzrange(null, s.closed_up_to))';
-
-/** The gaps of a row of {@link closedSeries}, as a multirange. */
-export const missingRanges = `${wantedRanges} - s.covered`;
+/** The arguments `at` and `grace` of functions such as `tidemark.closed_series`: `$1` now, and `$2` the grace in milliseconds. */
+export const atAndGrace = '$1::timestamptz, make_interval(secs => $2::double precision / 1000)';
 
 /** Total length of a multirange in milliseconds, as SQL. (`date_part` is a double: twice as fast as `extract`, and exact for these.) */
 export function multirangeLengthMs(multirange: string): string {
@@ -88,7 +70,8 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
     // One for each text.
     name: `series-with-gaps ${source === undefined ? 'all' : source === null ? 'default' : 'named'}`,
     text: `
-      with closed as (${closedSeries}
+      with closed as (
+        select * from tidemark.closed_series(${atAndGrace}) s
         where s.untracked_at is null
           and (s.blocked_until is null or s.blocked_until <= $1)
           and ($4::int[] is null or s.id = any ($4)) and ${ofSource}
@@ -100,7 +83,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
                range_agg(range) filter (where ${hasReason('reason', (rule) => rule.isAskedAlone)}) as silent
         from tidemark.pending_windows p group by series_id
       ), due as materialized (  -- materialized: else the gaps are computed again for each use
-        select s.id, s.newest, s.period, s.closed_up_to, ${missingRanges} - coalesce(p.ranges, '{}') as gaps,
+        select s.id, s.newest, s.period, s.closed_up_to, s.missing - coalesce(p.ranges, '{}') as gaps,
                lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
                $3::double precision is not null and not (s.dataset = 'asset_history' and s.interval = 'd1')
                  and (s.refreshed_at is null or s.refreshed_at <= $1 - make_interval(secs => $3 / 1000))
@@ -177,72 +160,10 @@ export interface Gap extends Range {
   readonly sinceMs: EpochMs | null;
 }
 
-/** Longer than any pause of the queue: a window that waits in the queue is shown with its last failure. */
-const recentFailureAge = "interval '2 hours'";
-
-/**
- * Every gap as a range, split where the reason changes, as SQL: for {@link listGaps} and for the view `gaps`.
- *
- * Deferred windows of two plans may overlap. A period is requested when the last of them is due, so that one
- * gives its reason. Overlaps are searched among neighbours only, because thousands may be deferred.
- *
- * @param at now and the grace in milliseconds, as SQL; `which` is a condition on the series `s`; `ledger`
- * whether recent failed requests give the reason where nothing is deferred, as for a window that is retried.
- */
-export function gapPieces(at: { now: string; graceMs: string; which: string; ledger: boolean }): string {
-  const requested = `
-       union all
-       (select distinct on (m.id, f.range) m.id, m.gaps, f.range,
-               case when f.error is null then 'not_asked' else 'failed' end, f.error, null::timestamptz, null::timestamptz, f.time,
-               f.source
-        from missing m join tidemark.fetches f
-          on f.series_id = m.id and f.range && m.gaps and f.verdict <> '${checksumVerdict}' and f.time > ${at.now} - ${recentFailureAge}
-        order by m.id, f.range, f.time desc)`;
-  const unboundedToPrevious = 'rows between unbounded preceding and 1 preceding';
-  return `
-     with closed as (${closedSeriesAt(at.now, at.graceMs)} where s.untracked_at is null and ${at.which}),
-     missing as (
-       select ${seriesColumns}, coalesce(s.blocked_until > ${at.now}, false) as is_blocked, s.blocked_until,
-              s.blocked_message, ${missingRanges} as gaps
-       from closed s
-     ), asked as (
-       select m.id, m.gaps, p.range, p.reason, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at,
-              p.source
-       from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps and not ${isLeftToNext}
-       ${at.ledger ? requested : ''}
-     ), apart as (
-       select *, coalesce(lower(range) >= max(upper(range)) over (partition by id order by range ${unboundedToPrevious}),
-                          true) as is_apart
-       from asked
-     ), neighbours as (
-       select *, count(*) filter (where is_apart) over (partition by id order by range) as place from apart
-     ), reasons as (
-       select id, reason, message, retry_at, source, min(first_at) over (partition by id, place) as since,
-              tstzmultirange(range) * gaps - coalesce(range_agg(range) over (
-                partition by id, place order by retry_at desc nulls last, asked_at desc, range ${unboundedToPrevious}),
-                '{}') as ranges
-       from neighbours
-     ), pieces as (
-       select id, reason, message, retry_at, source, since, ranges from reasons where reason <> 'not_asked'
-       union all
-       select m.id, 'not_asked', null, null, null, null,
-              m.gaps - coalesce((select range_agg(r) from reasons, unnest(ranges) r
-                                 where reasons.id = m.id and reason <> 'not_asked'), '{}')
-       from missing m
-     )
-     select ${seriesColumns}, lower(gap) as gap_start, upper(gap) as gap_end,
-            r.shown as reason, r.reason as cause,
-            case when s.is_blocked then s.blocked_message else message end as message,
-            case when s.is_blocked then s.blocked_until else retry_at end as retry_at, since, source
-     from pieces p join missing s using (id)
-     join tidemark.gap_reasons r on r.reason = case when s.is_blocked then 'blocked' else p.reason end,
-          unnest(ranges) gap`;
-}
-
 /**
  * Lists every gap as a range, split where the reason changes, in order of series and time.
  *
- * @param query.ledger see {@link gapPieces}: too slow for a loop.
+ * @param query.ledger whether recent failed requests give the reason where nothing is deferred: too slow for a loop.
  */
 export async function listGaps(
   database: Database,
@@ -256,16 +177,12 @@ export async function listGaps(
         retry_at: EpochMs | null;
         since: EpochMs | null;
       }
-  >(
-    `${gapPieces({
-      now: '$1::timestamptz',
-      graceMs: '$2::double precision',
-      which: '($3::int[] is null or s.id = any ($3))',
-      ledger: query.ledger === true,
-    })}
-     order by s.id, gap`,
-    [timestamp(query.nowMs), query.graceMs, query.seriesIds],
-  );
+  >(`select * from tidemark.gap_pieces(${atAndGrace}, $3, $4) order by id, gap_start`, [
+    timestamp(query.nowMs),
+    query.graceMs,
+    query.seriesIds,
+    query.ledger === true,
+  ]);
   return result.rows.map((row) => {
     const { gap_start, gap_end, retry_at, since, ...gap } = splitSeriesRow(row);
     return { ...gap, startMs: gap_start, endMs: gap_end, retryAtMs: retry_at, sinceMs: since };

@@ -7,7 +7,7 @@ import type { SourceMarket } from '../../model/sources.ts';
 import type { SymbolUse } from '../../planning/one-market.ts';
 import type { SourcePlace } from '../../planning/source-share.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
-import { isFailed, isLacking } from './gap-reasons.ts';
+import { isFailed } from './gap-reasons.ts';
 import { type SeriesRow, seriesColumns, seriesNameSql, toSeriesKey } from './series.ts';
 
 /** Name of a source; null: the default one, of SOURCE_URL. */
@@ -49,9 +49,6 @@ export function isLackOfBetterSource(parameter: string): string {
 const hasNext = `exists (
   select from tidemark.series_sources own join tidemark.series_sources next on next.series_id = own.series_id and next.rank > own.rank
   where own.series_id = p.series_id and own.source = p.source)`;
-
-/** Whether the source after the one of a deferred window `p` is to give what that one says it lacks, as SQL. */
-export const isLeftToNext = `(${isLacking('p.reason')} and ${hasNext})`;
 
 /** Whether the source after the one of a deferred window `p` is asked for it now, as SQL. */
 export const isAskedOfNext = `(${isFailed('p.reason')} and not p.of_covered and ${hasNext})`;

@@ -12,7 +12,7 @@ import { type Database, timestamp } from '../db/database.ts';
 import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
 import { readFailures } from '../ledger/source-outage.ts';
 import { isAwaiting } from '../series/gap-reasons.ts';
-import { closedSeries, gapPieces } from '../series/gaps.ts';
+import { atAndGrace } from '../series/gaps.ts';
 import { timescaleSchema } from '../timescale/extension.ts';
 
 export interface IntervalMeasures {
@@ -43,15 +43,15 @@ export async function measureIntervals(
   const result = await database.pool.query<IntervalMeasures>({
     name: 'measure-intervals',
     text: `
-      with closed as (${closedSeries} where s.untracked_at is null),
-      empty as materialized (
+      with empty as materialized (
         select series_id, max(upper(range)) as up_to from tidemark.pending_windows
         where ${isAwaiting('reason')} group by series_id
       ), measured as (
         select s.*, lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
                coalesce(s.blocked_until > $1, false) as is_blocked,
                greatest(lower(s.tracked), upper(s.covered), e.up_to) as known_up_to
-        from closed s left join empty e on e.series_id = s.id
+        from tidemark.closed_series(${atAndGrace}) s left join empty e on e.series_id = s.id
+        where s.untracked_at is null
       )
       select dataset, interval, count(*) as series, count(*) filter (where is_blocked) as blocked,
              sum(points)::bigint as points, sum(revised)::bigint as revised,
@@ -83,7 +83,7 @@ export async function measureGaps(
     text: `
       select dataset, interval, reason, count(*) as gaps,
              sum(extract(epoch from gap_end - gap_start))::float8 as seconds
-      from (${gapPieces({ now: '$1::timestamptz', graceMs: '$2::double precision', which: 'true', ledger: false })}) pieces
+      from tidemark.gap_pieces(${atAndGrace}, null, false)
       group by dataset, interval, reason order by dataset, interval, reason`,
     values: [timestamp(query.nowMs), query.graceMs],
   });

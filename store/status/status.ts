@@ -4,8 +4,9 @@ import type { EpochMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { belongsToSeries, isUnresolved } from '../ledger/quarantine.ts';
+import { atAndGrace } from '../series/gaps.ts';
 import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
-import { lengthsMs, measuredSeries } from './completeness.ts';
+import { lengthsMs } from './completeness.ts';
 
 export interface SeriesStatus {
   readonly seriesId: number;
@@ -47,7 +48,7 @@ export async function seriesStatus(
   const isChosen = (id: string) => `($3::int[] is null or ${id} = any ($3))`;
   type Values = Omit<SeriesStatus, 'seriesId' | 'series' | 'tracked'>;
   const result = await database.pool.query<SeriesRow & Values & { tracked_from: EpochMs; tracked_to: EpochMs | null }>(
-    `with ${measuredSeries(isChosen)}, rejected as (
+    `with rejected as (
        select s.id as series_id, count(*) as rows
        from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
        where ${isChosen('s.id')} and ${isUnresolved} group by s.id
@@ -60,7 +61,7 @@ export async function seriesStatus(
             ${lengthsMs.beyondDepth} as "beyondDepthMs",
             s.points, s.earliest as "earliestMs", s.newest as "newestMs", s.revised, s.reread_at as "rereadAtMs",
             case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
-     from measured s
+     from tidemark.measured_series(${atAndGrace}, $3) s
      cross join lateral (
        select coalesce(sum(date_part('epoch', upper(r) - lower(r)) * 1000), 0)::bigint as missing, count(*) as gaps
        from unnest(s.missing) r

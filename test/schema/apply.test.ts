@@ -155,7 +155,8 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
     'alter table tidemark.series drop column if exists rollups_behind cascade, drop column newest_covered',
   );
   await pool.query(
-    'drop view public.source_differences, public.source_coverage, public.source_markets, public.dashboard_actions',
+    `drop view public.source_differences, public.source_coverage, public.source_markets, public.dashboard_actions,
+               public.gaps, public.coverage`,
   );
   await pool.query(
     `drop table tidemark.actions, tidemark.changed_months, tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.source_ranges,
