@@ -1,10 +1,22 @@
 /** Moves the coverage of series as their evaluated answers allow, within the commit's transaction. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../model/intervals.ts';
+import type { EpochMs, Range } from '../../model/intervals.ts';
 import { subtract } from '../../model/ranges.ts';
-import { arrayOf, timeRange, timeRanges, timestamp, timestampOrNull } from '../db/database.ts';
-import { ledgerInsert, ledgerValues, type NewEntry, recordFetch } from '../ledger/ledger.ts';
+import {
+  bool,
+  float8,
+  int4,
+  nullable,
+  type RowOf,
+  range,
+  ranges,
+  rowsOf,
+  statement,
+  text,
+  time,
+} from '../db/statement.ts';
+import { ledgerInsert, ledgerRow, ledgerRows, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
 import { isAwaiting } from '../series/gap-reasons.ts';
 import { daysBehind } from '../upkeep/rollups-behind.ts';
@@ -55,7 +67,7 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
   if (evaluation.verdict === 'empty') {
     // Witnesses may have changed.
     const behind = changedDays(window);
-    if (behind !== null) await addDaysBehind(client, window.seriesId, behind);
+    if (behind !== null) await addDaysBehind.on(client, { seriesId: window.seriesId, days: behind });
     const outcome = await recordEmptyAnswer(client, window, evaluation.covered);
     await recordSources(client, [{ ...window, evaluation: { ...evaluation, covered: outcome.covered } }]);
     await recordFetch(client, ledgerEntry(window, outcome.verdict));
@@ -78,74 +90,98 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
  * the rest of it becomes a plain gap: a later empty answer is the first one again.
  */
 async function deleteRefutedRanges(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
-  const withPoints = windows.flatMap(({ seriesId, shown }) =>
-    shown === null ? [] : [{ seriesId, range: timeRange(shown.firstMs, shown.lastMs + 1) }],
+  const refuted = windows.flatMap(({ seriesId, shown }) =>
+    shown === null ? [] : [{ seriesId, points: { startMs: shown.firstMs, endMs: shown.lastMs + 1 } }],
   );
-  if (withPoints.length === 0) return;
-  await client.query({
-    name: 'delete-refuted',
-    text: `delete from tidemark.pending_windows p
-           using unnest($1::int[], $2::tstzrange[]) as a (series_id, points)
-           where p.series_id = a.series_id and ${isAwaiting('p.reason')} and p.range && a.points`,
-    values: [arrayOf(withPoints.map(({ seriesId }) => String(seriesId))), withPoints.map(({ range }) => range)],
+  if (refuted.length > 0) await deleteRefuted.on(client, { refuted });
+}
+
+const deleteRefuted = statement({
+  name: 'delete-refuted',
+  text: `delete from tidemark.pending_windows p using $refuted
+         where p.series_id = refuted.series_id and ${isAwaiting('p.reason')} and p.range && refuted.points`,
+  parameters: { refuted: rowsOf({ seriesId: int4, points: range }) },
+  row: {},
+});
+
+async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWindow[]): Promise<void> {
+  await moveCoverages.on(client, {
+    moved: windows.map(movedRow),
+    ledger: windows.map((window) => ledgerRow(ledgerEntry(window, window.evaluation.verdict))),
+    recentSeconds: recentMs / 1000,
   });
 }
 
-async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWindow[]): Promise<void> {
-  await client.query({
-    name: 'move-coverage',
-    text: `with moved as (
-             select * from unnest($1::int[], $2::timestamptz[], $3::tstzmultirange[], $4::tstzmultirange[], $5::int[],
-                                  $6::timestamptz[], $7::timestamptz[], $8::boolean[], $9::int[], $11::tstzmultirange[],
-                                  $12::tstzrange[], $13::timestamptz[])
-               as m (series_id, at, covered, held, fresh, earliest, newest, refreshed, most_rows, reopened, rollups_behind,
-                     newest_covered)
-           ), asked as (${ledgerInsert(14)}), total as (
-             select series_id, coalesce(range_agg(covered), '{}') as covered, coalesce(range_agg(held), '{}') as held,
-                    coalesce(range_agg(reopened), '{}') as reopened,
-                    coalesce(range_agg(rollups_behind), '{}') as rollups_behind,
-                    sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest, max(newest_covered) as newest_covered,
-                    max(at) filter (where refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
-             from moved group by series_id
-           ), locked as materialized (  -- in order, so that two of these statements never deadlock
-             select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $10) as was_more,
-                    case when t.earliest is not null and s.before_beginning && tstzrange(t.earliest, t.newest, '[]')
-                         then s.before_beginning else '{}' end as overturned
-             from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s
-           )
-           update tidemark.series s
-              set covered = s.covered - l.overturned - t.reopened + t.covered,
-                  confirmed_empty = s.confirmed_empty - l.overturned - t.reopened - t.held - t.covered,
-                  before_beginning = s.before_beginning - l.overturned - t.reopened - t.held - t.covered,
-                  begins = case when isempty(l.overturned) then s.begins end,
-                  uncovered_points = s.uncovered_points + t.held - (s.covered - l.overturned - t.reopened + t.covered),
-                  rollups_behind = s.rollups_behind + t.rollups_behind,
-                  points = s.points + t.fresh,
-                  earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
-                  newest_covered = greatest(s.newest_covered, t.newest_covered),
-                  refreshed_at = greatest(s.refreshed_at, t.refreshed_at),
-                  most_rows = case when l.was_more then s.most_rows else t.most_rows end,
-                  most_rows_at = case when l.was_more then s.most_rows_at else t.at end
-             from total t join locked l on l.id = t.series_id
-            where s.id = t.series_id`,
-    values: [
-      windows.map(({ seriesId }) => seriesId),
-      windows.map(({ nowMs }) => timestamp(nowMs)),
-      windows.map(({ evaluation: { covered }, holes }) => covered && timeRanges(subtract([covered], holes))),
-      windows.map((window) => heldRanges(window)),
-      windows.map(({ changes }) => changes.fresh),
-      windows.map((window) => timestampOrNull(storedTimes(window)[0])),
-      windows.map((window) => timestampOrNull(storedTimes(window).at(-1))),
-      windows.map(({ lane }) => lane === 'refresh'),
-      windows.map(({ rows, answer }) => (answer.isWhole === true ? 0 : rows)),
-      recentMs / 1000,
-      windows.map(({ reopened }) => (reopened.length === 0 ? null : timeRanges(reopened))),
-      windows.map((window) => changedDays(window)),
-      windows.map((window) => timestampOrNull(newestCovered(window))),
-      ...ledgerValues(windows.map((window) => ledgerEntry(window, window.evaluation.verdict))),
-    ],
-  });
+/** What a window changes in its series; null: nothing. */
+const moved = rowsOf({
+  seriesId: int4,
+  at: time,
+  covered: nullable(ranges),
+  held: nullable(ranges),
+  reopened: nullable(ranges),
+  fresh: int4,
+  earliest: nullable(time),
+  newest: nullable(time),
+  newestCovered: nullable(time),
+  rollupsBehind: nullable(range),
+  isRefreshed: bool,
+  mostRows: int4,
+});
+
+function movedRow(window: ReopenedWindow): RowOf<(typeof moved)['columns']> {
+  const { evaluation, holes, lane, answer, reopened } = window;
+  const timesMs = storedTimes(window);
+  return {
+    seriesId: window.seriesId,
+    at: window.nowMs,
+    covered: evaluation.covered && subtract([evaluation.covered], holes),
+    held: heldRanges(window),
+    reopened: reopened.length === 0 ? null : reopened,
+    fresh: window.changes.fresh,
+    earliest: timesMs[0] ?? null,
+    newest: timesMs.at(-1) ?? null,
+    newestCovered: newestCovered(window) ?? null,
+    rollupsBehind: changedDays(window),
+    isRefreshed: lane === 'refresh',
+    mostRows: answer.isWhole === true ? 0 : window.rows,
+  };
 }
+
+const moveCoverages = statement({
+  name: 'move-coverage',
+  text: `
+    with asked as (${ledgerInsert}), total as (
+      select series_id, coalesce(range_agg(covered), '{}') as covered, coalesce(range_agg(held), '{}') as held,
+             coalesce(range_agg(reopened), '{}') as reopened,
+             coalesce(range_agg(rollups_behind), '{}') as rollups_behind,
+             sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest,
+             max(newest_covered) as newest_covered,
+             max(at) filter (where is_refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
+      from $moved group by series_id
+    ), locked as materialized (  -- in order, so that two of these statements never deadlock
+      select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $recentSeconds) as was_more,
+             case when t.earliest is not null and s.before_beginning && tstzrange(t.earliest, t.newest, '[]')
+                  then s.before_beginning else '{}' end as overturned
+      from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s
+    )
+    update tidemark.series s
+       set covered = s.covered - l.overturned - t.reopened + t.covered,
+           confirmed_empty = s.confirmed_empty - l.overturned - t.reopened - t.held - t.covered,
+           before_beginning = s.before_beginning - l.overturned - t.reopened - t.held - t.covered,
+           begins = case when isempty(l.overturned) then s.begins end,
+           uncovered_points = s.uncovered_points + t.held - (s.covered - l.overturned - t.reopened + t.covered),
+           rollups_behind = s.rollups_behind + t.rollups_behind,
+           points = s.points + t.fresh,
+           earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
+           newest_covered = greatest(s.newest_covered, t.newest_covered),
+           refreshed_at = greatest(s.refreshed_at, t.refreshed_at),
+           most_rows = case when l.was_more then s.most_rows else t.most_rows end,
+           most_rows_at = case when l.was_more then s.most_rows_at else t.at end
+      from total t join locked l on l.id = t.series_id
+     where s.id = t.series_id`,
+  parameters: { moved, ledger: ledgerRows, recentSeconds: float8 },
+  row: {},
+});
 
 /** The time of the newest point in the covered part of a window; undefined: it has none. */
 function newestCovered(window: ReopenedWindow): EpochMs | undefined {
@@ -156,29 +192,25 @@ function newestCovered(window: ReopenedWindow): EpochMs | undefined {
 /** Records which named source gave the covered part of each window. */
 async function recordSources(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
   const given = windows.flatMap(({ seriesId, window: { source }, evaluation: { covered }, holes }) =>
-    source === undefined || covered === null
-      ? []
-      : [{ seriesId, source, ranges: timeRanges(subtract([covered], holes)) }],
+    source === undefined || covered === null ? [] : [{ seriesId, source, ranges: subtract([covered], holes) }],
   );
-  if (given.length === 0) return;
-  await client.query({
-    name: 'record-sources',
-    text: `with given as (
-             select series_id, source, range_agg(ranges) as ranges
-             from unnest($1::int[], $2::text[], $3::tstzmultirange[]) as g (series_id, source, ranges) group by 1, 2
-           ), others as (
-             update tidemark.source_ranges c set covered = c.covered - g.ranges from given g
-             where c.series_id = g.series_id and c.source <> g.source and c.covered && g.ranges
-           )
-           insert into tidemark.source_ranges as c (series_id, source, covered) select * from given
-           on conflict (series_id, source) do update set covered = c.covered + excluded.covered`,
-    values: [
-      given.map(({ seriesId }) => seriesId),
-      given.map(({ source }) => source),
-      given.map(({ ranges }) => ranges),
-    ],
-  });
+  if (given.length > 0) await recordGiven.on(client, { given });
 }
+
+const recordGiven = statement({
+  name: 'record-sources',
+  text: `
+    with total as (
+      select series_id, source, range_agg(ranges) as ranges from $given group by 1, 2
+    ), others as (
+      update tidemark.source_ranges c set covered = c.covered - g.ranges from total g
+      where c.series_id = g.series_id and c.source <> g.source and c.covered && g.ranges
+    )
+    insert into tidemark.source_ranges as c (series_id, source, covered) select * from total
+    on conflict (series_id, source) do update set covered = c.covered + excluded.covered`,
+  parameters: { given: rowsOf({ seriesId: int4, source: text, ranges }) },
+  row: {},
+});
 
 /** The ledger's row of a window. */
 export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEntry {
@@ -206,16 +238,15 @@ function storedTimes({ points, beside }: EvaluatedWindow): readonly EpochMs[] {
   return [...points.timesMs, ...beside.flatMap((side) => side.points.timesMs)].sort((a, b) => a - b);
 }
 
-async function addDaysBehind(client: pg.PoolClient, seriesId: number, days: string): Promise<void> {
-  await client.query({
-    name: 'add-days-behind',
-    text: `update tidemark.series set rollups_behind = rollups_behind + tstzmultirange($2::tstzrange) where id = $1`,
-    values: [seriesId, days],
-  });
-}
+const addDaysBehind = statement({
+  name: 'add-days-behind',
+  text: `update tidemark.series set rollups_behind = rollups_behind + tstzmultirange($days) where id = $seriesId`,
+  parameters: { seriesId: int4, days: range },
+  row: {},
+});
 
 /** The days of the points, if their rollups differ now. */
-function changedDays(window: EvaluatedWindow): string | null {
+function changedDays(window: EvaluatedWindow): Range | null {
   const [span] = changedSpan(window);
   if (span === undefined) return null;
   return daysBehind(window.series, { startMs: span.firstMs, endMs: span.lastMs + 1 });
@@ -231,10 +262,10 @@ function changedSpan(window: EvaluatedWindow): ChangedSpan[] {
 }
 
 /** From the first point to just after the last one, without the silences that are to be confirmed. */
-function heldRanges(window: EvaluatedWindow): string | null {
+function heldRanges(window: EvaluatedWindow): readonly Range[] | null {
   const timesMs = storedTimes(window);
   const [firstMs] = timesMs;
   if (firstMs === undefined) return null;
   const span = { startMs: firstMs, endMs: (timesMs.at(-1) ?? firstMs) + 1 };
-  return timeRanges(subtract([span], window.silences));
+  return subtract([span], window.silences);
 }

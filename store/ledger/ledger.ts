@@ -6,7 +6,20 @@ import { byLane, type Lane, laneNames } from '../../model/lanes.ts';
 import type { PolledDataset } from '../../model/lists.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { type Database, timeRange, timestamp } from '../db/database.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import {
+  bool,
+  int4,
+  int8,
+  nullable,
+  oneOf,
+  type RowOf,
+  range,
+  rowsOf,
+  statement,
+  text,
+  time,
+} from '../db/statement.ts';
 import { dropChunks } from '../timescale/extension.ts';
 
 /** Requests of one minute with the same lane, verdict and outcome. */
@@ -67,66 +80,49 @@ const defaults = Object.freeze({
 
 export type NewEntry = Omit<LedgerEntry, keyof typeof defaults> & Partial<LedgerEntry>;
 
-const columns = Object.freeze({
-  time: 'timestamptz',
-  dataset: 'text',
-  series_id: 'int',
-  range: 'tstzrange',
-  lane: 'text',
-  attempt: 'int',
-  verdict: 'text',
-  status: 'int',
-  fresh: 'int',
-  changed: 'int',
-  revised: 'int',
-  unchanged: 'int',
-  rejected: 'int',
-  bytes: 'bigint',
-  duration_ms: 'int',
-  error: 'text',
-  sent: 'boolean',
-  source: 'text',
+/** The columns of the ledger, as a parameter. */
+export const ledgerRows = rowsOf({
+  time,
+  dataset: oneOf<LedgerEntry['dataset']>(),
+  seriesId: nullable(int4),
+  range: nullable(range),
+  lane: oneOf<LedgerEntry['lane']>(),
+  attempt: int4,
+  verdict: text,
+  status: nullable(int4),
+  fresh: int4,
+  changed: int4,
+  revised: int4,
+  unchanged: int4,
+  rejected: int4,
+  bytes: int8,
+  durationMs: int4,
+  error: nullable(text),
+  sent: bool,
+  source: nullable(text),
 });
 
-/**
- * The insert of rows, as part of another statement. Its parameters are those of {@link ledgerValues}, from
- * `$first` on.
- */
-export function ledgerInsert(first: number): string {
-  const names = Object.keys(columns).join(', ');
-  const arrays = Object.values(columns).map((type, index) => `$${first + index}::${type}[]`);
-  return `insert into tidemark.fetches (${names}) select * from unnest(${arrays.join(', ')})`;
+/** The insert of the rows `$ledger`, as part of another statement. */
+export const ledgerInsert = `
+  insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed, revised,
+                                unchanged, rejected, bytes, duration_ms, error, sent, source)
+  select * from $ledger`;
+
+export function ledgerRow(entry: NewEntry): RowOf<(typeof ledgerRows)['columns']> {
+  const { timeMs, durationMs, error, isSent: sent, ...others } = { ...defaults, ...entry };
+  return { ...others, sent, time: timeMs, durationMs: Math.round(durationMs), error: error?.slice(0, 1000) ?? null };
 }
 
-/** One array for each column. */
-export function ledgerValues(entries: readonly NewEntry[]): unknown[][] {
-  const complete: LedgerEntry[] = entries.map((entry) => ({ ...defaults, ...entry }));
-  const rows = complete.map((entry) => [
-    timestamp(entry.timeMs),
-    entry.dataset,
-    entry.seriesId,
-    entry.range === null ? null : timeRange(entry.range.startMs, entry.range.endMs),
-    entry.lane,
-    entry.attempt,
-    entry.verdict,
-    entry.status,
-    entry.fresh,
-    entry.changed,
-    entry.revised,
-    entry.unchanged,
-    entry.rejected,
-    entry.bytes,
-    Math.round(entry.durationMs),
-    entry.error?.slice(0, 1000),
-    entry.isSent,
-    entry.source,
-  ]);
-  return Object.keys(columns).map((_, index) => rows.map((row) => row[index]));
-}
+const recordFetches = statement({
+  name: 'record-fetch',
+  text: ledgerInsert,
+  parameters: { ledger: ledgerRows },
+  row: {},
+});
 
 /** Adds a row, within the caller's transaction when `client` is one. */
 export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: NewEntry): Promise<void> {
-  await client.query({ name: 'record-fetch', text: ledgerInsert(1), values: ledgerValues([entry]) });
+  await recordFetches.on(client, { ledger: [ledgerRow(entry)] });
 }
 
 /** Verdict of a checksum that came: its row says nothing of the file. */

@@ -3,12 +3,11 @@
 import { dayMs, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { timeRange } from '../db/database.ts';
 
 /** The whole days around changed points, for `rollups_behind` of their series; null: the series has no stored rollups. */
-export function daysBehind(series: SeriesKey, { startMs, endMs }: Range): string | null {
+export function daysBehind(series: SeriesKey, { startMs, endMs }: Range): Range | null {
   if (series.dataset !== 'candles' || intervalMs[series.interval] >= dayMs) return null;
-  return timeRange(Math.floor(startMs / dayMs) * dayMs, Math.ceil(endMs / dayMs) * dayMs);
+  return { startMs: Math.floor(startMs / dayMs) * dayMs, endMs: Math.ceil(endMs / dayMs) * dayMs };
 }
 
 /** Marks every day of every series as changed. For points that were not written by a commit. */
