@@ -80,6 +80,8 @@ export interface Statement<Of extends Parameters, Columns extends Shape> {
 interface Definition<Of extends Parameters, Columns extends Shape> {
   /** Of the prepared statement, by which a session keeps its plan. */
   readonly name: string;
+  /** Whether it is planned for its values each time, and not prepared. */
+  readonly isPlannedAnew?: true;
   readonly text: string;
   readonly parameters: Of;
   /** The columns of its rows, in their order; empty: it has none. */
@@ -124,7 +126,8 @@ export function statement<Of extends Parameters, Columns extends Shape>(
   const made: Statement<Of, Columns> = Object.freeze({
     ...{ name, text: written, row, parameterCount: encoders.length },
     on: async (client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>) => {
-      const result = await client.query({ name, text: written, values: encoders.map((encode) => encode(values)) });
+      const query = { text: written, values: encoders.map((encode) => encode(values)) };
+      const result = await client.query(definition.isPlannedAnew ? query : { name, ...query });
       return result.rows;
     },
   });

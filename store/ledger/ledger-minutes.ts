@@ -8,7 +8,8 @@
  */
 
 import { type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
-import { type Database, timestamp, timestampOrNull } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { bool, int4, int8, json, listOf, nullable, oneOf, statement, text, time } from '../db/statement.ts';
 import type { LedgerEntry, LedgerMinute } from './ledger.ts';
 
 const unsettledMs = minuteMs;
@@ -33,19 +34,8 @@ export function ledgerMinutes(
     return Math.max(startMs, nowMs - of.keptMs);
   }
 
-  async function ask(fromMs: EpochMs, toMs: EpochMs | null): Promise<LedgerMinute[]> {
-    // Planned for its bounds each time, which excludes the chunks of other days.
-    const result = await database.pool.query<LedgerMinute>({
-      text: `select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as "minuteMs", lane, verdict,
-              error is not null as failed, count(*) as requests, coalesce(sum(fresh), 0)::bigint as fresh,
-              max(time) as "newestMs", (array_agg(error order by time desc))[1] as message
-       from tidemark.fetches
-       where time >= $1 and ($2::timestamptz is null or time < $2) and ($3::int[] is null or series_id = any ($3))
-       group by 1, 2, 3, 4`,
-      values: [timestamp(fromMs), timestampOrNull(toMs), of.seriesIds],
-    });
-    return result.rows;
-  }
+  const ask = (fromMs: EpochMs, toMs: EpochMs | null): Promise<LedgerMinute[]> =>
+    minutesBetween.on(database.pool, { from: fromMs, to: toMs, seriesIds: of.seriesIds ?? null });
 
   async function read(nowMs: EpochMs): Promise<readonly LedgerMinute[]> {
     const firstMs = firstTime(nowMs);
@@ -72,6 +62,24 @@ export function ledgerMinutes(
 
   return { read, recount };
 }
+
+// Planned for its bounds each time, which excludes the chunks of other days.
+const minutesBetween = statement({
+  name: 'ledger-minutes',
+  isPlannedAnew: true,
+  text: `
+    select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as "minuteMs", lane, verdict,
+           error is not null as failed, count(*) as requests, coalesce(sum(fresh), 0)::bigint as fresh,
+           max(time) as "newestMs", (array_agg(error order by time desc))[1] as message
+    from tidemark.fetches
+    where time >= $from and ($to is null or time < $to) and ($seriesIds is null or series_id = any ($seriesIds))
+    group by 1, 2, 3, 4`,
+  parameters: { from: time, to: nullable(time), seriesIds: nullable(listOf(int4)) },
+  row: {
+    ...{ minuteMs: time, lane: oneOf<LedgerEntry['lane']>(), verdict: text, failed: bool, requests: int8, fresh: int8 },
+    ...{ newestMs: time, message: nullable(text) },
+  },
+});
 
 function startOfMinute(timeMs: EpochMs): EpochMs {
   return Math.floor(timeMs / minuteMs) * minuteMs;
@@ -102,26 +110,25 @@ export function recentRequests(database: Database): (nowMs: EpochMs) => Promise<
 }
 
 async function lastMinute(database: Database, nowMs: EpochMs): Promise<Omit<RecentRequests, 'failures'>> {
-  const result = await database.pool.query<{
-    lanes: RecentRequests['lanes'];
-    verdicts: RecentRequests['verdicts'];
-    points: number;
-  }>({
-    name: 'recent-requests',
-    text: `
-      with kinds as (
-        select lane, verdict, error is not null as failed, count(*) as requests, sum(fresh) as points
-        from tidemark.fetches
-        where time > $1::timestamptz - interval '1 minute'
-        group by 1, 2, 3
-      )
-      select coalesce((select json_object_agg(lane, requests) from (
-               select lane, sum(requests) as requests from kinds group by lane) l), '{}') as lanes,
-             coalesce((select json_object_agg(verdict, requests) from (
-               select verdict, sum(requests) as requests from kinds
-               where not failed group by verdict) v), '{}') as verdicts,
-             coalesce((select sum(points) from kinds), 0)::bigint as points`,
-    values: [timestamp(nowMs)],
-  });
-  return result.rows[0] ?? { lanes: {}, verdicts: {}, points: 0 };
+  const [row] = await requestsOfLastMinute.on(database.pool, { now: nowMs });
+  return row ?? { lanes: {}, verdicts: {}, points: 0 };
 }
+
+const requestsOfLastMinute = statement({
+  name: 'recent-requests',
+  text: `
+    with kinds as (
+      select lane, verdict, error is not null as failed, count(*) as requests, sum(fresh) as points
+      from tidemark.fetches
+      where time > $now - interval '1 minute'
+      group by 1, 2, 3
+    )
+    select coalesce((select json_object_agg(lane, requests) from (
+             select lane, sum(requests) as requests from kinds group by lane) l), '{}') as lanes,
+           coalesce((select json_object_agg(verdict, requests) from (
+             select verdict, sum(requests) as requests from kinds
+             where not failed group by verdict) v), '{}') as verdicts,
+           coalesce((select sum(points) from kinds), 0)::bigint as points`,
+  parameters: { now: time },
+  row: { lanes: json<RecentRequests['lanes']>(), verdicts: json<RecentRequests['verdicts']>(), points: int8 },
+});

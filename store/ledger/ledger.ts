@@ -194,19 +194,23 @@ const maxMessageAgeMs = 24 * 3_600_000;
 
 /** The service message, unless a request succeeded since; null: there is none. */
 export async function readServiceMessage(database: Database, nowMs: EpochMs): Promise<ServiceMessage | null> {
-  const result = await database.pool.query<ServiceMessage>({
-    name: 'service-message',
-    // Reads backwards, no further than to the newest success. A bound that is known keeps older chunks from being planned.
-    text: `with newest as materialized (
-             select time from tidemark.fetches where error is null and time > $1 order by time desc limit 1
-           )
-           select time as "timeMs", coalesce(error, '') as message from tidemark.fetches
-           where verdict = 'notice' and time > $1 and time > coalesce((select time from newest), $1)
-           order by time desc limit 1`,
-    values: [timestamp(nowMs - maxMessageAgeMs)],
-  });
-  return result.rows[0] ?? null;
+  const [message] = await serviceMessage.on(database.pool, { since: nowMs - maxMessageAgeMs });
+  return message ?? null;
 }
+
+// Reads backwards, no further than to the newest success. A bound that is known keeps older chunks from being planned.
+const serviceMessage = statement({
+  name: 'service-message',
+  text: `
+    with newest as materialized (
+      select time from tidemark.fetches where error is null and time > $since order by time desc limit 1
+    )
+    select time as "timeMs", coalesce(error, '') as message from tidemark.fetches
+    where verdict = 'notice' and time > $since and time > coalesce((select time from newest), $since)
+    order by time desc limit 1`,
+  parameters: { since: time },
+  row: { timeMs: time, message: text },
+});
 
 /** Counts of the requests for some series. */
 export interface FetchTally {

@@ -3,43 +3,51 @@
 import type { EpochMs } from '../../model/intervals.ts';
 import { lanes, windowLanes } from '../../model/lanes.ts';
 import { answersMs, type RecentAnswers, recentMs } from '../../planning/eta.ts';
-import { type Database, timestamp } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { int8, listOf, nullable, statement, text, time } from '../db/statement.ts';
 import type { SourceName } from '../series/sources.ts';
 
 const part = `${answersMs} ms`;
 /** Bounds the cost without a limit of requests: the newest of them span seconds, which is enough for a rate. */
 const maxAnswers = 20_000;
+/** Of windows that were not covered. */
+const newLanes = windowLanes.filter((lane) => !lanes[lane].rereads);
 
 /** Counts the answers of the lanes that fill gaps, ascending. */
-export async function readRecentAnswers(database: Database, nowMs: EpochMs): Promise<RecentAnswers[]> {
-  const result = await database.pool.query<RecentAnswers>({
-    name: 'recent-answers',
-    text: `with newest as (
-             select time, lane from tidemark.fetches
-             where time > $1 and error is null and lane = any ($2)
-             order by time desc limit ${maxAnswers}
-           )
-           select date_bin('${part}', time, 'epoch') + interval '${part}' as "endMs",
-                  count(*) as answers, count(*) filter (where lane = 'refresh') as refreshes
-           from newest group by 1 order by 1`,
-    values: [timestamp(nowMs - recentMs), windowLanes.filter((lane) => !lanes[lane].rereads)],
-  });
-  return result.rows;
+export function readRecentAnswers(database: Database, nowMs: EpochMs): Promise<RecentAnswers[]> {
+  return recentAnswers.on(database.pool, { since: nowMs - recentMs, lanes: newLanes });
 }
+
+const recentAnswers = statement({
+  name: 'recent-answers',
+  text: `
+    with newest as (
+      select time, lane from tidemark.fetches
+      where time > $since and error is null and lane = any ($lanes)
+      order by time desc limit ${maxAnswers}
+    )
+    select date_bin('${part}', time, 'epoch') + interval '${part}' as "endMs",
+           count(*) as answers, count(*) filter (where lane = 'refresh') as refreshes
+    from newest group by 1 order by 1`,
+  parameters: { since: time, lanes: listOf(text) },
+  row: { endMs: time, answers: int8, refreshes: int8 },
+});
 
 /** Counts the requests of the last minute by source. */
 export async function countRecentRequests(
   database: Database,
   nowMs: EpochMs,
 ): Promise<ReadonlyMap<SourceName, number>> {
-  const result = await database.pool.query<{ source: SourceName; requests: number }>({
-    name: 'recent-requests-by-source',
-    text: `select source, count(*) as requests from tidemark.fetches
-           where time > $1::timestamptz - interval '1 minute' group by 1`,
-    values: [timestamp(nowMs)],
-  });
-  return new Map(result.rows.map(({ source, requests }) => [source, requests]));
+  const rows = await requestsBySource.on(database.pool, { now: nowMs });
+  return new Map(rows.map(({ source, requests }) => [source, requests]));
 }
+
+const requestsBySource = statement({
+  name: 'recent-requests-by-source',
+  text: `select source, count(*) as requests from tidemark.fetches where time > $now - interval '1 minute' group by 1`,
+  parameters: { now: time },
+  row: { source: nullable(text), requests: int8 },
+});
 
 /** An older refusal says nothing about now. */
 const refusalAge = "interval '1 hour'";
@@ -54,17 +62,21 @@ export async function readRateRefusals(
   database: Database,
   nowMs: EpochMs,
 ): Promise<ReadonlyMap<SourceName, { readonly timeMs: EpochMs; readonly message: string }>> {
-  const result = await database.pool.query<{ source: SourceName; timeMs: EpochMs; message: string }>({
-    name: 'rate-refusals',
-    text: `with newest as (
-             select distinct on (source) source, time, error from tidemark.fetches
-             where time > $1::timestamptz - ${refusalAge} and verdict = 'rate_limited' order by source, time desc
-           )
-           select source, time as "timeMs", coalesce(error, '') as message from newest n
-           where not exists (select from tidemark.fetches f
-                             where f.time > $1::timestamptz - ${refusalAge} and f.time > n.time + ${underWay}
-                               and f.error is null and f.source is not distinct from n.source)`,
-    values: [timestamp(nowMs)],
-  });
-  return new Map(result.rows.map(({ source, ...refusal }) => [source, refusal]));
+  const rows = await rateRefusals.on(database.pool, { now: nowMs });
+  return new Map(rows.map(({ source, ...refusal }) => [source, refusal]));
 }
+
+const rateRefusals = statement({
+  name: 'rate-refusals',
+  text: `
+    with newest as (
+      select distinct on (source) source, time, error from tidemark.fetches
+      where time > $now - ${refusalAge} and verdict = 'rate_limited' order by source, time desc
+    )
+    select source, time as "timeMs", coalesce(error, '') as message from newest n
+    where not exists (select from tidemark.fetches f
+                      where f.time > $now - ${refusalAge} and f.time > n.time + ${underWay}
+                        and f.error is null and f.source is not distinct from n.source)`,
+  parameters: { now: time },
+  row: { source: nullable(text), timeMs: time, message: text },
+});
