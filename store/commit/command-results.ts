@@ -6,7 +6,8 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import { type Database, timeRange, timestamp } from '../db/database.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { int4, nullable, range, rowsOf, statement, text, time } from '../db/statement.ts';
 import type { Comparison } from './differences.ts';
 
 export interface CommandResult extends Range, Comparison {
@@ -44,54 +45,65 @@ export async function publishResult(
   request: { run: string; seriesId: number; window: Range; nowMs: EpochMs },
   outcome: Partial<Omit<CommandResult, 'seriesId' | 'startMs' | 'endMs'>>,
 ): Promise<void> {
+  const { run, seriesId, window, nowMs } = request;
   const result = { ...noResult, ...outcome };
-  await client.query({
-    name: 'publish-result',
-    text: `insert into tidemark.asked_windows
-             (run, series_id, range, answered_at, reached, kind, message, points, missing_here, missing_there, changed,
-              rewritten, fresh, revised)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-           on conflict (run, series_id, range) do update
-             set answered_at = excluded.answered_at, reached = excluded.reached, kind = excluded.kind,
-                 message = excluded.message, points = excluded.points, missing_here = excluded.missing_here,
-                 missing_there = excluded.missing_there, changed = excluded.changed, rewritten = excluded.rewritten,
-                 fresh = excluded.fresh, revised = excluded.revised`,
-    values: [
-      request.run,
-      request.seriesId,
-      timeRange(request.window.startMs, request.window.endMs),
-      timestamp(request.nowMs),
-      result.reached && timeRange(result.reached.startMs, result.reached.endMs),
-      result.kind,
-      result.message?.slice(0, 1000),
-      result.points,
-      result.missingHere,
-      result.missingThere,
-      result.changed,
-      result.rewritten,
-      result.fresh,
-      result.revised,
-    ],
-  });
+  const message = result.message?.slice(0, 1000) ?? null;
+  await publish.on(client, { result: [{ ...result, run, seriesId, message, range: window, answeredAt: nowMs }] });
 }
+
+const counts = {
+  points: int4,
+  missingHere: int4,
+  missingThere: int4,
+  changed: int4,
+  rewritten: int4,
+  fresh: int4,
+  revised: int4,
+};
+
+const publish = statement({
+  name: 'publish-result',
+  text: `
+    insert into tidemark.asked_windows
+      (run, series_id, range, answered_at, reached, kind, message, points, missing_here, missing_there, changed,
+       rewritten, fresh, revised)
+    select * from $result
+    on conflict (run, series_id, range) do update
+      set answered_at = excluded.answered_at, reached = excluded.reached, kind = excluded.kind,
+          message = excluded.message, points = excluded.points, missing_here = excluded.missing_here,
+          missing_there = excluded.missing_there, changed = excluded.changed, rewritten = excluded.rewritten,
+          fresh = excluded.fresh, revised = excluded.revised`,
+  parameters: {
+    result: rowsOf({
+      ...{ run: text, seriesId: int4, range, answeredAt: time, reached: nullable(range) },
+      ...{ kind: nullable(text), message: nullable(text), ...counts },
+    }),
+  },
+  row: {},
+});
 
 /** Reads and deletes the results of a run. */
 export async function consumeResults(database: Database, run: string): Promise<CommandResult[]> {
-  const result = await database.pool.query<
-    Omit<CommandResult, 'reached'> & { reachedStartMs: EpochMs | null; reachedEndMs: EpochMs | null }
-  >({
-    name: 'consume-results',
-    text: `delete from tidemark.asked_windows where run = $1
-           returning series_id as "seriesId", lower(range) as "startMs", upper(range) as "endMs",
-                     lower(reached) as "reachedStartMs", upper(reached) as "reachedEndMs", kind, message, points,
-                     missing_here as "missingHere", missing_there as "missingThere", changed, rewritten, fresh, revised`,
-    values: [run],
-  });
-  return result.rows.map(({ reachedStartMs, reachedEndMs, ...row }) => ({
+  const rows = await consume.on(database.pool, { run });
+  return rows.map(({ reachedStartMs, reachedEndMs, ...row }) => ({
     ...row,
     reached: reachedStartMs === null || reachedEndMs === null ? null : { startMs: reachedStartMs, endMs: reachedEndMs },
   }));
 }
+
+const consume = statement({
+  name: 'consume-results',
+  text: `
+    delete from tidemark.asked_windows where run = $run
+    returning series_id as "seriesId", lower(range) as "startMs", upper(range) as "endMs",
+              lower(reached) as "reachedStartMs", upper(reached) as "reachedEndMs", kind, message, points,
+              missing_here as "missingHere", missing_there as "missingThere", changed, rewritten, fresh, revised`,
+  parameters: { run: text },
+  row: {
+    ...{ seriesId: int4, startMs: time, endMs: time, reachedStartMs: nullable(time), reachedEndMs: nullable(time) },
+    ...{ kind: nullable(text), message: nullable(text), ...counts },
+  },
+});
 
 /** Deletes results of runs that ended before they could read them. */
 export async function deleteUnreadResults(database: Database, beforeMs: EpochMs): Promise<void> {

@@ -15,6 +15,7 @@ import { type DatasetName, datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { timeRange, timestamp } from '../db/database.ts';
+import { int4, nullable, statement, time } from '../db/statement.ts';
 import { type EvaluatedWindow, lockSeries } from './evaluate-answers.ts';
 import type { PreparedWindow, WitnessPoints } from './prepare-window.ts';
 import { mergePoints, type PointChanges } from './write-points.ts';
@@ -108,15 +109,9 @@ async function findNeighbours(
   },
 ) {
   const { seriesId, dataset, firstMs, lastMs } = at;
-  const bounds = await client.query<{ from: EpochMs; to: EpochMs }>({
-    name: 'covered-around',
-    text: `select (select lower(r) from unnest(covered) r where r @> $2::timestamptz) as from,
-                  (select upper(r) from unnest(covered) r where r @> $3::timestamptz) as to
-           from tidemark.series where id = $1`,
-    values: [seriesId, timestamp(firstMs), timestamp(lastMs)],
-  });
-  const coveredFromMs = bounds.rows[0]?.from ?? firstMs;
-  const coveredToMs = bounds.rows[0]?.to ?? lastMs;
+  const [bounds] = await coveredAround.on(client, { seriesId, first: firstMs, last: lastMs });
+  const coveredFromMs = bounds?.from ?? firstMs;
+  const coveredToMs = bounds?.to ?? lastMs;
   const points = `select time from tidemark.${datasets[dataset].table} where series_id = $1`;
   const nearest = await client.query<{ before: EpochMs | null; after: EpochMs | null }>(
     `select (${points} and time >= $2 and time < $3 order by time desc limit 1) as before,
@@ -126,3 +121,13 @@ async function findNeighbours(
   const { before = null, after = null } = nearest.rows[0] ?? {};
   return { beforeMs: before, afterMs: after, coveredFromMs, coveredToMs };
 }
+
+const coveredAround = statement({
+  name: 'covered-around',
+  text: `
+    select (select lower(r) from unnest(covered) r where r @> $first) as from,
+           (select upper(r) from unnest(covered) r where r @> $last) as to
+    from tidemark.series where id = $seriesId`,
+  parameters: { seriesId: int4, first: time, last: time },
+  row: { from: nullable(time), to: nullable(time) },
+});

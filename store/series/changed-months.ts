@@ -5,7 +5,7 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
-import { timestamp } from '../db/database.ts';
+import { int4, rowsOf, statement, time } from '../db/statement.ts';
 
 export interface ChangedSpan {
   readonly seriesId: number;
@@ -16,22 +16,21 @@ export interface ChangedSpan {
 
 /** Marks every month of the spans, within the transaction that changes their points. The caller holds the series' locks. */
 export async function markChangedMonths(client: pg.PoolClient, spans: readonly ChangedSpan[]): Promise<void> {
-  if (spans.length === 0) return;
-  await client.query({
-    name: 'mark-changed-months',
-    text: `insert into tidemark.changed_months as m (series_id, month, changed_at)
-           select series_id, month, clock_timestamp()
-           from (select distinct series_id, n.month::date as month
-                 from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) c (series_id, first, last)
-                 cross join lateral generate_series(date_trunc('month', c.first at time zone 'UTC'),
-                                                    c.last at time zone 'UTC', interval '1 month') n (month)) months
-           order by series_id, month
-           on conflict (series_id, month)
-             do update set changed_at = greatest(excluded.changed_at, m.changed_at + interval '1 microsecond')`,
-    values: [
-      spans.map(({ seriesId }) => seriesId),
-      spans.map(({ firstMs }) => timestamp(firstMs)),
-      spans.map(({ lastMs }) => timestamp(lastMs)),
-    ],
-  });
+  if (spans.length > 0) await markMonths.on(client, { spans });
 }
+
+const markMonths = statement({
+  name: 'mark-changed-months',
+  text: `
+    insert into tidemark.changed_months as m (series_id, month, changed_at)
+    select series_id, month, clock_timestamp()
+    from (select distinct series_id, n.month::date as month
+          from $spans
+          cross join lateral generate_series(date_trunc('month', first_ms at time zone 'UTC'),
+                                             last_ms at time zone 'UTC', interval '1 month') n (month)) months
+    order by series_id, month
+    on conflict (series_id, month)
+      do update set changed_at = greatest(excluded.changed_at, m.changed_at + interval '1 microsecond')`,
+  parameters: { spans: rowsOf({ seriesId: int4, firstMs: time, lastMs: time }) },
+  row: {},
+});
