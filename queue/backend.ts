@@ -102,7 +102,7 @@ export async function openQueueBackend(
     /** The requests to a source; null: the default one. */
     requestsOf: (source: string | null) => queueOf(source).requests,
     planning: explained(planningQueue(planning, namespace)),
-    /** BullMQ's own objects, for the board only. */
+    /** BullMQ's own objects: tests read the jobs. */
     bullQueues: () => allQueues() as unknown as readonly Queue[],
     /** @param source whose requests it takes; null: the default one. */
     startRequestWorker(processor: Processor<RequestJob>, settings: WorkerSettings, source: string | null = null) {

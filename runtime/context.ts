@@ -89,7 +89,6 @@ const needDatabase = new Set([
   'retry',
   'pause',
   'resume',
-  'board',
   'retention',
   'keys',
   'viewer',

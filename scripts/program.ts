@@ -124,10 +124,6 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'create a read-only database role, such as for Grafana',
     load: async () => (await import('./commands/viewer.ts')).viewerCommand,
   },
-  board: {
-    summary: 'show the queues in the browser, at BOARD_HOST and BOARD_PORT, behind BOARD_PASSWORD',
-    load: async () => (await import('./commands/board.ts')).boardCommand,
-  },
   simulate: {
     summary: 'serve synthetic data as a Market Data Service or as an exchange',
     load: async () => (await import('./commands/simulate.ts')).simulateCommand,

@@ -81,7 +81,6 @@ function settingsOf(value: z.output<typeof environment>) {
       dashboard: value.DASHBOARD,
       dashboardPassword: value.DASHBOARD_PASSWORD,
     },
-    board: { host: value.BOARD_HOST, port: value.BOARD_PORT, password: value.BOARD_PASSWORD },
     tracing: { endpoint: value.OTEL_EXPORTER_OTLP_ENDPOINT },
     metrics: { host: value.METRICS_HOST, port: value.METRICS_PORT },
     /** Undefined: no file is looked for, as in `demo`. */
@@ -131,7 +130,7 @@ export function misspelledVariables(
 
 /** The value for an error message. What holds a password is shown only where that can be told apart, and never else. */
 function shown(name: string, value: string | undefined): string {
-  if (['SOURCE_API_KEY', 'BOARD_PASSWORD', 'DASHBOARD_PASSWORD'].includes(name)) return '(hidden)';
+  if (['SOURCE_API_KEY', 'DASHBOARD_PASSWORD'].includes(name)) return '(hidden)';
   const mayHoldPassword = name.endsWith('_URL') && /[@=]/.test(value ?? '');
   return mayHoldPassword ? '(hidden: it may hold a password)' : JSON.stringify(value?.slice(0, 200));
 }

@@ -200,17 +200,6 @@ export const sections = {
       'Dashboard pages that one address may hold open, of 32 in all. 0: no limit of its own.',
     ),
   },
-  Board: {
-    BOARD_HOST: z.string().min(1).prefault('127.0.0.1').describe('Address on which `board` listens.'),
-    BOARD_PORT: count(0, 65_535, 4100).describe('Port of `board`. 0: any free port.'),
-    BOARD_PASSWORD: z
-      .string()
-      .regex(/^[\x21-\x7e]{12,200}$/, 'must be 12 or more characters of printable ASCII, without spaces')
-      .optional()
-      .describe(
-        'Password for the user `tidemark`. `board` does not start without it. After ten wrong passwords in a minute an address is refused for the rest of the minute.',
-      ),
-  },
   'Metrics, traces and logs': {
     METRICS_HOST: z.string().min(1).prefault('127.0.0.1').describe('Address on which `/metrics` is served.'),
     METRICS_PORT: whole(0, 65_535)
@@ -241,6 +230,5 @@ export const environment = z.object({
   ...sections.Workers,
   ...sections.Scheduler,
   ...sections.Service,
-  ...sections.Board,
   ...sections['Metrics, traces and logs'],
 });

@@ -12,7 +12,6 @@ export interface Project {
   readonly compose: Compose;
   /** Addresses on this machine, without a path. */
   readonly service: string;
-  readonly board: string;
   readonly prometheus: string;
 }
 
@@ -22,11 +21,11 @@ export const containersMs = 1_800_000;
 export const patient = { everyMs: 1500, withinMs: 900_000 };
 export const apiKey = 'key-of-the-source';
 
-const profiles = ['--profile', 'board', '--profile', 'observability'];
+export const profiles = ['--profile', 'observability'];
 
-/** Starts everything but the profiles. It is removed, including volumes, when the test has finished. */
+/** Starts everything but the profile. It is removed, including volumes, when the test has finished. */
 export async function bringUp(files: readonly string[], env: Readonly<Record<string, string>>): Promise<Project> {
-  const [service, postgres, board, prometheus, grafana] = await Promise.all([1, 2, 3, 4, 5].map(freePort));
+  const [service, postgres, prometheus, grafana] = await Promise.all([1, 2, 3, 4].map(freePort));
   const compose = composeProject(
     `tidemark-test-${randomBytes(4).toString('hex')}`,
     ['docker-compose.yml', 'test/deploy/compose.source.yml', ...files],
@@ -38,16 +37,14 @@ export async function bringUp(files: readonly string[], env: Readonly<Record<str
       SOURCE_REQUESTS_PER_MINUTE: '600',
       SERVICE_PUBLISH: `127.0.0.1:${service}`,
       POSTGRES_PORT: String(postgres),
-      BOARD_PUBLISH_PORT: String(board),
       PROMETHEUS_PORT: String(prometheus),
       GRAFANA_PORT: String(grafana),
-      BOARD_PASSWORD: 'a-password-for-the-board',
     },
   );
   onTestFinished(() => down(compose, '--volumes', '--timeout', '5'), containersMs);
   await up(compose);
   const at = (port: number | undefined) => `http://127.0.0.1:${port}`;
-  return { compose, service: at(service), board: at(board), prometheus: at(prometheus) };
+  return { compose, service: at(service), prometheus: at(prometheus) };
 }
 
 /** Runs the command of the documentation with two workers, and returns when every container is healthy. */

@@ -13,6 +13,7 @@ import {
   isHealthy,
   type Project,
   patient,
+  profiles,
   sql,
   up,
 } from './compose-project.ts';
@@ -80,7 +81,7 @@ async function expectStored(compose: Compose, bases: readonly string[]): Promise
 }
 
 async function expectToStop(compose: Compose): Promise<void> {
-  await compose('--profile', 'board', '--profile', 'observability', 'stop');
+  await compose(...profiles, 'stop');
   const ended = await containers(compose);
   expect(ended.filter(({ State }) => State.Running || State.ExitCode !== 0)).toEqual([]);
   expect(ended.length).toBeGreaterThanOrEqual(10);
@@ -143,20 +144,16 @@ interface Target {
 
 const optional = { 'host-metrics': 'prom/node-exporter', grafana: 'grafana/grafana' };
 
-/** The profiles, with those of their images that are available. */
-async function expectObserved({ compose, board, prometheus }: Project): Promise<void> {
+/** The profile, with those of its images that are available. */
+async function expectObserved({ compose, prometheus }: Project): Promise<void> {
   const had: string[] = [];
   for (const [name, image] of Object.entries(optional)) {
     const tag = composeImage(image);
     if (await hasImage(tag)) had.push(name);
     else console.warn(`${name} is not started: the image ${tag} is not to be had`);
   }
-  const start = '--profile board --profile observability up --detach --scale worker=2 --no-recreate board prometheus';
-  await compose(...start.split(' '), ...had);
-
-  const name = `Basic ${Buffer.from('tidemark:a-password-for-the-board').toString('base64')}`;
-  await waitFor('the board', async () => (await status(board, {})) === 401, patient);
-  expect(await status(board, { authorization: name })).toBe(200);
+  const start = 'up --detach --scale worker=2 --no-recreate prometheus';
+  await compose(...profiles, ...start.split(' '), ...had);
 
   const targets = async () => {
     const answer = await fetch(`${prometheus}/api/v1/targets?state=active`).catch(() => null);
@@ -172,13 +169,13 @@ async function expectObserved({ compose, board, prometheus }: Project): Promise<
   await waitFor('Prometheus to read every process', readsAll, patient);
   if (had.includes('grafana')) {
     const [, grafana = ''] = (await compose('port', 'grafana', '3000')).trim().split(':');
-    const isUp = async () => (await status(`http://127.0.0.1:${grafana}/api/health`, {})) === 200;
+    const isUp = async () => (await status(`http://127.0.0.1:${grafana}/api/health`)) === 200;
     await waitFor('Grafana', isUp, patient);
   }
 }
 
-async function status(url: string, headers: Readonly<Record<string, string>>): Promise<number | null> {
-  const answer = await fetch(url, { headers }).catch(() => null);
+async function status(url: string): Promise<number | null> {
+  const answer = await fetch(url).catch(() => null);
   await answer?.body?.cancel();
   return answer?.status ?? null;
 }

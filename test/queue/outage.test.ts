@@ -118,8 +118,6 @@ test('a queue on PostgreSQL that is first used during an outage works when that 
 
   await requests.addWindows([windowAt(1)]);
   expect(await requests.depth()).toEqual({ waiting: 1, active: 0, delayed: 0 });
-  // The board calls BullMQ's own objects.
-  await Promise.all(queues.bullQueues().map((queue) => queue.waitUntilReady()));
 });
 
 async function openBehindProxy() {
