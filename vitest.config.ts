@@ -13,7 +13,7 @@ const slow = [
   'test/docs/{backup,examples,notebooks,source-behaviours}.test.ts',
   'test/pipeline/caps.test.ts',
   'test/queue/{cluster,outage}.test.ts',
-  'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,live-status,move,phases}.test.ts',
+  'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,move,phases,watch}.test.ts',
   'test/scripts/commands/{serve,serve-replica,sources,verify-against}.test.ts',
   'test/dashboard/{actions,browser/{actions,every-view}}.test.ts',
   'test/service/stored/hostile.test.ts',

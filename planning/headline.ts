@@ -1,5 +1,5 @@
 /**
- * What `status`, `status --watch` and the dashboard say of the whole: conditions, each with a level and a sentence, from
+ * What `status` and the dashboard say of the whole: conditions, each with a level and a sentence, from
  * the same facts. The headline is the first of them.
  */
 

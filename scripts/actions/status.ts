@@ -1,7 +1,7 @@
 /** `tidemark status`: tracked, covered and missing ranges, budget and queue. */
 
-import { systemClock } from '../../clock.ts';
-import { TidemarkError } from '../../errors.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { exitCodes, TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { laneNames } from '../../model/lanes.ts';
@@ -16,7 +16,8 @@ import { awayHeadline, readQueueFacts, readStoredFacts } from '../../operations/
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import { stateOf } from '../../planning/headline.ts';
-import { type Context, withContext } from '../../runtime/context.ts';
+import type { QueueBackend } from '../../queue/backend.ts';
+import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
 import { countFetchesSince, readServiceMessage } from '../../store/ledger/ledger.ts';
 import { readQuarantined } from '../../store/ledger/quarantine.ts';
@@ -29,9 +30,10 @@ import { readUpkeep, type Upkeep } from '../../store/upkeep/jobs.ts';
 import type { Retention } from '../../store/upkeep/retention.ts';
 import { datasetWords } from '../input/datasets.ts';
 import type { JsonDocument } from '../output/documents.ts';
-import { showLiveStatus } from '../output/live-status.ts';
 import { listsTable, ratesLine, seriesOverview, seriesTable } from '../output/status-tables.ts';
 import { printText, terminalWidth } from '../output/table.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { drawnScreen, jsonScreen, printedScreen, watch } from '../output/watch.ts';
 
 export interface StatusOptions {
   readonly json?: true;
@@ -44,7 +46,7 @@ export interface StatusOptions {
 export async function run(options: StatusOptions): Promise<void> {
   if (options.watch) {
     if (options.check !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--watch and --check exclude each other');
-    await showLiveStatus({ json: options.json === true, everyMs: everyOf(options.every) });
+    await showAgain(options, everyOf(options.every));
     return;
   }
   if (options.every !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--every goes with --watch');
@@ -57,11 +59,69 @@ export async function run(options: StatusOptions): Promise<void> {
   const isJson = options.json === true;
   await sayingWhatIsAway(isJson, () =>
     withContext(context, async (opened) => {
-      const status = await gather(opened, opened.clock.now());
-      if (isJson) console.log(JSON.stringify(asJson(status), null, 2));
-      else printText(asText(status, options.all === true));
+      const queues = await opened.openQueues();
+      try {
+        const status = await gather(opened, queues, opened.clock.now());
+        if (isJson) console.log(JSON.stringify(asJson(status), null, 2));
+        else printText(asText(status, options.all === true));
+      } finally {
+        await queues.close();
+      }
     }),
   );
+}
+
+/** Time between two tables on a terminal, or two documents; and between two tables of a log. */
+const watchEveryMs = 2000;
+const logEveryMs = 30_000;
+
+/** `status --watch`, until Ctrl-C or the end of the output pipe. */
+async function showAgain({ json, all }: StatusOptions, givenEveryMs: number | null): Promise<void> {
+  const terminal = json ? null : terminalOf(process.stdout);
+  const everyMs = givenEveryMs ?? (json || terminal !== null ? watchEveryMs : logEveryMs);
+  const textOf = (status: Status) => asText(status, all === true);
+  const screen = json
+    ? jsonScreen(asJson, awayDocument)
+    : terminal === null
+      ? printedScreen(textOf)
+      : drawnScreen(terminal, everyMs, textOf);
+  const unread = new AbortController();
+  const leave = () => unread.abort();
+  process.stdout.on('error', leave);
+  const config = configFromEnvironment();
+  // Log lines would break the drawing.
+  const isDrawnOnLog = terminal !== null && process.stderr.isTTY;
+  const options = {
+    ...({ command: 'status', defaultLogLevel: 'error', handlesSignals: true } as const),
+    config: isDrawnOnLog ? { ...config, logLevel: 'silent' as const } : config,
+  };
+  try {
+    await withContext(options, async (context, stopSignal) => {
+      let queues: QueueBackend | undefined;
+      const close = async () => {
+        const lost = queues;
+        queues = undefined;
+        await lost?.close();
+      };
+      const read = async () => {
+        try {
+          queues ??= await context.openQueues();
+          return await gather(context, queues, context.clock.now());
+        } catch (error) {
+          // A new connection shows whether the server is there.
+          void close().catch(() => {});
+          throw error;
+        } finally {
+          context.phase(null);
+        }
+      };
+      await watch(screen, read, everyMs, AbortSignal.any([stopSignal, unread.signal]));
+      await close();
+      if (stopSignal.aborted) process.exitCode = exitCodes.interrupted;
+    });
+  } finally {
+    process.stdout.off('error', leave);
+  }
 }
 
 /** The headline is printed also when nothing else can be read. @throws whatever `show` throws. */
@@ -71,14 +131,15 @@ async function sayingWhatIsAway(isJson: boolean, show: () => Promise<void>): Pro
   } catch (thrown) {
     const error = explainDatabaseError(thrown);
     if (!isUnreachable(error)) throw error;
-    const headline = awayHeadline(error);
-    const time = new Date(systemClock.now()).toISOString();
-    const { code, message } = error;
-    const document: JsonDocument<'status'> = { time, headline, error: { code, message } };
-    if (isJson) console.log(JSON.stringify(document, null, 2));
-    else printText(headline.text);
+    if (isJson) console.log(JSON.stringify(awayDocument(error), null, 2));
+    else printText(awayHeadline(error).text);
     throw error;
   }
+}
+
+function awayDocument(error: TidemarkError): JsonDocument<'status'> {
+  const { code, message } = error;
+  return { time: new Date(systemClock.now()).toISOString(), headline: awayHeadline(error), error: { code, message } };
 }
 
 const longestEveryMs = hourMs;
@@ -110,91 +171,105 @@ async function check(context: Context, part: true | 'worker' | 'scheduler'): Pro
 
 type Status = Awaited<ReturnType<typeof gather>>;
 
-async function gather(context: Context, nowMs: number) {
+async function gather(context: Context, queues: QueueBackend, nowMs: number) {
   const { config, database } = context;
-  const queues = await context.openQueues();
   context.phase('reading the database and the queue');
   const inUse = await sourcesInUse(database);
   const joined = joinQueues(queues, [...new Set([null, ...inUse])]);
+  const [
+    series,
+    rejected,
+    silences,
+    lists,
+    rates,
+    ratesMs,
+    retentions,
+    requests,
+    serviceMessage,
+    versions,
+    upkeep,
+    outage,
+    stored,
+    [queueFacts, depth, pausedMs, workers, budgets],
+  ] = await Promise.all([
+    seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
+    readQuarantined(database),
+    readSilences(database),
+    listStatus(database, nowMs),
+    ratesStatus(database),
+    ratesEveryMs(database, config.scheduler.ratesMs),
+    readRetentions(context, nowMs),
+    countFetchesSince(database, nowMs - minuteMs, null),
+    readServiceMessage(database, nowMs),
+    serverVersions(database),
+    readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
+    readSourceOutage(database, nowMs),
+    readStoredFacts(context, nowMs),
+    inTime(
+      context.clock,
+      Promise.all([
+        readQueueFacts(context, queues, inUse),
+        joined.depth(),
+        queues.requests.pausedForMs(),
+        joined.countWorkers(),
+        queues.connectedBudgets(),
+      ]),
+    ),
+  ]);
+  const rejectedRows = rejected.reduce((sum, { rows }) => sum + rows, 0);
+  return {
+    nowMs,
+    state: stateOf({ ...stored, nowMs, rejected: rejectedRows, queue: queueFacts }),
+    series,
+    rejected: {
+      rows: rejectedRows,
+      series: rejected.length,
+      reason: rejected[0]?.reason ?? null,
+    },
+    silences,
+    lists,
+    rates: { ...rates, everyMs: ratesMs },
+    retentions,
+    versions,
+    upkeep,
+    outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
+    embedded: context.embedded,
+    source: config.source.url ?? null,
+    usesDefault:
+      config.source.url !== undefined ||
+      inUse.includes(null) ||
+      inUse.length === 0 ||
+      lists.length > 0 ||
+      rates.newestMs !== null,
+    named: inUse.some((source) => source !== null)
+      ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== null && series > 0)
+      : [],
+    serviceMessage,
+    budget: {
+      perMinute: budgetInForce(config.source, budgets),
+      lastMinute: Object.values(requests).reduce((sum, lane) => sum + lane, 0),
+      ...requests,
+    },
+    differing: differingBudgets(config.source, budgets),
+    queue: { backend: queues.kind, ...depth, workers, pausedMs },
+  };
+}
+
+/** A connection to a host that is gone stays silent. */
+const queueTimeoutMs = 15_000;
+
+/** @throws TidemarkError QUEUE_UNREACHABLE when the queue does not answer within the timeout. */
+async function inTime<Answer>(clock: Clock, answer: Promise<Answer>): Promise<Answer> {
+  const over = new AbortController();
+  const late = clock.sleep(queueTimeoutMs, over.signal).then((): never => {
+    throw new TidemarkError('QUEUE_UNREACHABLE', `the queue has not answered for ${queueTimeoutMs / 1000} s`);
+  });
+  late.catch(() => {});
   try {
-    const [
-      series,
-      rejected,
-      silences,
-      lists,
-      rates,
-      ratesMs,
-      retentions,
-      requests,
-      serviceMessage,
-      versions,
-      upkeep,
-      outage,
-      stored,
-      queueFacts,
-      depth,
-      pausedMs,
-      workers,
-      budgets,
-    ] = await Promise.all([
-      seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
-      readQuarantined(database),
-      readSilences(database),
-      listStatus(database, nowMs),
-      ratesStatus(database),
-      ratesEveryMs(database, config.scheduler.ratesMs),
-      readRetentions(context, nowMs),
-      countFetchesSince(database, nowMs - minuteMs, null),
-      readServiceMessage(database, nowMs),
-      serverVersions(database),
-      readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
-      readSourceOutage(database, nowMs),
-      readStoredFacts(context, nowMs),
-      readQueueFacts(context, queues, inUse),
-      joined.depth(),
-      queues.requests.pausedForMs(),
-      joined.countWorkers(),
-      queues.connectedBudgets(),
-    ]);
-    const rejectedRows = rejected.reduce((sum, { rows }) => sum + rows, 0);
-    return {
-      nowMs,
-      state: stateOf({ ...stored, nowMs, rejected: rejectedRows, queue: queueFacts }),
-      series,
-      rejected: {
-        rows: rejectedRows,
-        series: rejected.length,
-        reason: rejected[0]?.reason ?? null,
-      },
-      silences,
-      lists,
-      rates: { ...rates, everyMs: ratesMs },
-      retentions,
-      versions,
-      upkeep,
-      outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
-      embedded: context.embedded,
-      source: config.source.url ?? null,
-      usesDefault:
-        config.source.url !== undefined ||
-        inUse.includes(null) ||
-        inUse.length === 0 ||
-        lists.length > 0 ||
-        rates.newestMs !== null,
-      named: inUse.some((source) => source !== null)
-        ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== null && series > 0)
-        : [],
-      serviceMessage,
-      budget: {
-        perMinute: budgetInForce(config.source, budgets),
-        lastMinute: Object.values(requests).reduce((sum, lane) => sum + lane, 0),
-        ...requests,
-      },
-      differing: differingBudgets(config.source, budgets),
-      queue: { backend: queues.kind, ...depth, workers, pausedMs },
-    };
+    return await Promise.race([answer, late]);
   } finally {
-    await queues.close();
+    over.abort();
+    answer.catch(() => {});
   }
 }
 

@@ -14,7 +14,7 @@ export function statusCommand(program: Command): void {
       ).choices(['worker', 'scheduler']),
     )
     .option('--all', 'a row for each series, however many there are')
-    .option('-w, --watch', 'show the status live until Ctrl-C or q; in a pipe a line per change')
-    .option('--every <length>', 'with --watch: time between two polls, 1s to 1h (default: 2s)')
+    .option('-w, --watch', 'print the status again until Ctrl-C; with --json a line each time')
+    .option('--every <length>', 'with --watch: the time between, 1s to 1h (default: 2s; 30s where text goes to a pipe)')
     .action(async (options: StatusOptions) => (await import('../actions/status.ts')).run(options));
 }

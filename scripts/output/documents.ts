@@ -399,42 +399,6 @@ const status = z
     '`status --json`: tracked, covered and missing ranges, the budget and the queue, or the error while a server is unreachable',
   );
 
-const counts = z.record(text, count);
-
-const watch = z
-  .union([
-    z.strictObject({
-      time,
-      headline,
-      also: z.array(headline),
-      wantedSeconds: amount,
-      coveredSeconds: amount,
-      missingSeconds: amount,
-      rejectedRows: count,
-      windowsLeft: count,
-      etaSeconds: amount.nullable(),
-      budget: z.strictObject({ perMinute, lastMinute: count, ...eachLane(count.optional()) }),
-      pointsPerSecond: amount,
-      answers: counts,
-      failures: counts,
-      gaps: z.partialRecord(gapReason, count),
-      queue: z.strictObject({ ...queue, paused: z.boolean() }),
-      sourceOutage,
-      notice: textOrNull,
-      groups: z.array(
-        z.strictObject({
-          name: text,
-          series: count,
-          wantedSeconds: amount,
-          coveredSeconds: amount,
-          windowsLeft: count,
-        }),
-      ),
-    }),
-    unreachable,
-  ])
-  .describe('`status --watch --json`, a line per poll: the status, or the error while a server is unreachable');
-
 const track = ofSeries({
   seriesId,
   created: z.boolean(),
@@ -499,7 +463,6 @@ export const documents = {
   repair,
   sources,
   status,
-  'status-watch': watch,
   track,
   'track-list': trackList,
   verify,

@@ -44,7 +44,7 @@ const drawEveryMs = 100;
 function drawn(clock: MonotonicClock, terminal: Terminal, label: string, print: (text: string) => void): Progress {
   let shown: View | null = null;
   let nextMs = 0;
-  const frame = openFrame(terminal, { whole: false, redraw: draw });
+  const frame = openFrame(terminal, { redraw: draw });
 
   function draw(): void {
     if (shown === null) return;

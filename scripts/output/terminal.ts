@@ -1,5 +1,5 @@
 /**
- * The terminal: its abilities, lines that are redrawn in place, and single keys.
+ * The terminal: its abilities, and lines that are redrawn in place.
  *
  *   off        Nothing is drawn; the cursor is shown.
  *   drawn      The cursor is hidden, below the lines.
@@ -54,24 +54,17 @@ export interface Frame {
 
 const hideCursor = '\u001b[?25l';
 const showCursor = '\u001b[?25h';
-const enterAlternateScreen = '\u001b[?1049h';
-const leaveAlternateScreen = '\u001b[?1049l';
-const toTop = '\u001b[H';
 const clearLine = '\u001b[K';
 const clearBelow = '\u001b[J';
 
 export interface FrameOptions {
-  /** Uses the whole screen and restores its content afterwards; otherwise draws below the printed lines. */
-  readonly whole: boolean;
   /** Draws again: the terminal was resized, or `fg` has returned it. */
   readonly redraw: () => void;
-  readonly onSuspend?: () => void;
-  readonly onContinue?: () => void;
 }
 
+/** Draws below the printed lines. */
 export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
   const { stream } = terminal;
-  const { whole } = options;
   let isDrawn = false;
   /** Widths of the drawn lines. */
   let widths: readonly number[] = [];
@@ -79,7 +72,7 @@ export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
   function begin(): void {
     isDrawn = true;
     widths = [];
-    stream.write(whole ? enterAlternateScreen + hideCursor : hideCursor);
+    stream.write(hideCursor);
     stream.on('resize', options.redraw);
     process.on('exit', end);
     process.on('SIGTSTP', suspend);
@@ -92,16 +85,12 @@ export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
     process.off('exit', end);
     process.off('SIGTSTP', suspend);
     // Synchronous on a terminal, so it is written before the process exits.
-    stream.write(whole ? showCursor + leaveAlternateScreen : showCursor);
+    stream.write(showCursor);
   }
 
   function suspend(): void {
-    options.onSuspend?.();
     end();
-    process.once('SIGCONT', () => {
-      options.onContinue?.();
-      options.redraw();
-    });
+    process.once('SIGCONT', options.redraw);
     process.kill(process.pid, 'SIGSTOP');
   }
 
@@ -118,7 +107,7 @@ export function openFrame(terminal: Terminal, options: FrameOptions): Frame {
       // Terminals disagree on the cursor's position after a line that fills the last column.
       const shown = lines.slice(0, Math.max(1, rows - 1)).map((line) => truncate(line, columns - 1));
       const text = shown.map((line) => `${line}${clearLine}\r\n`).join('');
-      stream.write((whole ? toTop : back(columns)) + text + clearBelow);
+      stream.write(back(columns) + text + clearBelow);
       widths = shown.map((line) => stringWidth(line));
     },
     end,
@@ -155,42 +144,4 @@ export function asFits(parts: readonly string[], width: number, separator = ', '
     line += separator + part;
   }
   return line;
-}
-
-export interface Keys {
-  /** Returns the keyboard to the terminal, which handles Ctrl-C and Ctrl-Z itself then. */
-  pause(): void;
-  resume(): void;
-}
-
-/**
- * Reads single keys where standard input is a terminal. In this mode the terminal leaves Ctrl-C and Ctrl-Z to the reader,
- * so they are turned into their signals here.
- */
-export function readKeys(input: NodeJS.ReadStream, onKey: (key: string) => void): Keys {
-  if (input.isTTY !== true) return { pause: () => {}, resume: () => {} };
-  // SIGHUP reports a terminal that closes.
-  input.on('error', () => {});
-  const read = (keys: Buffer) => {
-    for (const key of keys.toString()) {
-      if (key === '\u0003') process.kill(process.pid, 'SIGINT');
-      // The whole foreground group, as npx may be the parent.
-      else if (key === '\u001a') process.kill(0, 'SIGTSTP');
-      else onKey(key);
-    }
-  };
-  const keys: Keys = {
-    pause() {
-      input.off('data', read);
-      input.setRawMode(false);
-      input.pause();
-    },
-    resume() {
-      input.setRawMode(true);
-      input.on('data', read);
-      input.resume();
-    },
-  };
-  keys.resume();
-  return keys;
 }

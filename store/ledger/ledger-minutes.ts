@@ -9,7 +9,7 @@
 
 import { type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import type { Database } from '../db/database.ts';
-import { bool, int4, int8, json, listOf, nullable, oneOf, statement, text, time } from '../db/statement.ts';
+import { bool, int4, int8, listOf, nullable, oneOf, statement, text, time } from '../db/statement.ts';
 import type { LedgerEntry, LedgerMinute } from './ledger.ts';
 
 const unsettledMs = minuteMs;
@@ -84,51 +84,3 @@ const minutesBetween = statement({
 function startOfMinute(timeMs: EpochMs): EpochMs {
   return Math.floor(timeMs / minuteMs) * minuteMs;
 }
-
-export interface RecentRequests {
-  /** Requests of the last minute, by lane. */
-  readonly lanes: Readonly<Partial<Record<LedgerEntry['lane'], number>>>;
-  /** Answered requests of the last minute, by verdict. */
-  readonly verdicts: Readonly<Record<string, number>>;
-  /** New points of the last minute. */
-  readonly points: number;
-  /** Failed requests of the last hour, by kind of error. */
-  readonly failures: Readonly<Record<string, number>>;
-}
-
-/**
- * Returns a function that polls the ledger: it reads the last hour the first time, and then the last minutes.
- */
-export function recentRequests(database: Database): (nowMs: EpochMs) => Promise<RecentRequests> {
-  const hour = ledgerMinutes(database, { keptMs: hourMs });
-  return async (nowMs) => {
-    const failures: Record<string, number> = {};
-    for (const { failed, verdict, requests } of await hour.read(nowMs))
-      if (failed) failures[verdict] = (failures[verdict] ?? 0) + requests;
-    return { ...(await lastMinute(database, nowMs)), failures };
-  };
-}
-
-async function lastMinute(database: Database, nowMs: EpochMs): Promise<Omit<RecentRequests, 'failures'>> {
-  const [row] = await requestsOfLastMinute.on(database.pool, { now: nowMs });
-  return row ?? { lanes: {}, verdicts: {}, points: 0 };
-}
-
-const requestsOfLastMinute = statement({
-  name: 'recent-requests',
-  text: `
-    with kinds as (
-      select lane, verdict, error is not null as failed, count(*) as requests, sum(fresh) as points
-      from tidemark.fetches
-      where time > $now - interval '1 minute'
-      group by 1, 2, 3
-    )
-    select coalesce((select json_object_agg(lane, requests) from (
-             select lane, sum(requests) as requests from kinds group by lane) l), '{}') as lanes,
-           coalesce((select json_object_agg(verdict, requests) from (
-             select verdict, sum(requests) as requests from kinds
-             where not failed group by verdict) v), '{}') as verdicts,
-           coalesce((select sum(points) from kinds), 0)::bigint as points`,
-  parameters: { now: time },
-  row: { lanes: json<RecentRequests['lanes']>(), verdicts: json<RecentRequests['verdicts']>(), points: int8 },
-});

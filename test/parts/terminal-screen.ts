@@ -9,20 +9,15 @@ interface Buffer {
   column: number;
 }
 
-const blank = (): Buffer => ({ rows: [''], row: 0, column: 0 });
-
 export class TerminalScreen {
   columns: number;
   height: number;
-  /** Whether a program uses the whole screen. */
-  isWhole = false;
   isCursorShown = true;
   /** Lines that were too long for the terminal, as drawn. */
   readonly folded: string[] = [];
   /** The number of times a style was set. */
   styles = 0;
-  #buffer = blank();
-  #former = blank();
+  readonly #buffer: Buffer = { rows: [''], row: 0, column: 0 };
   #rest = '';
 
   constructor(columns: number, height: number) {
@@ -30,7 +25,7 @@ export class TerminalScreen {
     this.height = height;
   }
 
-  /** The visible lines, without trailing blanks. When a program uses the whole screen, only its lines. */
+  /** The visible lines, without trailing blanks. */
   lines(): string[] {
     return this.#buffer.rows.map((row) => row.trimEnd());
   }
@@ -70,18 +65,8 @@ export class TerminalScreen {
     const buffer = this.#buffer;
     const count = number === '' ? 1 : Number(number);
     if (isPrivate && number === '25') this.isCursorShown = letter === 'h';
-    else if (isPrivate && number === '1049' && letter === 'h') {
-      this.#former = this.#buffer;
-      this.#buffer = blank();
-      this.isWhole = true;
-    } else if (isPrivate && number === '1049' && letter === 'l') {
-      this.#buffer = this.#former;
-      this.isWhole = false;
-    } else if (letter === 'm') this.styles += 1;
-    else if (letter === 'H' && number === '') {
-      buffer.row = 0;
-      buffer.column = 0;
-    } else if (letter === 'A') buffer.row = Math.max(0, buffer.row - count);
+    else if (letter === 'm') this.styles += 1;
+    else if (letter === 'A') buffer.row = Math.max(0, buffer.row - count);
     else if (letter === 'G') buffer.column = count - 1;
     else if (letter === 'K' && number === '') this.#row((text) => text.slice(0, buffer.column));
     else if (letter === 'J' && (number === '' || number === '0')) {
@@ -110,8 +95,6 @@ export class TerminalScreen {
     const buffer = this.#buffer;
     buffer.row += 1;
     if (buffer.row === buffer.rows.length) buffer.rows.push('');
-    // When a program uses the whole screen, no line may scroll away.
-    if (this.isWhole && buffer.row >= this.height) throw new Error('drawn below the end of the screen');
   }
 
   #row(change: (text: string) => string): void {

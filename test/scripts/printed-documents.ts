@@ -10,7 +10,6 @@ export function documentOf(words: readonly string[]): Name | null {
   if (!words.includes('--json')) return null;
   const [command = '', what = ''] = words;
   if (words.includes('--dry-run') && command === 'backfill') return 'plan';
-  if (command === 'status' && words.includes('--watch')) return 'status-watch';
   if (command === 'track' && !['candles', 'history'].includes(what)) return 'track-list';
   return command in documents ? (command as Name) : null;
 }
@@ -19,7 +18,7 @@ export function documentOf(words: readonly string[]): Name | null {
 export function checkDocuments<Result extends Pick<Ended, 'stdout'>>(words: readonly string[], ended: Result): Result {
   const name = documentOf(words);
   if (name === null || ended.stdout === '') return ended;
-  const isPerLine = name === 'track' || name === 'status-watch';
+  const isPerLine = name === 'track' || words.includes('--watch');
   // A line without its end was cut off by who closed the pipe.
   const texts = isPerLine ? ended.stdout.split('\n').slice(0, -1) : [ended.stdout];
   for (const text of texts) documents[name].parse(JSON.parse(text));

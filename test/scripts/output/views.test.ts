@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { SeriesKey } from '../../../model/series.ts';
 import type { Portion } from '../../../planning/progress.ts';
 import { type BackfillPace, backfillView } from '../../../scripts/output/backfill-progress.ts';
-import { type LiveStatus, liveStatusLines } from '../../../scripts/output/live-status-view.ts';
 import { grouped } from '../../../scripts/output/series-groups.ts';
 import type { Space } from '../../../scripts/output/terminal.ts';
 
@@ -39,68 +38,9 @@ const backfill: BackfillPace = {
   pointsPerSecond: 41_234.4,
 };
 
-const watched: LiveStatus = {
-  atMs: Date.UTC(2026, 10, 20, 17, 3, 38),
-  series: portions(2, 2),
-  missingMs: 90_000_000,
-  missingSeries: 3,
-  rejected: 0,
-  left: 12_345,
-  beyondDepth: 0,
-  gaps: { failed: 3, awaits_second_answer: 2, not_asked: 40 },
-  trouble: 'GET /candles: status 400: \u001b[2Jno',
-  activity: {
-    lanes: { backfill: 480, poll: 6 },
-    verdicts: { filled: 470, cut_short: 10 },
-    points: 60_000,
-    failures: { timeout: 12, server_error: 3 },
-  },
-  lastMinute: 498,
-  perMinute: 500,
-  queue: { waiting: 120, active: 8, delayed: 1, workers: 2, pausedMs: 30_000, perMinute: 500 },
-  serviceMessage: {
-    timeMs: 0,
-    message: 'This version\r\nis being \u001b[31mretired 比特币比特币比特币比特币比特币',
-  },
-  outage: {
-    source: null,
-    kind: 'unreachable',
-    sinceMs: Date.UTC(2026, 10, 20, 16),
-    lastTriedMs: Date.UTC(2026, 10, 20, 17, 3),
-    message: 'connect ECONNREFUSED \u001b[2J127.0.0.1:1',
-    retryAtMs: Date.UTC(2026, 10, 20, 17, 4, 8),
-  },
-  state: {
-    headline: {
-      kind: 'source_away',
-      level: 'bad',
-      text: 'the source is unreachable since 2026-11-20 16:00Z: connect ECONNREFUSED 127.0.0.1:1; retrying now',
-      list: 'failed_requests',
-      command: 'tidemark sources',
-    },
-    also: [
-      {
-        kind: 'ranges_failed',
-        level: 'bad',
-        text: '3 ranges failed',
-        list: 'failing',
-        command: 'tidemark gaps',
-      },
-      { kind: 'catching_up', level: 'working', text: 'catching up', list: 'series', command: null },
-    ],
-    left: 12_345,
-    etaMs: null,
-  },
-  lost: null,
-  everyMs: 2000,
-};
-
 describe.each([
   ['a backfill', (room: Space) => backfillView(backfill).lines(room)],
   ['a backfill of many', (room: Space) => backfillView({ ...backfill, series: portions(50, 8) }).lines(room)],
-  ['a watch', (room: Space) => liveStatusLines(watched, room)],
-  ['a watch of many', (room: Space) => liveStatusLines({ ...watched, series: portions(50, 8), lost: 'gone' }, room)],
-  ['a watch of nothing', (room: Space) => liveStatusLines({ ...watched, series: [] }, room)],
 ])('%s', (_, draw) => {
   it.each([40, 60, 200])('has no bar line that %i columns would fold', (columns) => {
     for (const rows of [4, 24]) {
@@ -161,30 +101,4 @@ it('a backfill shows remaining windows, pace and failures', () => {
   expect(held.line).toBe(
     'backfill 25.00 %, 12,345 windows left, waiting 30 s for the source, 498 of 500 requests in the last minute',
   );
-});
-
-it('a live status shows problems, and keeps its bars when there is little room', () => {
-  const lines = liveStatusLines(watched, space(100, 40)).join('\n').split('\n');
-  for (const line of [
-    'left      12,345 windows, ETA -, 1 d 1 h missing across 3 series',
-    'budget    498 of 500 requests in the last minute, 480 backfill, 6 poll',
-    'points    1,000 a second over the last minute',
-    'answers   470 filled, 10 cut short',
-    'failures  12 timeout, 3 server error in the last hour',
-  ])
-    expect(lines).toContain(line);
-  for (const start of [
-    'deferred  3 ranges failed, 2 ranges empty so far, GET /candles: status 400: no',
-    'message   This version is being retired',
-    'paused    waiting 30 s for the source',
-  ])
-    expect(lines).toContainEqual(expect.stringContaining(start));
-  // Ranges that a source no longer keeps are no failures.
-  const beyond = { ...watched, gaps: { failed: 4 }, beyondDepth: 1 };
-  expect(liveStatusLines(beyond, space(200, 60)).join('\n')).toContain(
-    'deferred  3 ranges failed, 1 range beyond the depth of a source',
-  );
-  const lost = liveStatusLines({ ...watched, lost: 'DATABASE_UNREACHABLE: gone' }, space(100, 8));
-  expect(lost[1]).toBe('offline   DATABASE_UNREACHABLE: gone, retrying');
-  expect(lost.slice(-2).every((line) => line.includes('25.00 %'))).toBe(true);
 });

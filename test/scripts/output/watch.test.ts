@@ -18,64 +18,53 @@ const inSession = (words: string, env: Readonly<Record<string, string>>, size?: 
   inTerminal([process.execPath, program, ...words.split(' ')], env, size);
 
 async function drawn({ screen }: TerminalSession): Promise<void> {
-  await waitFor('the screen to be drawn', () => /^left .*[\s\S]*%/m.test(screen.text()));
-}
-
-/** As it was before: nothing of what was drawn is left, and the cursor is there again. */
-function expectRestored({ screen }: TerminalSession): void {
-  expect(screen.isWhole).toBe(false);
-  expect(screen.isCursorShown).toBe(true);
-  expect(screen.text()).not.toContain('Tidemark');
-  expect(screen.folded).toEqual([]);
+  await waitFor('the table to be drawn', () => /^id +series/m.test(screen.text()));
 }
 
 function terminalTests() {
-  it('draws the status in any size, follows a backfill to its end, and quits at q', async () => {
+  it('status --watch draws the status again in place, in any size, and follows a backfill to its end', async () => {
     const { env, json } = await tracked();
     const session = await inSession('status --watch --every 1s', env, { columns: 120, rows: 30 });
     await drawn(session);
     const { screen } = session;
-    expect(screen.isWhole).toBe(true);
     expect(screen.isCursorShown).toBe(false);
-    expect(screen.styles).toBeGreaterThan(0);
-    expect(screen.text()).toMatch(/^left {6}21 windows/m);
-    expect(screen.text()).toContain('budget    0 of 6,000 requests in the last minute');
-    const barOf = () => /m1 (░+) {3}0\.00 %/.exec(screen.text())?.[1]?.length ?? 0;
-    expect(barOf()).toBe(40);
-    session.resize(40, 12);
-    await waitFor('a smaller drawing', () => barOf() === 10);
-    expect(screen.lines().length).toBeLessThanOrEqual(12);
-    session.resize(100, 24);
-    await waitFor('a larger drawing', () => barOf() === 40);
+    expect(screen.text()).toMatch(/^budget: 0 of 6,000 requests in the last minute$/m);
+    expect(screen.text()).toMatch(/bitcoin\/tether m1 .* 0\.00 %/);
+    // A small terminal shows the head.
+    session.resize(60, 8);
+    await waitFor('a smaller drawing', () => screen.lines().length <= 8);
+    expect(screen.lines()[0]).toMatch(/Z, every 1 s; Ctrl-C ends$/);
+    session.resize(120, 30);
+    await drawn(session);
 
     const before = screen.lines()[0];
     await json(`backfill ${candles} --to 2024-03-21`);
-    await waitFor('all of it to be covered', () => /m1 █+ {4}100 % done/.test(screen.text()));
+    await waitFor('all of it to be covered', () => /bitcoin\/tether m1 .* 100 %/.test(screen.text()));
     expect(screen.lines()[0]).not.toBe(before);
-    expect(screen.text()).toMatch(/^left {6}no window$/m);
-    expect(screen.text()).toMatch(/^answers {3}21 filled$/m);
-    session.type('q');
-    expect(await session.ended).toBe(0);
-    expectRestored(session);
+    session.type('\u0003');
+    expect(await session.ended).toBe(130);
+    // The last table stays, once.
+    expect(screen.isCursorShown).toBe(true);
+    expect(screen.text().match(/^id +series/gm)).toHaveLength(1);
+    expect(screen.folded).toEqual([]);
   });
 
-  it('shows that the database is unreachable until it is back', async () => {
+  it('status --watch shows that the database is unreachable until it is back', async () => {
     const { env, url } = await tracked();
     const proxy = await proxyTo(url);
     const through = { ...env, DATABASE_URL: proxy.url, LOG_LEVEL: 'info' };
-    const session = await inSession('status --watch --every 1s', through);
+    const session = await inSession('status --watch --every 1s', through, { columns: 120, rows: 30 });
     await drawn(session);
     await proxy.cut();
-    const isLost = () => /^offline .*DATABASE_UNREACHABLE/m.test(session.screen.text());
+    const isLost = () => /^DATABASE_UNREACHABLE: .*; retrying$/m.test(session.screen.text());
     await waitFor('the loss to be shown', isLost);
-    expect(session.screen.text()).toMatch(/^left {6}21 windows/m);
+    expect(session.screen.text()).toMatch(/^id +series/m);
     await proxy.mend();
-    await waitFor('the screen to be online', () => !/^offline/m.test(session.screen.text()));
+    await waitFor('the loss to be over', () => !isLost());
     await proxy.cut();
     await waitFor('the loss to be shown', isLost);
     session.type('\u0003');
     expect(await session.ended).toBe(130);
-    expectRestored(session);
     // No log across what is drawn.
     expect(session.output()).not.toContain('"level"');
   });
@@ -86,7 +75,6 @@ function terminalTests() {
     const { screen } = session;
     await waitFor('a bar', () => /m1 █*░+ +\d+\.\d\d %/.test(screen.text()));
     expect(screen.isCursorShown).toBe(false);
-    expect(screen.isWhole).toBe(false);
     expect(await session.ended).toBe(0);
     const text = screen.text();
     expect(text).toMatch(/m1 █+ {4}100 %/);
@@ -104,35 +92,24 @@ const missing = noPseudoTerminal();
 if (missing === '') describe('on a terminal', terminalTests);
 else describeMissing('on a terminal', `needs a pseudo-terminal: ${missing}`, terminalTests);
 
-it('status --watch in a pipe prints a line per change, without escape codes, or a document per poll, and ends when the pipe closes', async () => {
+it('status --watch in a pipe prints the status under its time, or a document a line, and ends when the pipe closes', async () => {
   const { begin, json } = await tracked();
   const documents = begin('status --watch --json --every 1s');
   const watching = begin('status --watch --every 1s', { FORCE_COLOR: '1' });
-  await waitFor('a line', () => watching.stdout().includes('\n'));
+  await waitFor('a table', () => watching.stdout().includes('m1'));
   await waitFor('two documents', () => documents.stdout().split('\n').length > 2);
   const [first = ''] = documents.stdout().split('\n');
-  expect(JSON.parse(first)).toMatchObject({
-    ...{ windowsLeft: 21, coveredSeconds: 0, etaSeconds: null },
-    ...{ budget: { perMinute: 6000, lastMinute: 0 }, queue: { waiting: 0, workers: 0, paused: false } },
-    ...{ gaps: { not_asked: 2 }, failures: {}, notice: null },
-    groups: [
-      { name: 'binance bitcoin/tether m1', series: 1, windowsLeft: 20 },
-      { name: 'binance bitcoin/tether h1', series: 1, windowsLeft: 1 },
-    ],
-  });
+  expect(JSON.parse(first)).toMatchObject({ windowsLeft: 21, etaSeconds: null, budget: { perMinute: 6000 } });
   documents.leaveUnread();
   expect((await documents.ended).exitCode).toBe(0);
 
   await json(`backfill ${candles} --to 2024-03-21`);
-  await waitFor('the news', () => /covered 100 %, no window left/.test(watching.stdout()));
+  await waitFor('the news', () => /m1 .* 100 %/.test(watching.stdout()));
   watching.kill('SIGINT');
   const { exitCode, stdout, stderr } = await watching.ended;
   expect([exitCode, stderr]).toEqual([130, '']);
   expect(stdout).not.toContain('\u001b');
-  const lines = stdout.trimEnd().split('\n');
-  expect(lines[0]).toMatch(
-    /^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z no worker and no scheduler is connected: 21 windows left, covered 0\.00 %, 21 windows left, ETA -, 0 of 6,000 requests in the last minute, 0 points a second$/,
-  );
-  const said = lines.map((line) => line.slice(line.indexOf('Z ')));
-  for (const [index, line] of said.entries()) expect(line).not.toBe(said[index - 1]);
+  const [, ...tables] = stdout.split(/^\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z\n/m);
+  for (const table of tables) expect(table).toMatch(/^[^\n]+\n[\s\S]*^budget: [\s\S]*^id +series[\s\S]*\n\n$/m);
+  expect(tables[0]).toMatch(/^no worker and no scheduler is connected: 21 windows left/);
 });
