@@ -28,6 +28,9 @@ export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 export const weekMs = 7 * dayMs;
 
+/** How long after its end a period may still change at the source: coverage waits for it. */
+export const graceMs = minuteMs;
+
 /** Length of one period, milliseconds. */
 export const intervalMs: Readonly<Record<Interval, number>> = Object.freeze({
   m1: minuteMs,

@@ -13,12 +13,11 @@ import type { OperationContext } from '../operations/context.ts';
 import type { ShowPhase } from '../planning/progress.ts';
 import { throttleLog } from '../queue/queue-store.ts';
 import { assertMigrated, migrate } from '../schema/migrate.ts';
-import { type Config, type LogLevel, misspelledVariables, readConfig } from '../settings/config.ts';
+import { type Config, type LogLevel, misspelledVariables, readConfig, removedOnes } from '../settings/config.ts';
 import { openLog } from '../settings/log.ts';
 import { connectTimeoutMs, embeddedConnectTimeoutMs, openDatabase } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import { leaveRoom } from '../store/db/room.ts';
-import { agreeOnGrace } from '../store/settings/grace.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { onStop, stopSignals } from './lifecycle.ts';
 import { openPhases } from './phases.ts';
@@ -48,7 +47,7 @@ export interface ContextOptions {
 
 /**
  * Reads the configuration from the environment, then from `.env` in the working directory, and warns of misspelled
- * variables on standard error.
+ * and removed variables on standard error.
  *
  * @throws TidemarkError BAD_CONFIGURATION
  */
@@ -56,6 +55,8 @@ export function configFromEnvironment(): Config {
   loadEnvFile();
   for (const { name, meant } of misspelledVariables(process.env))
     console.error(`tidemark: ${name} has no effect; the variable is ${meant}`);
+  for (const { name, instead } of removedOnes(process.env))
+    console.error(`tidemark: ${name} has no effect: ${instead}`);
   return readConfig(process.env);
 }
 
@@ -103,7 +104,7 @@ const needDatabase = new Set([
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
   const clock = systemClock;
-  let config = options.config ?? configFromEnvironment();
+  const config = options.config ?? configFromEnvironment();
   if (config.database.url === undefined && needDatabase.has(options.command) && !hasDatabase(config.directory))
     throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(config.directory)}`);
   const log = await openLog(config.logLevel ?? options.defaultLogLevel);
@@ -164,9 +165,6 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     }
     database.pool.once('connect', () => phase('checking the schema of the database'));
     await assertMigrated(database.pool);
-    const given = config.isGraceGiven ? config.worker.graceMs : undefined;
-    const graceMs = await agreeOnGrace(database, given);
-    config = { ...config, worker: { ...config.worker, graceMs } };
     phase(null);
   } catch (error) {
     await close();

@@ -3,14 +3,15 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { TidemarkError } from '../errors.ts';
-import { dayMs, hourMs } from '../model/intervals.ts';
+import { dayMs, graceMs, minuteMs } from '../model/intervals.ts';
 import { requestsPerMinute } from '../v2/limits.ts';
-import { environment } from './environment.ts';
+import { environment, removedVariables } from './environment.ts';
 
 export type LogLevel = NonNullable<z.output<typeof environment>['LOG_LEVEL']>;
 
 /**
  * The settings in the units of the code. Each has the meaning of its variable in settings/environment.ts; undefined: it is not set.
+ * Those without a variable are the same in every installation, and others in tests and in `demo`.
  */
 function settingsOf(value: z.output<typeof environment>) {
   const hasKey = value.SOURCE_API_KEY !== undefined;
@@ -50,33 +51,33 @@ function settingsOf(value: z.output<typeof environment>) {
       attempts: value.WORKER_ATTEMPTS,
       failedRetryMs: value.FAILED_RETRY_SECONDS * 1000,
       emptyConfirmMs: value.EMPTY_CONFIRM_SECONDS * 1000,
-      /** The stored one, unless it is given: store/settings/grace.ts. */
-      graceMs: (value.GRACE_SECONDS ?? 60) * 1000,
+      graceMs,
     },
-    isGraceGiven: value.GRACE_SECONDS !== undefined,
     scheduler: {
-      tickMs: value.PLANNING_TICK_MS,
+      /** Time between two planning passes. */
+      tickMs: 1000,
       refreshMs: value.REFRESH_SECONDS * 1000,
-      ratesMs: value.RATES_SECONDS * 1000,
-      backfillShare: value.BACKFILL_SHARE,
+      /** Interval of polling the rates; 0: never. Tracking and untracking them overrides it. */
+      ratesMs: 5 * minuteMs,
+      /** Share of the budget that refreshes leave to backfill. */
+      backfillShare: 0.2,
     },
-    reread: {
-      periods: value.REREAD_PERIODS,
-      rangeMs: value.REREAD_DAYS * dayMs,
-      everyMs: value.REREAD_HOURS * hourMs,
-    },
+    /** Unless `read-again` of the watch list says otherwise. */
+    reread: { periods: 2, rangeMs: 3 * dayMs, everyMs: dayMs },
     service: {
       host: value.SERVE_HOST,
       port: value.SERVE_PORT,
       trustedProxies: value.TRUSTED_PROXIES,
       connectionsPerAddress: value.SERVE_CONNECTIONS_PER_ADDRESS,
-      streamsPerAddress: value.DASHBOARD_STREAMS_PER_ADDRESS,
+      /** Dashboard pages that one address may hold open. */
+      streamsPerAddress: 8,
       perMinute: { withoutKey: value.SERVE_PER_MINUTE, withKey: value.SERVE_PER_MINUTE_WITH_KEY },
       /** A replica to read from; undefined: the database itself. */
       databaseUrl: value.SERVE_DATABASE_URL,
       connections: value.SERVE_CONNECTIONS,
       statementTimeoutMs: value.SERVE_STATEMENT_TIMEOUT_SECONDS * 1000,
-      rememberMs: value.SERVE_REMEMBER_MS,
+      /** How long a response is cached; 0: no cache. */
+      rememberMs: 1000,
       drainMs: value.SERVE_DRAIN_SECONDS * 1000,
       dashboard: value.DASHBOARD,
       dashboardPassword: value.DASHBOARD_PASSWORD,
@@ -122,10 +123,17 @@ export function misspelledVariables(
 ): { readonly name: string; readonly meant: string }[] {
   const known = Object.keys(environment.shape);
   return Object.keys(env).flatMap((name) => {
-    if (name.length < shortestName || known.includes(name)) return [];
+    if (name.length < shortestName || known.includes(name) || name in removedVariables) return [];
     const meant = closest(name, known);
     return distance(name, meant) <= 2 ? [{ name, meant }] : [];
   });
+}
+
+/** Set variables of earlier versions, each with what holds in its place. */
+export function removedOnes(
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly name: string; readonly instead: string }[] {
+  return Object.entries(removedVariables).flatMap(([name, instead]) => (env[name] ? [{ name, instead }] : []));
 }
 
 /** The value for an error message. What holds a password is shown only where that can be told apart, and never else. */

@@ -22,13 +22,6 @@ const whole = (min: number, max: number) =>
     .transform(Number);
 /** @param usual the default. */
 const count = (min: number, max: number, usual: number) => whole(min, max).prefault(String(usual));
-const share = z
-  .string()
-  .refine((value) => /^0?\.\d+$|^0$/.test(value) && Number(value) < 1, {
-    error: 'must be a share such as 0.2',
-  })
-  .transform(Number);
-
 /** Periods of one window. TimescaleDB decompresses so many at once when all of them change in the columnstore. */
 const maxPeriods = 20_000;
 
@@ -131,11 +124,6 @@ export const sections = {
     EMPTY_CONFIRM_SECONDS: count(0, 604_800, 3600).describe(
       'Delay before the second request that confirms an empty window, and before an entry that a list lacks counts as gone.',
     ),
-    GRACE_SECONDS: whole(0, 3600)
-      .optional()
-      .describe(
-        'How long after its end a period may still change at the source: coverage waits for it. It is stored, for the views and for processes without it; 60 in a new store.',
-      ),
   },
   Scheduler: {
     WATCH_LIST: z
@@ -143,19 +131,7 @@ export const sections = {
       .min(1)
       .prefault('tidemark.yaml')
       .describe('File of the watch list. The scheduler applies it whenever it changes.'),
-    PLANNING_TICK_MS: count(50, 60_000, 1000).describe('Time between two planning passes, in milliseconds.'),
     REFRESH_SECONDS: count(1, 86_400, 900).describe('Interval at which open candles are refreshed.'),
-    RATES_SECONDS: count(0, 86_400, 300).describe(
-      'Polling interval of the rates. 0: never. The watch list, `track rates --every` and `untrack rates` override it.',
-    ),
-    BACKFILL_SHARE: share.prefault('0.2').describe('Share of the budget that refreshes leave to backfill.'),
-    REREAD_PERIODS: count(0, 100, 2).describe(
-      'Closed periods that each refresh reads again. 0: none. `read-again` of the watch list overrides it and the next two.',
-    ),
-    REREAD_DAYS: count(0, 3650, 3).describe(
-      'Recent days that are read again every `REREAD_HOURS`. 0: none. It takes at most 5 % of the budget while a backfill runs.',
-    ),
-    REREAD_HOURS: count(1, 8760, 24).describe('Interval of reading the recent days again.'),
   },
   Service: {
     SERVE_HOST: z.string().min(1).prefault('127.0.0.1').describe('Address on which the service listens.'),
@@ -179,7 +155,6 @@ export const sections = {
     ),
     SERVE_CONNECTIONS: count(1, 100, 10).describe("The service's connections to the database."),
     SERVE_STATEMENT_TIMEOUT_SECONDS: count(1, 600, 10).describe('Timeout of one statement of the service.'),
-    SERVE_REMEMBER_MS: count(0, 60_000, 1000).describe('How long a response is cached, in milliseconds. 0: no cache.'),
     SERVE_DRAIN_SECONDS: count(0, 60, 0).describe(
       'How long the service still answers after SIGTERM, while `/readyz` reports that it stops.',
     ),
@@ -196,9 +171,6 @@ export const sections = {
       .describe(
         'Password of the dashboard (HTTP basic authentication). Default: none, and the dashboard answers this machine only.',
       ),
-    DASHBOARD_STREAMS_PER_ADDRESS: count(0, 1000, 8).describe(
-      'Dashboard pages that one address may hold open, of 32 in all. 0: no limit of its own.',
-    ),
   },
   'Metrics, traces and logs': {
     METRICS_HOST: z.string().min(1).prefault('127.0.0.1').describe('Address on which `/metrics` is served.'),
@@ -232,3 +204,22 @@ export const environment = z.object({
   ...sections.Service,
   ...sections['Metrics, traces and logs'],
 });
+
+const noBoard = 'the dashboard shows the queues; docs/operations.md tells how to run Bull Board';
+const readAgain = 'the key read-again of the watch list replaces it';
+
+/** Variables of earlier versions, each with what holds in its place. */
+export const removedVariables: Readonly<Record<string, string>> = {
+  BACKFILL_SHARE: 'refreshes leave a fifth of the budget to backfill',
+  BOARD_HOST: noBoard,
+  BOARD_PASSWORD: noBoard,
+  BOARD_PORT: noBoard,
+  DASHBOARD_STREAMS_PER_ADDRESS: 'one address may hold eight pages of the dashboard open',
+  GRACE_SECONDS: 'a period counts as closed 60 seconds after its end',
+  PLANNING_TICK_MS: 'the scheduler plans once a second',
+  RATES_SECONDS: 'the key rates in lists of the watch list replaces it, or track rates and untrack rates',
+  REREAD_DAYS: readAgain,
+  REREAD_HOURS: readAgain,
+  REREAD_PERIODS: readAgain,
+  SERVE_REMEMBER_MS: 'the service caches a response for one second',
+};

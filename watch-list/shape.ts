@@ -181,15 +181,15 @@ export const watchListShape = map('a map with candles, history or lists', {
     assets: everyOrOff.optional(),
     exchanges: everyOrOff.optional(),
     markets: everyOrOff.optional(),
-    rates: everyOrOff.optional(),
+    rates: everyOrOff.describe('By default 5m.').optional(),
     'asset-markets': list(assetMarkets, 'a list of entries').optional(),
   })
     .describe('Lists that are polled, and how often.')
     .optional(),
   'read-again': map('a map such as { periods: 2, days: 3, every: 24h }', {
-    periods: whole(0, 100).describe('Instead of REREAD_PERIODS.').optional(),
-    days: whole(0, 3650).describe('Instead of REREAD_DAYS.').optional(),
-    every: every.describe('Instead of REREAD_HOURS.').optional(),
+    periods: whole(0, 100).describe('Closed periods that each refresh reads again; by default 2.').optional(),
+    days: whole(0, 3650).describe('Recent days that are read again; by default 3, and 0 for none.').optional(),
+    every: every.describe('How often those days are read; by default 24h.').optional(),
   }).optional(),
   aliases: aliasesShape
     .describe(

@@ -66,7 +66,7 @@ export async function benchDashboard({ parts, isQuick, say }: BenchOptions): Pro
       try {
         const charted = await load(client, url, extent, endMs);
         say(`dashboard: ${figure(extent.points)} points and ${figure(extent.series)} series are loaded`);
-        const start = () => startServing(url, 0, environmentOf(parts, 'postgres', url));
+        const start = () => startServing(url, false, environmentOf(parts, 'postgres', url));
         const serving = await start();
         try {
           return await work({

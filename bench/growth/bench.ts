@@ -255,7 +255,7 @@ async function pass(parts: BenchParts, { url, database }: Store): Promise<number
 }
 
 async function firstState(parts: BenchParts, { url }: Store): Promise<number> {
-  const serving = await startServing(url, 0, environmentOf(parts, 'postgres', url));
+  const serving = await startServing(url, false, environmentOf(parts, 'postgres', url));
   try {
     return await timeToFirstState(new URL('/', serving.url).href);
   } finally {

@@ -126,7 +126,7 @@ async function command(parts: BenchParts, url: string, words: readonly string[])
 }
 
 async function firstState(parts: BenchParts, url: string): Promise<number> {
-  const serving = await startServing(url, 0, environmentOf(parts, 'postgres', url));
+  const serving = await startServing(url, false, environmentOf(parts, 'postgres', url));
   try {
     return await timeToFirstState(new URL('/', serving.url).href);
   } finally {

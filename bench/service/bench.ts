@@ -13,8 +13,6 @@ import { type Question, questionsOn } from './questions.ts';
 import { ask, type Serving, startBareHttp, startServing } from './serving.ts';
 
 const concurrencies = [1, 16, 64];
-/** The default of SERVE_REMEMBER_MS. */
-const rememberMs = 1000;
 const full = {
   rounds: 3,
   seconds: 8,
@@ -65,8 +63,8 @@ export async function benchService({ parts, isQuick, say }: BenchOptions): Promi
   const settings = isQuick ? quick : full;
   return withDatabase(parts, async (url) => {
     const questions = await prepare(url, settings.extent);
-    const serving = await startServing(url, 0);
-    const remembering = await startServing(url, rememberMs);
+    const serving = await startServing(url, false);
+    const remembering = await startServing(url, true);
     try {
       const measured: Measured[] = [];
       for (const question of questions) {

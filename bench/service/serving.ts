@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Load, Outcome } from './client-process.ts';
 
 const program = fileURLToPath(new URL('../../scripts/tidemark.js', import.meta.url));
+const uncached = fileURLToPath(new URL('uncached-process.js', import.meta.url));
 const bareHttp = fileURLToPath(new URL('http-process.js', import.meta.url));
 const client = fileURLToPath(new URL('client-process.js', import.meta.url));
 
@@ -17,13 +18,14 @@ export interface Serving {
   stop(): Promise<void>;
 }
 
-/** Without request limits, which the client would exceed within a second. */
+/** Without request limits, which the client would exceed within a second. @param isCached whether it keeps responses for a second. */
 export async function startServing(
   databaseUrl: string,
-  rememberMs: number,
+  isCached: boolean,
   environment: NodeJS.ProcessEnv = {},
 ): Promise<Serving> {
-  const child = spawn(process.execPath, [program, 'serve', '--port', '0'], {
+  const words = isCached ? [program, 'serve', '--port', '0'] : [uncached];
+  const child = spawn(process.execPath, words, {
     env: {
       ...process.env,
       ...environment,
@@ -31,7 +33,6 @@ export async function startServing(
       REDIS_URL: '',
       LOG_LEVEL: 'warn',
       SERVE_PER_MINUTE: '0',
-      SERVE_REMEMBER_MS: String(rememberMs),
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -191,7 +191,7 @@ async function benchTwo(parts: BenchParts, queue: QueueKind, url: string, second
   const entries = simulators.map(
     ({ profile, simulator }) => `  ${profile}: { url: '${simulator.url}', budget: ${budgets[profile].perMinute} }\n`,
   );
-  writeFileSync(list, `sources:\n${entries.join('')}`);
+  writeFileSync(list, `lists: { rates: off }\nsources:\n${entries.join('')}`);
   const database = openDatabase({
     url,
     applicationName: 'tidemark bench',
@@ -206,7 +206,7 @@ async function benchTwo(parts: BenchParts, queue: QueueKind, url: string, second
         const symbol = `${{ bitcoin: 'BTC', ethereum: 'ETH', solana: 'SOL', xrp: 'XRP' }[base]}USDT`;
         await setSeriesSources(database, seriesId, [{ source: profile, symbol, isArchive: false }]);
       }
-    const environment = { ...environmentOf(parts, queue, url), WATCH_LIST: list, RATES_SECONDS: '0' };
+    const environment = { ...environmentOf(parts, queue, url), WATCH_LIST: list };
     const processes = startProcesses(['scheduler', 'worker', 'worker'], environment);
     try {
       const firstOf = ({ simulator }: (typeof simulators)[number]) => simulator.requests().recent[0]?.atMs ?? null;

@@ -26,9 +26,10 @@ export async function openPipeline(
   given: Readonly<Record<string, string | undefined>>,
   source: string | null = null,
 ): Promise<Pipeline> {
-  const environment = { ...given, SOURCE_REQUESTS_PER_MINUTE: '0', RATES_SECONDS: '0' };
+  const environment = { ...given, SOURCE_REQUESTS_PER_MINUTE: '0' };
   const config = readConfig(environment);
-  const session = await openContext({ command: 'bench', defaultLogLevel: 'warn', config });
+  const scheduler = { ...config.scheduler, ratesMs: 0 };
+  const session = await openContext({ command: 'bench', defaultLogLevel: 'warn', config: { ...config, scheduler } });
   const queues = await session.openQueues();
   const worker = startProcesses(['worker'], environment);
   while ((await queues.requestsOf(source).countWorkers()) === 0) {

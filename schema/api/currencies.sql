@@ -18,7 +18,7 @@ begin
   if found is null then
     if not exists (select from tidemark.currencies) then
       raise exception 'no rates are stored yet, so there is none of "%"', left(name, 200) using errcode = '22023',
-        hint = 'the scheduler polls them: tidemark run, with RATES_SECONDS above 0';
+        hint = 'the scheduler polls them: tidemark run, unless rates are untracked';
     end if;
     perform tidemark.refuse_name('currency', name, array(select c.currency from tidemark.currencies c));
   end if;

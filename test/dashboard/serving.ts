@@ -13,7 +13,7 @@ export async function openServing(more: Readonly<Record<string, string>> = {}, c
   onTestFinished(() => simulator.close());
   const env: Record<string, string> = {
     ...{ DATABASE_URL: url, SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '6000' },
-    ...{ PLANNING_TICK_MS: '200', RATES_SECONDS: '0', ...more },
+    ...more,
   };
   const service = start([command], env);
   // With a password no token is printed.

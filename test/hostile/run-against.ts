@@ -41,9 +41,6 @@ export async function prepareRun(sourceUrl: string, range: Range, redisUrl: stri
     WORKER_CONCURRENCY: '4',
     EMPTY_CONFIRM_SECONDS: '1',
     FAILED_RETRY_SECONDS: '2',
-    GRACE_SECONDS: '0',
-    PLANNING_TICK_MS: '100',
-    RATES_SECONDS: '0',
   };
   const words = ['candles', ...market, '--interval', 'm1'];
   const from = new Date(range.startMs).toISOString();

@@ -43,8 +43,8 @@ function terminalTests(): void {
       DATABASE_URL: url,
       SOURCE_URL: simulator.url,
       SOURCE_REQUESTS_PER_MINUTE: '6000',
-      RATES_SECONDS: '0',
     };
+    expect(await tidemark(['untrack', 'rates'], env)).toMatchObject({ exitCode: 0 });
     const series = ['--asset', 'bitcoin', '--interval', 'd1', '--from', '2024-01-01', '--to', '2024-02-01'];
     expect(await tidemark(['track', 'history', ...series], env)).toMatchObject({ exitCode: 0 });
     const session = await inTerminal([process.execPath, program, 'run', '--no-serve'], env, {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { misspelledVariables, readConfig } from '../../settings/config.ts';
+import { misspelledVariables, readConfig, removedOnes } from '../../settings/config.ts';
+import { environment, removedVariables } from '../../settings/environment.ts';
 
 const refusal = (env: Record<string, string>) => {
   try {
@@ -36,7 +37,6 @@ describe('readConfig', () => {
     ['REDIS_URL', 'localhost:6379'],
     ['REDIS_URL', 'redis://localhost/first'],
     ['QUEUE_NAMESPACE', 'No Spaces'],
-    ['BACKFILL_SHARE', '1.5'],
     ['WORKER_CONCURRENCY', '0'],
     ['LOG_LEVEL', 'loud'],
     ['DASHBOARD', 'maybe'],
@@ -76,6 +76,16 @@ describe('readConfig', () => {
     });
   });
 });
+
+it.each(Object.entries(removedVariables))(
+  'names a removed variable that is set, and what holds in its place: %s',
+  (name, instead) => {
+    expect(environment.shape).not.toHaveProperty(name);
+    expect(removedOnes({ [name]: '1', SOURCE_URL: 'x' })).toEqual([{ name, instead }]);
+    expect(removedOnes({ [name]: '' })).toEqual([]);
+    expect(misspelledVariables({ [name]: '1' })).toEqual([]);
+  },
+);
 
 it('names set variables that resemble one of ours', () => {
   const env = {

@@ -21,7 +21,6 @@ async function prepared(kind: 'redis' | 'postgres'): Promise<Record<string, stri
     SOURCE_URL: simulator.url,
     SOURCE_API_KEY: 'a-key-of-the-source',
     SOURCE_REQUESTS_PER_MINUTE: '6000',
-    RATES_SECONDS: '0',
     QUEUE_NAMESPACE: `t${randomBytes(5).toString('hex')}`,
     OTEL_BSP_SCHEDULE_DELAY: '100',
     ...(kind === 'redis' ? { REDIS_URL: inject('redisUrl') ?? '' } : {}),

@@ -23,7 +23,7 @@ it(
     for (const command of commands) {
       const [npx, program, ...words] = command.split(' ');
       expect([npx, program]).toEqual(['npx', 'tidemark']);
-      const { exitCode, stderr } = await tidemark(words, { ...env, RATES_SECONDS: '0' });
+      const { exitCode, stderr } = await tidemark(words, env);
       expect([command, exitCode, stderr]).toEqual([command, 0, stderr]);
     }
   },

@@ -1,9 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs, periodStart, weekMs } from '../../../model/intervals.ts';
+import { dayMs, graceMs, hourMs, periodStart, weekMs } from '../../../model/intervals.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';
-import { agreeOnGrace, defaultGraceMs as graceMs } from '../../../store/settings/grace.ts';
 import { useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';
@@ -76,15 +75,4 @@ it('lists each series with its covered share and its missing ranges', async () =
     'candles | x | gone | tether | - | h1 | 0 | 1 | t | 1 day',
     'candles | x | future | tether | - | w1 | - | 0 | f | -',
   ]);
-});
-
-it('counts a period as closed after the grace of the process that was given one last', async () => {
-  const { database } = store;
-  const weeks = () => rows("select count(*) from gaps where base = 'weeks'");
-  expect(await weeks()).toEqual(['1']);
-  expect(await agreeOnGrace(database, undefined)).toBe(graceMs);
-  expect(await agreeOnGrace(database, 4 * weekMs)).toBe(4 * weekMs);
-  expect(await agreeOnGrace(database, undefined)).toBe(4 * weekMs);
-  expect(await weeks()).toEqual(['0']);
-  await agreeOnGrace(database, graceMs);
 });

@@ -1,16 +1,10 @@
 import { beforeAll, expect, it } from 'vitest';
-import { dayMs, hourMs, periodStart, weekMs } from '../../../model/intervals.ts';
-import { readConfig } from '../../../settings/config.ts';
-import { defaultGraceMs } from '../../../store/settings/grace.ts';
+import { dayMs, graceMs, hourMs, periodStart, weekMs } from '../../../model/intervals.ts';
 import { useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 2, 10);
-
-it('counts a period as closed at the same time as the configuration by default', () => {
-  expect(readConfig({}).worker.graceMs).toBe(defaultGraceMs);
-});
 
 const store = useStore();
 const rows = rowsIn(store);
@@ -26,6 +20,11 @@ beforeAll(async () => {
       [0, 6],
       [9, 24],
     ],
+  });
+
+  it('counts a period as closed when the workers do', async () => {
+    const found = await store.database.pool.query('select (extract(epoch from tidemark.grace()) * 1000)::bigint as ms');
+    expect(found.rows).toEqual([{ ms: graceMs }]);
   });
 });
 

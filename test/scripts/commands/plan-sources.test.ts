@@ -10,8 +10,7 @@ interface Cost {
 
 async function open<Name extends VenueName>(names: readonly Name[]) {
   const opened = await openVenues(names);
-  const dry = (words: string) =>
-    opened.say(`backfill ${words} --dry-run`, { COINCAP_KEY: 'a-key', RATES_SECONDS: '0' });
+  const dry = (words: string) => opened.say(`backfill ${words} --dry-run`, { COINCAP_KEY: 'a-key' });
   const cost = async (words: string): Promise<Cost> => JSON.parse(await dry(`${words} --json`));
   return { ...opened, dry, cost };
 }

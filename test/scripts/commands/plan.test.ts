@@ -8,7 +8,7 @@ it('shows the cost of a backfill with --dry-run, which it then takes, and change
   const { say, json, simulator } = await openWatched();
   const cost = await json(`${backfill} 2024-03-05 --dry-run`);
   expect(cost).toMatchObject({
-    ...{ requests: 5, points: 4 * 1440 + 4 * 24, requestsPerMinute: 6000, fresh: { neededPerMinute: 0 } },
+    ...{ requests: 5, points: 4 * 1440 + 4 * 24, requestsPerMinute: 6000, fresh: { neededPerMinute: 1 } },
   });
   expect(simulator.requests().total).toBe(0);
   expect(await say('plan')).toContain('no series is tracked');
@@ -25,6 +25,7 @@ it('shows the cost of a backfill with --dry-run, which it then takes, and change
 
 it('warns when the budget cannot keep the series fresh, and says what would be enough', async () => {
   const { run, say, query } = await openWatched();
+  await run('untrack rates');
   await query(
     `insert into tidemark.series (dataset, exchange_id, base_id, quote_id, interval, period, tracked)
      select 'candles', 'x', 'b' || n, 'q', 'm1', '1 minute', tstzrange(now() - interval '1 hour', null)
@@ -33,17 +34,18 @@ it('warns when the budget cannot keep the series fresh, and says what would be e
   // The limit of a source without a key.
   const own = { SOURCE_REQUESTS_PER_MINUTE: '' };
   const text = await say('plan', own);
-  expect(text).toContain('staying fresh takes 400 requests a minute, 200.0 % of the budget');
+  expect(text).toContain('staying fresh takes 401 requests a minute, 200.4 % of the budget');
   expect(text).toMatch(
-    /warning: the budget cannot keep this fresh.* every 2 min, or every 2 min 30 s during backfill.*400 requests a minute are enough \(with a key the source allows 500\).*at most 200 series/,
+    /warning: the budget cannot keep this fresh.* every 2 min, or every 2 min 30 s during backfill.*401 requests a minute are enough \(with a key the source allows 500\).*at most 199 series/,
   );
   expect(JSON.parse(await say('plan --json', own))).toMatchObject({
-    fresh: { neededPerMinute: 400, maxThatFit: 200 },
+    fresh: { neededPerMinute: 401, maxThatFit: 199 },
   });
   // A list is a request for each page, and the rates are one.
   await run('track assets --every 1m');
-  expect(await say('plan', { ...own, RATES_SECONDS: '30' })).toContain('3.00 for polls');
+  await run('track rates --every 30s');
+  expect(await say('plan', own)).toContain('3.00 for polls');
   const withKey = await say('plan', { ...own, SOURCE_API_KEY: 'k' });
   expect(withKey).not.toContain('warning');
-  expect(withKey).toContain('80.2 % of the budget');
+  expect(withKey).toContain('80.8 % of the budget');
 });

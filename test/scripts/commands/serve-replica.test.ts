@@ -21,7 +21,7 @@ it('serves from a replica, and reports how far it is behind', async (context) =>
   const { primary, replica, stopPrimary } = await ownReplica(context, (url) =>
     tidemark(['migrate'], { DATABASE_URL: url }),
   );
-  const env = { DATABASE_URL: primary, SERVE_DATABASE_URL: replica, SERVE_REMEMBER_MS: '0' };
+  const env = { DATABASE_URL: primary, SERVE_DATABASE_URL: replica };
   const { address, root } = await startService({ ...env, METRICS_PORT: '0' });
   const asked = async () => {
     const answer = await fetch(`${address}/rates`);

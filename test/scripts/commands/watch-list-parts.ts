@@ -91,7 +91,7 @@ function openDirectory(url: string, source: Env): Directory {
   });
   onTestFinished(() => database.close());
   const directory = emptyDirectory();
-  const env = { DATABASE_URL: url, ...source, PLANNING_TICK_MS: '100', RATES_SECONDS: '0', REREAD_DAYS: '0' };
+  const env = { DATABASE_URL: url, ...source };
   const run: Directory['run'] = (words, more) => tidemark(words.split(' '), { ...env, ...more }, directory);
   return {
     url,
