@@ -67,9 +67,6 @@ export async function readRangeLimits({
 }
 
 /** @returns the retentions in force, each with its current cut. */
-export function readRetentions(
-  { config, database }: Pick<OperationContext, 'config' | 'database'>,
-  nowMs: EpochMs,
-): Promise<Retention[]> {
-  return listRetentions(database, { nowMs, chunkDays: config.storage.chunkDays });
+export function readRetentions({ database }: Pick<OperationContext, 'database'>, nowMs: EpochMs): Promise<Retention[]> {
+  return listRetentions(database, nowMs);
 }

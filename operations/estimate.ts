@@ -19,6 +19,8 @@ import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
 import { bytesPerPoint } from '../store/status/measures.ts';
+import { chunkDaysOf } from '../store/timescale/hypertables.ts';
+import { retainedTables } from '../store/upkeep/retention.ts';
 import { pageSize, requestsPerMinute } from '../v2/limits.ts';
 import type { OperationContext } from './context.ts';
 import { costOfPart, dividePlan, rulesOf, type SourceCost, type WantedSeries } from './source-cost.ts';
@@ -130,13 +132,13 @@ export async function estimateCost(
     ...cost,
     series: planned.filter(({ series }) => series.dataset === cost.dataset).length,
   }));
-  const { columnstoreAfterDays: afterDays, chunkDays } = config.storage;
+  const { columnstoreAfterDays: afterDays } = config.storage;
   const disk = (dataset: Cost['dataset']) =>
     diskFor(
       kept.filter(({ series }) => series.dataset === dataset),
       {
         bytes: each[dataset],
-        rowDays: afterDays === 0 ? Number.POSITIVE_INFINITY : afterDays + chunkDays[dataset],
+        rowDays: afterDays === 0 ? Number.POSITIVE_INFINITY : afterDays + chunkDaysOf(retainedTables[dataset]),
         nowMs,
         hourlyShare: hourlyShareOf(estimated.durationMs),
       },

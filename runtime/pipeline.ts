@@ -217,7 +217,6 @@ export async function runScheduler(
     isBudgetStated: config.source.isBudgetStated,
     settings: config.scheduler,
     ledgerMs: config.database.ledgerDays * dayMs,
-    chunkDays: config.storage.chunkDays,
     columnstoreAfterDays: only === undefined ? config.storage.columnstoreAfterDays : undefined,
     graceMs: config.worker.graceMs,
     refresh: only === undefined,

@@ -19,7 +19,6 @@ import type { Config } from '../settings/config.ts';
 import { ratesEveryMs } from '../store/lists/lists.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
-import type { ChunkDays } from '../store/upkeep/retention.ts';
 import { watchedSources } from '../watch-list/source-facts.ts';
 import { type Pass, runPass } from './pass.ts';
 import type { FactsContext, PassRules, PlannedSource } from './read-facts.ts';
@@ -40,15 +39,13 @@ export interface SchedulerOptions
   readonly settings: Config['scheduler'];
   /** Retention of the ledger; absent: forever. */
   readonly ledgerMs?: number | undefined;
-  /** Days in a chunk, for retention; absent: retention is not applied. */
-  readonly chunkDays?: ChunkDays | undefined;
   /** Interval of applying retention; absent: one day. */
   readonly retainEveryMs?: number | undefined;
   /** Whether to refresh open candles and poll lists. A backfill alone does neither. */
   readonly refresh: boolean;
   /** Rereads of covered ranges; absent: two closed periods at each refresh. */
   readonly reread?: RereadSettings | undefined;
-  /** File of the watch list, applied whenever it changes; absent: none. Needs `chunkDays`. */
+  /** File of the watch list, applied whenever it changes; absent: none. */
   readonly watchList?: string | undefined;
   /** Interval of checking rollups; absent: one minute. */
   readonly rollupsEveryMs?: number | undefined;
@@ -111,12 +108,11 @@ export async function startScheduler(options: SchedulerOptions) {
   let { requestsPerMinute } = own;
   let ratesMs = settings.ratesMs;
   const checkWatchList =
-    options.watchList === undefined || options.chunkDays === undefined
+    options.watchList === undefined
       ? null
       : keepWatchList({
           database,
           file: options.watchList,
-          chunkDays: options.chunkDays,
           sources: watchedSources(options.sources ?? new Map()),
           log,
         });
@@ -258,14 +254,12 @@ async function readRules({ database, refresh, reread, settings, graceMs }: Sched
 }
 
 function upkeepTasks(options: SchedulerOptions): Task[] {
-  const { columnstoreAfterDays: afterDays, chunkDays, ledgerMs, sources = new Map() } = options;
+  const { columnstoreAfterDays: afterDays, ledgerMs, sources = new Map() } = options;
   const { database, log, clock } = options;
   const context = { database, log, clock };
   return [
     pruneTask({ ...context, everyMs: pruneEveryMs, ledgerMs, sources }),
-    ...(chunkDays === undefined
-      ? []
-      : [retentionTask({ ...context, everyMs: options.retainEveryMs ?? dailyMs, chunkDays })]),
+    retentionTask({ ...context, everyMs: options.retainEveryMs ?? dailyMs }),
     rollupsTask({ ...context, everyMs: options.rollupsEveryMs ?? rollupsEveryMs }),
     ...(afterDays === undefined
       ? []

@@ -13,7 +13,6 @@ import { sourcesInUse } from '../store/series/sources.ts';
 import { applyRetention } from '../store/upkeep/drop-old.ts';
 import { moveDueChunks } from '../store/upkeep/jobs.ts';
 import { rangesBehind, refreshRollups } from '../store/upkeep/refresh-rollups.ts';
-import type { ChunkDays } from '../store/upkeep/retention.ts';
 
 /** Work that repeats for as long as a scheduler runs. */
 export interface Task {
@@ -139,20 +138,13 @@ export function pruneTask({
   };
 }
 
-export function retentionTask({
-  database,
-  everyMs,
-  log,
-  clock,
-  chunkDays,
-}: UpkeepContext & { readonly chunkDays: ChunkDays }): Task {
+export function retentionTask({ database, everyMs, log, clock }: UpkeepContext): Task {
   async function run(signal: AbortSignal): Promise<void> {
     let isBusy = false;
     try {
       const dropped = await applyRetention(database, {
         clock,
         nowMs: clock.now(),
-        chunkDays,
         signal,
         onBusy(dataset) {
           if (!isBusy) log.warn({ dataset }, 'old points wait for a lock of another session');

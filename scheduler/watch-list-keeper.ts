@@ -18,7 +18,6 @@ import type { Logger } from 'pino';
 import { dayMs, type EpochMs } from '../model/intervals.ts';
 import { listName } from '../model/lists.ts';
 import { seriesName } from '../model/series.ts';
-import type { StorageSettings } from '../settings/config.ts';
 import type { Database } from '../store/db/database.ts';
 import { areAnyListed } from '../store/series/sources.ts';
 import { requestListPoll } from '../store/settings/polled-lists.ts';
@@ -44,11 +43,10 @@ const resolveEveryMs = dayMs;
 export function keepWatchList(options: {
   readonly database: Database;
   readonly file: string;
-  readonly chunkDays: StorageSettings['chunkDays'];
   readonly sources?: WatchListContext['sources'];
   readonly log: Logger;
 }): (nowMs: EpochMs) => Promise<void> {
-  const { database, file, chunkDays, sources, log } = options;
+  const { database, file, sources, log } = options;
   let seen: FileText = { kind: 'absent' };
   let isSettled = false;
   /** Of the text whose error was logged. */
@@ -110,7 +108,7 @@ export function keepWatchList(options: {
   /** @returns null: its patterns await a poll. */
   async function apply(list: WatchList, hash: string, nowMs: EpochMs): Promise<WatchListPlan | null> {
     const given = sources === undefined ? {} : { sources };
-    const context = { nowMs, chunkDays, prune: list.prune, mayDrop: new Set<never>(), hash, ...given };
+    const context = { nowMs, prune: list.prune, mayDrop: new Set<never>(), hash, ...given };
     const plan = await applyWatchList(database, list, context);
     if (plan.kind === 'lists') {
       const lists = plan.lists.map(listName);

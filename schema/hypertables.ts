@@ -9,50 +9,49 @@ import type { StorageSettings } from '../settings/config.ts';
 import { timescaleVersion } from '../store/timescale/extension.ts';
 import { type Hypertable, hypertables } from '../store/timescale/hypertables.ts';
 
-/** Runs within the caller's transaction. @returns a line for each change. */
-export async function adaptToTimescale(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
+/** Runs within the caller's transaction. @param isNew whether this transaction made the tables. @returns a line for each change. */
+export async function adaptToTimescale(
+  client: pg.ClientBase,
+  settings: StorageSettings,
+  isNew: boolean,
+): Promise<string[]> {
   if ((await timescaleVersion(client)) === null) return [];
-  return [...(await configureHypertables(client, settings)), ...(await configureColumnstore(client, settings))];
+  return [...(await configureHypertables(client, isNew)), ...(await configureColumnstore(client, settings))];
 }
 
-function daysOf({ chunkDays }: Hypertable, settings: StorageSettings): number {
-  return typeof chunkDays === 'number' ? chunkDays : settings.chunkDays[chunkDays];
-}
-
-/**
- * Turns plain tables into hypertables, with every row, key and index, and sets the length of new chunks.
- * Existing chunks keep theirs. Runs within the caller's transaction, which locks a converted table until its
- * end.
- *
- * @returns a line for each change.
- */
-async function configureHypertables(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
+/** Days in a new chunk of each hypertable, by name. */
+async function readChunkDays(client: pg.ClientBase): Promise<ReadonlyMap<string, number>> {
   const found = await client.query<{ name: string; chunk_days: number }>(
     `select hypertable_name as name, (extract(epoch from time_interval) / 86400)::double precision as chunk_days
      from timescaledb_information.dimensions
      where hypertable_schema = 'tidemark' and dimension_number = 1`,
   );
-  const present = new Map(found.rows.map((row) => [row.name, row.chunk_days]));
+  return new Map(found.rows.map((row) => [row.name, row.chunk_days]));
+}
+
+/**
+ * Turns plain tables into hypertables, with every row, key and index, and sets the length of chunks in a new store. Others
+ * keep their length, which SQL may have set. Runs within the caller's transaction, which locks a converted table until its end.
+ *
+ * @returns a line for each change.
+ */
+async function configureHypertables(client: pg.ClientBase, isNew: boolean): Promise<string[]> {
+  const present = await readChunkDays(client);
   const changes: string[] = [];
-  for (const table of hypertables) {
-    const days = daysOf(table, settings);
-    const daysNow = present.get(table.name);
-    if (daysNow === undefined) {
-      await client.query(
-        `select create_hypertable($1::regclass, by_range('time', make_interval(days => $2)),
-                                  create_default_indexes => $3, migrate_data => true)`,
-        [`tidemark.${table.name}`, days, table.timeIndex],
-      );
-      // The planner's statistics describe the plain table, and its rows are in chunks now.
-      await client.query(`analyze tidemark.${table.name}`);
-      changes.push(`converted tidemark.${table.name} to a hypertable with chunks of ${days} days`);
-    } else if (daysNow !== days) {
-      await client.query('select set_chunk_time_interval($1::regclass, make_interval(days => $2))', [
-        `tidemark.${table.name}`,
-        days,
-      ]);
-      changes.push(`new chunks of tidemark.${table.name} hold ${days} days instead of ${daysNow}`);
+  for (const { name, chunkDays, timeIndex } of hypertables) {
+    if (present.has(name)) {
+      const length = [`tidemark.${name}`, chunkDays];
+      if (isNew) await client.query('select set_chunk_time_interval($1::regclass, make_interval(days => $2))', length);
+      continue;
     }
+    await client.query(
+      `select create_hypertable($1::regclass, by_range('time', make_interval(days => $2)),
+                                create_default_indexes => $3, migrate_data => true)`,
+      [`tidemark.${name}`, chunkDays, timeIndex],
+    );
+    // The planner's statistics describe the plain table, and its rows are in chunks now.
+    await client.query(`analyze tidemark.${name}`);
+    changes.push(`converted tidemark.${name} to a hypertable with chunks of ${chunkDays} days`);
   }
   return changes;
 }
@@ -67,11 +66,12 @@ const policyHours = 1;
  * @returns a line for each change.
  */
 async function configureColumnstore(client: pg.ClientBase, settings: StorageSettings): Promise<string[]> {
+  const present = await readChunkDays(client);
   const changes: string[] = [];
   for (const table of hypertables) {
     if (table.segmentBy === null) continue;
     if (settings.columnstoreAfterDays > 0) {
-      const days = mergedDays(daysOf(table, settings), settings);
+      const days = mergedDays(present.get(table.name) ?? table.chunkDays, settings);
       changes.push(...(await setLayout(client, table, table.segmentBy, days)));
     }
     changes.push(...(await setPolicy(client, table.name, settings.columnstoreAfterDays)));

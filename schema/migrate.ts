@@ -116,7 +116,8 @@ async function untilStopped<Result>(
 
 async function migrateUp(client: pg.Client, options: MigrateOptions): Promise<string[]> {
   const names = await runMigrations(client, 'up');
-  const changes = await adaptToTimescale(client, options.storage ?? readConfig({}).storage);
+  const { storage = readConfig({}).storage } = options;
+  const changes = await adaptToTimescale(client, storage, names.includes('0001_store'));
   for (const change of changes) options.onAdapted?.(change);
   if (await applyApi(client)) names.push(derivedName);
   return names;

@@ -37,11 +37,6 @@ function settingsOf(value: z.output<typeof environment>) {
     },
     /** How TimescaleDB keeps the points; `migrate` applies it. Measured in docs/storage.md. */
     storage: {
-      chunkDays: {
-        candles: value.CANDLE_CHUNK_DAYS,
-        asset_history: value.HISTORY_CHUNK_DAYS,
-        rates: value.RATE_CHUNK_DAYS,
-      },
       columnstoreAfterDays: value.COLUMNSTORE_AFTER_DAYS,
       columnstoreChunkDays: value.COLUMNSTORE_CHUNK_DAYS,
     },

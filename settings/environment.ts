@@ -85,13 +85,8 @@ export const sections = {
     LEDGER_DAYS: count(1, 3650, 30).describe(
       'Retention of the request ledger, in days; 31 at least while a source with credits is used.',
     ),
-    CANDLE_CHUNK_DAYS: count(1, 3650, 30).describe(
-      'Days in a new chunk of candles (TimescaleDB). `migrate` applies the storage settings; docs/storage.md shows what each costs.',
-    ),
-    HISTORY_CHUNK_DAYS: count(1, 3650, 90).describe('Days in a new chunk of asset history.'),
-    RATE_CHUNK_DAYS: count(1, 3650, 30).describe('Days in a new chunk of rates.'),
     COLUMNSTORE_AFTER_DAYS: count(0, 3650, 14).describe(
-      'Age at which a chunk moves to the columnstore, in days. 0: never.',
+      'Age at which a chunk moves to the columnstore, in days. 0: never. `migrate` applies it; docs/storage.md shows what it costs.',
     ),
     COLUMNSTORE_CHUNK_DAYS: count(0, 3650, 360).describe(
       'Chunks in the columnstore are merged up to this length, in days. 0: chunks are not merged.',
@@ -207,6 +202,8 @@ export const environment = z.object({
 
 const noBoard = 'the dashboard shows the queues; docs/operations.md tells how to run Bull Board';
 const readAgain = 'the key read-again of the watch list replaces it';
+const chunkLength =
+  'a store keeps the length that its chunks have; docs/storage.md tells how to set another one in SQL';
 
 /** Variables of earlier versions, each with what holds in its place. */
 export const removedVariables: Readonly<Record<string, string>> = {
@@ -214,9 +211,12 @@ export const removedVariables: Readonly<Record<string, string>> = {
   BOARD_HOST: noBoard,
   BOARD_PASSWORD: noBoard,
   BOARD_PORT: noBoard,
+  CANDLE_CHUNK_DAYS: chunkLength,
   DASHBOARD_STREAMS_PER_ADDRESS: 'one address may hold eight pages of the dashboard open',
   GRACE_SECONDS: 'a period counts as closed 60 seconds after its end',
+  HISTORY_CHUNK_DAYS: chunkLength,
   PLANNING_TICK_MS: 'the scheduler plans once a second',
+  RATE_CHUNK_DAYS: chunkLength,
   RATES_SECONDS: 'the key rates in lists of the watch list replaces it, or track rates and untrack rates',
   REREAD_DAYS: readAgain,
   REREAD_HOURS: readAgain,

@@ -14,7 +14,6 @@ import {
   type WantedSeries,
   type WantedSource,
 } from '../planning/watch-list-changes.ts';
-import type { StorageSettings } from '../settings/config.ts';
 import {
   type Alias,
   areSameAliases,
@@ -40,7 +39,6 @@ import type { Problem, WatchList } from './watch-list.ts';
 
 export interface WatchListContext {
   readonly nowMs: EpochMs;
-  readonly chunkDays: StorageSettings['chunkDays'];
   /** Untracks series and lists that the file does not name. */
   readonly prune: boolean;
   /** The sources beside the default one, by name; absent: there is none. */
@@ -224,11 +222,10 @@ async function changedSources(
 async function retentionChanges(
   client: pg.Pool | pg.PoolClient,
   list: WatchList,
-  { nowMs, chunkDays, mayDrop }: WatchListContext,
+  { nowMs, mayDrop }: WatchListContext,
 ) {
   const ages = await retentionAges(client);
-  const cutOf = (dataset: StoredDataset, age: string) =>
-    findCut(client, dataset, timeOfAge(age, nowMs), chunkDays[dataset]);
+  const cutOf = (dataset: StoredDataset, age: string) => findCut(client, dataset, timeOfAge(age, nowMs));
   const changes: RetentionChange[] = [];
   const heldBack: RetentionChange[] = [];
   for (const [dataset, after] of list.retention) {

@@ -40,7 +40,6 @@ export async function run(options: ApplyOptions): Promise<void> {
   await withContext({ command: 'apply', defaultLogLevel: 'error', handlesSignals: true }, async (context, signal) => {
     const planContext: WatchListContext = {
       nowMs: context.clock.now(),
-      chunkDays: context.config.storage.chunkDays,
       prune: options.prune === true || list.prune,
       mayDrop: new Set(storedDatasets),
       sources: watchedSources(await context.sources()),

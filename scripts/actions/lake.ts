@@ -26,7 +26,6 @@ export async function lake(directory: string, options: LakeCommandOptions): Prom
       decimals,
       doubles: options.doubles,
       check: options.check,
-      chunkDays: context.config.storage.chunkDays,
       clock: context.clock,
       signal,
       showProgress: (what, of) => showPointProgress(context.clock, what, of, 'files'),

@@ -45,8 +45,7 @@ export async function set(word: string, age: string, options: { confirm?: string
   await withContext(
     { command: 'retention', defaultLogLevel: 'warn', handlesSignals: true },
     async (context, signal) => {
-      const { chunkDays } = context.config.storage;
-      const cutMs = await findCut(context.database.pool, dataset, limitMs, chunkDays[dataset]);
+      const cutMs = await findCut(context.database.pool, dataset, limitMs);
       const what = `every point of ${name} from before ${formatTime(cutMs)}`;
       const consequence = `This drops ${what}, irreversibly, and once a day every point older than ${age}.`;
       context.phase(null);
@@ -57,7 +56,6 @@ export async function set(word: string, age: string, options: { confirm?: string
       const dropping = applyRetention(context.database, {
         clock: context.clock,
         nowMs,
-        chunkDays,
         signal,
         onBusy: () => console.error(`another session holds a lock on ${name}; retrying in a few seconds`),
       });

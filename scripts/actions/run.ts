@@ -46,7 +46,6 @@ export async function run(command: string, parts: Parts): Promise<void> {
         clock,
         database,
         file: config.watchList,
-        chunkDays: config.storage.chunkDays,
         log,
       });
       closing.add(() => lake.close());

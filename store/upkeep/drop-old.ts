@@ -12,7 +12,7 @@ import { days, hours } from '../../model/rollup-levels.ts';
 import type { StoredDataset } from '../../model/series.ts';
 import { allowLong, type Database, inTransaction, isLockWait, timestamp } from '../db/database.ts';
 import { dropChunks, isHypertable } from '../timescale/extension.ts';
-import { type ChunkDays, listRetentions, retainedTables } from './retention.ts';
+import { listRetentions, retainedTables } from './retention.ts';
 
 export interface Dropped {
   readonly dataset: StoredDataset;
@@ -23,7 +23,6 @@ export interface Dropped {
 export interface RetentionOptions {
   readonly clock: Clock;
   readonly nowMs: EpochMs;
-  readonly chunkDays: ChunkDays;
   /** Stops it, also within a statement. The next run deletes the rest. */
   readonly signal?: AbortSignal | undefined;
   /** Called each time that the lock on a dataset's table times out. It is retried after some seconds. */
@@ -42,7 +41,7 @@ const retryPauseMs = 5000;
 export async function applyRetention(database: Database, options: RetentionOptions): Promise<Dropped[]> {
   const { clock, signal } = options;
   const done: Dropped[] = [];
-  for (const { dataset, cutMs } of await listRetentions(database, options)) {
+  for (const { dataset, cutMs } of await listRetentions(database, options.nowMs)) {
     let dropped: Dropped | null = null;
     while (dropped === null) {
       signal?.throwIfAborted();

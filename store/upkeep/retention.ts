@@ -11,12 +11,10 @@ import { byDataset } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { StoredDataset } from '../../model/series.ts';
 import { isAge, timeOfAge } from '../../model/time-text.ts';
-import type { StorageSettings } from '../../settings/config.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { writeSetting } from '../settings/settings.ts';
 import { isHypertable } from '../timescale/extension.ts';
-
-export type ChunkDays = StorageSettings['chunkDays'];
+import { chunkDaysOf } from '../timescale/hypertables.ts';
 
 export const retainedTables: Readonly<Record<StoredDataset, string>> = Object.freeze({
   ...byDataset(({ table }) => table),
@@ -52,13 +50,10 @@ export function writeRetention(
  *
  * @throws TidemarkError BAD_CONFIGURATION when a stored age is invalid.
  */
-export async function listRetentions(
-  database: Database,
-  query: { nowMs: EpochMs; chunkDays: ChunkDays },
-): Promise<Retention[]> {
+export async function listRetentions(database: Database, nowMs: EpochMs): Promise<Retention[]> {
   const found: Retention[] = [];
   for (const [dataset, age] of await retentionAges(database.pool)) {
-    const cutMs = await findCut(database.pool, dataset, timeOfAge(age, query.nowMs), query.chunkDays[dataset]);
+    const cutMs = await findCut(database.pool, dataset, timeOfAge(age, nowMs));
     found.push({ dataset, age, cutMs });
   }
   return found;
@@ -118,13 +113,13 @@ export async function findCut(
   client: pg.ClientBase | pg.Pool,
   dataset: StoredDataset,
   momentMs: EpochMs,
-  chunkDays: number,
 ): Promise<EpochMs> {
   const grid = `date_bin(make_interval(days => $2), $1::timestamptz, '1970-01-01T00:00:00Z')`;
   const chunks = `select coalesce(max(range_start) filter (where range_end > $1), greatest(${grid}, max(range_end)))
     from timescaledb_information.chunks
     where hypertable_schema = 'tidemark' and hypertable_name = $3 and range_start <= $1`;
   const table = retainedTables[dataset];
+  const chunkDays = chunkDaysOf(table);
   const result = (await isHypertable(client, table))
     ? await client.query<{ cut: EpochMs }>(`select (${chunks}) as cut`, [timestamp(momentMs), chunkDays, table])
     : await client.query<{ cut: EpochMs }>(`select ${grid} as cut`, [timestamp(momentMs), chunkDays]);

@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../clock.ts';
-import { readConfig } from '../../settings/config.ts';
 import { writeLake } from '../../transfer/lake/write-lake.ts';
 import { describeMissing, describeNeeding } from '../parts/describe-needing.ts';
 import { describeNeedingDuckdb } from '../parts/duckdb.ts';
@@ -89,7 +88,6 @@ beforeAll(async () => {
   await store.database.pool.query('analyze');
   await writeLake(store.database, {
     directory: lake,
-    chunkDays: readConfig({}).storage.chunkDays,
     clock: systemClock,
     signal: new AbortController().signal,
     showProgress: () => ({ update: () => {}, stop: () => {} }),

@@ -2,7 +2,6 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import type { SeriesKey } from '../../model/series.ts';
 import { type PassEvents, startScheduler } from '../../scheduler/scheduler.ts';
-import { readConfig } from '../../settings/config.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { writeRetention } from '../../store/upkeep/retention.ts';
 import { Arrivals } from '../parts/arrivals.ts';
@@ -35,7 +34,6 @@ test('a scheduler drops expired points when it starts, and again at intervals', 
     queues: parts.queues,
     requestsPerMinute: 0,
     settings: { tickMs: 1000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
-    chunkDays: readConfig({}).storage.chunkDays,
     retainEveryMs: 50,
     graceMs: 0,
     refresh: false,
@@ -67,7 +65,6 @@ test('a locked table blocks neither the start nor the end of a scheduler', async
       queues: parts.queues,
       requestsPerMinute: 0,
       settings: { tickMs: 100, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
-      chunkDays: readConfig({}).storage.chunkDays,
       graceMs: 0,
       refresh: false,
       log: collectingLog(lines),

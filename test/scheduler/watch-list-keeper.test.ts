@@ -35,7 +35,6 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
           },
         ]),
       ),
-      chunkDays: { candles: 30, asset_history: 90, rates: 30 },
       log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) }),
     });
   const tracked = async () =>

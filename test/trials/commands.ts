@@ -3,7 +3,6 @@
 import fc from 'fast-check';
 import { systemClock } from '../../clock.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
-import { readConfig } from '../../settings/config.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
 import { applyRetention } from '../../store/upkeep/drop-old.ts';
@@ -16,8 +15,6 @@ import { plannedAll } from './planned.ts';
 import { probe, verify } from './read-commands.ts';
 import type { SeriesModel } from './series-model.ts';
 import { type Real, seriesCount, type World, windowOf } from './world.ts';
-
-const { chunkDays } = readConfig({}).storage;
 
 /** A command that does its work in the model and in the store, and then compares them. */
 function command(
@@ -144,8 +141,8 @@ const retain = commandOf(
   async ({ dataset, age }, world, { database }) => {
     const { nowMs } = world;
     await writeRetention(database.pool, dataset, age);
-    const [retention] = await listRetentions(database, { nowMs, chunkDays });
-    await applyRetention(database, { clock: systemClock, nowMs, chunkDays });
+    const [retention] = await listRetentions(database, nowMs);
+    await applyRetention(database, { clock: systemClock, nowMs });
     await writeRetention(database.pool, dataset, null);
     for (const model of world.models) {
       if (model.truth.series.dataset === dataset) model.droppedBefore(retention?.cutMs ?? Number.NaN);

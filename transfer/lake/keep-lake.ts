@@ -7,7 +7,6 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import type { StorageSettings } from '../../settings/config.ts';
 import type { Database } from '../../store/db/database.ts';
 import { readWatchList, readWatchListFile } from '../../watch-list/read.ts';
 import type { LakeEntry } from '../../watch-list/watch-list.ts';
@@ -21,14 +20,12 @@ const retryMs = 60_000;
 export function keepLake({
   database,
   file,
-  chunkDays,
   log,
   clock,
   everyMs = lookEveryMs,
 }: {
   readonly database: Database;
   readonly file: string;
-  readonly chunkDays: StorageSettings['chunkDays'];
   readonly log: Logger;
   readonly clock: Clock;
   /** Between two looks at the file. */
@@ -59,7 +56,6 @@ export function keepLake({
     try {
       const outcome = await writeLake(database, {
         ...lake,
-        chunkDays,
         clock,
         signal,
         showProgress: (what, of) => loggedProgress(what, of),

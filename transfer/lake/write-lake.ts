@@ -24,7 +24,6 @@ import type { EpochMs } from '../../model/intervals.ts';
 import { clip, lengthMs, normalize, type Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { ShowPoints } from '../../planning/progress.ts';
-import type { StorageSettings } from '../../settings/config.ts';
 import type { Database } from '../../store/db/database.ts';
 import { storeId } from '../../store/settings/settings.ts';
 import { listRetentions } from '../../store/upkeep/retention.ts';
@@ -52,7 +51,6 @@ export interface LakeOptions {
   readonly doubles?: boolean | undefined;
   /** Compares every file with its checksum, and writes those again that differ. */
   readonly check?: boolean | undefined;
-  readonly chunkDays: StorageSettings['chunkDays'];
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly showProgress: ShowPoints;
@@ -337,8 +335,8 @@ class LakeWriter {
 
   /** By dataset: the time before which retention has dropped, or is about to drop, all points. */
   async #droppedMs(): Promise<Map<string, EpochMs>> {
-    const { clock, chunkDays } = this.#options;
-    const retentions = await listRetentions(this.#database, { nowMs: clock.now(), chunkDays });
+    const { clock } = this.#options;
+    const retentions = await listRetentions(this.#database, clock.now());
     return new Map(retentions.map(({ dataset, cutMs }) => [dataset, cutMs]));
   }
 

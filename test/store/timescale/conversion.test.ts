@@ -112,7 +112,7 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
     expect(await up(database)).not.toEqual([]);
   });
 
-  it('applies changed settings to new chunks, and removes the columnstore policies', async () => {
+  it('keeps the length of chunks that was set in SQL, and removes the columnstore policies', async () => {
     const database = await openEmptyDatabase();
     await up(database);
     const of = { ...(await trackSeries(database, market, startMs, null)), series: market };
@@ -124,18 +124,12 @@ describeNeeding('timescale', 'migrate, on TimescaleDB', () => {
          from timescaledb_information.chunks where hypertable_name = 'candle_points'`,
       );
     expect(await chunks()).toEqual(['("30 days")']);
-    const changed = {
-      chunkDays: { candles: 10, asset_history: 20, rates: 5 },
-      columnstoreAfterDays: 0,
-      columnstoreChunkDays: 0,
-    };
-    expect(await up(database, changed)).toHaveLength(13);
+    await database.pool.query("select set_chunk_time_interval('tidemark.candle_points', interval '10 days')");
+    expect(await up(database)).toEqual([]);
+    const changed = { columnstoreAfterDays: 0, columnstoreChunkDays: 0 };
+    expect(await up(database, changed)).toHaveLength(9);
     expect(await up(database, changed)).toEqual([]);
-    expect(await chunkDaysOf(database)).toMatchObject({
-      candle_points: 10,
-      asset_history_points: 20,
-      rate_points: 5,
-    });
+    expect(await chunkDaysOf(database)).toMatchObject({ candle_points: 10, asset_history_points: 90, rate_points: 30 });
     await commitPoints(database, { ...of, window: day(100) });
     expect(await chunks()).toEqual(['("10 days")', '("30 days")']);
     const policies = await database.pool.query(

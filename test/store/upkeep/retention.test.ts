@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { dayMs, type EpochMs, periodStart, weekMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
-import { readConfig } from '../../../settings/config.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { type Database, inTransaction, timestamp } from '../../../store/db/database.ts';
 import { pruneLedger, recordFetch } from '../../../store/ledger/ledger.ts';
@@ -16,7 +15,6 @@ import { market } from '../../schema/api/candles.ts';
 import { commitPoints, commitRatesOf, storedPoints } from '../committing.ts';
 import { onEachDatabase, openOwnStore } from '../open-store.ts';
 
-const { chunkDays } = readConfig({}).storage;
 const hour = market('a', 'h1');
 const asset: SeriesKey = { dataset: 'asset_history', assetId: 'a', interval: 'd1' };
 
@@ -37,7 +35,7 @@ async function opened(kind: 'main' | 'plain') {
   return {
     database,
     track,
-    apply: (atMs = nowMs) => applyRetention(database, { clock: systemClock, nowMs: atMs, chunkDays }),
+    apply: (atMs = nowMs) => applyRetention(database, { clock: systemClock, nowMs: atMs }),
     commit: (of: Tracked, startMs: EpochMs, endMs: EpochMs, changed: ReadonlyMap<EpochMs, string> = new Map()) =>
       commitPoints(database, { ...of, window: { startMs, endMs }, changed }),
     timesOf: async (of: Tracked) => [...(await storedPoints(database, of)).keys()],
@@ -67,9 +65,7 @@ onEachDatabase('retention', (kind) => {
       [edgeMs - 2 * dayMs, edgeMs + dayMs].map(timestamp),
     );
     await keepNinetyDays(database);
-    expect(await listRetentions(database, { nowMs, chunkDays })).toEqual([
-      { dataset: 'candles', age: '90d', cutMs: edgeMs },
-    ]);
+    expect(await listRetentions(database, nowMs)).toEqual([{ dataset: 'candles', age: '90d', cutMs: edgeMs }]);
 
     const kept = before.fresh - 40 * 24;
     expect(await apply()).toEqual([{ dataset: 'candles', cutMs: edgeMs, points: 40 * 24 }]);

@@ -25,7 +25,6 @@ it('writes the lake of the watch list when it is due, in the directory that the 
   const keeper = keepLake({
     database,
     file,
-    chunkDays: { candles: 30, asset_history: 360, rates: 30 },
     log,
     clock,
   });

@@ -57,7 +57,6 @@ async function fillBoth(store: TestStore): Promise<Filled> {
 function write(store: TestStore, directory: string, options: Partial<LakeOptions> = {}) {
   return writeLake(store.database, {
     directory,
-    chunkDays: { candles: 30, asset_history: 360, rates: 30 } as LakeOptions['chunkDays'],
     clock: systemClock,
     signal: new AbortController().signal,
     showProgress: () => ({ update: () => {}, stop: () => {} }),
@@ -223,7 +222,7 @@ describeNeedingDuckdb('a lake', () => {
   });
 
   describe('in a month of which retention has dropped the beginning', () => {
-    const options = { clock: systemClock, chunkDays: { candles: 7, asset_history: 360, rates: 7 } as never };
+    const options = { clock: systemClock };
     async function open() {
       const store = await openStore();
       const directory = emptyDirectory();
