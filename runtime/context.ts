@@ -19,6 +19,7 @@ import { connectTimeoutMs, embeddedConnectTimeoutMs, openDatabase } from '../sto
 import { explainDatabaseError } from '../store/db/failure.ts';
 import { leaveRoom } from '../store/db/room.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import { namesRanges } from '../watch-list/file.ts';
 import { onStop, stopSignals } from './lifecycle.ts';
 import { openPhases } from './phases.ts';
 import { type OpenMetrics, openMetrics, openTracing } from './telemetry.ts';
@@ -104,7 +105,7 @@ const needDatabase = new Set([
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
   const clock = systemClock;
-  const config = options.config ?? configFromEnvironment();
+  const config = await withRanges(options.config ?? configFromEnvironment());
   if (config.database.url === undefined && needDatabase.has(options.command) && !hasDatabase(config.directory))
     throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(config.directory)}`);
   const log = await openLog(config.logLevel ?? options.defaultLogLevel);
@@ -205,6 +206,14 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     },
     close,
   };
+}
+
+/** The configuration with what the watch list says of the default source. @throws TidemarkError BAD_WATCH_LIST */
+async function withRanges(config: Config): Promise<Config> {
+  const { watchList } = config;
+  if (watchList === undefined || !(await namesRanges(watchList))) return config;
+  const { readDefaultRanges } = await import('../watch-list/source-entries.ts');
+  return { ...config, source: { ...config.source, rangeLimits: await readDefaultRanges(watchList) } };
 }
 
 /**

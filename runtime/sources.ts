@@ -3,7 +3,8 @@
 import type { Config } from '../settings/config.ts';
 import { type ConfiguredSources, configureSources } from '../sources/configured.ts';
 import { profiles } from '../sources/profiles/profiles.ts';
-import { namesSource, readSourceEntries } from '../watch-list/source-entries.ts';
+import { namesSource } from '../watch-list/file.ts';
+import { readSourceEntries } from '../watch-list/source-entries.ts';
 
 /** @throws TidemarkError BAD_WATCH_LIST for an entry that is not usable. */
 export async function configuredSources({ watchList: file }: Pick<Config, 'watchList'>): Promise<ConfiguredSources> {

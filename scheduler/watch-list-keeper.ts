@@ -23,8 +23,9 @@ import { areAnyListed } from '../store/series/sources.ts';
 import { requestListPoll } from '../store/settings/polled-lists.ts';
 import { readApplied } from '../store/settings/settings.ts';
 import { applyWatchList, hashOf } from '../watch-list/apply.ts';
+import { type FileText, readWatchListFile } from '../watch-list/file.ts';
 import { isNothing, type WatchListContext, type WatchListPlan } from '../watch-list/plan.ts';
-import { type FileText, readWatchList, readWatchListFile } from '../watch-list/read.ts';
+import { readWatchList } from '../watch-list/read.ts';
 import { problemText, type WatchList } from '../watch-list/watch-list.ts';
 
 interface Applied {

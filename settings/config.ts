@@ -4,6 +4,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { TidemarkError } from '../errors.ts';
 import { dayMs, graceMs, minuteMs } from '../model/intervals.ts';
+import type { RangeLimits } from '../model/windows.ts';
 import { requestsPerMinute } from '../v2/limits.ts';
 import { environment, removedVariables } from './environment.ts';
 
@@ -26,8 +27,8 @@ function settingsOf(value: z.output<typeof environment>) {
       isBudgetStated: value.SOURCE_REQUESTS_PER_MINUTE !== undefined || hasKey,
       timeoutMs: value.SOURCE_TIMEOUT_SECONDS * 1000,
       maxBodyBytes: value.SOURCE_MAX_BODY_MB * 1024 * 1024,
-      /** Where they differ from the limits of the interface. */
-      rangeLimits: { candles: value.SOURCE_CANDLE_DAYS, asset_history: value.SOURCE_HISTORY_DAYS },
+      /** Where they differ from the limits of the interface: `sources.default.ranges` of the watch list. */
+      rangeLimits: {} as RangeLimits,
     },
     database: {
       url: value.DATABASE_URL,

@@ -4,7 +4,6 @@
  */
 
 import { z } from 'zod';
-import { candleIntervals, dayMs, historyIntervals, type Interval, intervalMs } from '../model/intervals.ts';
 import { mayHoldCredentials } from '../redaction.ts';
 import { requestsPerMinute } from '../v2/limits.ts';
 
@@ -22,31 +21,6 @@ const whole = (min: number, max: number) =>
     .transform(Number);
 /** @param usual the default. */
 const count = (min: number, max: number, usual: number) => whole(min, max).prefault(String(usual));
-/** Periods of one window. TimescaleDB decompresses so many at once when all of them change in the columnstore. */
-const maxPeriods = 20_000;
-
-/** `m1=0.5,h8=100`: longest range of one request in days, by interval. */
-const daysByInterval = <Name extends Interval>(known: readonly Name[]) =>
-  z
-    .string()
-    .prefault('')
-    .transform((list, context): Partial<Record<Name, number>> => {
-      const ranges: Partial<Record<Name, number>> = {};
-      for (const entry of list.split(',').filter((part) => part.trim() !== '')) {
-        const [name = '', days = ''] = entry.split('=').map((part) => part.trim());
-        const interval = known.find((one) => one === name);
-        const rangeMs = /^\d{1,5}(\.\d{1,6})?$/.test(days) ? Number(days) * dayMs : 0;
-        const periods = interval === undefined ? 0 : rangeMs / intervalMs[interval];
-        if (interval === undefined || periods < 1 || periods > maxPeriods) {
-          const message = `must be a list such as ${known[0]}=1, with days of 1 to ${maxPeriods} periods`;
-          context.addIssue({ code: 'custom', message });
-          return z.NEVER;
-        }
-        ranges[interval] = Math.floor(rangeMs / intervalMs[interval]) * intervalMs[interval];
-      }
-      return ranges;
-    });
-
 /** Every variable, by section. The order is that of the documentation. */
 export const sections = {
   Source: {
@@ -67,10 +41,6 @@ export const sections = {
       .describe(
         'Request budget, shared by all workers. Default: 200, with a key 500. 0: no limit. Requests are spaced by whole milliseconds, rounded up: of 500 a minute 495 are used, of 5,000 4,958.',
       ),
-    SOURCE_CANDLE_DAYS: daysByInterval(candleIntervals).describe(
-      'Longest range of one candle request in days, by interval, such as `m1=0.5,h8=100`. Default: the limits of the interface. If the source refuses a range and accepts half of it, the shorter range is stored as `longest_range ...` in `tidemark.settings`; delete that row and restart the workers to try longer ranges again.',
-    ),
-    SOURCE_HISTORY_DAYS: daysByInterval(historyIntervals).describe('The same for requests of asset history.'),
     SOURCE_TIMEOUT_SECONDS: count(1, 600, 30).describe('Timeout of one request.'),
     SOURCE_MAX_BODY_MB: count(1, 1024, 32).describe('Largest response body, after decompression.'),
   },
@@ -202,6 +172,7 @@ export const environment = z.object({
 
 const noBoard = 'the dashboard shows the queues; docs/operations.md tells how to run Bull Board';
 const readAgain = 'the key read-again of the watch list replaces it';
+const ranges = 'the key ranges of sources: { default } in the watch list replaces it';
 const chunkLength =
   'a store keeps the length that its chunks have; docs/storage.md tells how to set another one in SQL';
 
@@ -222,4 +193,6 @@ export const removedVariables: Readonly<Record<string, string>> = {
   REREAD_HOURS: readAgain,
   REREAD_PERIODS: readAgain,
   SERVE_REMEMBER_MS: 'the service caches a response for one second',
+  SOURCE_CANDLE_DAYS: ranges,
+  SOURCE_HISTORY_DAYS: ranges,
 };

@@ -17,6 +17,9 @@ export interface ConfiguredSource extends SourceFacts {
   readonly problem: string | null;
 }
 
+/** The name of the default source in the watch list, which states its ranges. */
+const defaultSourceEntry = 'default';
+
 export type ConfiguredSources = ReadonlyMap<string, ConfiguredSource>;
 
 /** An entry of `sources` in the watch list. */
@@ -28,6 +31,8 @@ export interface SourceEntry {
   readonly budget?: number | undefined;
   readonly archive?: string | undefined;
   readonly credits?: number | undefined;
+  /** Of the default source only. */
+  readonly ranges?: object | undefined;
 }
 
 /**
@@ -46,6 +51,11 @@ export function configureSources(
     new TidemarkError('BAD_WATCH_LIST', `${file}: the source ${JSON.stringify(name)} ${problem}`);
   for (const [name, entry] of Object.entries(entries)) {
     const fail = (problem: string) => failureOf(name, problem);
+    if (name === defaultSourceEntry) {
+      if (Object.keys(entry).some((key) => key !== 'ranges'))
+        throw fail('is SOURCE_URL: it has nothing but ranges here, and its key and budget are variables');
+      continue;
+    }
     const profile = profiles[entry.profile ?? name];
     if (profile === undefined) throw fail(`needs a profile: one of ${Object.keys(profiles).join(', ')}`);
     const url = entry.url?.replace(/\/$/, '') ?? profile.url;
@@ -71,6 +81,7 @@ function unusedOption(entry: SourceEntry, { name, limits, keyHeaders }: Profile)
   if (keys.length > 1) return `has ${keys.join(' and ')}: leave one out`;
   if (keys.length > 0 && Object.keys(keyHeaders('key')).length === 0)
     return `has a key, but ${name} uses none: leave ${keys.join()} out`;
+  if (entry.ranges !== undefined) return 'has ranges: only the source default has, the others follow their profiles';
   if (entry.credits !== undefined && !limits(false).some(({ unit }) => unit === 'credit'))
     return `has credits, but ${name} has none: budget limits what is used each minute`;
   return null;

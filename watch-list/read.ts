@@ -1,7 +1,5 @@
-/** Reads the file of a watch list, and parses its text or reports every problem in it. */
+/** Parses the text of a watch list, or reports every problem in it. */
 
-import { readFile, stat } from 'node:fs/promises';
-import { codeOf, messageOf } from '../errors.ts';
 import { dayMs, type EpochMs, hourMs } from '../model/intervals.ts';
 import type { StoredDataset } from '../model/series.ts';
 import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../model/time-text.ts';
@@ -20,30 +18,6 @@ import {
   wholeLists,
 } from './watch-list.ts';
 import { type Located, readYaml } from './yaml.ts';
-
-/** Enough for thousands of markets. A larger file is not a watch list. */
-export const maxBytes = 64 * 1024;
-
-export type FileText =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unreadable'; readonly why: string };
-
-/** Reads the whole file. Directories, pipes and large files are unreadable. */
-export async function readWatchListFile(path: string): Promise<FileText> {
-  try {
-    // Reading a pipe would block.
-    const found = await stat(path);
-    if (!found.isFile()) return { kind: 'unreadable', why: 'is not a regular file' };
-    if (found.size > maxBytes) return { kind: 'unreadable', why: `has more than ${maxBytes} bytes` };
-    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path)) };
-  } catch (error) {
-    if (error instanceof TypeError) return { kind: 'unreadable', why: 'is not UTF-8 text' };
-    const code = codeOf(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
-    return { kind: 'unreadable', why: `cannot be read: ${messageOf(error)}` };
-  }
-}
 
 export type Read =
   | { readonly kind: 'list'; readonly list: WatchList }

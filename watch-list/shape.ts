@@ -1,9 +1,9 @@
 /** The schema of `tidemark.yaml`. docs/tidemark.schema.json is generated from it, for editors. */
 
 import { z } from 'zod';
-import { candleIntervals, historyIntervals } from '../model/intervals.ts';
+import { candleIntervals, historyIntervals, type Interval, intervalMs } from '../model/intervals.ts';
 import { mayBeName } from '../model/names.ts';
-import { isAge, parseInterval, parseIsoTime } from '../model/time-text.ts';
+import { isAge, parseDuration, parseInterval, parseIsoTime } from '../model/time-text.ts';
 import { mayHoldCredentials } from '../redaction.ts';
 import { didYouMean } from './names.ts';
 import type { Problem } from './watch-list.ts';
@@ -137,6 +137,21 @@ const assetMarkets = map('a map such as { asset: bitcoin, every: 1h }', {
   except: names.optional(),
 });
 
+/** Periods of one window. TimescaleDB decompresses so many at once when all of them change in the columnstore. */
+const maxPeriods = 20_000;
+
+const rangeOf = (interval: Interval) =>
+  textThat((value) => {
+    const periods = (parseDuration(value) ?? 0) / intervalMs[interval];
+    return periods >= 1 && periods <= maxPeriods;
+  }, `a length of 1 to ${maxPeriods} periods of ${interval}, such as 30d`).optional();
+
+const rangesOf = <Name extends Interval>(known: readonly Name[]) =>
+  map(
+    'a map such as { h8: 100d }',
+    Object.fromEntries(known.map((name) => [name, rangeOf(name)])) as Record<Name, ReturnType<typeof rangeOf>>,
+  ).optional();
+
 const source = map('a map such as { profile: binance, budget: 3000 }', {
   profile: text('the name of a profile').describe('How it speaks; by default the profile of its own name.').optional(),
   // The value may hold a password, and is not shown.
@@ -157,6 +172,12 @@ const source = map('a map such as { profile: binance, budget: 3000 }', {
     .optional(),
   budget: whole(1, 1_000_000)
     .describe('What may be used of its limit each minute, in its unit (requests, weight); by default all.')
+    .optional(),
+  ranges: map('a map such as { candles: { h8: 100d } }', {
+    candles: rangesOf(candleIntervals),
+    history: rangesOf(historyIntervals),
+  })
+    .describe('Of the source named default, SOURCE_URL: the longest range of a request, by interval.')
     .optional(),
 });
 
@@ -197,7 +218,9 @@ export const watchListShape = map('a map with candles, history or lists', {
     )
     .optional(),
   sources: sourcesShape
-    .describe('Sources beside SOURCE_URL, by name: other addresses, keys and budgets of the profiles.')
+    .describe(
+      'Sources beside SOURCE_URL, by name: other addresses, keys and budgets of the profiles; and default, with its ranges.',
+    )
     .optional(),
   retention: map('a map such as { candles: 2y }', {
     candles: keptFor.optional(),

@@ -2,8 +2,12 @@
 
 import type { ZodType } from 'zod';
 import { TidemarkError } from '../errors.ts';
+import { type Interval, intervalMs } from '../model/intervals.ts';
+import { parseDuration } from '../model/time-text.ts';
+import type { RangeLimits } from '../model/windows.ts';
 import type { Alias } from '../store/series/aliases.ts';
-import { aliasesOf, readWatchListFile } from './read.ts';
+import { readWatchListFile } from './file.ts';
+import { aliasesOf } from './read.ts';
 import { aliasesShape, problemsOf, type SourceEntry, sourcesShape } from './shape.ts';
 import type { Problem } from './watch-list.ts';
 import { readYaml } from './yaml.ts';
@@ -13,10 +17,18 @@ export async function readSourceEntries(file: string): Promise<Readonly<Record<s
   return (await readPart(file, 'sources', sourcesShape)) ?? {};
 }
 
-/** Whether the file names a source. Nothing else of it is read: the scheduler says what is wrong with it. */
-export async function namesSource(file: string): Promise<boolean> {
-  const found = await readWatchListFile(file);
-  return found.kind === 'text' && /^[^#\n]*\bsources?["']?\s*:/m.test(found.text);
+/** The longest ranges of requests to the default source, in whole periods. @throws TidemarkError BAD_WATCH_LIST */
+export async function readDefaultRanges(file: string): Promise<RangeLimits> {
+  const { candles, history } = (await readSourceEntries(file)).default?.ranges ?? {};
+  return { candles: wholePeriods(candles), asset_history: wholePeriods(history) };
+}
+
+function wholePeriods<Name extends Interval>(ranges: { readonly [interval in Name]?: string | undefined } = {}) {
+  const lengths = Object.entries<string | undefined>(ranges).map(([interval, length = '']) => {
+    const periodMs = intervalMs[interval as Name];
+    return [interval, Math.floor((parseDuration(length) ?? 0) / periodMs) * periodMs];
+  });
+  return Object.fromEntries(lengths) as Partial<Record<Name, number>>;
 }
 
 /** The `aliases`; null: the file has none. @throws TidemarkError BAD_WATCH_LIST */

@@ -1,10 +1,12 @@
 /** Runs `tidemark backfill` against a hostile source, in a database of its own, and compares the results. */
 
 import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import type { Range } from '../../model/ranges.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
-import { market } from '../scripts/command.ts';
+import { emptyDirectory, market } from '../scripts/command.ts';
 import type { Ended } from '../scripts/ended.ts';
 import { runInProcess } from '../scripts/in-process.ts';
 import { truthOf } from './hostile-source.ts';
@@ -25,6 +27,8 @@ export interface Outcome {
 /** @param redisUrl null: the queue is on PostgreSQL. */
 export async function prepareRun(sourceUrl: string, range: Range, redisUrl: string | null) {
   const database = await createMigratedDatabase();
+  const list = join(emptyDirectory(), 'tidemark.yaml');
+  writeFileSync(list, 'sources: { default: { ranges: { candles: { m1: 144m } } } }\n');
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: process.env.HOME ?? '',
@@ -36,8 +40,7 @@ export async function prepareRun(sourceUrl: string, range: Range, redisUrl: stri
     SOURCE_REQUESTS_PER_MINUTE: '0',
     SOURCE_TIMEOUT_SECONDS: '5',
     SOURCE_MAX_BODY_MB: '1',
-    // Windows of 144 minutes.
-    SOURCE_CANDLE_DAYS: 'm1=0.1',
+    WATCH_LIST: list,
     WORKER_CONCURRENCY: '4',
     EMPTY_CONFIRM_SECONDS: '1',
     FAILED_RETRY_SECONDS: '2',

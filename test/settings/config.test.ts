@@ -40,9 +40,6 @@ describe('readConfig', () => {
     ['WORKER_CONCURRENCY', '0'],
     ['LOG_LEVEL', 'loud'],
     ['DASHBOARD', 'maybe'],
-    ['SOURCE_CANDLE_DAYS', 'h6=1'],
-    ['SOURCE_HISTORY_DAYS', 'm1=1,h1'],
-    ['SOURCE_HISTORY_DAYS', 'd1=0.5'],
   ])('refuses %s=%s by name and value', (name, value) => {
     const message = refusal({ [name]: value });
     expect(message).toContain(name);
@@ -63,17 +60,6 @@ describe('readConfig', () => {
     expect(refusal({ DATABASE_URL: 'mysql://me:hush@x/y' })).not.toContain('hush');
     expect(refusal({ DASHBOARD_PASSWORD: 'too short' })).toContain('DASHBOARD_PASSWORD');
     expect(refusal({ DASHBOARD_PASSWORD: 'too short' })).not.toContain('too short');
-  });
-
-  it('reads maximum ranges in days, rounded down to whole periods', () => {
-    const { rangeLimits } = readConfig({
-      SOURCE_CANDLE_DAYS: 'm1=0.5, h8=100.4',
-      SOURCE_HISTORY_DAYS: 'd1=365',
-    }).source;
-    expect(rangeLimits).toEqual({
-      candles: { m1: 43_200_000, h8: 301 * 28_800_000 },
-      asset_history: { d1: 365 * 86_400_000 },
-    });
   });
 });
 

@@ -2,16 +2,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { dayMs, hourMs } from '../../model/intervals.ts';
 import { configuredSources } from '../../runtime/sources.ts';
 import { readConfig } from '../../settings/config.ts';
+import { readDefaultRanges } from '../../watch-list/source-entries.ts';
 
-function read(text: string) {
+function fileOf(text: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'tidemark-configured-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const file = join(directory, 'tidemark.yaml');
   writeFileSync(file, text);
-  return configuredSources(readConfig({ WATCH_LIST: file }));
+  return file;
 }
+
+const read = (text: string) => configuredSources(readConfig({ WATCH_LIST: fileOf(text) }));
 
 const archives = 'binance-archive, binance-archive-daily';
 
@@ -20,6 +24,11 @@ it.each([
   ['kraken: { archive: binance-archive }', 'has an archive, but no source has files of kraken: leave it out'],
   ['coincap-v3: { key-variable: A, key-file: b }', 'has key-variable and key-file: leave one out'],
   ['kraken: { key-variable: A }', 'has a key, but kraken uses none: leave key-variable out'],
+  [
+    'binance: { ranges: { candles: { m1: 1d } } }',
+    'has ranges: only the source default has, the others follow their profiles',
+  ],
+  ['default: { budget: 100 }', 'is SOURCE_URL: it has nothing but ranges here, and its key and budget are variables'],
   ['binance: { credits: 10 }', 'has credits, but binance has none: budget limits what is used each minute'],
 ])('refuses an option that has no effect: %s', async (entry, message) => {
   await expect(read(`sources: { ${entry} }`)).rejects.toMatchObject({
@@ -35,4 +44,19 @@ sources:
   months: { profile: binance-archive, url: 'http://127.0.0.1:2' }
 `);
   expect(sources.get('mirror')?.archive).toBe('months');
+});
+
+it('reads the longest ranges of the default source, in whole periods', async () => {
+  const ranges = (text: string) => readDefaultRanges(fileOf(text));
+  const text = 'sources: { default: { ranges: { candles: { m1: 12h, h8: 30h }, history: { d1: 365d } } }, kraken: {} }';
+  expect(await ranges(text)).toEqual({
+    candles: { m1: 12 * hourMs, h8: 24 * hourMs },
+    asset_history: { d1: 365 * dayMs },
+  });
+  expect([...(await read(text)).keys()]).not.toContain('default');
+  expect(await ranges('lists: { rates: 5m }')).toEqual({ candles: {}, asset_history: {} });
+  for (const wrong of ['m1: 30s', 'm1: 15d', 'm1: long'])
+    await expect(ranges(`sources: { default: { ranges: { candles: { ${wrong} } } } }`)).rejects.toThrow(
+      'm1 must be a length of 1 to 20000 periods of m1, such as 30d',
+    );
 });

@@ -8,7 +8,8 @@ import type { Clock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Database } from '../../store/db/database.ts';
-import { readWatchList, readWatchListFile } from '../../watch-list/read.ts';
+import { readWatchListFile } from '../../watch-list/file.ts';
+import { readWatchList } from '../../watch-list/read.ts';
 import type { LakeEntry } from '../../watch-list/watch-list.ts';
 import { type LakeOutcome, writeLake } from './write-lake.ts';
 
