@@ -2,7 +2,7 @@ import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount } from '../../model/format.ts';
 import { seriesName } from '../../model/series.ts';
-import { type Repair, repair } from '../../operations/recheck/repair.ts';
+import { type Repair, repair } from '../../operations/recheck.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
 import { findSeries } from '../../store/status/series-history.ts';

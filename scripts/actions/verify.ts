@@ -2,8 +2,8 @@
 
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount } from '../../model/format.ts';
-import type { RecheckedWindow } from '../../operations/recheck/recheck-windows.ts';
-import { type Verification, verify } from '../../operations/recheck/verify.ts';
+import { type Verification, verify } from '../../operations/recheck.ts';
+import type { RecheckedWindow } from '../../operations/recheck-state.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
 import { countDiffering } from '../../store/commit/differences.ts';

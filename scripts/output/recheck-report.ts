@@ -3,7 +3,7 @@
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount, formatTime } from '../../model/format.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
-import type { RecheckedWindow } from '../../operations/recheck/recheck-windows.ts';
+import type { RecheckedWindow } from '../../operations/recheck-state.ts';
 import type { Difference } from '../../store/commit/differences.ts';
 
 /** Printed differences per window. */

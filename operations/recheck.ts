@@ -1,0 +1,391 @@
+/**
+ * Covered windows are requested again, through the connected workers: `verify` compares the answers, also with another
+ * source, and changes nothing; `repair` stores them. Both for the commands and the dashboard.
+ *
+ *   polling    Reads the queued windows, then the results of finished ones. All windows are settled: *ended*.
+ *   queueing   Keeps a few windows in the queue, with the lowest priority. If no worker is connected, this process runs one.
+ *   ended      All windows are settled, or Ctrl-C. Windows that no worker started are removed from the queue.
+ *
+ * recheck-state.ts decides what is requested next. The windows of a source that accepts no request for long, or whose
+ * credits are used up, remain unanswered. A crash leaves a few windows queued.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { TidemarkError } from '../errors.ts';
+import { dayMs, intervalMs, minuteMs } from '../model/intervals.ts';
+import { archivedUpTo, cutByFile } from '../model/months.ts';
+import { clip, type Range } from '../model/ranges.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
+import { longestRange, withWitnesses } from '../model/windows.ts';
+import { probedSeries, probesAgain } from '../planning/beginning.ts';
+import { commandSlots } from '../planning/budget.ts';
+import { oldestKept } from '../planning/periods.ts';
+import type { WindowProgress } from '../planning/progress.ts';
+import {
+  allWindows,
+  type CoveredSeries,
+  type CoveredWindow,
+  countWindows,
+  sampleWindows,
+  windowsAround,
+} from '../planning/sample.ts';
+import type { QueueBackend } from '../queue/backend.ts';
+import { assertUsable, type ConfiguredSource } from '../sources/configured.ts';
+import { consumeResults, deleteUnreadResults } from '../store/commit/command-results.ts';
+import { type Difference, readDifferences, readDifferingPeriods } from '../store/commit/differences.ts';
+import { readOldEmptyRanges } from '../store/commit/reread.ts';
+import { unboundedKind } from '../store/commit/verification.ts';
+import { costSince, tallyFetches } from '../store/ledger/ledger.ts';
+import { ledgerMinutes } from '../store/ledger/ledger-minutes.ts';
+import { countRejected } from '../store/ledger/quarantine.ts';
+import { readCoveredRanges } from '../store/series/ranges.ts';
+import { readSourcesOf, type SeriesSource, type SourceName } from '../store/series/sources.ts';
+import { readLongestRanges } from '../store/settings/settings.ts';
+import { type OperationContext, readRangeLimits } from './context.ts';
+import { readBudget } from './estimate.ts';
+import { inProcessWorkers } from './in-process-workers.ts';
+import { pollUntil } from './poll-until.ts';
+import { type Account, type RecheckedWindow, RecheckState, windowKey } from './recheck-state.ts';
+import { refreshRollupsAtEnd } from './refresh-rollups.ts';
+import {
+  assertNoServiceMessage,
+  assertNotPaused,
+  assertNotRefused,
+  assertSourceUsable,
+  banText,
+} from './source-health.ts';
+import { sourceNamed, symbolsAt } from './sources/markets.ts';
+import { distinctSources, joinQueues, type SourcesOf } from './sources/queues.ts';
+
+export type Verification = Awaited<ReturnType<typeof verify>>;
+
+export interface VerifyRequest {
+  /** Absent: every tracked series. */
+  readonly seriesIds: readonly number[] | undefined;
+  /** Number of windows, drawn at random; null: every covered window. */
+  readonly sample: number | null;
+  /** Name of another source to compare with; null: each series' own. */
+  readonly against: string | null;
+  readonly signal: AbortSignal;
+  readonly progress: () => WindowProgress;
+  readonly note: (text: string) => void;
+}
+
+/** @throws TidemarkError when the source, the database or the queue cannot be used. */
+export async function verify(context: OperationContext, request: VerifyRequest) {
+  const { database } = context;
+  const all = await readCoveredRanges(database, request.seriesIds);
+  const other = request.against === null ? null : await comparedWith(context, request.against, all);
+  for (const line of other?.notes ?? []) request.note(line);
+  const covered = other?.covered ?? all;
+  const longestRangeMs = other?.longestRangeMs ?? (await readRangeLimits(context));
+  const windows = countWindows(covered, longestRangeMs);
+  const wanted = Math.min(windows, request.sample ?? windows);
+  const counts = {
+    /** Completely compared windows. */
+    compared: 0,
+    /**
+     * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated. Differing
+     * points elsewhere in them count.
+     */
+    unbounded: 0,
+    points: 0,
+    rewritten: 0,
+  };
+  const outcome = await recheck(context, {
+    lane: 'verify',
+    windows:
+      request.sample === null
+        ? allWindows(covered, longestRangeMs)
+        : sampleWindows(covered, longestRangeMs, wanted, Math.random),
+    count: wanted,
+    longestRangeMs,
+    against: other?.symbols,
+    seriesIds: covered.map(({ seriesId }) => seriesId),
+    signal: request.signal,
+    progress: request.progress(),
+    onSettled(settled) {
+      counts.points += settled.points;
+      counts.rewritten += settled.rewritten;
+      if (settled.message !== null) return;
+      if (settled.kind === unboundedKind) counts.unbounded += 1;
+      else counts.compared += 1;
+    },
+  });
+  /** Rejected rows of the covered ranges: there is nothing to compare of their periods. */
+  const rejected = await countRejected(database, new Map(covered.map(hullOf)));
+  return { windows, ...counts, rejected, ...outcome };
+}
+
+function hullOf({ seriesId, ranges }: CoveredSeries): [number, Range] {
+  const [first = { startMs: 0, endMs: 0 }] = ranges;
+  return [seriesId, { startMs: first.startMs, endMs: ranges.at(-1)?.endMs ?? first.endMs }];
+}
+
+export interface RepairRequest {
+  /** Absent: every tracked series. */
+  readonly seriesIds: readonly number[] | undefined;
+  readonly differences: boolean;
+  /** Empty ranges last requested before this time; null: none. */
+  readonly sinceMs: number | null;
+  readonly signal: AbortSignal;
+  readonly progress: () => WindowProgress;
+}
+
+export type Repair = Awaited<ReturnType<typeof repair>>;
+
+/** @throws TidemarkError when the source, the database or the queue cannot be used. */
+export async function repair(context: OperationContext, request: RepairRequest) {
+  const { database } = context;
+  const longestRangeMs = await readRangeLimits(context);
+  const known = request.differences ? await readDifferingPeriods(database, request.seriesIds) : [];
+  const ofDifferences = known.flatMap(({ seriesId, series, timesMs }): CoveredWindow[] =>
+    windowsAround(timesMs, intervalMs[series.interval], longestRangeMs(series)).map((range) =>
+      withWitnesses({ seriesId, series, ...range }, longestRangeMs(series)),
+    ),
+  );
+  const empties =
+    request.sinceMs === null ? [] : await readOldEmptyRanges(database, request.sinceMs, request.seriesIds);
+  const probes = empties.flatMap(({ seriesId, series, before, knownMs }): CoveredWindow[] =>
+    before.flatMap((range) =>
+      [...probesAgain(range, knownMs, longestRangeMs(probedSeries(series)))].map((probe) => ({
+        seriesId,
+        series,
+        ...probe,
+        byDays: true,
+      })),
+    ),
+  );
+  /** Requested windows: with differences, and confirmed empty. */
+  const asked = {
+    differences: ofDifferences.length,
+    empties: countWindows(empties, longestRangeMs) + probes.length,
+  };
+
+  const counts = { answered: 0, fresh: 0, revised: 0 };
+  /** Series with points before their known beginning: the years before are gaps now. */
+  const earlier = new Set<SeriesKey>();
+  const seriesIds = [...new Set([...known, ...empties].map(({ seriesId }) => seriesId))];
+  const outcome = await recheck(context, {
+    lane: 'repair',
+    windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs), probes),
+    count: asked.differences + asked.empties,
+    longestRangeMs,
+    seriesIds,
+    signal: request.signal,
+    progress: request.progress(),
+    onSettled(settled) {
+      counts.fresh += settled.fresh;
+      counts.revised += settled.revised;
+      if (settled.kind === 'overturned') earlier.add(settled.window.series);
+      if (settled.message === null) counts.answered += 1;
+    },
+  });
+  if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
+  return { asked, ...counts, ...outcome, earlier: [...earlier] };
+}
+
+function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow> {
+  for (const list of lists) yield* list;
+}
+
+interface RecheckRequest {
+  readonly lane: 'verify' | 'repair';
+  readonly windows: Iterable<CoveredWindow>;
+  readonly count: number;
+  readonly seriesIds: readonly number[];
+  readonly longestRangeMs: (series: SeriesKey) => number;
+  /** Another source that answers instead of the series' own, and the symbol of each series there; absent: their own. */
+  readonly against?: SourcesOf | undefined;
+  readonly signal: AbortSignal;
+  readonly progress: WindowProgress;
+  readonly onSettled: (settled: RecheckedWindow) => void;
+}
+
+interface RecheckOutcome {
+  /** Whether every window was settled, which Ctrl-C prevents. */
+  readonly isWhole: boolean;
+  /** Windows that differ from the source, by series and time, and the differences in them. */
+  readonly differing: readonly RecheckedWindow[];
+  readonly differences: readonly Difference[];
+  readonly unanswered: readonly RecheckedWindow[];
+}
+
+/** A source that pauses for longer, as during a ban, is not waited for. */
+const longestPauseMs = 10 * minuteMs;
+
+/** Range of the ledger that shows whether the source is usable. */
+const ledgerMs = 300_000;
+
+/** @throws TidemarkError when the source, the database or the queue cannot be used. */
+async function recheck(context: OperationContext, request: RecheckRequest): Promise<RecheckOutcome> {
+  if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [] };
+  const { clock, database } = context;
+  await assertNotPaused(context);
+  const requestsPerMinute = await readBudget(context);
+  const run = randomBytes(8).toString('hex');
+  const { against } = request;
+  const sourcesOf = against ?? (await readSourcesOf(database, request.seriesIds));
+  const sources = distinctSources(request.seriesIds, sourcesOf);
+  const parts = inProcessWorkers(context, null, { sources, run });
+  const startedMs = clock.now();
+  const ledger = ledgerMinutes(database, { sinceMs: startedMs, keptMs: ledgerMs, seriesIds: request.seriesIds });
+  const state = stateOf(request, run, ({ seriesId }) => sourcesOf.get(seriesId)?.source ?? null);
+
+  /** Ends the windows of sources that pause for long. @returns the longest pause of the others. */
+  async function refuseBanned(queues: QueueBackend): Promise<number> {
+    let longestMs = 0;
+    for (const source of sources.filter((name) => !state.isRefusing(name))) {
+      const requests = queues.requestsOf(source);
+      const pausedMs = await requests.pausedForMs();
+      if (pausedMs <= longestPauseMs) longestMs = Math.max(longestMs, pausedMs);
+      else {
+        await requests.dropRun(run);
+        state.refuse(source, { kind: 'rate_limited', message: banText(source, clock.now() + pausedMs) });
+      }
+    }
+    return longestMs;
+  }
+
+  async function readAccounts(): Promise<Map<SourceName, Account>> {
+    const accounts = new Map<SourceName, Account>();
+    const configured = await context.sources();
+    for (const source of sources) {
+      const { name, longLimit: limit } = configured.get(source ?? '') ?? {};
+      if (name === undefined || limit == null) continue;
+      const sinceMs = clock.now() - limit.periodMs;
+      const { used } = await costSince(database, name, { sinceMs, bytesEach: limit.bytesEach });
+      accounts.set(source, { used: used + state.expectedCost(source, limit), name, limit });
+    }
+    return accounts;
+  }
+
+  async function assertSourcesUsable(pausedMs: number): Promise<void> {
+    await assertNoServiceMessage(context, { startedMs, pausedMs });
+    const [only, ...others] = sources;
+    const named = others.length === 0 ? (only ?? undefined) : undefined;
+    assertSourceUsable(tallyFetches(await ledger.read(clock.now())), named);
+    if (others.length === 0)
+      await assertNotRefused(context, (await context.sources()).get(named ?? '') ?? null, startedMs);
+  }
+
+  async function poll(): Promise<{ readonly isWhole: boolean } | null> {
+    context.assertFreeSpace();
+    const queues = await parts.ensure(true);
+    const requests = joinQueues(queues, sources, sourcesOf);
+    // Read claims before results: a window that ends in between is then still queued, not lost.
+    const claimed = await requests.claimedWindows();
+    for (const answer of await consumeResults(database, run)) state.receive(answer);
+    const pausedMs = await refuseBanned(queues);
+    const queued = [...claimed.windows].flatMap(([seriesId, windows]) =>
+      windows.filter((window) => window.run === run).map((window) => windowKey({ seriesId, ...window })),
+    );
+    const lost = state.lost(new Set(queued));
+    const { refresh, backfill, probe, reread, repair, verify } = claimed.load;
+    if (!request.signal.aborted) {
+      const room = commandSlots({ requestsPerMinute, queued: repair + verify });
+      await requests.addWindows([...lost, ...state.take(room - lost.length, await readAccounts())]);
+    }
+    const ahead = refresh + backfill + probe + reread;
+    request.progress.update({ done: state.settled, of: request.count, perMinute: requestsPerMinute, pausedMs, ahead });
+    if (request.signal.aborted) return { isWhole: false };
+    if (state.isEnded) return { isWhole: true };
+    await assertSourcesUsable(pausedMs);
+    return null;
+  }
+
+  try {
+    await deleteUnreadResults(database, startedMs - dayMs);
+    await parts.ensure(false);
+    const { isWhole } = await pollUntil(context, 'requesting covered windows again', poll, request.signal);
+    const { differing, unanswered } = state;
+    const ranges = differing.flatMap(({ window: { seriesId }, reached }) =>
+      reached.map((range) => ({ seriesId, ...range })),
+    );
+    const differences =
+      ranges.length === 0 ? [] : await readDifferences(database, ranges, [...(against?.values() ?? [])][0]?.source);
+    return { isWhole, differing, differences, unanswered };
+  } finally {
+    request.progress.stop();
+    await parts.close();
+  }
+}
+
+function stateOf(
+  { lane, windows, longestRangeMs, against, onSettled }: RecheckRequest,
+  run: string,
+  sourceOf: (series: { readonly seriesId: number }) => SourceName,
+): RecheckState {
+  /** A month of an archive is a file: no witness can be beside it. */
+  const isArchive = [...(against?.values() ?? [])].some((source) => source.isArchive);
+  return new RecheckState({
+    windows,
+    requestFor(window) {
+      const { requested: _, ...alone } = window;
+      const symbol = against?.get(window.seriesId)?.symbol;
+      const other = symbol === undefined ? {} : { isAgainst: true, symbol };
+      return { ...(isArchive ? alone : window), lane, run, ...other };
+    },
+    witnessed: (window) => (isArchive ? window : withWitnesses(window, longestRangeMs(window.series))),
+    sourceOf,
+    onSettled,
+  });
+}
+
+interface OtherSource {
+  /** What both have: the covered ranges that the other source can be asked for. */
+  readonly covered: readonly CoveredSeries[];
+  readonly symbols: SourcesOf;
+  readonly longestRangeMs: (series: SeriesKey) => number;
+  /** What is left out, and why. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * What of the covered series another source can be compared on.
+ *
+ * @throws TidemarkError BAD_ARGUMENT when there is no such source, or it has none of the series.
+ */
+async function comparedWith(
+  context: OperationContext,
+  name: string,
+  covered: readonly CoveredSeries[],
+): Promise<OtherSource> {
+  const nowMs = context.clock.now();
+  const source = await sourceNamed(context, name);
+  assertUsable(source);
+  const symbols = await symbolsAt(context, source, covered, nowMs);
+  const given = covered.filter(({ seriesId }) => symbols.has(seriesId));
+  const [first] = covered.filter(({ seriesId }) => !symbols.has(seriesId));
+  if (given.length === 0)
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `${name} has none of these series${first === undefined ? '' : `, such as ${seriesName(first.series)}`}`,
+      { remedy: 'docs/sources.md lists what each source gives; `aliases` of the watch list join its names' },
+    );
+  const accepted = await readLongestRanges(context.database, name);
+  const isArchive = source.files !== null;
+  return {
+    covered: given.map((entry) => ({ ...entry, ranges: askable(entry, source, nowMs) })),
+    symbols: new Map<number, SeriesSource>(
+      [...symbols].map(([id, symbol]) => [id, { source: name, symbol, isArchive }]),
+    ),
+    // The ranges of an archive are those of its files already, and have no room for witnesses.
+    longestRangeMs: (series) => (isArchive ? 31 * intervalMs.d1 : longestRange(series, source.rangeLimits, accepted)),
+    notes:
+      first === undefined
+        ? []
+        : [`${name} does not have ${covered.length - given.length} series, such as ${seriesName(first.series)}`],
+  };
+}
+
+function askable({ series, ranges }: CoveredSeries, source: ConfiguredSource, nowMs: number): Range[] {
+  const { files, depthPeriods } = source;
+  if (files !== null)
+    return clip(ranges, {
+      startMs: Number.NEGATIVE_INFINITY,
+      endMs: archivedUpTo(nowMs, files),
+    }).flatMap((range) => [...cutByFile(range, files)]);
+  if (depthPeriods === null) return [...ranges];
+  return clip(ranges, { startMs: oldestKept(series, depthPeriods, nowMs), endMs: Number.POSITIVE_INFINITY });
+}
