@@ -93,3 +93,9 @@ export function repeatOn(
     },
   };
 }
+
+/** Resolves when the signal is aborted. */
+export function stopped(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

@@ -1,6 +1,6 @@
 /** Polls until a result is there, across short outages of the database and the queue. */
 
-import type { Clock } from '../clock.ts';
+import { type Clock, stopped } from '../clock.ts';
 import { TidemarkError } from '../errors.ts';
 import { formatTime } from '../model/format.ts';
 import { printable } from '../model/names.ts';
@@ -68,11 +68,6 @@ async function answered<Outcome>(clock: Clock, polled: Promise<Outcome>, signal:
     over.abort();
     polled.catch(() => {});
   }
-}
-
-function stopped(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 const interrupted = (why: string) => new TidemarkError('INTERRUPTED', `stopped; fetched windows are stored (${why})`);

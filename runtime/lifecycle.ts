@@ -40,12 +40,6 @@ export function onStop(options: { clock: Pick<Clock, 'monotonicMs'>; whenUnread?
   };
 }
 
-/** Resolves when the signal is aborted. */
-export function stopped(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}
-
 /** @returns the result of the work; undefined if the signal is aborted before. */
 export function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result | undefined> {
   if (signal.aborted) {

@@ -1,7 +1,7 @@
 /** `tidemark demo [--once]`: the whole pipeline on synthetic data, with nothing to install or configure. */
 
 import { join } from 'node:path';
-import { systemClock } from '../../clock.ts';
+import { stopped, systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../model/format.ts';
 import type { PolledList } from '../../model/lists.ts';
@@ -10,7 +10,7 @@ import { runBackfill } from '../../operations/backfill/backfill.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
-import { onStop, stopped } from '../../runtime/lifecycle.ts';
+import { onStop } from '../../runtime/lifecycle.ts';
 import { runScheduler, runWorker } from '../../runtime/pipeline.ts';
 import { type RunningService, runService } from '../../runtime/service.ts';
 import type { Config } from '../../settings/config.ts';

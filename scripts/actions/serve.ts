@@ -1,7 +1,7 @@
 /** `tidemark serve`: serves the stored data, until SIGTERM or Ctrl-C. */
 
+import { stopped } from '../../clock.ts';
 import { withContext } from '../../runtime/context.ts';
-import { stopped } from '../../runtime/lifecycle.ts';
 import { runService } from '../../runtime/service.ts';
 import { parseWhole } from '../input/parse-options.ts';
 

@@ -1,9 +1,9 @@
 /** `tidemark simulate`: a synthetic Market Data Service, or a synthetic venue. */
 
-import { systemClock } from '../../clock.ts';
+import { stopped, systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatCount } from '../../model/format.ts';
-import { onStop, stopped } from '../../runtime/lifecycle.ts';
+import { onStop } from '../../runtime/lifecycle.ts';
 import { type SimulatorServiceOptions, startSimulator } from '../../simulator/start.ts';
 import { startVenueSimulator, type VenueSimulatorOptions } from '../../simulator/venues/start.ts';
 

@@ -24,14 +24,7 @@ const maxSingle = 12;
  */
 export function grouped(portions: readonly Portion[], room: number): readonly Group[] {
   if (portions.length <= Math.min(room, maxSingle)) return portions.map((portion) => groupOf([portion]));
-  const kinds = new Map<string, Portion[]>();
-  for (const portion of portions) {
-    const kind = kindOf(portion.series);
-    const others = kinds.get(kind);
-    if (others === undefined) kinds.set(kind, [portion]);
-    else others.push(portion);
-  }
-  const groups = [...kinds.values()];
+  const groups = [...byKind(portions).values()];
   if (groups.length <= room) return groups.map(groupOf);
   const isDone = (group: readonly Portion[]) => group.every((portion) => portion.doneMs >= portion.wantedMs);
   const ordered = [...groups.filter((group) => !isDone(group)), ...groups.filter(isDone)];
@@ -41,8 +34,20 @@ export function grouped(portions: readonly Portion[], room: number): readonly Gr
   return [...shown.map(groupOf), { ...groupOf(rest.flat()), name, brief: name }];
 }
 
+/** Groups rows by exchange and interval of their series. */
+export function byKind<Row extends { readonly series: SeriesKey }>(rows: readonly Row[]): Map<string, Row[]> {
+  const kinds = new Map<string, Row[]>();
+  for (const row of rows) {
+    const kind = kindOf(row.series);
+    const others = kinds.get(kind);
+    if (others === undefined) kinds.set(kind, [row]);
+    else others.push(row);
+  }
+  return kinds;
+}
+
 /** Exchange and interval, or `history` and interval. */
-export function kindOf(series: SeriesKey): string {
+function kindOf(series: SeriesKey): string {
   return series.dataset === 'candles' ? `${series.exchange} ${series.interval}` : `history ${series.interval}`;
 }
 

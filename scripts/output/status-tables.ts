@@ -7,7 +7,7 @@ import { describeBlocked, describeMissing } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import type { ListStatus } from '../../store/lists/lists.ts';
 import type { RatesStatus, SeriesStatus } from '../../store/status/status.ts';
-import { kindOf } from './series-groups.ts';
+import { byKind } from './series-groups.ts';
 import { type Column, table } from './table.ts';
 
 const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
@@ -95,14 +95,7 @@ const groupColumns: ReadonlyArray<Column<SeriesGroup>> = [
  */
 export function seriesOverview(series: readonly SeriesStatus[], nowMs: number, width: number | null = null): string {
   if (series.length <= mostRows) return seriesTable(series, nowMs, width);
-  const kinds = new Map<string, SeriesStatus[]>();
-  for (const row of series) {
-    const kind = kindOf(row.series);
-    const others = kinds.get(kind);
-    if (others === undefined) kinds.set(kind, [row]);
-    else others.push(row);
-  }
-  const groups = [...kinds].map(([name, rows]) => groupOf(name, rows));
+  const groups = [...byKind(series)].map(([name, rows]) => groupOf(name, rows));
   const complete = groups.filter(({ incomplete }) => incomplete === 0);
   const folded =
     complete.length < 2

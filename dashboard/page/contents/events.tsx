@@ -2,23 +2,16 @@
 
 import type { StoredEvent } from '../../shapes.ts';
 import { formatDuration, formatSecond } from '../parts/format.ts';
+import { LoadedPage } from '../parts/loaded-page.tsx';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { ListSection } from '../parts/table.tsx';
 import { fetchEvents } from '../state/server.ts';
-import { useLoaded } from '../state/use-model.ts';
 
 export function EventsView() {
-  const [loaded, again] = useLoaded(fetchEvents, []);
   return (
-    <>
-      <h1>Events</h1>
-      <button type="button" onClick={again}>
-        Read again
-      </button>
-      {loaded.kind === 'loading' && <p>Loading.</p>}
-      {loaded.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${loaded.message}.`}</p>}
-      {loaded.kind === 'loaded' && <EventList events={loaded.value} />}
-    </>
+    <LoadedPage title="Events" load={fetchEvents}>
+      {(events) => <EventList events={events} />}
+    </LoadedPage>
   );
 }
 

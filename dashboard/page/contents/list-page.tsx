@@ -3,25 +3,19 @@
 import { useState } from 'preact/hooks';
 import type { ListContents } from '../../shapes.ts';
 import { formatAge, formatCount, formatSecond } from '../parts/format.ts';
+import { LoadedPage } from '../parts/loaded-page.tsx';
 import { ListSection, Section, TableAround } from '../parts/table.tsx';
 import { fetchList } from '../state/server.ts';
-import { useLoaded, useModel } from '../state/use-model.ts';
+import { useModel } from '../state/use-model.ts';
 
 /** Entries before the rest is folded. */
 const firstRows = 50;
 
 export function ListPage({ name }: { readonly name: string }) {
-  const [loaded, again] = useLoaded(() => fetchList(name), [name]);
   return (
-    <>
-      <h1>{`List: ${name.replaceAll('_', ' ')}`}</h1>
-      <button type="button" onClick={again}>
-        Read again
-      </button>
-      {loaded.kind === 'loading' && <p>Loading.</p>}
-      {loaded.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${loaded.message}.`}</p>}
-      {loaded.kind === 'loaded' && <Contents contents={loaded.value} />}
-    </>
+    <LoadedPage title={`List: ${name.replaceAll('_', ' ')}`} load={() => fetchList(name)} inputs={[name]}>
+      {(contents) => <Contents contents={contents} />}
+    </LoadedPage>
   );
 }
 

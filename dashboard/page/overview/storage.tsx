@@ -2,6 +2,7 @@
 
 import type { StoredBytes } from '../../shapes.ts';
 import { formatBytes, formatPercent } from '../parts/format.ts';
+import { LoadFailure } from '../parts/loaded-page.tsx';
 import { Section, Table } from '../parts/table.tsx';
 import { fetchStorage } from '../state/server.ts';
 import { type Loaded, useLoaded } from '../state/use-model.ts';
@@ -16,7 +17,7 @@ export function StorageSection({ loaded }: { readonly loaded: Loaded<readonly St
   const inAll = stored.reduce((total, { bytes }) => total + bytes, 0);
   return (
     <Section id="storage" title="On disk">
-      {loaded.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${loaded.message}.`}</p>}
+      <LoadFailure of={loaded} />
       <Table
         caption={`${formatBytes(inAll)} with indexes, as of the opening of the page`}
         titles={['Dataset', 'Size', 'Share', 'In the columnstore']}

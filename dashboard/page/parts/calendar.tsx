@@ -6,6 +6,7 @@ import { fetchCalendar } from '../state/server.ts';
 import { type Loaded, useDelayed, useLoaded } from '../state/use-model.ts';
 import { formatPercent } from './format.ts';
 import { shadeOf } from './heat.ts';
+import { LoadFailure } from './loaded-page.tsx';
 import { Section } from './table.tsx';
 
 const names = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -55,7 +56,7 @@ export function CalendarSection({
   }
   return (
     <Section id="calendar" title="Coverage by month">
-      {loaded.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${loaded.message}.`}</p>}
+      <LoadFailure of={loaded} />
       {loaded.kind === 'loaded' && years.size === 0 && <p>No period has closed yet.</p>}
       {years.size > 0 && (
         <>

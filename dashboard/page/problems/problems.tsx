@@ -1,24 +1,17 @@
-/** The problems view. It loads when it opens, on request, and when a lost store is back. */
+/** The problems view. */
 
 import type { ActionLine, Problems } from '../../shapes.ts';
 import { counted, formatCount, formatSecond, formatTime } from '../parts/format.ts';
+import { LoadedPage } from '../parts/loaded-page.tsx';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { ListSection, Section, Table } from '../parts/table.tsx';
 import { fetchActions, fetchProblems } from '../state/server.ts';
-import { useLoaded } from '../state/use-model.ts';
 
 export function ProblemsView() {
-  const [loaded, again] = useLoaded(() => Promise.all([fetchProblems(), fetchActions()]), []);
   return (
-    <>
-      <h1>Problems</h1>
-      <button type="button" onClick={again}>
-        Read again
-      </button>
-      {loaded.kind === 'loading' && <p>Loading.</p>}
-      {loaded.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${loaded.message}.`}</p>}
-      {loaded.kind === 'loaded' && <Sections found={loaded.value[0]} actions={loaded.value[1]} />}
-    </>
+    <LoadedPage title="Problems" load={() => Promise.all([fetchProblems(), fetchActions()])}>
+      {([found, actions]) => <Sections found={found} actions={actions} />}
+    </LoadedPage>
   );
 }
 
