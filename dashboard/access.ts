@@ -178,7 +178,7 @@ const maxGuesses = 10;
 const maxGuessers = 10_000;
 
 /** Allows ten wrong passwords a minute for each caller. */
-export class LoginThrottle {
+class LoginThrottle {
   readonly #guesses: LRUCache<string, { count: number }>;
 
   constructor(clock: Pick<Clock, 'now'>) {

@@ -27,11 +27,11 @@ export interface BackfillOptions extends SelectingOptions {
 
 /** @throws TidemarkError unless the range is complete. */
 export async function run(asked: Selection, options: BackfillOptions): Promise<void> {
-  const configured = configFromEnvironment();
+  const config = configFromEnvironment();
   // Before an embedded database is created.
-  if (asked.source === null && isNew(configured)) requireSource(configured);
+  if (asked.source === null && isNew(config)) requireSource(config);
   await withContext(
-    { command: 'backfill', defaultLogLevel: 'error', handlesSignals: true },
+    { command: 'backfill', defaultLogLevel: 'error', handlesSignals: true, config },
     async (context, signal) => {
       await assertSource(context, asked);
       const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);

@@ -23,6 +23,13 @@ const market = '--exchange binance --base bitcoin --quote tether';
 const days = '--from 2024-01-01 --to 2024-02-01';
 const history = `backfill history --interval d1 ${days} --asset`;
 
+it('names a removed variable that is set, once', async () => {
+  const { stderr } = await run(`${history} bitcoin`, { GRACE_SECONDS: '5', SOURCE_URL: nowhere, DATABASE_URL: nobody });
+  expect(stderr.match(/GRACE_SECONDS has no effect: .*/g)).toEqual([
+    'GRACE_SECONDS has no effect: a period counts as closed 60 seconds after its end',
+  ]);
+});
+
 it('names the Node that it needs on an older one', () => {
   const older = `data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'18.20.8'}})`;
   const { stderr, status } = spawnSync(process.execPath, ['--import', older, program, 'status'], {
