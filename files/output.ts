@@ -40,6 +40,18 @@ export async function openWholeFile(path: string) {
   };
 }
 
+/** @throws TidemarkError FILE_NOT_WRITTEN */
+export async function writeWholeFile(path: string, content: Uint8Array): Promise<void> {
+  const file = await openWholeFile(path);
+  try {
+    await file.write(content);
+    await file.finish();
+    await file.publish();
+  } finally {
+    await file.discard();
+  }
+}
+
 /** @throws TidemarkError FILE_NOT_WRITTEN for any error of the system. */
 async function writable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {

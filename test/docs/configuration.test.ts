@@ -36,8 +36,9 @@ function page(): string {
   return `# Configuration
 
 Tidemark reads environment variables, and a \`.env\` file in the working directory. A variable of the environment takes
-precedence over the file; an empty value counts as absent. An invalid value is refused at start, by name. The watch list
-([watch-list.md](watch-list.md)) sets what is tracked.
+precedence over the file; an empty value counts as absent. An invalid value is refused at start, by name; a variable
+of an earlier version has no effect, and is named with what holds in its place. The watch list ([watch-list.md](watch-list.md))
+sets what is tracked.
 
 ${parts.join('\n')}`;
 }

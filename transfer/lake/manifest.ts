@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf, TidemarkError } from '../../errors.ts';
 import { timeText } from '../../files/layout.ts';
-import { openWholeFile } from '../../files/output.ts';
+import { writeWholeFile } from '../../files/output.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { Range } from '../../model/ranges.ts';
 import { keyNames, keyOf, type SeriesKey, seriesName, seriesOfKey } from '../../model/series.ts';
@@ -146,14 +146,7 @@ export async function writeManifest(directory: string, lake: Lake, nowMs: number
   };
   const entries = [...lake.series].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => entryLines(one));
   const text = `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "series": [${entries.join(',')}\n  ]\n}\n`;
-  const file = await openWholeFile(join(directory, manifestName));
-  try {
-    await file.write(Buffer.from(text));
-    await file.finish();
-    await file.publish();
-  } finally {
-    await file.discard();
-  }
+  await writeWholeFile(join(directory, manifestName), Buffer.from(text));
 }
 
 /** A series, with a line for each month. */

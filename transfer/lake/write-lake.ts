@@ -18,7 +18,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
 import { codeOf, messageOf, TidemarkError } from '../../errors.ts';
-import { openWholeFile } from '../../files/output.ts';
+import { writeWholeFile } from '../../files/output.ts';
 import { counted } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { clip, lengthMs, normalize, type Range } from '../../model/ranges.ts';
@@ -268,14 +268,7 @@ class LakeWriter {
   async #publish(path: string, content: Buffer, rows: number): Promise<void> {
     const target = join(this.#options.directory, path);
     await makeDirectory(dirname(target));
-    const file = await openWholeFile(target);
-    try {
-      await file.write(content);
-      await file.finish();
-      await file.publish();
-    } finally {
-      await file.discard();
-    }
+    await writeWholeFile(target, content);
     this.#written += 1;
     this.#rows += rows;
     this.#bytes += content.length;

@@ -1,7 +1,7 @@
 /** The contents of a polled list, with the values before their last change. */
 
-import { useState } from 'preact/hooks';
 import type { ListContents } from '../../shapes.ts';
+import { useFolded } from '../parts/folded.tsx';
 import { formatAge, formatCount, formatSecond } from '../parts/format.ts';
 import { LoadedPage } from '../parts/loaded-page.tsx';
 import { ListSection, Section, TableAround } from '../parts/table.tsx';
@@ -21,8 +21,7 @@ export function ListPage({ name }: { readonly name: string }) {
 
 export function Contents({ contents: { key, columns, rows, inAll, gone } }: { readonly contents: ListContents }) {
   const model = useModel();
-  const [isWhole, setWhole] = useState(false);
-  const shown = isWhole ? rows : rows.slice(0, firstRows);
+  const { shown, button } = useFolded(rows, firstRows);
   const names = [...key, ...columns].map((column) => column.replaceAll('_', ' '));
   return (
     <>
@@ -61,11 +60,7 @@ export function Contents({ contents: { key, columns, rows, inAll, gone } }: { re
             </TableAround>
           </div>
         )}
-        {shown.length < rows.length && (
-          <button type="button" onClick={() => setWhole(true)}>
-            Show all {formatCount(rows.length)}
-          </button>
-        )}
+        {button}
       </Section>
       <ListSection
         title="Gone"

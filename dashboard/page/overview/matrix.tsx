@@ -1,6 +1,6 @@
 /** Coverage by exchange and interval; each cell opens the list of its series. */
 
-import { useState } from 'preact/hooks';
+import { useFolded } from '../parts/folded.tsx';
 import { formatCount, formatPercent } from '../parts/format.ts';
 import { shadeOf } from '../parts/heat.ts';
 import { Section } from '../parts/table.tsx';
@@ -12,10 +12,9 @@ import { type Group, groupSeries } from './groups.ts';
 const firstRows = 20;
 
 export function Matrix() {
-  const [isWhole, setWhole] = useState(false);
   const { intervals, rows } = groupSeries(useModel().series.values());
+  const { shown, button } = useFolded(rows, firstRows);
   if (rows.length === 0) return null;
-  const shown = isWhole ? rows : rows.slice(0, firstRows);
   return (
     <Section id="matrix" title="By exchange and interval">
       {/* Not a caption, which would be as narrow as a table of few intervals. */}
@@ -48,11 +47,7 @@ export function Matrix() {
           </tbody>
         </table>
       </div>
-      {rows.length > firstRows && !isWhole && (
-        <button type="button" onClick={() => setWhole(true)}>
-          Show all {formatCount(rows.length)}
-        </button>
-      )}
+      {button}
     </Section>
   );
 }
