@@ -3,8 +3,8 @@
  *
  *   planned    A covered window that was not requested yet.
  *   waiting    Its request, or one for a part of it, is in the queue or at a worker.
- *   rest       The part that a truncated answer did not reach, to be requested with its adjacent periods; if those do not
- *              bound it either, alone. Also a window that answered empty although points are stored, a few times.
+ *   rest       The part that a truncated answer did not reach, to be requested with its adjacent periods; if those do
+ *              not bound it either, alone. Also a window that answered empty although points are stored, a few times.
  *   settled    Every part has an answer, or will have none: its source refuses it.
  *
  * A waiting window that is not queued any more and has no answer was lost with the queue, and is queued again.

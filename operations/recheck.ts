@@ -3,7 +3,7 @@
  * source, and changes nothing; `repair` stores them. Both for the commands and the dashboard.
  *
  *   polling    Reads the queued windows, then the results of finished ones. All windows are settled: *ended*.
- *   queueing   Keeps a few windows in the queue, with the lowest priority. If no worker is connected, this process runs one.
+ *   queueing   Keeps a few windows in the queue, with the lowest priority. Without a worker this process runs one.
  *   ended      All windows are settled, or Ctrl-C. Windows that no worker started are removed from the queue.
  *
  * recheck-state.ts decides what is requested next. The windows of a source that accepts no request for long, or whose
@@ -85,8 +85,8 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
     /** Completely compared windows. */
     compared: 0,
     /**
-     * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated. Differing
-     * points elsewhere in them count.
+     * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated.
+     * Differing points elsewhere in them count.
      */
     unbounded: 0,
     points: 0,

@@ -56,7 +56,7 @@ export const sections = {
       'Retention of the request ledger, in days; 31 at least while a source with credits is used.',
     ),
     COLUMNSTORE_AFTER_DAYS: count(0, 3650, 14).describe(
-      'Age at which a chunk moves to the columnstore, in days. 0: never. `migrate` applies it; docs/storage.md shows what it costs.',
+      'Age at which a chunk moves to the columnstore, in days. 0: never. `migrate` applies it.',
     ),
     COLUMNSTORE_CHUNK_DAYS: count(0, 3650, 360).describe(
       'Chunks in the columnstore are merged up to this length, in days. 0: chunks are not merged.',

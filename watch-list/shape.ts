@@ -218,9 +218,7 @@ export const watchListShape = map('a map with candles, history or lists', {
     )
     .optional(),
   sources: sourcesShape
-    .describe(
-      'Sources beside SOURCE_URL, by name: other addresses, keys and budgets of the profiles; and default, with its ranges.',
-    )
+    .describe('Other addresses, keys and budgets of the profiles, by name; under default, the ranges of SOURCE_URL.')
     .optional(),
   retention: map('a map such as { candles: 2y }', {
     candles: keptFor.optional(),

@@ -18,7 +18,11 @@ export interface Serving {
   stop(): Promise<void>;
 }
 
-/** Without request limits, which the client would exceed within a second. @param isCached whether it keeps responses for a second. */
+/**
+ * Without request limits, which the client would exceed within a second.
+ *
+ * @param isCached whether it keeps responses for a second.
+ */
 export async function startServing(
   databaseUrl: string,
   isCached: boolean,

@@ -1,5 +1,5 @@
 /**
- * Prints a view again and again, until the signal is aborted: drawn in place on a terminal, elsewhere below the view before.
+ * Prints a view again and again, until the signal is aborted: in place on a terminal, elsewhere below the view before.
  * While the database or the queue is unreachable the last view stays, with the error, and reading continues.
  */
 

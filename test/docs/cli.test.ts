@@ -39,7 +39,8 @@ Every command has \`--help\`; this page is made from it. An error is one line wi
 (\`2024-01-31\`, \`2024-01-31T06:00Z\`), times with an offset (\`2024-01-31T06:00+02:00\`), milliseconds since 1970
 (\`1706680800000\`) and ages (\`11y\`, \`90d\`, \`6h\`). Tracking a series again widens its range until it holds both.
 
-On a terminal, \`backfill\` draws bars: one for each series, or for each exchange and interval if there are many. The ETA follows from the remaining requests and the rate of the last minute. \`NO_COLOR\` and
+On a terminal, \`backfill\` draws bars: one for each series, or for each exchange and interval if there are many.
+The ETA follows from the remaining requests and the rate of the last minute. \`NO_COLOR\` and
 \`FORCE_COLOR\` are respected. In a pipe, or with \`TERM=dumb\`, the output is plain lines.
 On a
 narrow terminal tables omit columns, and long lines break between words: [screens.md](screens.md) shows screens of 80 and

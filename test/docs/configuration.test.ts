@@ -37,8 +37,8 @@ function page(): string {
 
 Tidemark reads environment variables, and a \`.env\` file in the working directory. A variable of the environment takes
 precedence over the file; an empty value counts as absent. An invalid value is refused at start, by name; a variable
-of an earlier version has no effect, and is named with what holds in its place. The watch list ([watch-list.md](watch-list.md))
-sets what is tracked.
+of an earlier version has no effect, and is named with what holds in its place. The watch list
+([watch-list.md](watch-list.md)) sets what is tracked.
 
 ${parts.join('\n')}`;
 }

@@ -63,7 +63,7 @@ it('requests a window that answered empty although points are stored four times 
   expect([take(), state.unanswered.length, state.isEnded]).toEqual([[], 1, true]);
 });
 
-it('ends the windows of a source that refuses, those in the queue, those that follow, and those without credits', () => {
+it('ends the queued and the further windows of a source that refuses, and those without credits', () => {
   const { state, settled, take } = begin(4);
   expect(take(2)).toHaveLength(2);
   state.refuse('other', { kind: 'rate_limited', message: 'banned' });

@@ -92,7 +92,7 @@ const missing = noPseudoTerminal();
 if (missing === '') describe('on a terminal', terminalTests);
 else describeMissing('on a terminal', `needs a pseudo-terminal: ${missing}`, terminalTests);
 
-it('status --watch in a pipe prints the status under its time, or a document a line, and ends when the pipe closes', async () => {
+it('status --watch prints the status or a document each time in a pipe, and ends when the pipe closes', async () => {
   const { begin, json } = await tracked();
   const documents = begin('status --watch --json --every 1s');
   const watching = begin('status --watch --every 1s', { FORCE_COLOR: '1' });
