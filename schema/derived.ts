@@ -3,7 +3,7 @@
  * of the API is generated. Constants reach the other objects as functions and views, not by interpolation.
  */
 
-import { candleIntervals, historyIntervals, type Interval, intervalMs } from '../model/intervals.ts';
+import { candleIntervals, graceMs, historyIntervals, type Interval, intervalMs } from '../model/intervals.ts';
 import { type SnapshotDataset, snapshotDatasets } from '../model/lists.ts';
 import { type ReasonRule, reasonNames, reasons } from '../model/reasons.ts';
 import {
@@ -58,6 +58,13 @@ create or replace function tidemark.grid_origin() returns timestamptz language s
 $$;
 comment on function tidemark.grid_origin is
   'Internal: every period starts a whole number of interval lengths from here.';
+
+--: function tidemark.grace()
+create or replace function tidemark.grace() returns interval language sql immutable parallel safe as $$
+  select interval '${graceMs / 1000} seconds'
+$$;
+comment on function tidemark.grace is
+  'How long after its end a period may still change, and is not counted as missing.';
 
 --: function tidemark.grouped_candle()
 create or replace function tidemark.grouped_candle() returns text language sql immutable parallel safe as $$

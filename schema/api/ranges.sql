@@ -1,16 +1,5 @@
 -- The requested range as whole periods, its covered share, and how an analysis is told what it lacks.
 
---: function tidemark.grace()
--- With the rights of its owner: viewers may not need the other settings.
-create or replace function tidemark.grace() returns interval
-language sql stable security definer parallel safe set search_path = pg_catalog, pg_temp as $$
-  select coalesce((select value::bigint from tidemark.settings where name = 'grace_ms'), 60000)
-         * interval '1 millisecond'
-$$;
-comment on function tidemark.grace is
-  'How long after its end a period may still change, and is not counted as missing: GRACE_SECONDS of the process '
-  'that was given one last.';
-
 --: function tidemark.is_range(timestamptz, timestamptz)
 -- Immutable, so that the planner evaluates it once where the bounds are constants.
 create or replace function tidemark.is_range(from_time timestamptz, to_time timestamptz) returns boolean

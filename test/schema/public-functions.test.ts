@@ -32,10 +32,10 @@ describeNeeding('timescale', 'read-only roles', () => {
               or n.nspname = 'pg_catalog' and p.proname ~ '^(lo_|lowrite|loread|pg_(read|write|file)|pg_ls)' and p.provolatile = 'v')`,
       [role],
     );
-    // The three functions of Tidemark that count requests and keys are for the service alone. grace() reads one setting.
+    // The three functions of Tidemark that count requests and keys are for the service alone.
     const own = rows.filter(({ definer }) => definer).map(({ schema, name }) => `${schema}.${name}`);
     const ofService = ['tidemark.admit_request', 'tidemark.ask_for_key', 'tidemark.key_of'];
-    expect(own.sort()).toEqual([...(role === readerRole ? ofService : []), 'tidemark.grace'].sort());
+    expect(own.sort()).toEqual([...(role === readerRole ? ofService : [])].sort());
     const others = rows.filter(({ definer }) => !definer).map(({ name }) => name);
     const suspicious = others.filter((name) =>
       /add_|alter_|attach|chunk_(rewrite|const)|clean|clone|columnstore|compress_chunk|convert|create|delete|detach|disable|drop|enable|freeze|hook|merge|move|policy_|post_|pre_|process|rebuild|recompress|refresh|remove|reorder|reset|restart|run_job|set_|split|start|stop|update|write|put|unlink|truncate|lo_creat|from_bytea/.test(

@@ -16,7 +16,6 @@ import type { Clock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { assertMigrated } from '../../schema/migrate.ts';
 import { type Database, disableTimeouts, inTransaction } from '../../store/db/database.ts';
-import { graceSetting } from '../../store/settings/grace.ts';
 import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
 import { openSide, type Side, sideError } from './connection.ts';
 import { assertSame, copyTable, summarize } from './copy.ts';
@@ -84,8 +83,6 @@ async function moveBetween(source: Side, target: Side, options: MoveOptions): Pr
   };
   await assertDifferentDatabases(source, target);
   const tables = await readTables(target);
-  // A command may have stored it in a target that is empty otherwise. That of the source holds.
-  await target.ask((client) => client.query('delete from tidemark.settings where name = $1', [graceSetting]));
   await assertEmpty(target, tables);
   await lockSource(source, tables);
   await lockTarget(target, tables);
