@@ -34,11 +34,15 @@ export interface SourceMarket {
   readonly isTrading: boolean;
 }
 
+/** Name of the source of SOURCE_URL. */
+export const defaultSource = 'default';
+
 /** What planning needs to know of a source. */
 export interface SourceFacts {
+  readonly name: string;
   /** Null: a request names the exchange. */
   readonly exchange: string | null;
-  /** Longest ranges of a request. */
+  /** Longest ranges of a request. An interval that is absent is not given. */
   readonly rangeLimits: RangeLimits;
   /** Newest periods that it keeps; null: all. */
   readonly depthPeriods: number | null;
@@ -46,7 +50,11 @@ export interface SourceFacts {
   readonly files: ArchiveFiles | null;
   /** Name of the source that has its history in files; null: none. */
   readonly archive: string | null;
+  readonly limits: readonly Limit[];
+  /** 0: no limit. */
   readonly requestsPerMinute: number;
+  /** False: the budget of connected workers applies instead. */
+  readonly isBudgetStated: boolean;
   /** Its limit of a long period, such as the credits of a month; null: it has none. */
   readonly longLimit: Limit | null;
 }

@@ -9,7 +9,7 @@ import { longestRange, type RangeLimits } from '../model/windows.ts';
 import type { ShowPhase } from '../planning/progress.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Config } from '../settings/config.ts';
-import type { ConfiguredSources } from '../sources/configured.ts';
+import type { SourceRegistry } from '../sources/registry.ts';
 import type { Database } from '../store/db/database.ts';
 import { readNamedSeries, type SourceName } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
@@ -29,8 +29,8 @@ export interface OperationContext {
   /** Aborted when the user stops a command that handles signals; absent: of another command. */
   readonly signal?: AbortSignal;
   openQueues(): Promise<QueueBackend>;
-  /** The sources beside the default one, by name. @throws TidemarkError BAD_WATCH_LIST */
-  sources(): Promise<ConfiguredSources>;
+  /** @throws TidemarkError BAD_WATCH_LIST */
+  sources(): Promise<SourceRegistry>;
   /**
    * @param source null: the default one.
    * @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set, or no source has the name.
@@ -58,7 +58,7 @@ export async function readRangeLimits({
   const named = await readNamedSeries(database);
   if (named.size === 0) return (series) => longestRange(series, config.source.rangeLimits, accepted);
   const limits = new Map<string, { limits: RangeLimits; accepted: typeof accepted }>();
-  for (const [name, source] of await sources())
+  for (const [name, source] of (await sources()).facts)
     limits.set(name, { limits: source.rangeLimits, accepted: await readLongestRanges(database, name) });
   return (series) => {
     const own = limits.get(named.get(seriesName(series)) ?? '');

@@ -147,7 +147,7 @@ export async function estimateCost(
     ...estimated,
     costs: datasets.filter((cost) => cost.series > 0),
     disk: { candles: disk('candles'), asset_history: disk('asset_history') },
-    requestsPerMinute: largest?.source.configured?.requestsPerMinute ?? perMinute,
+    requestsPerMinute: largest?.source.configured?.facts.requestsPerMinute ?? perMinute,
     isShared: used.length > 1,
     own,
     sources: costs.filter(({ series }) => series > 0),

@@ -39,14 +39,14 @@ export async function nextWindows(
   };
   const found: NextWindows[] = [];
   for (const name of await readAllSources(database, [seriesId])) {
-    const settings = name === null ? undefined : configured.get(name);
+    const settings = name === null ? undefined : configured.find(name)?.facts;
     // The scheduler asks no source that is not configured.
     if (name !== null && settings === undefined) continue;
     const claimed = (await queues.requestsOf(name).claimedWindows()).windows.get(seriesId) ?? [];
     const source =
       name === null || settings === undefined
         ? { name, requestsPerMinute: config.source.requestsPerMinute, rangeLimits: config.source.rangeLimits }
-        : { name, requestsPerMinute: settings.requestsPerMinute, ...partsOfSource(name, settings, configured) };
+        : { name, requestsPerMinute: settings.requestsPerMinute, ...partsOfSource(settings, configured.facts) };
     const pausedForMs = (other: string) => queues.requestsOf(other).pausedForMs();
     found.push({
       source: name,

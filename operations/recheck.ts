@@ -16,6 +16,7 @@ import { dayMs, intervalMs, minuteMs } from '../model/intervals.ts';
 import { archivedUpTo, cutByFile } from '../model/months.ts';
 import { clip, type Range } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
+import type { SourceFacts } from '../model/sources.ts';
 import { longestRange, withWitnesses } from '../model/windows.ts';
 import { probedSeries, probesAgain } from '../planning/beginning.ts';
 import { commandSlots } from '../planning/budget.ts';
@@ -30,7 +31,7 @@ import {
   windowsAround,
 } from '../planning/sample.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { assertUsable, type ConfiguredSource } from '../sources/configured.ts';
+import { usable } from '../sources/registry.ts';
 import { consumeResults, deleteUnreadResults } from '../store/commit/command-results.ts';
 import { type Difference, readDifferences, readDifferingPeriods } from '../store/commit/differences.ts';
 import { readOldEmptyRanges } from '../store/commit/reread.ts';
@@ -251,7 +252,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     const accounts = new Map<SourceName, Account>();
     const configured = await context.sources();
     for (const source of sources) {
-      const { name, longLimit: limit } = configured.get(source ?? '') ?? {};
+      const { name, longLimit: limit } = configured.find(source ?? '')?.facts ?? {};
       if (name === undefined || limit == null) continue;
       const sinceMs = clock.now() - limit.periodMs;
       const { used } = await costSince(database, name, { sinceMs, bytesEach: limit.bytesEach });
@@ -266,7 +267,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     const named = others.length === 0 ? (only ?? undefined) : undefined;
     assertSourceUsable(tallyFetches(await ledger.read(clock.now())), named);
     if (others.length === 0)
-      await assertNotRefused(context, (await context.sources()).get(named ?? '') ?? null, startedMs);
+      await assertNotRefused(context, (await context.sources()).find(named ?? '') ?? null, startedMs);
   }
 
   async function poll(): Promise<{ readonly isWhole: boolean } | null> {
@@ -353,7 +354,7 @@ async function comparedWith(
 ): Promise<OtherSource> {
   const nowMs = context.clock.now();
   const source = await sourceNamed(context, name);
-  assertUsable(source);
+  usable(source);
   const symbols = await symbolsAt(context, source, covered, nowMs);
   const given = covered.filter(({ seriesId }) => symbols.has(seriesId));
   const [first] = covered.filter(({ seriesId }) => !symbols.has(seriesId));
@@ -364,14 +365,15 @@ async function comparedWith(
       { remedy: 'docs/sources.md lists what each source gives; `aliases` of the watch list join its names' },
     );
   const accepted = await readLongestRanges(context.database, name);
-  const isArchive = source.files !== null;
+  const isArchive = source.facts.files !== null;
   return {
-    covered: given.map((entry) => ({ ...entry, ranges: askable(entry, source, nowMs) })),
+    covered: given.map((entry) => ({ ...entry, ranges: askable(entry, source.facts, nowMs) })),
     symbols: new Map<number, SeriesSource>(
       [...symbols].map(([id, symbol]) => [id, { source: name, symbol, isArchive }]),
     ),
     // The ranges of an archive are those of its files already, and have no room for witnesses.
-    longestRangeMs: (series) => (isArchive ? 31 * intervalMs.d1 : longestRange(series, source.rangeLimits, accepted)),
+    longestRangeMs: (series) =>
+      isArchive ? 31 * intervalMs.d1 : longestRange(series, source.facts.rangeLimits, accepted),
     notes:
       first === undefined
         ? []
@@ -379,7 +381,7 @@ async function comparedWith(
   };
 }
 
-function askable({ series, ranges }: CoveredSeries, source: ConfiguredSource, nowMs: number): Range[] {
+function askable({ series, ranges }: CoveredSeries, source: SourceFacts, nowMs: number): Range[] {
   const { files, depthPeriods } = source;
   if (files !== null)
     return clip(ranges, {

@@ -5,8 +5,8 @@ import { lengthMs, normalize } from '../model/ranges.ts';
 import { seriesName } from '../model/series.ts';
 import type { Limit } from '../model/sources.ts';
 import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from '../planning/estimate.ts';
-import type { ConfiguredSource } from '../sources/configured.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
+import type { SourceSetup } from '../sources/registry.ts';
 import { costSince } from '../store/ledger/ledger.ts';
 import type { OperationContext } from './context.ts';
 import type { AskedSource, readGapDivision } from './source-gaps.ts';
@@ -103,20 +103,21 @@ export function dividePlan(
 /** The rules of an estimate for a source. @param rules of the default source. */
 export function rulesOf({ configured, longestRangeMs }: AskedSource, rules: EstimateRules): EstimateRules {
   if (configured === null) return rules;
-  const { requestsPerMinute } = configured;
+  const { requestsPerMinute } = configured.facts;
   return { ...rules, longestRangeMs, requestsPerMinute, pollsEveryMs: [] };
 }
 
 /** What the part of a source costs. */
 export async function costOfPart(
   { database }: Pick<OperationContext, 'database'>,
-  source: ConfiguredSource,
+  source: SourceSetup,
   { planned, wanted, lostMs, unpublishedMs }: Part,
   rules: EstimateRules,
   nowMs: EpochMs,
 ): Promise<SourceCost> {
   const estimated = estimate(planned, rules);
-  const { name, profile, limits, longLimit, requestsPerMinute, depthPeriods } = source;
+  const { profile, facts } = source;
+  const { name, limits, longLimit, requestsPerMinute, depthPeriods } = facts;
   const each = (profile.resources.candles ?? profile.resources.assetHistory)?.cost ?? 1;
   const { requests, points, freshness } = estimated;
   const rest = {

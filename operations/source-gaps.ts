@@ -8,7 +8,7 @@ import { longestRange, type RangeLimits } from '../model/windows.ts';
 import { beyondDepthText, closedUpTo } from '../planning/periods.ts';
 import { countWindows, type SeriesGaps } from '../planning/plan.ts';
 import { divideGaps, partsOfSource, type SourceRules } from '../planning/source-share.ts';
-import type { ConfiguredSource } from '../sources/configured.ts';
+import type { SourceSetup } from '../sources/registry.ts';
 import type { Gap } from '../store/series/gaps.ts';
 import { type GivingSource, readNamedSources } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
@@ -22,7 +22,7 @@ export type SourceLists = ReadonlyMap<
 
 export interface AskedSource extends SourceRules {
   /** Null: the default one. */
-  readonly configured: ConfiguredSource | null;
+  readonly configured: SourceSetup | null;
 }
 
 export interface DividedGaps {
@@ -67,12 +67,12 @@ export async function readGapDivision(
     name: '',
     longestRangeMs: (series) => longestRange(series, config.source.rangeLimits, accepted),
   };
-  const configured = lists.size === 0 ? new Map<string, ConfiguredSource>() : await sources();
+  const configured = lists.size === 0 ? null : await sources();
   const asked = new Map<string, typeof ofDefault>();
   for (const name of new Set([...lists.values()].flatMap((list) => list.map(({ source }) => source)))) {
-    const source = configured.get(name);
-    if (source === undefined) continue;
-    const parts = partsOfSource(name, source, configured);
+    const source = configured?.find(name);
+    if (configured === null || source === undefined) continue;
+    const parts = partsOfSource(source.facts, configured.facts);
     const ranges = await readLongestRanges(database, name);
     const longestRangeMs = (series: SeriesKey) => longestRange(series, parts.rangeLimits, ranges);
     asked.set(name, { ...parts, configured: source, name, longestRangeMs });
@@ -122,7 +122,8 @@ export function explainUnasked(gaps: readonly Gap[], divide: DivideGaps): Gap[] 
     const { live, lost, unpublished } = divide(first.series, normalize(open));
     if (lost.length + unpublished.length === 0) return of;
     const { configured, depthPeriods } = live ?? {};
-    const tooOld = depthPeriods == null ? null : beyondDepthText(configured?.name ?? '', first.series, depthPeriods);
+    const tooOld =
+      depthPeriods == null ? null : beyondDepthText(configured?.facts.name ?? '', first.series, depthPeriods);
     return of.flatMap((gap) => {
       if (gap.reason !== 'not_asked') return [gap];
       const pieces = (ranges: readonly Range[], cause: Reason, message: string | null) =>

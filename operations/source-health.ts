@@ -4,11 +4,11 @@ import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
-import type { Limit } from '../model/sources.ts';
+import type { Limit, SourceFacts } from '../model/sources.ts';
 import { expectedCost } from '../planning/budget.ts';
 import { isPausedBySource } from '../planning/progress.ts';
 import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
-import type { ConfiguredSource } from '../sources/configured.ts';
+import type { SourceSetup } from '../sources/registry.ts';
 import type { SourceError } from '../sources/source-error.ts';
 import { costSince, type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
@@ -48,29 +48,29 @@ export async function assertNotPaused({ database }: Pick<OperationContext, 'data
  */
 export async function assertNotRefused(
   { database }: Pick<OperationContext, 'database'>,
-  source: ConfiguredSource | null,
+  source: SourceSetup | null,
   sinceMs: EpochMs,
 ): Promise<void> {
-  const refusal = await readRefusal(database, source?.name ?? null);
+  const refusal = await readRefusal(database, source?.facts.name ?? null);
   if (refusal === null || refusal.acceptedAtMs !== null || refusal.atMs < sinceMs) return;
   const remedy = remedyOf(refusal.kind, source);
   if (remedy !== null) throw new TidemarkError('SOURCE_REFUSED', refusal.message, { remedy });
 }
 
 /** What a user can do about a refusal of all requests; null: it ends by itself. @param source null: the default one. */
-export function remedyOf(kind: string, source: ConfiguredSource | null): string | null {
+export function remedyOf(kind: string, source: SourceSetup | null): string | null {
   if (kind === 'unauthorized') {
     if (source === null) return 'check SOURCE_API_KEY, and what its plan includes';
     const takesKey = Object.keys(source.profile.keyHeaders('key')).length > 0;
     return takesKey
-      ? `check the key of ${source.name} in \`sources\` of the watch list, and what its plan includes`
+      ? `check the key of ${source.facts.name} in \`sources\` of the watch list, and what its plan includes`
       : null;
   }
   if (kind !== 'country_refused') return null;
   const { url = null } = source?.profile ?? {};
   return source === null || url === null || source.url === url
     ? 'the source does not serve the country of this address: use another source, or a network elsewhere'
-    : `the profile's own address, ${url}, may serve it: leave out \`url\` of ${source.name} in \`sources\` of the watch list`;
+    : `the profile's own address, ${url}, may serve it: leave out \`url\` of ${source.facts.name} in \`sources\` of the watch list`;
 }
 
 /** Such as `binance refuses requests: status 403: …; one is sent alone at 12:01`. Null: it does not, or ends the command. */
@@ -138,7 +138,7 @@ const namedCauses = [
  */
 export async function assertCreditsLeft(
   { database }: Pick<OperationContext, 'database'>,
-  { name, longLimit }: ConfiguredSource,
+  { name, longLimit }: Pick<SourceFacts, 'name' | 'longLimit'>,
   periods: number,
   nowMs: EpochMs,
 ): Promise<void> {

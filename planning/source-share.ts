@@ -37,12 +37,11 @@ export interface SourceRules {
   readonly longestRangeMs: (series: SeriesKey) => number;
 }
 
-type PlannedSource = Pick<SourceFacts, 'rangeLimits' | 'depthPeriods' | 'files' | 'archive'>;
+type PlannedSource = Pick<SourceFacts, 'name' | 'rangeLimits' | 'depthPeriods' | 'files' | 'archive'>;
 
 /** @param sources all of them, by name. */
 export function partsOfSource(
-  source: string,
-  { rangeLimits, depthPeriods, files }: PlannedSource,
+  { name: source, rangeLimits, depthPeriods, files }: PlannedSource,
   sources: ReadonlyMap<string, PlannedSource>,
 ) {
   const archives = new Map(

@@ -181,7 +181,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     metrics,
     tracing,
     phase,
-    sources: () => (sources ??= import('./sources.ts').then(({ configuredSources }) => configuredSources(config))),
+    sources: () => (sources ??= import('./sources.ts').then(({ readRegistry }) => readRegistry(config))),
   };
   return {
     ...parts,

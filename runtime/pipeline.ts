@@ -4,12 +4,12 @@ import type { Logger } from 'pino';
 import { messageOf, TidemarkError } from '../errors.ts';
 import { dayMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
+import { defaultSource } from '../model/sources.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
 import type { Config } from '../settings/config.ts';
-import { assertUsable, type ConfiguredSource, type ConfiguredSources } from '../sources/configured.ts';
-import { marketDataService } from '../sources/profiles/market-data-service.ts';
 import { pauseForUse } from '../sources/profiles/use.ts';
+import { type SourceRegistry, usable } from '../sources/registry.ts';
 import { openSource } from '../sources/source.ts';
 import { type SourceName, sourcesInUse } from '../store/series/sources.ts';
 import type { Tracing } from '../tracing/tracing.ts';
@@ -17,11 +17,11 @@ import { version } from '../version.ts';
 import { type RunningWorker, startWorker, transactionSlots } from '../workers/worker.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
 import type { ActivityLog } from './activity-log.ts';
-import { areSourcesWanted, configuredSources } from './sources.ts';
+import { areSourcesWanted, readRegistry } from './sources.ts';
 import { exportState, type MeasuredContext, type OpenMetrics } from './telemetry.ts';
 
 export interface PipelineContext extends MeasuredContext {
-  readonly sources: () => Promise<ConfiguredSources>;
+  readonly sources: () => Promise<SourceRegistry>;
   readonly log: Logger;
   readonly metrics: OpenMetrics | null;
   readonly tracing: Tracing | null;
@@ -70,7 +70,7 @@ export async function runWorker(
   const { clock, config, database, log, metrics, tracing, activity } = context;
   const { source: sourceName = null } = choice;
   const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
-  const settings = await settingsOf(context, sourceName);
+  const settings = await setupOf(context, sourceName ?? defaultSource);
   const wanted = choice.concurrency ?? config.worker.concurrency;
   const concurrency = settings.profile.files === null ? wanted : Math.min(wanted, filesAtOnce);
   const requests = queues.requestsOf(sourceName);
@@ -99,7 +99,7 @@ export async function runWorker(
     sourceName,
     transactions: choice.transactions,
     queues,
-    requestsPerMinute: settings.requestsPerMinute,
+    requestsPerMinute: settings.facts.requestsPerMinute,
     settings: { ...config.worker, concurrency },
     log,
     middleware: tracing?.attempt,
@@ -114,24 +114,11 @@ export async function runWorker(
   };
 }
 
-async function settingsOf(
-  { config, sources }: PipelineContext,
-  name: SourceName,
-): Promise<Pick<ConfiguredSource, 'profile' | 'url' | 'apiKey' | 'requestsPerMinute'>> {
-  if (name === null) {
-    const { apiKey, requestsPerMinute } = config.source;
-    return { profile: marketDataService, url: requireSource(config), apiKey, requestsPerMinute };
-  }
-  const known = (await sources()).get(name);
-  // Its key may have been set since.
-  const found = known === undefined || known.problem === null ? known : (await configuredSources(config)).get(name);
-  if (found !== undefined) {
-    assertUsable(found);
-    return found;
-  }
-  throw new TidemarkError('BAD_CONFIGURATION', `no source is named ${name}`, {
-    remedy: `add it to \`sources\` of ${config.watchList}`,
-  });
+/** A source as it is now: its key may have been set since the process started. */
+async function setupOf({ config, sources }: PipelineContext, name: string) {
+  const known = await sources();
+  const isKnown = known.find(name)?.problem === null;
+  return usable((isKnown ? known : await readRegistry(config)).get(name));
 }
 
 /** How often a process looks for sources that series have got meanwhile, and tries those again that could not start. */
@@ -224,7 +211,7 @@ export async function runScheduler(
     seriesIds: only === undefined ? undefined : [...only.keys()],
     within: only,
     rangeLimits: config.source.rangeLimits,
-    sources: await context.sources(),
+    sources: (await context.sources()).facts,
     middleware: tracing?.pass,
     events: (pass) => {
       counted?.(pass);

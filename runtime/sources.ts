@@ -1,14 +1,19 @@
-/** The sources of a process beside the default one: the profiles, and the entries of the watch list. */
+/** The sources of a process: joins settings, profiles and the entries of the watch list. */
 
 import type { Config } from '../settings/config.ts';
-import { type ConfiguredSources, configureSources } from '../sources/configured.ts';
+import { marketDataService } from '../sources/profiles/market-data-service.ts';
 import { profiles } from '../sources/profiles/profiles.ts';
+import { createRegistry, type SourceRegistry } from '../sources/registry.ts';
 import { namesSource } from '../watch-list/file.ts';
 import { readSourceEntries } from '../watch-list/source-entries.ts';
 
 /** @throws TidemarkError BAD_WATCH_LIST for an entry that is not usable. */
-export async function configuredSources({ watchList: file }: Pick<Config, 'watchList'>): Promise<ConfiguredSources> {
-  return configureSources(profiles, file === undefined ? {} : await readSourceEntries(file), file);
+export async function readRegistry({
+  watchList: file,
+  source,
+}: Pick<Config, 'watchList' | 'source'>): Promise<SourceRegistry> {
+  const entries = file === undefined ? {} : await readSourceEntries(file);
+  return createRegistry(profiles, { ...source, profile: marketDataService }, entries, file);
 }
 
 /** Whether the watch list may bring series of other sources than the default one. */

@@ -162,7 +162,7 @@ export async function startScheduler(options: SchedulerOptions) {
       return null;
     }
     return {
-      ...partsOfSource(name, facts, sources),
+      ...partsOfSource(facts, sources),
       name,
       requestsPerMinute: budgets.get(name) ?? facts.requestsPerMinute,
       longLimit: facts.longLimit,

@@ -92,16 +92,16 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   let perMinute = config.source.requestsPerMinute;
   const [only, ...others] = distinctSources(request.seriesIds, sourcesOf);
   // A backfill of one source other than the default one reports that one's budget.
-  const named = others.length === 0 && only != null ? (await context.sources()).get(only) : undefined;
-  const requestsOfLastMinute = lastMinuteOf(context, named?.name ?? null);
+  const named = others.length === 0 && only != null ? (await context.sources()).find(only) : undefined;
+  const requestsOfLastMinute = lastMinuteOf(context, named?.facts.name ?? null);
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
   const tallyNow = atMostEverySecond(clock, async () => tallyFetches(await ledger.read(clock.now())));
 
   /** Connected workers may have another budget than this process. */
   async function reportBudgets(queues: QueueBackend): Promise<void> {
-    const present = await queues.connectedBudgets(named?.name);
+    const present = await queues.connectedBudgets(named?.facts.name);
     if (named !== undefined) {
-      perMinute = lowestBudget([named.requestsPerMinute, ...present]);
+      perMinute = lowestBudget([named.facts.requestsPerMinute, ...present]);
       return;
     }
     perMinute = budgetInForce(config.source, present);
@@ -130,7 +130,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       const periods = workable.map(
         ({ series, ...gap }) => Math.min(lengthMs([gap]), spanMs(series)) / intervalMs[series.interval],
       );
-      await assertCreditsLeft(context, named, Math.min(...periods), nowMs);
+      await assertCreditsLeft(context, named.facts, Math.min(...periods), nowMs);
     }
     const pausedMs = await requests.pausedForMs();
     const tally = await tallyNow();
@@ -152,7 +152,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     await assertNoServiceMessage(context, { startedMs, pausedMs });
     // Where a series has a next source, that one takes over first.
     if (sources.length === 1 || nowMs - startedMs > 2 * passedOverAfterMs) {
-      assertSourceUsable(tally, named?.name);
+      assertSourceUsable(tally, named?.facts.name);
       await assertNotRefused(context, named ?? null, startedMs);
     }
     for (const source of isPausedBySource(pausedMs) ? sources : []) {
@@ -172,7 +172,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     }
     if (awaited.length === 0) reportedWait = null;
     if (isWorking || awaited.length > 0) return null;
-    assertSourceUsable(tallyFetches(await ledger.read(clock.now())), named?.name);
+    assertSourceUsable(tallyFetches(await ledger.read(clock.now())), named?.facts.name);
     const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
     const rejected = await countRejected(database, bounds.ranges);

@@ -7,8 +7,8 @@ import type { SourceChoice } from '../../model/selection.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { otherMarketOf, otherMarketText, trackedAs } from '../../planning/one-market.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
-import { assertUsable, type ConfiguredSource } from '../../sources/configured.ts';
 import { pauseForUse } from '../../sources/profiles/use.ts';
+import { type SourceSetup, usable } from '../../sources/registry.ts';
 import { openSource } from '../../sources/source.ts';
 import { refusesAll, SourceError } from '../../sources/source-error.ts';
 import { readMarketNames, storedKeys } from '../../store/series/aliases.ts';
@@ -35,11 +35,11 @@ export function isOldList(seenAtMs: EpochMs, nowMs: EpochMs): boolean {
 }
 
 /** @throws TidemarkError BAD_ARGUMENT for a name that no source has. */
-export async function sourceNamed(context: OperationContext, name: string): Promise<ConfiguredSource> {
+export async function sourceNamed(context: OperationContext, name: string): Promise<SourceSetup> {
   const sources = await context.sources();
-  const found = sources.get(name);
+  const found = sources.find(name);
   if (found !== undefined) return found;
-  const known = [...sources.keys()];
+  const known = [...sources.facts.keys()];
   const meant = didYouMean(name, known) || `; there are ${known.join(', ')}`;
   throw new TidemarkError('BAD_ARGUMENT', `no source is named ${JSON.stringify(name)}${meant}`, {
     remedy: '`tidemark sources` lists them; docs/sources.md says how to add one',
@@ -55,12 +55,12 @@ export async function sourceNamed(context: OperationContext, name: string): Prom
  */
 export async function marketsOf(
   context: OperationContext,
-  source: ConfiguredSource,
+  source: SourceSetup,
   nowMs: EpochMs,
   waits = false,
 ): Promise<StoredMarket[]> {
   const { database } = context;
-  const stored = await readMarkets(database.pool, source.name);
+  const stored = await readMarkets(database.pool, source.facts.name);
   // A list is stored as a whole.
   const [listed] = stored;
   if (listed !== undefined && !isOldList(listed.seenAtMs, nowMs)) return stored;
@@ -77,19 +77,19 @@ export async function marketsOf(
   const asked = await requestSymbols(context, source, waits).catch((error: unknown) => {
     if (!(error instanceof TidemarkError) || error.code === 'INTERRUPTED' || listed === undefined) throw error;
     const seenAt = formatTime(listed.seenAtMs);
-    context.log.warn(`the list of markets of ${source.name} is that of ${seenAt}: ${error.message}`);
+    context.log.warn(`the list of markets of ${source.facts.name} is that of ${seenAt}: ${error.message}`);
     return null;
   });
   if (asked === null) return stored;
-  await storeMarkets(database, source.name, asked.rows, nowMs);
-  return readMarkets(database.pool, source.name);
+  await storeMarkets(database, source.facts.name, asked.rows, nowMs);
+  return readMarkets(database.pool, source.facts.name);
 }
 
 /** Makes one request, once the queue of the source is not paused. It then pauses for what the request costs, or for a ban. */
-async function requestSymbols(context: OperationContext, source: ConfiguredSource, waits: boolean) {
-  assertUsable(source);
+async function requestSymbols(context: OperationContext, source: SourceSetup, waits: boolean) {
+  const { profile, url, apiKey } = usable(source);
+  const { name } = source.facts;
   await assertNotPaused(context);
-  const { name, profile, url, apiKey } = source;
   const { config } = context;
   const queues = await context.openQueues();
   const requests = queues.requestsOf(name);
@@ -187,19 +187,19 @@ export async function chooseSource(
   nowMs: EpochMs,
 ): Promise<{ readonly series: SeriesKey[]; readonly sources: SeriesSource[] }> {
   const source = await sourceNamed(context, choice.name);
-  assertUsable(source);
+  usable(source);
   for (const key of series) assertGives(source, key);
   if (choice.symbol === null) {
     const [first] = series;
     if (first?.dataset === 'candles' && source.profile.exchange !== null)
-      throw new TidemarkError('BAD_ARGUMENT', `${source.name} needs --symbol, such as --symbol BTC/USDT`);
+      throw new TidemarkError('BAD_ARGUMENT', `${source.facts.name} needs --symbol, such as --symbol BTC/USDT`);
     const symbol = first?.dataset === 'asset_history' ? first.assetId : '';
-    return { series: [...series], sources: [{ source: source.name, symbol, isArchive: false }] };
+    return { series: [...series], sources: [{ source: source.facts.name, symbol, isArchive: false }] };
   }
   const market = await findMarket(context, source, choice.symbol, choice, nowMs);
   await storeAliases(context);
-  const exchange = choice.exchange ?? source.profile.exchange ?? source.name;
-  const known = (await readMarketNames(context.database.pool, source.name, exchange)).get(market.symbol);
+  const exchange = choice.exchange ?? source.profile.exchange ?? source.facts.name;
+  const known = (await readMarketNames(context.database.pool, source.facts.name, exchange)).get(market.symbol);
   const names = {
     exchange,
     baseId: choice.base ?? known?.baseId ?? market.base,
@@ -211,7 +211,7 @@ export async function chooseSource(
   );
   const isNamed = choice.base !== undefined || choice.quote !== undefined;
   return {
-    series: await oneMarketEach(context, keys, { source: source.name, symbol: market.symbol, isNamed }),
+    series: await oneMarketEach(context, keys, { source: source.facts.name, symbol: market.symbol, isNamed }),
     sources: await withArchive(context, source, market.symbol, series),
   };
 }
@@ -247,7 +247,7 @@ async function oneMarketEach(
 /** The source, after its archive if that has every interval. */
 async function withArchive(
   context: OperationContext,
-  { name, archive }: ConfiguredSource,
+  { facts: { name, archive } }: SourceSetup,
   symbol: string,
   series: readonly SeriesKey[],
 ): Promise<SeriesSource[]> {
@@ -260,7 +260,7 @@ async function withArchive(
 
 async function findMarket(
   context: OperationContext,
-  source: ConfiguredSource,
+  source: SourceSetup,
   symbol: string,
   names: Pick<SourceChoice, 'base' | 'quote'>,
   nowMs: EpochMs,
@@ -271,16 +271,16 @@ async function findMarket(
   if (source.profile.files !== null)
     throw new TidemarkError(
       'BAD_ARGUMENT',
-      `${source.name} has no list that says of which two assets ${wanted} is the market`,
+      `${source.facts.name} has no list that says of which two assets ${wanted} is the market`,
       { remedy: 'name it as BTC/USDT, or name them with --base and --quote' },
     );
   // What is known without the list does not wait for it.
-  const waits = unlisted === null || source.archive === null;
+  const waits = unlisted === null || source.facts.archive === null;
   const markets = await marketsOf(context, source, nowMs, waits).catch((error: unknown) => {
     // Its archive answers at another address.
     if (!(error instanceof TidemarkError) || error.code === 'INTERRUPTED') throw error;
-    if (unlisted === null || source.archive === null) throw error;
-    context.log.warn(`${symbol} is taken for ${unlisted.symbol} of ${source.name}: ${error.message}`);
+    if (unlisted === null || source.facts.archive === null) throw error;
+    context.log.warn(`${symbol} is taken for ${unlisted.symbol} of ${source.facts.name}: ${error.message}`);
     return [unlisted];
   });
   const pairs = new Map<string, StoredMarket>();
@@ -292,9 +292,9 @@ async function findMarket(
   if (found !== undefined) return found;
   throw new TidemarkError(
     'UNKNOWN_AT_SOURCE',
-    `${source.name} has no market ${JSON.stringify(symbol)}${didYouMean(wanted, pairs.keys())}`,
+    `${source.facts.name} has no market ${JSON.stringify(symbol)}${didYouMean(wanted, pairs.keys())}`,
     {
-      remedy: `\`tidemark markets --source ${source.name} --search ${wanted.split('/')[0]}\` lists its markets`,
+      remedy: `\`tidemark markets --source ${source.facts.name} --search ${wanted.split('/')[0]}\` lists its markets`,
     },
   );
 }
@@ -304,7 +304,7 @@ async function findMarket(
  * assets; null: it takes the list.
  */
 function unlistedMarket(
-  { profile }: ConfiguredSource,
+  { profile }: SourceSetup,
   wanted: string,
   names: Pick<SourceChoice, 'base' | 'quote'>,
   seenAtMs: EpochMs,
@@ -323,12 +323,12 @@ function unlistedMarket(
 }
 
 /** The source whose list of markets names those of a source: itself, or of an archive the one that it belongs to; null: none. */
-async function listerOf(context: OperationContext, source: ConfiguredSource): Promise<ConfiguredSource | null> {
+async function listerOf(context: OperationContext, source: SourceSetup): Promise<SourceSetup | null> {
   const { resources, marketsOf: profile } = source.profile;
   if (resources.symbols !== undefined) return source;
-  const sources = [...(await context.sources()).values()];
+  const sources = (await context.sources()).all();
   return (
-    sources.find(({ archive }) => archive === source.name) ??
+    sources.find(({ facts }) => facts.archive === source.facts.name) ??
     sources.find((other) => other.profile.name === profile) ??
     null
   );
@@ -339,7 +339,7 @@ export function pairOf({ base, quote }: { readonly base: string; readonly quote:
   return `${base}/${quote}`;
 }
 
-function assertGives({ name, profile }: ConfiguredSource, key: SeriesKey): void {
+function assertGives({ facts: { name }, profile }: SourceSetup, key: SeriesKey): void {
   const given: object = profile.longestRangeMs[key.dataset];
   const what = key.dataset === 'candles' ? 'candles' : 'asset history';
   const intervals = Object.keys(given);
@@ -360,7 +360,7 @@ function assertGives({ name, profile }: ConfiguredSource, key: SeriesKey): void 
  */
 export async function symbolsAt(
   context: OperationContext,
-  source: ConfiguredSource,
+  source: SourceSetup,
   series: ReadonlyArray<{ readonly seriesId: number; readonly series: SeriesKey }>,
   nowMs: EpochMs,
 ): Promise<ReadonlyMap<number, string>> {
@@ -368,15 +368,15 @@ export async function symbolsAt(
     Object.hasOwn(source.profile.longestRangeMs[dataset], interval),
   );
   await storeAliases(context);
-  const own = await readSymbols(context.database, source.name);
+  const own = await readSymbols(context.database, source.facts.name);
   const pairs = new Map<string, string>();
   if (given.some(({ seriesId, series: { dataset } }) => dataset === 'candles' && !own.has(seriesId))) {
     const lister = await listerOf(context, source);
     const listing = lister === null ? [] : await marketsOf(context, lister, nowMs);
     const ids = await readMarketNames(
       context.database.pool,
-      lister?.name ?? source.name,
-      source.profile.exchange ?? source.name,
+      lister?.facts.name ?? source.facts.name,
+      source.profile.exchange ?? source.facts.name,
     );
     for (const market of listing) {
       const { baseId = market.base, quoteId = market.quote } = ids.get(market.symbol) ?? {};

@@ -1,6 +1,7 @@
 /** The state of every source: its limits, its use, and whether it answers. */
 
 import type { EpochMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { withoutCredentials } from '../../redaction.ts';
 import { proxyFor } from '../../sources/connections.ts';
 import { marketDataService } from '../../sources/profiles/market-data-service.ts';
@@ -22,7 +23,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
   const { config, database } = context;
   const { url, apiKey, requestsPerMinute } = config.source;
   const use = new Map((await readSourceUse(database, nowMs)).map((line) => [line.source, line]));
-  const named = [...(await context.sources()).values()];
+  const named = (await context.sources()).all().filter(({ facts }) => facts.name !== defaultSource);
   const settings = [
     ...(url === undefined && !use.has(null)
       ? []
@@ -37,7 +38,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
             requestsPerMinute,
           },
         ]),
-    ...named.map((source) => ({ ...source, source: source.name })),
+    ...named.map(({ facts, ...setup }) => ({ ...facts, ...setup, source: facts.name })),
   ];
   const queues = await context.openQueues();
   try {

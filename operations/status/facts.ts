@@ -14,7 +14,7 @@ import {
   type Trouble,
 } from '../../planning/headline.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
-import type { ConfiguredSources } from '../../sources/configured.ts';
+import type { SourceRegistry } from '../../sources/registry.ts';
 import type { Database } from '../../store/db/database.ts';
 import { costSince } from '../../store/ledger/ledger.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
@@ -125,10 +125,10 @@ async function leftBySource(
 async function isUsedUp(
   database: Database,
   source: string,
-  configured: ConfiguredSources,
+  configured: SourceRegistry,
   nowMs: EpochMs,
 ): Promise<boolean> {
-  const longLimit = configured.get(source)?.longLimit ?? null;
+  const longLimit = configured.find(source)?.facts.longLimit ?? null;
   if (longLimit === null) return false;
   const { periodMs, bytesEach } = longLimit;
   return requestsLeft(longLimit, await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach })) <= 0;
@@ -144,7 +144,7 @@ export async function readQueueFacts(
   queues: QueueBackend,
   inUse: readonly SourceName[],
 ): Promise<QueueFacts & { /** Of all sources; 0: no limit. */ readonly perMinute: number }> {
-  const named = inUse.some((source) => source !== null) ? await sources() : new Map<string, never>();
+  const named = inUse.some((source) => source !== null) ? await sources() : null;
   const [schedulers, ...found] = await Promise.all([
     queues.planning.countWorkers(),
     ...[...new Set([null, ...inUse])].map(async (source) => {
@@ -157,7 +157,7 @@ export async function readQueueFacts(
       const own =
         source === null
           ? config.source
-          : { requestsPerMinute: named.get(source)?.requestsPerMinute ?? 0, isBudgetStated: false };
+          : { requestsPerMinute: named?.find(source)?.facts.requestsPerMinute ?? 0, isBudgetStated: false };
       return { source, workers, pausedMs, perMinute: budgetInForce(own, budgets) };
     }),
   ]);

@@ -45,7 +45,7 @@ export async function run(options: ApplyOptions): Promise<void> {
         nowMs: context.clock.now(),
         prune: options.prune === true || list.prune,
         mayDrop: new Set(storedDatasets),
-        sources: watchedSources(await context.sources()),
+        sources: watchedSources((await context.sources()).facts),
       };
       const failure = await readOldMarkets(context, list, planContext.nowMs);
       const plan = await planned(context, list, planContext, signal);
@@ -113,7 +113,7 @@ async function readOldMarkets(context: Context, list: WatchList, nowMs: number):
   const sources = await context.sources();
   let failure: TidemarkError | null = null;
   for (const name of sourcesNeeded(list)) {
-    const source = sources.get(name);
+    const source = sources.find(name);
     // The plan notes a name that no source has.
     if (source?.profile.resources.symbols === undefined) continue;
     try {

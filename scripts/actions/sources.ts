@@ -102,7 +102,7 @@ export async function listMarkets(options: { source: string; search?: string; js
     );
     if (options.json) {
       const document: JsonDocument<'markets'> = {
-        source: source.name,
+        source: source.facts.name,
         asOf: isoTime(all[0]?.seenAtMs ?? null),
         markets: markets.map(({ symbol, base, quote, listedMs, isTrading }) => ({
           symbol,

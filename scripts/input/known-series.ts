@@ -3,7 +3,7 @@
 import { pairOf } from '../../operations/sources/markets.ts';
 import type { KnownSeries } from '../../planning/watch-list-changes.ts';
 import { loadEnvFile } from '../../runtime/context.ts';
-import { configuredSources } from '../../runtime/sources.ts';
+import { readRegistry } from '../../runtime/sources.ts';
 import { type Config, readConfig } from '../../settings/config.ts';
 import { type Database, openDatabase } from '../../store/db/database.ts';
 import { readMarkets } from '../../store/series/sources.ts';
@@ -19,7 +19,7 @@ export function readSeriesToComplete(): Promise<KnownSeries[]> {
 
 export async function readSourcesToComplete(): Promise<string[]> {
   try {
-    return [...(await configuredSources(configNow())).keys()];
+    return [...(await readRegistry(configNow())).facts.keys()];
   } catch {
     return [];
   }

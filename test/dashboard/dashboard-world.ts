@@ -8,6 +8,8 @@ import { addDashboard, type DashboardOptions } from '../../dashboard/routes.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { CandleSeries } from '../../model/series.ts';
 import { statePorts } from '../../runtime/dashboard-ports.ts';
+import { readRegistry } from '../../runtime/sources.ts';
+import { readConfig } from '../../settings/config.ts';
 import { type Database, openDatabase } from '../../store/db/database.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { openFacing } from '../service/stored/facing.ts';
@@ -43,7 +45,7 @@ export const plainPorts = (database: Database, graceMs = 60_000) =>
   statePorts({
     database,
     config: { worker: { graceMs }, source: { rangeLimits: {} } },
-    sources: async () => new Map(),
+    sources: () => readRegistry(readConfig({})),
   });
 
 /** The page's files are those of the build. @param port 0: any free one. */

@@ -11,7 +11,7 @@ import { stateOf } from '../../planning/headline.ts';
 import { idleLoad, planPass } from '../../planning/pass.ts';
 import { beyondDepthText } from '../../planning/periods.ts';
 import { partsOfSource } from '../../planning/source-share.ts';
-import { configuredSources } from '../../runtime/sources.ts';
+import { readRegistry } from '../../runtime/sources.ts';
 import { readFacts, readSeries } from '../../scheduler/read-facts.ts';
 import { readConfig } from '../../settings/config.ts';
 import type { Database } from '../../store/db/database.ts';
@@ -98,10 +98,10 @@ async function plansOf(database: Database, context: Pick<OperationContext, 'sour
   const configured = await context.sources();
   const plans: unknown[] = [];
   for (const name of await sourcesInUse(database)) {
-    const settings = name === null ? undefined : configured.get(name);
+    const settings = name === null ? undefined : configured.find(name)?.facts;
     const source = {
       ...{ name, requestsPerMinute: 0 },
-      ...(name === null || settings === undefined ? {} : partsOfSource(name, settings, configured)),
+      ...(name === null || settings === undefined ? {} : partsOfSource(settings, configured.facts)),
     };
     const of = { database, source, rules: { graceMs: 0, backfillShare: 0.2, openRefreshMs: null } };
     const facts = await readFacts(of, idleLoad(0, 0.2), { nowMs, most: 1000 });
@@ -113,7 +113,7 @@ async function plansOf(database: Database, context: Pick<OperationContext, 'sour
 
 async function everythingOf(database: Database) {
   const config = readConfig({ GRACE_SECONDS: '0' });
-  const parts = { database, config, clock: { now: () => nowMs }, sources: () => configuredSources(config) };
+  const parts = { database, config, clock: { now: () => nowMs }, sources: () => readRegistry(config) };
   const context = parts as unknown as OperationContext;
   const { divide } = await readGapDivision(context, nowMs);
   const status = await seriesStatus(database, { nowMs, graceMs: 0 });

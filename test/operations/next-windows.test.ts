@@ -3,7 +3,7 @@ import { dayMs } from '../../model/intervals.ts';
 import type { Window } from '../../model/windows.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
-import { configuredSources } from '../../runtime/sources.ts';
+import { readRegistry } from '../../runtime/sources.ts';
 import { startScheduler } from '../../scheduler/scheduler.ts';
 import { readConfig } from '../../settings/config.ts';
 import { venues } from '../../simulator/venues/venues.ts';
@@ -50,7 +50,7 @@ async function firstOfPass(queues: QueueBackend, database: Database) {
       for (const window of [...windows].reverse()) added.set(`${source} ${window.seriesId}`, window);
     },
   });
-  const sources = await configuredSources(config);
+  const sources = (await readRegistry(config)).facts;
   await new Promise<void>((resolve, reject) => {
     startScheduler({
       ...{
@@ -99,7 +99,7 @@ it.each(lists.map((list) => [list.map(String).join(', '), list] as const))(
   async (_, list) => {
     const { database, queues } = await openParts(defaultKind());
     const ids = await trackStates(database, list);
-    const context = { config, database, sources: () => configuredSources(config) };
+    const context = { config, database, sources: () => readRegistry(config) };
     const next = new Map<string, Window>();
     for (const seriesId of ids)
       for (const { source, next: of } of await nextWindows(context, queues, seriesId)) {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { dayMs } from '../../model/intervals.ts';
 import { assertCreditsLeft } from '../../operations/source-health.ts';
-import type { ConfiguredSource } from '../../sources/configured.ts';
 import { costSince, type NewEntry, recordFetch } from '../../store/ledger/ledger.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
@@ -24,7 +23,7 @@ async function open() {
       bytesEach: 100,
       rowBytes: 100,
     } as const;
-    return assertCreditsLeft({ database }, { name: 'coins', longLimit } as ConfiguredSource, periods, nowMs);
+    return assertCreditsLeft({ database }, { name: 'coins', longLimit }, periods, nowMs);
   };
   const used = async () => (await costSince(database, 'coins', { sinceMs: 0, bytesEach: 100 })).used;
   return { record, failed, check, used };

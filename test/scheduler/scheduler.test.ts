@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { dayMs } from '../../model/intervals.ts';
+import type { SourceFacts } from '../../model/sources.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
@@ -30,13 +31,14 @@ async function startTestScheduler(parts: WorkerParts, more: Partial<SchedulerOpt
 }
 
 /** A source without a limit. */
-const unlimited = {
+const unlimited: SourceFacts = {
+  name: 'files',
   exchange: null,
   archive: null,
   requestsPerMinute: 0,
   rangeLimits: { candles: { h1: 2 * hourMs } },
   depthPeriods: null,
-  longLimit: null,
+  ...{ limits: [], longLimit: null, isBudgetStated: true },
   files: null,
 };
 

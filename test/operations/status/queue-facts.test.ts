@@ -7,12 +7,10 @@ import { defaultKind, openQueue, prepareQueue } from '../../queue/queue-parts.ts
 test('the budget is that of all sources in use, and that of SOURCE_URL where none is', async () => {
   const options = await prepareQueue(defaultKind());
   const queues = await openQueue(options);
-  const configured = new Map([
-    ['binance', { requestsPerMinute: 3000 }],
-    ['kraken', { requestsPerMinute: 60 }],
-    ['archive', { requestsPerMinute: 0 }],
-  ]);
-  const context = { config: readConfig({}), sources: async () => configured };
+  const config = readConfig({});
+  const perMinute = new Map(Object.entries({ binance: 3000, kraken: 60, archive: 0 }));
+  const find = (name: string) => ({ facts: { requestsPerMinute: perMinute.get(name) } });
+  const context = { config, sources: async () => ({ find }) };
   const budgetOf = async (...inUse: (string | null)[]) =>
     (await readQueueFacts(context as unknown as OperationContext, queues, inUse)).perMinute;
   const ownBudget = context.config.source.requestsPerMinute;

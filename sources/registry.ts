@@ -1,26 +1,42 @@
-/** The sources beside the default one: every profile with a public address, and the entries of the watch list. */
+/** Every source of a process: the default one, each profile with a public address, and the entries of the watch list. */
 
 import { readFileSync } from 'node:fs';
 import { TidemarkError } from '../errors.ts';
-import type { Limit, SourceFacts } from '../model/sources.ts';
+import { defaultSource, type SourceFacts } from '../model/sources.ts';
+import type { RangeLimits } from '../model/windows.ts';
 import { longLimitOf, requestsPerMinuteOf } from '../planning/budget.ts';
 import type { Profile } from './profiles/profile.ts';
 
-export interface ConfiguredSource extends SourceFacts {
-  readonly name: string;
+export interface SourceSetup {
+  readonly facts: SourceFacts;
   readonly profile: Profile;
-  /** Base address, without a trailing slash. */
-  readonly url: string;
+  /** Base address, without a trailing slash; null: it is not set. */
+  readonly url: string | null;
   readonly apiKey: string | undefined;
-  readonly limits: readonly Limit[];
-  /** Why it cannot be asked, such as a key that is not set; null: it can. All other sources can. */
+  /** Why it cannot be asked, such as a key that is not set; null: it can. */
   readonly problem: string | null;
 }
 
-/** The name of the default source in the watch list, which states its ranges. */
-const defaultSourceEntry = 'default';
+export interface SourceRegistry {
+  /** Undefined: no source has the name. */
+  find(name: string): SourceSetup | undefined;
+  /** @throws TidemarkError BAD_CONFIGURATION for a name that no source has. */
+  get(name: string): SourceSetup;
+  /** The default source comes first. */
+  all(): readonly SourceSetup[];
+  /** Of all sources, by name. */
+  readonly facts: ReadonlyMap<string, SourceFacts>;
+}
 
-export type ConfiguredSources = ReadonlyMap<string, ConfiguredSource>;
+/** The settings of the default source. */
+export interface DefaultSettings extends Pick<SourceFacts, 'requestsPerMinute' | 'isBudgetStated'> {
+  readonly profile: Profile;
+  /** Absent: SOURCE_URL is not set. */
+  readonly url?: string | undefined;
+  readonly apiKey?: string | undefined;
+  /** Where they differ from those of the profile. */
+  readonly rangeLimits: RangeLimits;
+}
 
 /** An entry of `sources` in the watch list. */
 export interface SourceEntry {
@@ -39,19 +55,20 @@ export interface SourceEntry {
  * @param entries of the file, by name.
  * @throws TidemarkError BAD_WATCH_LIST for an entry that is not usable.
  */
-export function configureSources(
+export function createRegistry(
   profiles: Readonly<Record<string, Profile>>,
+  settings: DefaultSettings,
   entries: Readonly<Record<string, SourceEntry>>,
   file: string | undefined,
-): ConfiguredSources {
-  const sources = new Map<string, ConfiguredSource>();
+): SourceRegistry {
+  const sources = new Map<string, SourceSetup>([[defaultSource, defaultSetup(settings)]]);
   for (const profile of Object.values(profiles))
-    if (profile.url !== null) sources.set(profile.name, configured(profile.name, profile, profile.url));
+    if (profile.url !== null) sources.set(profile.name, setupOf(profile.name, profile, profile.url));
   const failureOf = (name: string, problem: string) =>
     new TidemarkError('BAD_WATCH_LIST', `${file}: the source ${JSON.stringify(name)} ${problem}`);
   for (const [name, entry] of Object.entries(entries)) {
     const fail = (problem: string) => failureOf(name, problem);
-    if (name === defaultSourceEntry) {
+    if (name === defaultSource) {
       if (Object.keys(entry).some((key) => key !== 'ranges'))
         throw fail('is SOURCE_URL: it has nothing but ranges here, and its key and budget are variables');
       continue;
@@ -66,13 +83,49 @@ export function configureSources(
     const apiKey = variable === undefined ? textOf(keyFile) : process.env[variable];
     const { archive, credits } = entry;
     const problem = apiKey === undefined ? withoutKey(variable, keyFile) : null;
-    sources.set(name, configured(name, profile, url, { apiKey, budget, archive, credits, problem }));
+    sources.set(name, setupOf(name, profile, url, { apiKey, budget, archive, credits, problem }));
   }
   for (const [name, { archive }] of Object.entries(entries)) {
     const problem = archive === undefined ? null : archiveProblem(name, archive, sources);
     if (problem !== null) throw failureOf(name, problem);
   }
-  return sources;
+  return registryOf(sources, file);
+}
+
+function registryOf(sources: ReadonlyMap<string, SourceSetup>, file: string | undefined): SourceRegistry {
+  return Object.freeze({
+    find: (name: string) => sources.get(name),
+    get(name: string) {
+      const found = sources.get(name);
+      if (found !== undefined) return found;
+      throw new TidemarkError('BAD_CONFIGURATION', `no source is named ${name}`, {
+        remedy: `add it to \`sources\` of ${file}`,
+      });
+    },
+    all: () => [...sources.values()],
+    facts: new Map([...sources].map(([name, { facts }]) => [name, facts])),
+  });
+}
+
+function defaultSetup(settings: DefaultSettings): SourceSetup {
+  const { profile, url = null, apiKey, rangeLimits, requestsPerMinute, isBudgetStated } = settings;
+  const { candles, asset_history } = profile.longestRangeMs;
+  const limits = profile.limits(apiKey !== undefined);
+  return {
+    ...{ profile, url, apiKey, problem: url === null ? 'SOURCE_URL is not set' : null },
+    facts: {
+      name: defaultSource,
+      exchange: profile.exchange,
+      rangeLimits: {
+        candles: { ...candles, ...rangeLimits.candles },
+        asset_history: { ...asset_history, ...rangeLimits.asset_history },
+      },
+      depthPeriods: profile.depthPeriods,
+      files: profile.files,
+      archive: null,
+      ...{ limits, requestsPerMinute, isBudgetStated, longLimit: longLimitOf(limits) },
+    },
+  };
 }
 
 /** What is wrong with an entry with an option that would have no effect; null: nothing. */
@@ -88,13 +141,13 @@ function unusedOption(entry: SourceEntry, { name, limits, keyHeaders }: Profile)
 }
 
 /** What is wrong with the archive of a source; null: nothing. */
-function archiveProblem(name: string, archive: string, sources: ConfiguredSources): string | null {
+function archiveProblem(name: string, archive: string, sources: ReadonlyMap<string, SourceSetup>): string | null {
   const profile = sources.get(name)?.profile.name;
   const known = [...sources.values()].filter((one) => one.profile.marketsOf === profile);
-  if (known.some((one) => one.name === archive)) return null;
+  if (known.some(({ facts }) => facts.name === archive)) return null;
   return known.length === 0
     ? `has an archive, but no source has files of ${profile}: leave it out`
-    : `has an archive, ${archive}, without its files: use one of ${known.map((one) => one.name).join(', ')}`;
+    : `has an archive, ${archive}, without its files: use one of ${known.map(({ facts }) => facts.name).join(', ')}`;
 }
 
 /** Whether it is an address of the exchange itself, which its archive belongs to. */
@@ -102,7 +155,7 @@ function isOwnAddress({ url: first, otherUrls = [] }: Profile, url: string): boo
   return url === first || otherUrls.includes(url);
 }
 
-function configured(
+function setupOf(
   name: string,
   profile: Profile,
   url: string,
@@ -119,26 +172,24 @@ function configured(
     readonly credits?: number | undefined;
     readonly problem?: string | null;
   } = {},
-): ConfiguredSource {
+): SourceSetup {
   const { candles, assetHistory } = profile.resources;
   const cost = (candles ?? assetHistory)?.cost ?? 1;
   const limits = profile
     .limits(apiKey !== undefined)
     .map((limit) => (limit.unit === 'credit' ? { ...limit, amount: credits ?? limit.amount } : limit));
   return {
-    name,
-    profile,
-    url,
-    apiKey,
-    limits,
-    problem,
-    longLimit: longLimitOf(limits),
-    requestsPerMinute: requestsPerMinuteOf(limits, cost, budget),
-    exchange: profile.exchange,
-    rangeLimits: profile.longestRangeMs,
-    depthPeriods: profile.depthPeriods,
-    files: profile.files,
-    archive,
+    ...{ profile, url, apiKey, problem },
+    facts: {
+      ...{ name, archive, limits },
+      exchange: profile.exchange,
+      rangeLimits: profile.longestRangeMs,
+      depthPeriods: profile.depthPeriods,
+      files: profile.files,
+      requestsPerMinute: requestsPerMinuteOf(limits, cost, budget),
+      isBudgetStated: true,
+      longLimit: longLimitOf(limits),
+    },
   };
 }
 
@@ -148,12 +199,17 @@ function withoutKey(variable: string | undefined, keyFile: string | undefined): 
   return keyFile === undefined ? null : `no key: ${keyFile} cannot be read`;
 }
 
-/** @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked. */
-export function assertUsable({ name, problem }: Pick<ConfiguredSource, 'name' | 'problem'>): void {
-  if (problem === null) return;
-  throw new TidemarkError('BAD_CONFIGURATION', `the source ${name} has ${problem}`, {
-    remedy: 'set it, or correct `sources` of the watch list',
-  });
+/** The source with its address. @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked. */
+export function usable(source: SourceSetup): SourceSetup & { readonly url: string } {
+  const { facts, url, problem } = source;
+  if (url !== null && problem === null) return { ...source, url };
+  throw facts.name === defaultSource
+    ? new TidemarkError('BAD_CONFIGURATION', `${problem}`, {
+        remedy: 'set it to the base address of a Market Data Service, ending in /v2; or try `tidemark demo`',
+      })
+    : new TidemarkError('BAD_CONFIGURATION', `the source ${facts.name} has ${problem}`, {
+        remedy: 'set it, or correct `sources` of the watch list',
+      });
 }
 
 function textOf(path: string | undefined): string | undefined {

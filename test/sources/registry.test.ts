@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs, hourMs } from '../../model/intervals.ts';
-import { configuredSources } from '../../runtime/sources.ts';
+import { readRegistry } from '../../runtime/sources.ts';
 import { readConfig } from '../../settings/config.ts';
 import { readDefaultRanges } from '../../watch-list/source-entries.ts';
 
@@ -15,11 +15,12 @@ function fileOf(text: string): string {
   return file;
 }
 
-const read = (text: string) => configuredSources(readConfig({ WATCH_LIST: fileOf(text) }));
+const read = (text: string) => readRegistry(readConfig({ WATCH_LIST: fileOf(text) }));
 
 const archives = 'binance-archive, binance-archive-daily';
 
 it.each([
+  ['default: { url: "http://127.0.0.1:1" }', 'is the one of SOURCE_URL: give this one another name'],
   ['binance: { archive: kraken }', `has an archive, kraken, without its files: use one of ${archives}`],
   ['kraken: { archive: binance-archive }', 'has an archive, but no source has files of kraken: leave it out'],
   ['coincap-v3: { key-variable: A, key-file: b }', 'has key-variable and key-file: leave one out'],
@@ -30,7 +31,7 @@ it.each([
   ],
   ['default: { budget: 100 }', 'is SOURCE_URL: it has nothing but ranges here, and its key and budget are variables'],
   ['binance: { credits: 10 }', 'has credits, but binance has none: budget limits what is used each minute'],
-])('refuses an option that has no effect: %s', async (entry, message) => {
+])('refuses an entry that has no effect: %s', async (entry, message) => {
   await expect(read(`sources: { ${entry} }`)).rejects.toMatchObject({
     code: 'BAD_WATCH_LIST',
     message: expect.stringMatching(new RegExp(`: the source "[a-z0-9-]+" ${message}$`)),
@@ -43,7 +44,7 @@ sources:
   mirror: { profile: binance, url: 'http://127.0.0.1:1', archive: months }
   months: { profile: binance-archive, url: 'http://127.0.0.1:2' }
 `);
-  expect(sources.get('mirror')?.archive).toBe('months');
+  expect(sources.get('mirror').facts.archive).toBe('months');
 });
 
 it('reads the longest ranges of the default source, in whole periods', async () => {
@@ -53,7 +54,7 @@ it('reads the longest ranges of the default source, in whole periods', async () 
     candles: { m1: 12 * hourMs, h8: 24 * hourMs },
     asset_history: { d1: 365 * dayMs },
   });
-  expect([...(await read(text)).keys()]).not.toContain('default');
+  expect((await read(text)).all().map(({ facts }) => facts.name)).toContain('default');
   expect(await ranges('lists: { rates: 5m }')).toEqual({ candles: {}, asset_history: {} });
   for (const wrong of ['m1: 30s', 'm1: 15d', 'm1: long'])
     await expect(ranges(`sources: { default: { ranges: { candles: { ${wrong} } } } }`)).rejects.toThrow(
