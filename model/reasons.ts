@@ -5,6 +5,7 @@
 
 import { formatDuration, formatTime } from './format.ts';
 import type { EpochMs } from './intervals.ts';
+import { defaultSource } from './sources.ts';
 
 /** The reasons that SQL, JSON and metrics call `reason`. The precise one is the cause. */
 export const shownReasons = ['not_asked', 'awaits_second_answer', 'failed', 'stale', 'blocked'] as const;
@@ -83,11 +84,12 @@ export function reasonsWith(isWanted: (rule: ReasonRule) => boolean): Reason[] {
 export function describeReason(gap: {
   readonly cause: Reason;
   readonly message: string | null;
-  /** The named source that said so; null: the default one, or none. */
+  /** The source that said so; null: none was asked. */
   readonly source: string | null;
 }): string {
   const { words, showsMessage, isRequestable }: ReasonRule = reasons[gap.cause];
-  const by = gap.source === null || !isRequestable ? '' : ` at ${gap.source}`;
+  const isNamed = gap.source !== null && gap.source !== defaultSource;
+  const by = isNamed && isRequestable ? ` at ${gap.source}` : '';
   const said = gap.message === null || !showsMessage ? '' : `: ${gap.message}`;
   return `${words}${by}${said}`;
 }

@@ -37,6 +37,14 @@ export interface SourceMarket {
 /** Name of the source of SOURCE_URL. */
 export const defaultSource = 'default';
 
+/** Stands among the names of sources for imported files. */
+export const fileSource = 'file';
+
+/** A source in a sentence. */
+export function sourceText(name: string): string {
+  return name === defaultSource ? 'the source' : name;
+}
+
 /** What planning needs to know of a source. */
 export interface SourceFacts {
   readonly name: string;

@@ -19,7 +19,7 @@ export interface Window extends Range {
   readonly askedEndMs?: EpochMs;
   /** Requested by days, as a probe is. */
   readonly byDays?: boolean;
-  /** The source that was asked; absent: the default one. */
+  /** The source that was asked; absent in the queue, which is that of a source. */
   readonly source?: string;
   /** Compared with another source than the series' own, which is named by `source`. */
   readonly isAgainst?: boolean;

@@ -5,13 +5,14 @@ import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
-import { longestRange, type RangeLimits } from '../model/windows.ts';
+import { defaultSource } from '../model/sources.ts';
+import { longestRange, type RangeKey, type RangeLimits } from '../model/windows.ts';
 import type { ShowPhase } from '../planning/progress.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Config } from '../settings/config.ts';
 import type { SourceRegistry } from '../sources/registry.ts';
 import type { Database } from '../store/db/database.ts';
-import { readNamedSeries, type SourceName } from '../store/series/sources.ts';
+import { readNamedSeries } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import { listRetentions, type Retention } from '../store/upkeep/retention.ts';
 
@@ -31,11 +32,8 @@ export interface OperationContext {
   openQueues(): Promise<QueueBackend>;
   /** @throws TidemarkError BAD_WATCH_LIST */
   sources(): Promise<SourceRegistry>;
-  /**
-   * @param source null: the default one.
-   * @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set, or no source has the name.
-   */
-  runWorker(queues: QueueBackend, source: SourceName): Promise<Running>;
+  /** @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked, or no source has the name. */
+  runWorker(queues: QueueBackend, source: string): Promise<Running>;
   /** @param only plans only gaps of these series within these ranges. */
   runScheduler(queues: QueueBackend, only: ReadonlyMap<number, Range>): Promise<Running>;
   /**
@@ -48,21 +46,20 @@ export interface OperationContext {
 
 /** @returns the longest range of one request for a series: as configured, and as the source accepts. */
 export async function readRangeLimits({
-  config,
   database,
   sources,
-}: Pick<OperationContext, 'database' | 'sources'> & {
-  readonly config: { readonly source: { readonly rangeLimits: RangeLimits } };
-}): Promise<(series: SeriesKey) => number> {
-  const accepted = await readLongestRanges(database);
+}: Pick<OperationContext, 'database' | 'sources'>): Promise<(series: SeriesKey) => number> {
   const named = await readNamedSeries(database);
-  if (named.size === 0) return (series) => longestRange(series, config.source.rangeLimits, accepted);
-  const limits = new Map<string, { limits: RangeLimits; accepted: typeof accepted }>();
-  for (const [name, source] of (await sources()).facts)
-    limits.set(name, { limits: source.rangeLimits, accepted: await readLongestRanges(database, name) });
+  const { facts } = await sources();
+  const limits = new Map<string, { rangeLimits: RangeLimits; accepted: ReadonlyMap<RangeKey, number> }>();
+  for (const name of new Set([defaultSource, ...named.values()]))
+    limits.set(name, {
+      rangeLimits: facts.get(name)?.rangeLimits ?? {},
+      accepted: await readLongestRanges(database, name),
+    });
   return (series) => {
-    const own = limits.get(named.get(seriesName(series)) ?? '');
-    return longestRange(series, own?.limits ?? config.source.rangeLimits, own?.accepted ?? accepted);
+    const of = limits.get(named.get(seriesName(series)) ?? defaultSource);
+    return longestRange(series, of?.rangeLimits, of?.accepted);
   };
 }
 

@@ -3,16 +3,9 @@
 import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import { subtract } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
+import { defaultSource } from '../model/sources.ts';
 import { budgetInForce } from '../planning/budget.ts';
-import {
-  type Cost,
-  type Disk,
-  diskFor,
-  type Estimate,
-  estimate,
-  type Freshness,
-  hourlyShareOf,
-} from '../planning/estimate.ts';
+import { type Cost, type Disk, diskFor, type Estimate, type Freshness, hourlyShareOf } from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
@@ -23,7 +16,7 @@ import { chunkDaysOf } from '../store/timescale/hypertables.ts';
 import { retainedTables } from '../store/upkeep/retention.ts';
 import { pageSize, requestsPerMinute } from '../v2/limits.ts';
 import type { OperationContext } from './context.ts';
-import { costOfPart, dividePlan, rulesOf, type SourceCost, type WantedSeries } from './source-cost.ts';
+import { costOfPart, dividePlan, type SourceCost, type WantedSeries } from './source-cost.ts';
 import { readGapDivision, type SourceLists } from './source-gaps.ts';
 
 export interface PlannedRange {
@@ -44,9 +37,7 @@ export interface PlanCost extends Estimate {
   readonly lastAtMs: EpochMs | null;
   /** Whether a key would raise the budget. */
   readonly isWithoutKey: boolean;
-  /** The part of the default source; null: none of the series is its. */
-  readonly own: { readonly freshness: Freshness; readonly requestsPerMinute: number } | null;
-  /** The part of each source beside the default one. */
+  /** The part of each source. */
   readonly sources: readonly SourceCost[];
 }
 
@@ -88,41 +79,31 @@ export async function estimateCost(
   const others = beside.map(({ series, tracked }) =>
     withoutGaps({ series, isFollowed: tracked.endMs === null, reachesNow: tracked.endMs === null }),
   );
-  const perMinute = await readBudget(context);
-  const { source, scheduler } = config;
+  const { scheduler } = config;
   const division = await readGapDivision(context, nowMs, sources);
   const rules = {
-    longestRangeMs: division.ofDefault.longestRangeMs,
-    requestsPerMinute: perMinute,
     backfillShare: scheduler.backfillShare,
     refreshMs: scheduler.refreshMs,
     reread: pending?.reread ?? (await readRereadSettings(database, config.reread)),
-    pollsEveryMs:
-      pending?.pollsEveryMs ??
-      pollsEveryMs(await ratesEveryMs(database, scheduler.ratesMs), await listStatus(database, nowMs)),
   };
+  const polls =
+    pending?.pollsEveryMs ??
+    pollsEveryMs(await ratesEveryMs(database, scheduler.ratesMs), await listStatus(database, nowMs));
   const { parts, lost } = dividePlan(division, planned, others);
   const costs: SourceCost[] = [];
-  const estimates: Estimate[] = [];
-  let own: PlanCost['own'] = null;
-  const isDefaultUsed =
-    source.url !== undefined || parts.some((part) => part.source.configured === null && part.planned.length > 0);
   for (const part of parts) {
-    const { configured } = part.source;
-    const rulesOfPart = rulesOf(part.source, rules);
-    if (configured === null) {
-      const estimated = estimate(part.planned, isDefaultUsed ? rulesOfPart : { ...rulesOfPart, pollsEveryMs: [] });
-      estimates.push(estimated);
-      if (part.planned.length > 0) own = { freshness: estimated.freshness, requestsPerMinute: perMinute };
-    } else {
-      const cost = await costOfPart(context, configured, part, rulesOfPart, nowMs);
-      costs.push(cost);
-      estimates.push(cost);
-    }
+    const { setup, longestRangeMs } = part.source;
+    const { name } = setup.facts;
+    const isPolled = name === defaultSource && (setup.url !== null || part.planned.length > 0);
+    const requestsPerMinute = await readBudget(context, name);
+    const rulesOfPart = { ...rules, longestRangeMs, requestsPerMinute, pollsEveryMs: isPolled ? polls : [] };
+    costs.push(await costOfPart(context, part, rulesOfPart, nowMs));
   }
   const used = parts.filter(({ planned }) => planned.length > 0);
-  const estimated = inAll(estimates);
+  const estimated = inAll(costs);
   const [largest] = [...parts].sort((a, b) => b.planned.length - a.planned.length);
+  const perMinuteOf = (name: string | undefined) => costs.find(({ source }) => source === name)?.requestsPerMinute ?? 0;
+  const { apiKey } = division.ofDefault.setup;
   const kept = planned.map((entry) => ({
     ...entry,
     missing: subtract(entry.missing, lost.get(seriesName(entry.series)) ?? []),
@@ -147,12 +128,11 @@ export async function estimateCost(
     ...estimated,
     costs: datasets.filter((cost) => cost.series > 0),
     disk: { candles: disk('candles'), asset_history: disk('asset_history') },
-    requestsPerMinute: largest?.source.configured?.facts.requestsPerMinute ?? perMinute,
+    requestsPerMinute: perMinuteOf(largest?.source.name),
     isShared: used.length > 1,
-    own,
     sources: costs.filter(({ series }) => series > 0),
     ...laterRequests(division, found),
-    isWithoutKey: source.apiKey === undefined && perMinute === requestsPerMinute.withoutKey,
+    isWithoutKey: apiKey === undefined && perMinuteOf(defaultSource) === requestsPerMinute.withoutKey,
   };
 }
 
@@ -253,17 +233,21 @@ function withoutGaps({
 }
 
 /**
- * Requests per minute, 0: no limit. Without a configured number or key it is the budget of the connected workers, and the
+ * Requests per minute to a source, 0: no limit. If no budget is stated, it is that of the connected workers, and the
  * default while the queue is unreachable.
  */
-export async function readBudget({ config, openQueues }: OperationContext): Promise<number> {
-  if (config.source.isBudgetStated) return config.source.requestsPerMinute;
+export async function readBudget(
+  { sources, openQueues }: Pick<OperationContext, 'sources' | 'openQueues'>,
+  source: string,
+): Promise<number> {
+  const { facts } = (await sources()).get(source);
+  if (facts.isBudgetStated) return facts.requestsPerMinute;
   const queues = await openQueues().catch(() => null);
-  if (queues === null) return config.source.requestsPerMinute;
+  if (queues === null) return facts.requestsPerMinute;
   try {
-    return budgetInForce(config.source, await queues.connectedBudgets());
+    return budgetInForce(facts, await queues.connectedBudgets(source));
   } catch {
-    return config.source.requestsPerMinute;
+    return facts.requestsPerMinute;
   } finally {
     await queues.close();
   }

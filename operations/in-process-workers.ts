@@ -2,7 +2,6 @@
 
 import type { Range } from '../model/ranges.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import type { SourceName } from '../store/series/sources.ts';
 import { createSourceGate } from '../workers/source-gate.ts';
 import type { OperationContext } from './context.ts';
 import { Disposer } from './disposer.ts';
@@ -15,13 +14,13 @@ import { joinQueues } from './sources/queues.ts';
 export function inProcessWorkers(
   context: OperationContext,
   ranges: ReadonlyMap<number, Range> | null,
-  of: { readonly sources: readonly SourceName[]; readonly run?: string },
+  of: { readonly sources: readonly string[]; readonly run?: string },
 ) {
   const { sources, run } = of;
   const closing = new Disposer(context.clock);
   let queues: QueueBackend | undefined;
   let isScheduling = false;
-  const working = new Set<SourceName>();
+  const working = new Set<string>();
 
   async function openQueues(): Promise<QueueBackend> {
     const opened = await context.openQueues();

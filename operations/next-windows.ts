@@ -7,7 +7,7 @@ import { partsOfSource } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { ClaimedWindow } from '../queue/requests.ts';
 import { type FactsContext, readFacts, readSeries } from '../scheduler/read-facts.ts';
-import { readAllSources, type SourceName } from '../store/series/sources.ts';
+import { readAllSources } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
 import type { OperationContext } from './context.ts';
 
@@ -16,7 +16,7 @@ const rangesPerSeries = 10_000;
 
 export interface NextWindows {
   /** Null: the default one. */
-  readonly source: SourceName;
+  readonly source: string;
   /** What is queued or running, oldest first. */
   readonly claimed: readonly ClaimedWindow[];
   /** The first window of the planner if nothing is queued. */
@@ -39,14 +39,11 @@ export async function nextWindows(
   };
   const found: NextWindows[] = [];
   for (const name of await readAllSources(database, [seriesId])) {
-    const settings = name === null ? undefined : configured.find(name)?.facts;
+    const facts = configured.find(name)?.facts;
     // The scheduler asks no source that is not configured.
-    if (name !== null && settings === undefined) continue;
+    if (facts === undefined) continue;
     const claimed = (await queues.requestsOf(name).claimedWindows()).windows.get(seriesId) ?? [];
-    const source =
-      name === null || settings === undefined
-        ? { name, requestsPerMinute: config.source.requestsPerMinute, rangeLimits: config.source.rangeLimits }
-        : { name, requestsPerMinute: settings.requestsPerMinute, ...partsOfSource(settings, configured.facts) };
+    const source = { name, requestsPerMinute: facts.requestsPerMinute, ...partsOfSource(facts, configured.facts) };
     const pausedForMs = (other: string) => queues.requestsOf(other).pausedForMs();
     found.push({
       source: name,

@@ -18,7 +18,6 @@ import type { CoveredWindow } from '../planning/sample.ts';
 import { type CommandResult, noResult } from '../store/commit/command-results.ts';
 import { countDiffering } from '../store/commit/differences.ts';
 import { emptiedKind, unboundedKind } from '../store/commit/verification.ts';
-import type { SourceName } from '../store/series/sources.ts';
 import { creditsText } from './source-health.ts';
 
 /** The result of a window, summed over its answers. */
@@ -33,7 +32,7 @@ export interface RecheckRules {
   readonly requestFor: (window: CoveredWindow) => Window;
   /** Adds the adjacent periods to a request, where it has room. */
   readonly witnessed: (window: Window) => Window;
-  readonly sourceOf: (series: { readonly seriesId: number }) => SourceName;
+  readonly sourceOf: (series: { readonly seriesId: number }) => string;
   readonly onSettled: (settled: RecheckedWindow) => void;
 }
 
@@ -72,7 +71,7 @@ export class RecheckState {
   readonly #rests: Part[] = [];
   /** Series that their source does not know. */
   readonly #unknown = new Map<number, Refusal>();
-  readonly #refusals = new Map<SourceName, Refusal>();
+  readonly #refusals = new Map<string, Refusal>();
   readonly #differing: RecheckedWindow[] = [];
   readonly #unanswered: RecheckedWindow[] = [];
   #isPlanned = false;
@@ -102,12 +101,12 @@ export class RecheckState {
     return this.#unanswered;
   }
 
-  isRefusing(source: SourceName): boolean {
+  isRefusing(source: string): boolean {
     return this.#refusals.has(source);
   }
 
   /** What the waiting windows of a source are expected to cost. */
-  expectedCost(source: SourceName, limit: Limit): number {
+  expectedCost(source: string, limit: Limit): number {
     return this.#waitingFor(source).reduce((sum, { request }) => sum + windowCost(limit, request), 0);
   }
 
@@ -117,7 +116,7 @@ export class RecheckState {
   }
 
   /** The next requests that the credits allow: they wait from now on. */
-  take(room: number, accounts: ReadonlyMap<SourceName, Account>): Window[] {
+  take(room: number, accounts: ReadonlyMap<string, Account>): Window[] {
     const taken: Window[] = [];
     while (taken.length < room) {
       const part = this.#next();
@@ -130,7 +129,7 @@ export class RecheckState {
   }
 
   /** Ends every window of a source, those that wait for an answer too. */
-  refuse(source: SourceName, refusal: Refusal): void {
+  refuse(source: string, refusal: Refusal): void {
     this.#refusals.set(source, refusal);
     for (const part of this.#waitingFor(source)) this.#leave(part, refusal);
   }
@@ -220,7 +219,7 @@ export class RecheckState {
     this.#rules.onSettled(open);
   }
 
-  #waitingFor(source: SourceName): Part[] {
+  #waitingFor(source: string): Part[] {
     return [...this.#waiting.values()].filter(({ request }) => this.#rules.sourceOf(request) === source);
   }
 }

@@ -16,7 +16,7 @@ import { dayMs, intervalMs, minuteMs } from '../model/intervals.ts';
 import { archivedUpTo, cutByFile } from '../model/months.ts';
 import { clip, type Range } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
-import type { SourceFacts } from '../model/sources.ts';
+import { defaultSource, type SourceFacts } from '../model/sources.ts';
 import { longestRange, withWitnesses } from '../model/windows.ts';
 import { probedSeries, probesAgain } from '../planning/beginning.ts';
 import { commandSlots } from '../planning/budget.ts';
@@ -40,7 +40,7 @@ import { costSince, tallyFetches } from '../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../store/ledger/quarantine.ts';
 import { readCoveredRanges } from '../store/series/ranges.ts';
-import { readSourcesOf, type SeriesSource, type SourceName } from '../store/series/sources.ts';
+import { readSourcesOf, type SeriesSource } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import { type OperationContext, readRangeLimits } from './context.ts';
 import { readBudget } from './estimate.ts';
@@ -223,7 +223,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [] };
   const { clock, database } = context;
   await assertNotPaused(context);
-  const requestsPerMinute = await readBudget(context);
+  const requestsPerMinute = await readBudget(context, defaultSource);
   const run = randomBytes(8).toString('hex');
   const { against } = request;
   const sourcesOf = against ?? (await readSourcesOf(database, request.seriesIds));
@@ -231,7 +231,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   const parts = inProcessWorkers(context, null, { sources, run });
   const startedMs = clock.now();
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, keptMs: ledgerMs, seriesIds: request.seriesIds });
-  const state = stateOf(request, run, ({ seriesId }) => sourcesOf.get(seriesId)?.source ?? null);
+  const state = stateOf(request, run, ({ seriesId }) => sourcesOf.get(seriesId)?.source ?? '');
 
   /** Ends the windows of sources that pause for long. @returns the longest pause of the others. */
   async function refuseBanned(queues: QueueBackend): Promise<number> {
@@ -248,11 +248,11 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     return longestMs;
   }
 
-  async function readAccounts(): Promise<Map<SourceName, Account>> {
-    const accounts = new Map<SourceName, Account>();
+  async function readAccounts(): Promise<Map<string, Account>> {
+    const accounts = new Map<string, Account>();
     const configured = await context.sources();
     for (const source of sources) {
-      const { name, longLimit: limit } = configured.find(source ?? '')?.facts ?? {};
+      const { name, longLimit: limit } = configured.find(source)?.facts ?? {};
       if (name === undefined || limit == null) continue;
       const sinceMs = clock.now() - limit.periodMs;
       const { used } = await costSince(database, name, { sinceMs, bytesEach: limit.bytesEach });
@@ -264,10 +264,9 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   async function assertSourcesUsable(pausedMs: number): Promise<void> {
     await assertNoServiceMessage(context, { startedMs, pausedMs });
     const [only, ...others] = sources;
-    const named = others.length === 0 ? (only ?? undefined) : undefined;
-    assertSourceUsable(tallyFetches(await ledger.read(clock.now())), named);
-    if (others.length === 0)
-      await assertNotRefused(context, (await context.sources()).find(named ?? '') ?? null, startedMs);
+    const name = only !== undefined && others.length === 0 ? only : defaultSource;
+    assertSourceUsable(tallyFetches(await ledger.read(clock.now())), name);
+    if (others.length === 0) await assertNotRefused(context, (await context.sources()).get(name), startedMs);
   }
 
   async function poll(): Promise<{ readonly isWhole: boolean } | null> {
@@ -315,7 +314,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
 function stateOf(
   { lane, windows, longestRangeMs, against, onSettled }: RecheckRequest,
   run: string,
-  sourceOf: (series: { readonly seriesId: number }) => SourceName,
+  sourceOf: (series: { readonly seriesId: number }) => string,
 ): RecheckState {
   /** A month of an archive is a file: no witness can be beside it. */
   const isArchive = [...(against?.values() ?? [])].some((source) => source.isArchive);

@@ -6,7 +6,6 @@ import { seriesName } from '../model/series.ts';
 import type { Limit } from '../model/sources.ts';
 import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
-import type { SourceSetup } from '../sources/registry.ts';
 import { costSince } from '../store/ledger/ledger.ts';
 import type { OperationContext } from './context.ts';
 import type { AskedSource, readGapDivision } from './source-gaps.ts';
@@ -84,7 +83,7 @@ export function dividePlan(
       const isOnlyArchive = divided.live === undefined && source === divided.parts[0]?.source;
       if (missing.length === 0 && !isSourceLive && !isOnlyArchive) continue;
       const part = partOf(source);
-      const requests = windows * (source.configured === null ? 1 : requestsOfWindow(source.configured.profile));
+      const requests = windows * requestsOfWindow(source.setup.profile);
       part.planned.push({ ...entry, missing, requests, isFollowed: entry.isFollowed && isSourceLive });
       if (isWanted) part.wanted += 1;
       if (isOnlyArchive) part.unpublishedMs += lengthMs(divided.unpublished);
@@ -100,30 +99,22 @@ export function dividePlan(
   return { parts: [...parts.values()], lost };
 }
 
-/** The rules of an estimate for a source. @param rules of the default source. */
-export function rulesOf({ configured, longestRangeMs }: AskedSource, rules: EstimateRules): EstimateRules {
-  if (configured === null) return rules;
-  const { requestsPerMinute } = configured.facts;
-  return { ...rules, longestRangeMs, requestsPerMinute, pollsEveryMs: [] };
-}
-
 /** What the part of a source costs. */
 export async function costOfPart(
   { database }: Pick<OperationContext, 'database'>,
-  source: SourceSetup,
-  { planned, wanted, lostMs, unpublishedMs }: Part,
+  { source, planned, wanted, lostMs, unpublishedMs }: Part,
   rules: EstimateRules,
   nowMs: EpochMs,
 ): Promise<SourceCost> {
   const estimated = estimate(planned, rules);
-  const { profile, facts } = source;
-  const { name, limits, longLimit, requestsPerMinute, depthPeriods } = facts;
+  const { profile, facts } = source.setup;
+  const { name, limits, longLimit, depthPeriods } = facts;
   const each = (profile.resources.candles ?? profile.resources.assetHistory)?.cost ?? 1;
   const { requests, points, freshness } = estimated;
   const rest = {
     source: name,
     series: wanted,
-    requestsPerMinute,
+    requestsPerMinute: rules.requestsPerMinute,
     depthPeriods,
     lostMs,
     unpublishedMs,

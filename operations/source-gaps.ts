@@ -4,7 +4,8 @@ import type { EpochMs } from '../model/intervals.ts';
 import { clip, normalize, type Range, subtract } from '../model/ranges.ts';
 import type { Reason } from '../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
-import { longestRange, type RangeLimits } from '../model/windows.ts';
+import { defaultSource } from '../model/sources.ts';
+import { longestRange } from '../model/windows.ts';
 import { beyondDepthText, closedUpTo } from '../planning/periods.ts';
 import { countWindows, type SeriesGaps } from '../planning/plan.ts';
 import { divideGaps, partsOfSource, type SourceRules } from '../planning/source-share.ts';
@@ -21,8 +22,8 @@ export type SourceLists = ReadonlyMap<
 >;
 
 export interface AskedSource extends SourceRules {
-  /** Null: the default one. */
-  readonly configured: SourceSetup | null;
+  readonly name: string;
+  readonly setup: SourceSetup;
 }
 
 export interface DividedGaps {
@@ -49,7 +50,6 @@ export type DivideGaps = (
 export type GapsContext = Pick<OperationContext, 'database' | 'sources'> & {
   readonly config: {
     readonly worker: { readonly graceMs: number };
-    readonly source: { readonly rangeLimits: RangeLimits };
   };
 };
 
@@ -61,21 +61,18 @@ export async function readGapDivision(
 ): Promise<{ readonly ofDefault: AskedSource; readonly divide: DivideGaps }> {
   const { graceMs } = config.worker;
   const lists: SourceLists = new Map([...(await readNamedSources(database, nowMs)), ...pending]);
-  const accepted = await readLongestRanges(database);
-  const ofDefault: AskedSource & { name: string } = {
-    configured: null,
-    name: '',
-    longestRangeMs: (series) => longestRange(series, config.source.rangeLimits, accepted),
+  const registry = await sources();
+  const askedSource = async (setup: SourceSetup): Promise<AskedSource> => {
+    const { facts } = setup;
+    const accepted = await readLongestRanges(database, facts.name);
+    const longestRangeMs = (series: SeriesKey) => longestRange(series, facts.rangeLimits, accepted);
+    return { ...partsOfSource(facts, registry.facts), name: facts.name, setup, longestRangeMs };
   };
-  const configured = lists.size === 0 ? null : await sources();
-  const asked = new Map<string, typeof ofDefault>();
+  const ofDefault = await askedSource(registry.get(defaultSource));
+  const asked = new Map([[defaultSource, ofDefault]]);
   for (const name of new Set([...lists.values()].flatMap((list) => list.map(({ source }) => source)))) {
-    const source = configured?.find(name);
-    if (configured === null || source === undefined) continue;
-    const parts = partsOfSource(source.facts, configured.facts);
-    const ranges = await readLongestRanges(database, name);
-    const longestRangeMs = (series: SeriesKey) => longestRange(series, parts.rangeLimits, ranges);
-    asked.set(name, { ...parts, configured: source, name, longestRangeMs });
+    const setup = registry.find(name);
+    if (setup !== undefined && !asked.has(name)) asked.set(name, await askedSource(setup));
   }
   const divide: DivideGaps = (series, gaps, reachesNow = true) => {
     const named = lists.get(seriesName(series))?.flatMap(({ source: name, lacks = [] }) => {
@@ -92,7 +89,7 @@ export async function readGapDivision(
       ...{ source, gaps: open.gaps },
       windows: countWindows(open, { ...source, nowMs, graceMs }),
     });
-    // As below, in less time: the dashboard counts for every series.
+    // A series of the default source alone. As below, in less time: the dashboard counts for every series.
     if (named === undefined) return { parts: [partOf(ofDefault, entry)], live: ofDefault, lost: [], unpublished: [] };
     const { parts, ...rest } = divideGaps(named, entry, nowMs);
     return { ...rest, parts: parts.map(({ source, open }) => partOf(source, open)) };
@@ -121,9 +118,8 @@ export function explainUnasked(gaps: readonly Gap[], divide: DivideGaps): Gap[] 
     if (first === undefined) return of;
     const { live, lost, unpublished } = divide(first.series, normalize(open));
     if (lost.length + unpublished.length === 0) return of;
-    const { configured, depthPeriods } = live ?? {};
-    const tooOld =
-      depthPeriods == null ? null : beyondDepthText(configured?.facts.name ?? '', first.series, depthPeriods);
+    const { name = '', depthPeriods } = live ?? {};
+    const tooOld = depthPeriods == null ? null : beyondDepthText(name, first.series, depthPeriods);
     return of.flatMap((gap) => {
       if (gap.reason !== 'not_asked') return [gap];
       const pieces = (ranges: readonly Range[], cause: Reason, message: string | null) =>

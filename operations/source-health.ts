@@ -4,7 +4,7 @@ import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
-import type { Limit, SourceFacts } from '../model/sources.ts';
+import { defaultSource, type Limit, type SourceFacts, sourceText } from '../model/sources.ts';
 import { expectedCost } from '../planning/budget.ts';
 import { isPausedBySource } from '../planning/progress.ts';
 import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
@@ -12,7 +12,6 @@ import type { SourceSetup } from '../sources/registry.ts';
 import type { SourceError } from '../sources/source-error.ts';
 import { costSince, type FetchTally, readServiceMessage } from '../store/ledger/ledger.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
-import type { SourceName } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
 import { readRefusal } from '../store/settings/source-refusal.ts';
 import type { OperationContext } from './context.ts';
@@ -43,32 +42,32 @@ export async function assertNotPaused({ database }: Pick<OperationContext, 'data
 }
 
 /**
- * @param source null: the default one. @param sinceMs a refusal before is that of another command.
+ * @param sinceMs a refusal before is that of another command.
  * @throws TidemarkError SOURCE_REFUSED when it refuses every request until the user changes something.
  */
 export async function assertNotRefused(
   { database }: Pick<OperationContext, 'database'>,
-  source: SourceSetup | null,
+  source: SourceSetup,
   sinceMs: EpochMs,
 ): Promise<void> {
-  const refusal = await readRefusal(database, source?.facts.name ?? null);
+  const refusal = await readRefusal(database, source.facts.name);
   if (refusal === null || refusal.acceptedAtMs !== null || refusal.atMs < sinceMs) return;
   const remedy = remedyOf(refusal.kind, source);
   if (remedy !== null) throw new TidemarkError('SOURCE_REFUSED', refusal.message, { remedy });
 }
 
-/** What a user can do about a refusal of all requests; null: it ends by itself. @param source null: the default one. */
-export function remedyOf(kind: string, source: SourceSetup | null): string | null {
+/** What a user can do about a refusal of all requests; null: it ends by itself. */
+export function remedyOf(kind: string, source: SourceSetup): string | null {
   if (kind === 'unauthorized') {
-    if (source === null) return 'check SOURCE_API_KEY, and what its plan includes';
+    if (source.facts.name === defaultSource) return 'check SOURCE_API_KEY, and what its plan includes';
     const takesKey = Object.keys(source.profile.keyHeaders('key')).length > 0;
     return takesKey
       ? `check the key of ${source.facts.name} in \`sources\` of the watch list, and what its plan includes`
       : null;
   }
   if (kind !== 'country_refused') return null;
-  const { url = null } = source?.profile ?? {};
-  return source === null || url === null || source.url === url
+  const { url } = source.profile;
+  return url === null || source.url === url
     ? 'the source does not serve the country of this address: use another source, or a network elsewhere'
     : `the profile's own address, ${url}, may serve it: leave out \`url\` of ${source.facts.name} in \`sources\` of the watch list`;
 }
@@ -76,15 +75,16 @@ export function remedyOf(kind: string, source: SourceSetup | null): string | nul
 /** Such as `binance refuses requests: status 403: …; one is sent alone at 12:01`. Null: it does not, or ends the command. */
 export async function refusalSaid(
   { database }: Pick<OperationContext, 'database'>,
-  source: SourceName,
+  source: string,
 ): Promise<string | null> {
   const refusal = await readRefusal(database, source);
   if (refusal === null || refusal.acceptedAtMs !== null || refusal.kind === 'notice') return null;
-  return `${source ?? 'the source'} refuses requests: ${printable(refusal.message)}; one is sent alone at ${formatTime(refusal.untilMs)}`;
+  const alone = `one is sent alone at ${formatTime(refusal.untilMs)}`;
+  return `${sourceText(source)} refuses requests: ${printable(refusal.message)}; ${alone}`;
 }
 
-/** @param name of the source; absent: the default one. @throws TidemarkError when every request failed so far. */
-export function assertSourceUsable(tally: FetchTally, name?: string): void {
+/** @param name of the source. @throws TidemarkError when every request failed so far. */
+export function assertSourceUsable(tally: FetchTally, name: string): void {
   const last = tally.lastFailure;
   if (last === null) return;
   if (tally.succeeded > 0 || tally.failed < hopelessAfter) return;
@@ -104,9 +104,9 @@ export function asUseless({ kind, message }: SourceError, name: string): Tidemar
   return kinds === undefined ? null : uselessSource(kinds, message, name);
 }
 
-function uselessSource(kinds: readonly string[], message: string, name: string | undefined): TidemarkError {
+function uselessSource(kinds: readonly string[], message: string, name: string): TidemarkError {
   const [, remedy] = namedCauses.find(([words]) => message.includes(words)) ?? [];
-  if (name === undefined)
+  if (name === defaultSource)
     return new TidemarkError(
       kinds === silent ? 'SOURCE_UNREACHABLE' : 'SOURCE_NOT_A_MARKET_DATA_SERVICE',
       message,
@@ -183,10 +183,10 @@ export async function readOutage(
 /** The sources that refuse all requests, and until when each accepts none. */
 export async function readBans(
   { database }: Pick<OperationContext, 'database'>,
-  sources: readonly SourceName[],
+  sources: readonly string[],
   nowMs: EpochMs,
-): Promise<ReadonlyMap<SourceName, EpochMs>> {
-  const bans = new Map<SourceName, EpochMs>();
+): Promise<ReadonlyMap<string, EpochMs>> {
+  const bans = new Map<string, EpochMs>();
   for (const source of sources) {
     const refusal = await readRefusal(database, source);
     const isRefused = refusal !== null && refusal.acceptedAtMs === null;
@@ -195,8 +195,8 @@ export async function readBans(
   return bans;
 }
 
-export function banText(source: SourceName, untilMs: EpochMs): string {
-  return `${source ?? 'the source'} accepts no request until ${formatTime(untilMs)}`;
+export function banText(source: string, untilMs: EpochMs): string {
+  return `${sourceText(source)} accepts no request until ${formatTime(untilMs)}`;
 }
 
 /** @param queue the connected workers, and how long they start no request. */

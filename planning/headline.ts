@@ -6,14 +6,14 @@
 import { counted, formatCount, formatDuration, formatTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
+import { defaultSource, sourceText } from '../model/sources.ts';
 import { totalBudget } from './budget.ts';
 import { type Headline, type ListName, levels, type State } from './conditions.ts';
 import { type RecentAnswers, windowsEtaMs } from './eta.ts';
 import { outageSince, type SourceOutage } from './source-outage.ts';
 
 export interface SourceState {
-  /** Null: the default one. */
-  readonly source: string | null;
+  readonly source: string;
   /** Windows that can be requested now, of its series. Several sources may have the same series. */
   readonly left: number;
   /** Whether a series of it has periods that close from now on. */
@@ -28,7 +28,7 @@ export interface SourceState {
 }
 
 export interface SourceQueue {
-  readonly source: string | null;
+  readonly source: string;
   readonly workers: number;
   /** How long no request starts. */
   readonly pausedMs: number;
@@ -141,7 +141,7 @@ function isNeeded({ left, isFollowed }: SourceState): boolean {
 
 const absent = { workers: 0, pausedMs: 0, perMinute: 0 };
 
-function queueOf({ sources }: QueueFacts, source: string | null): Omit<SourceQueue, 'source'> {
+function queueOf({ sources }: QueueFacts, source: string): Omit<SourceQueue, 'source'> {
   return sources.find((one) => one.source === source) ?? absent;
 }
 
@@ -183,7 +183,7 @@ function sum(values: readonly number[]): number {
 }
 
 function nameOf({ source }: Pick<SourceState, 'source'>, sources: readonly SourceState[]): string {
-  return source ?? (sources.length > 1 ? 'the default source' : 'the source');
+  return source === defaultSource && sources.length > 1 ? 'the default source' : sourceText(source);
 }
 
 function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: StateFacts): Headline[] {
@@ -257,6 +257,11 @@ function storeConditions({ failingJobs, failed, beyondDepth, blocked, rejected }
 
 const verb = (count: number, one: string, several: string) => (count === 1 ? one : several);
 
+function budgetText({ source }: SourceState, queue: QueueFacts): string {
+  const of = source === defaultSource ? '' : ` of ${source}`;
+  return `the budget of ${formatCount(queueOf(queue, source).perMinute)} requests a minute${of}`;
+}
+
 /** Share of the budget from which on it is what limits. */
 const fullShare = 0.9;
 
@@ -292,10 +297,7 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
     });
     const eta = etaMs === null ? '' : `, ETA ${formatDuration(Math.max(1000, etaMs))}`;
     const rest = `${counted(left, 'window')} left${eta}`;
-    const by =
-      full === undefined
-        ? ''
-        : `, limited by the budget of ${formatCount(queueOf(queue, full.source).perMinute)} requests a minute${full.source === null ? '' : ` of ${full.source}`}`;
+    const by = full === undefined ? '' : `, limited by ${budgetText(full, queue)}`;
     found.push({
       kind: by === '' ? 'catching_up' : 'limited_by_budget',
       level: moves ? 'working' : 'waiting',

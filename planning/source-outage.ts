@@ -3,6 +3,7 @@
 import { formatDuration, formatTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
+import { defaultSource, sourceText } from '../model/sources.ts';
 
 /**
  * Kinds of failures that say something about the source, and not about the request. `not_found` is a 404 that names no id,
@@ -29,8 +30,7 @@ export const refusalKinds: readonly string[] = [
 ] satisfies (typeof sourceTrouble)[number][];
 
 export interface SourceOutage {
-  /** Null: the default source. */
-  readonly source: string | null;
+  readonly source: string;
   /** The first failure since the last successful request. */
   readonly sinceMs: EpochMs;
   readonly lastTriedMs: EpochMs;
@@ -76,6 +76,7 @@ export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
 }
 
 /** Without the next try: the text stays the same as long as the outage. @param name of the source. */
-export function outageSince({ source, kind, sinceMs, message }: SourceOutage, name = source ?? 'the source'): string {
-  return `${name} ${source === null ? (ofDefault[kind] ?? whatFails[kind]) : whatFails[kind]} since ${formatTime(sinceMs)}: ${printable(message)}`;
+export function outageSince({ source, kind, sinceMs, message }: SourceOutage, name = sourceText(source)): string {
+  const what = (source === defaultSource ? ofDefault[kind] : undefined) ?? whatFails[kind];
+  return `${name} ${what} since ${formatTime(sinceMs)}: ${printable(message)}`;
 }

@@ -4,6 +4,7 @@ import type { Queue } from 'bullmq';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { defaultSource } from '../model/sources.ts';
 import { type Processor, queueNames, type RequestJob, requestsQueueName } from './jobs.ts';
 import { withBackend } from './packages.ts';
 import { type PlanningJob, planningQueue } from './planning.ts';
@@ -62,7 +63,7 @@ export async function openQueueBackend(
   );
   const explained = <Calls extends QueueCalls>(calls: Calls) => (store.kind === 'redis' ? explainErrors(calls) : calls);
   const settings = { connection: 'queue', streams: { events: { maxLen: maxEvents } } } as const;
-  const openRequests = (source: string | null) => {
+  const openRequests = (source: string) => {
     const queue = new classes.Queue<RequestJob['data'], void, RequestJob['name']>(requestsQueueName(source), settings);
     queue.on('error', logError);
     const requests = requestQueue(queue, {
@@ -73,10 +74,10 @@ export async function openQueueBackend(
     });
     return { queue, requests: explained(requests) };
   };
-  const ofDefault = openRequests(null);
+  const ofDefault = openRequests(defaultSource);
   // Each source has a queue and so a limiter of its own: the pause of one stops no other.
-  const opened = new Map<string | null, ReturnType<typeof openRequests>>([[null, ofDefault]]);
-  const queueOf = (source: string | null) => {
+  const opened = new Map([[defaultSource, ofDefault]]);
+  const queueOf = (source: string) => {
     const known = opened.get(source) ?? openRequests(source);
     opened.set(source, known);
     return known;
@@ -97,15 +98,15 @@ export async function openQueueBackend(
   };
   return Object.freeze({
     kind: store.kind,
-    /** The requests to the default source. */
+    /** The requests to the default source, which gives the lists. */
     requests: ofDefault.requests,
-    /** The requests to a source; null: the default one. */
-    requestsOf: (source: string | null) => queueOf(source).requests,
+    /** The requests to a source. */
+    requestsOf: (source: string) => queueOf(source).requests,
     planning: explained(planningQueue(planning, namespace)),
     /** BullMQ's own objects: tests read the jobs. */
     bullQueues: () => allQueues() as unknown as readonly Queue[],
-    /** @param source whose requests it takes; null: the default one. */
-    startRequestWorker(processor: Processor<RequestJob>, settings: WorkerSettings, source: string | null = null) {
+    /** @param source whose requests it takes. */
+    startRequestWorker(processor: Processor<RequestJob>, settings: WorkerSettings, source = defaultSource) {
       warnOnce();
       return startQueueWorker({ ...worker, queueName: requestsQueueName(source), processor, settings });
     },
@@ -118,10 +119,10 @@ export async function openQueueBackend(
        * Distinct budgets of a source's connected workers, in requests a minute; 0: no limit. For the default source also
        * those of connected schedulers.
        */
-      async connectedBudgets(source: string | null = null) {
+      async connectedBudgets(source = defaultSource) {
         const present = await Promise.all([
           countWorkersOn(queueOf(source).queue, namespace),
-          ...(source === null ? [countWorkersOn(planning, namespace)] : []),
+          ...(source === defaultSource ? [countWorkersOn(planning, namespace)] : []),
         ]);
         return [...new Set(present.flatMap(({ budgets }) => budgets))].sort((one, other) => one - other);
       },

@@ -5,14 +5,15 @@
 
 import { lanes, type WindowLane, windowLanes } from '../model/lanes.ts';
 import type { Range } from '../model/ranges.ts';
+import { defaultSource } from '../model/sources.ts';
 import type { Window } from '../model/windows.ts';
 import type { PollPage } from '../planning/polls.ts';
 
 export const queueNames = Object.freeze({ requests: 'requests', planning: 'planning' });
 
-/** The queue of a source's requests; null: of the default source. */
-export function requestsQueueName(source: string | null): string {
-  return source === null ? queueNames.requests : `${queueNames.requests}-${source}`;
+/** The queue of a source's requests. That of the default source keeps its name of earlier versions. */
+export function requestsQueueName(source: string): string {
+  return source === defaultSource ? queueNames.requests : `${queueNames.requests}-${source}`;
 }
 
 /** A job is named after the dataset of its window, `page` for a page of a list, `rates` for a poll of the rates. */

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { TidemarkError } from '../errors.ts';
+import { defaultSource } from '../model/sources.ts';
 import { openQueueBackend, type QueueBackend } from '../queue/backend.ts';
 import type { Config } from '../settings/config.ts';
 import { listWriters } from '../store/db/activity.ts';
@@ -28,7 +29,7 @@ export async function refuseWhileInUse(
 
 /** Of every source that series have. */
 async function workersOf(database: Database, queues: QueueBackend): Promise<number> {
-  const sources = [null, ...(await sourcesInUse(database).catch(() => []))];
+  const sources = [defaultSource, ...(await sourcesInUse(database).catch(() => []))];
   const counts = await Promise.all(sources.map((source) => queues.requestsOf(source).countWorkers()));
   return Math.max(...counts);
 }

@@ -1,23 +1,20 @@
 /** Starts the scheduler and the worker for the commands that run one or both. */
 
 import type { Logger } from 'pino';
-import { messageOf, TidemarkError } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import { dayMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import { defaultSource } from '../model/sources.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type RunningScheduler, startScheduler } from '../scheduler/scheduler.ts';
-import type { Config } from '../settings/config.ts';
 import { pauseForUse } from '../sources/profiles/use.ts';
-import { type SourceRegistry, usable } from '../sources/registry.ts';
-import { openSource } from '../sources/source.ts';
-import { type SourceName, sourcesInUse } from '../store/series/sources.ts';
+import type { SourceRegistry } from '../sources/registry.ts';
+import { sourcesInUse } from '../store/series/sources.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import { version } from '../version.ts';
 import { type RunningWorker, startWorker, transactionSlots } from '../workers/worker.ts';
 import type { WorkerEvents } from '../workers/worker-events.ts';
 import type { ActivityLog } from './activity-log.ts';
-import { areSourcesWanted, readRegistry } from './sources.ts';
+import { areSourcesWanted, assertDefaultSource, readRegistry } from './sources.ts';
 import { exportState, type MeasuredContext, type OpenMetrics } from './telemetry.ts';
 
 export interface PipelineContext extends MeasuredContext {
@@ -29,26 +26,17 @@ export interface PipelineContext extends MeasuredContext {
   readonly activity?: ActivityLog | undefined;
 }
 
-/** @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set. */
-export function requireSource(config: Config): string {
-  if (config.source.url !== undefined) return config.source.url;
-  throw new TidemarkError('BAD_CONFIGURATION', 'SOURCE_URL is not set', {
-    remedy: 'set it to the base address of a Market Data Service, ending in /v2; or try `tidemark demo`',
-  });
-}
-
 /** @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set, and no series has another source. */
 export async function requireSources({
   config,
   database,
 }: Pick<PipelineContext, 'config' | 'database'>): Promise<void> {
-  const named = await sourcesInUse(database);
-  if (!named.some((source) => source !== null)) requireSource(config);
+  const used = await sourcesInUse(database);
+  if (used.every((source) => source === defaultSource)) await assertDefaultSource(config);
 }
 
 export interface WorkerChoice {
-  /** Null or absent: the default source. */
-  readonly source?: SourceName | undefined;
+  readonly source: string;
   readonly concurrency?: number | undefined;
   /** Shared by the workers of a process. */
   readonly transactions?: ReturnType<typeof transactionSlots> | undefined;
@@ -60,34 +48,29 @@ const filesAtOnce = 3;
 /**
  * Starts a worker with its own source client.
  *
- * @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set, or no source has the name.
+ * @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked, or no source has the name.
  */
 export async function runWorker(
   context: PipelineContext,
   queues: QueueBackend,
-  choice: WorkerChoice = {},
+  choice: WorkerChoice,
 ): Promise<RunningWorker> {
   const { clock, config, database, log, metrics, tracing, activity } = context;
-  const { source: sourceName = null } = choice;
+  const { source: sourceName } = choice;
   const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
-  const settings = await setupOf(context, sourceName ?? defaultSource);
+  const sources = await currentSources(context, sourceName);
+  const { profile, facts } = sources.get(sourceName);
   const wanted = choice.concurrency ?? config.worker.concurrency;
-  const concurrency = settings.profile.files === null ? wanted : Math.min(wanted, filesAtOnce);
+  const concurrency = facts.files === null ? wanted : Math.min(wanted, filesAtOnce);
   const requests = queues.requestsOf(sourceName);
-  const source = openSource({
+  const source = sources.open(sourceName, {
     clock,
-    profile: settings.profile,
-    baseUrl: settings.url,
-    apiKey: settings.apiKey,
-    timeoutMs: config.source.timeoutMs,
-    maxBodyBytes: config.source.maxBodyBytes,
     connections: concurrency,
-    userAgent: `tidemark/${version}`,
     onRequest: (request) => {
       for (const listener of listeners) listener(request);
     },
     onReply: (reply) => {
-      const pauseMs = pauseForUse(settings.profile, reply, { concurrency, nowMs: clock.now() });
+      const pauseMs = pauseForUse(profile, reply, { concurrency, nowMs: clock.now() });
       // An unreachable queue starts no job, and logs that itself.
       if (pauseMs > 0) void requests.pauseForMs(pauseMs).catch(() => {});
     },
@@ -99,7 +82,7 @@ export async function runWorker(
     sourceName,
     transactions: choice.transactions,
     queues,
-    requestsPerMinute: settings.facts.requestsPerMinute,
+    requestsPerMinute: facts.requestsPerMinute,
     settings: { ...config.worker, concurrency },
     log,
     middleware: tracing?.attempt,
@@ -114,18 +97,17 @@ export async function runWorker(
   };
 }
 
-/** A source as it is now: its key may have been set since the process started. */
-async function setupOf({ config, sources }: PipelineContext, name: string) {
+/** The sources as they are now: the key of one may have been set since the process started. */
+async function currentSources({ config, sources }: PipelineContext, name: string): Promise<SourceRegistry> {
   const known = await sources();
-  const isKnown = known.find(name)?.problem === null;
-  return usable((isKnown ? known : await readRegistry(config)).get(name));
+  return known.find(name)?.problem === null ? known : readRegistry(config);
 }
 
 /** How often a process looks for sources that series have got meanwhile, and tries those again that could not start. */
 const sourcesEveryMs = 3000;
 
 /**
- * Starts a worker for the default source, if it is configured, and one for each other source of tracked series, also of those
+ * Starts a worker for the default source, if it is configured, and one for each source of tracked series, also of those
  * that are tracked later.
  *
  * @throws TidemarkError BAD_CONFIGURATION when there is neither, and the watch list names no source.
@@ -137,16 +119,17 @@ export async function runWorkers(
 ): Promise<{ close(): Promise<void> }> {
   const { clock, config, database, log } = context;
   const transactions = transactionSlots(database);
-  const workers = new Map<SourceName, RunningWorker>();
-  const failed = new Set<SourceName>();
-  const start = async (source: SourceName) =>
+  const workers = new Map<string, RunningWorker>();
+  const failed = new Set<string>();
+  const start = async (source: string) =>
     void workers.set(source, await runWorker(context, queues, { source, concurrency, transactions }));
-  const named = await sourcesInUse(database);
-  const areOthers = named.some((source) => source !== null) || (await areSourcesWanted(config));
-  if (config.source.url !== undefined || !areOthers) await start(null);
+  const used = await sourcesInUse(database);
+  const areOthers = used.some((source) => source !== defaultSource) || (await areSourcesWanted(config));
+  // It gives the lists too.
+  if (!areOthers || (await context.sources()).get(defaultSource).problem === null) await start(defaultSource);
   async function startMissing(): Promise<void> {
     for (const source of await sourcesInUse(database)) {
-      if (source === null || workers.has(source)) continue;
+      if (workers.has(source)) continue;
       await start(source).catch((error: unknown) => {
         if (!failed.has(source))
           log.error({ source, cause: messageOf(error) }, 'no worker can be started for a source; retrying');
@@ -199,9 +182,6 @@ export async function runScheduler(
     clock,
     database,
     queues,
-    requestsPerMinute: config.source.requestsPerMinute,
-    isDefaultConfigured: config.source.url !== undefined,
-    isBudgetStated: config.source.isBudgetStated,
     settings: config.scheduler,
     ledgerMs: config.database.ledgerDays * dayMs,
     columnstoreAfterDays: only === undefined ? config.storage.columnstoreAfterDays : undefined,
@@ -210,7 +190,6 @@ export async function runScheduler(
     reread: config.reread,
     seriesIds: only === undefined ? undefined : [...only.keys()],
     within: only,
-    rangeLimits: config.source.rangeLimits,
     sources: (await context.sources()).facts,
     middleware: tracing?.pass,
     events: (pass) => {

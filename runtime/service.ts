@@ -8,6 +8,7 @@ import { makeToken } from '../dashboard/actions.ts';
 import { createQueueReader } from '../dashboard/queue.ts';
 import { addDashboard, type DashboardOptions } from '../dashboard/routes.ts';
 import { messageOf } from '../errors.ts';
+import { defaultSource } from '../model/sources.ts';
 import { Disposer } from '../operations/disposer.ts';
 import { joinQueues } from '../operations/sources/queues.ts';
 import { readQueueFacts } from '../operations/status/facts.ts';
@@ -217,7 +218,7 @@ export function openDashboard(
     queue: createQueueReader(context.clock, async () => {
       const opened = await queues();
       const inUse = await sourcesInUse(database);
-      const requests = joinQueues(opened, [...new Set([null, ...inUse])]);
+      const requests = joinQueues(opened, [...new Set([defaultSource, ...inUse])]);
       const [depth, workers, pausedMs, windows, facts] = await Promise.all([
         requests.depth(),
         requests.countWorkers(),

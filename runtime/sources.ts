@@ -1,9 +1,10 @@
 /** The sources of a process: joins settings, profiles and the entries of the watch list. */
 
+import { defaultSource } from '../model/sources.ts';
 import type { Config } from '../settings/config.ts';
 import { marketDataService } from '../sources/profiles/market-data-service.ts';
 import { profiles } from '../sources/profiles/profiles.ts';
-import { createRegistry, type SourceRegistry } from '../sources/registry.ts';
+import { createRegistry, type SourceRegistry, usable } from '../sources/registry.ts';
 import { namesSource } from '../watch-list/file.ts';
 import { readSourceEntries } from '../watch-list/source-entries.ts';
 
@@ -19,4 +20,9 @@ export async function readRegistry({
 /** Whether the watch list may bring series of other sources than the default one. */
 export async function areSourcesWanted({ watchList: file }: Pick<Config, 'watchList'>): Promise<boolean> {
   return file !== undefined && (await namesSource(file));
+}
+
+/** @throws TidemarkError BAD_CONFIGURATION when SOURCE_URL is not set. */
+export async function assertDefaultSource(config: Parameters<typeof readRegistry>[0]): Promise<void> {
+  usable((await readRegistry(config)).get(defaultSource));
 }

@@ -1,6 +1,7 @@
 /** One planning pass of a source: reads the facts, plans, records what is lost, and adds windows and pages to the queue. */
 
 import { dayMs, type EpochMs } from '../model/intervals.ts';
+import { sourceText } from '../model/sources.ts';
 import { type Lost, type PassPlan, planPass, queuedOf, slotsOf } from '../planning/pass.ts';
 import { beyondDepthText } from '../planning/periods.ts';
 import type { PollPage } from '../planning/polls.ts';
@@ -64,7 +65,7 @@ async function deferLost(
   { seriesId, series, ranges }: Lost,
   nowMs: EpochMs,
 ): Promise<void> {
-  const message = beyondDepthText(source.name ?? 'the source', series, source.depthPeriods ?? 0);
+  const message = beyondDepthText(sourceText(source.name), series, source.depthPeriods ?? 0);
   for (const range of ranges)
     await deferUpstreamGaps(database.pool, {
       ...{ seriesId, range, source: source.name, reason: 'beyond_depth', message, attempts: 0, nowMs },

@@ -12,13 +12,12 @@ import type { Database } from '../store/db/database.ts';
 import { costSince, countFetchesSince } from '../store/ledger/ledger.ts';
 import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
-import { readShares, type SourceName } from '../store/series/sources.ts';
+import { readShares } from '../store/series/sources.ts';
 import { readLongestRanges, readPause } from '../store/settings/settings.ts';
 
 /** A source, as far as its configuration tells. */
 export interface PlannedSource {
-  /** Null: the default one. */
-  readonly name: SourceName;
+  readonly name: string;
   /** 0: no limit. */
   readonly requestsPerMinute: number;
   readonly longLimit?: Limit | null | undefined;
@@ -75,7 +74,7 @@ async function leftOfLongLimit(
   { name, longLimit }: PlannedSource,
   nowMs: EpochMs,
 ): Promise<number> {
-  if (longLimit == null || name === null) return Number.POSITIVE_INFINITY;
+  if (longLimit == null) return Number.POSITIVE_INFINITY;
   const { amount, periodMs, bytesEach } = longLimit;
   return amount - (await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach })).used;
 }
@@ -90,7 +89,7 @@ export async function readFacts(
 ): Promise<SourcePassFacts> {
   const { database, source, rules, seriesIds } = context;
   const accepted = await readLongestRanges(database, source.name);
-  const shares = source.name === null ? new Map() : await readShares(database, source.name, nowMs);
+  const shares = await readShares(database, source.name, nowMs);
   const everyMs = rules.reread?.everyMs ?? Number.POSITIVE_INFINITY;
   const roundMs = rules.reread === undefined ? nowMs : roundStart(nowMs, everyMs);
   const isRereading = rules.reread !== undefined && rules.reread.rangeMs > 0;

@@ -8,8 +8,8 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { SourceFacts } from '../model/sources.ts';
-import { budgetInForce, differingBudgets, lowestBudget } from '../planning/budget.ts';
+import { defaultSource, type SourceFacts } from '../model/sources.ts';
+import { budgetInForce, differingBudgets } from '../planning/budget.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import { partsOfSource } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -27,15 +27,10 @@ import { keepWatchList } from './watch-list-keeper.ts';
 
 export interface SchedulerOptions
   extends Pick<FactsContext, 'database' | 'seriesIds' | 'within'>,
-    Pick<PassRules, 'graceMs'>,
-    Pick<PlannedSource, 'requestsPerMinute' | 'rangeLimits'> {
+    Pick<PassRules, 'graceMs'> {
   readonly queues: QueueBackend;
-  /** Sources beside the default one, by name; absent: none. */
-  readonly sources?: ReadonlyMap<string, SourceFacts> | undefined;
-  /** Whether this process could ask the default source. If not, a connected worker may. Default true. */
-  readonly isDefaultConfigured?: boolean;
-  /** False: the budget of connected workers applies instead. Default true. */
-  readonly isBudgetStated?: boolean;
+  /** By name. */
+  readonly sources: ReadonlyMap<string, SourceFacts>;
   readonly settings: Config['scheduler'];
   /** Retention of the ledger; absent: forever. */
   readonly ledgerMs?: number | undefined;
@@ -101,11 +96,8 @@ function extraTickIn({ added, queued }: Counts, passesWithoutWindow: number): nu
 }
 
 export async function startScheduler(options: SchedulerOptions) {
-  const { clock, database, queues, settings, log } = options;
+  const { clock, database, queues, settings, sources, log } = options;
   const middleware = options.middleware ?? ((pass) => pass());
-  const { isBudgetStated = true, isDefaultConfigured = true } = options;
-  const own = { requestsPerMinute: options.requestsPerMinute, isBudgetStated };
-  let { requestsPerMinute } = own;
   let ratesMs = settings.ratesMs;
   const checkWatchList =
     options.watchList === undefined
@@ -113,12 +105,11 @@ export async function startScheduler(options: SchedulerOptions) {
       : keepWatchList({
           database,
           file: options.watchList,
-          sources: watchedSources(options.sources ?? new Map()),
+          sources: watchedSources(sources),
           log,
         });
-  const { sources = new Map<string, SourceFacts>() } = options;
   const budgets = new Map<string, number>();
-  const cursors = new Map<string | null, number>();
+  const cursors = new Map<string, number>();
   const reportedUnknown = new Set<string>();
   let passesWithoutWindow = 0;
   let isFailing = false;
@@ -127,16 +118,17 @@ export async function startScheduler(options: SchedulerOptions) {
   /** The series of each source, within its own budget. */
   async function planAll(): Promise<Tick> {
     const rules = await readRules(options);
-    const named = (await sourcesInUse(database)).filter((source) => source !== null);
+    const names = await sourcesInUse(database);
     const all = { added: 0, queued: 0 };
     const unlimited = { added: 0, queued: 0 };
-    for (const name of [null, ...named]) {
-      const source = name === null ? defaultSource() : sourceNamed(name);
+    // The default source gives the lists too.
+    for (const name of new Set(rules.polls === true ? [defaultSource, ...names] : names)) {
+      const source = sourceNamed(name);
       if (source === null) continue;
       const { seriesIds, within } = options;
       const pass = await runPass(
         {
-          ...{ database, source, seriesIds, within, rules: { ...rules, polls: rules.polls && name === null } },
+          ...{ database, source, seriesIds, within, rules: { ...rules, polls: rules.polls && name === defaultSource } },
           requests: queues.requestsOf(name),
           pausedForMs: (other) => queues.requestsOf(other).pausedForMs(),
         },
@@ -151,8 +143,6 @@ export async function startScheduler(options: SchedulerOptions) {
     }
     return { ...all, unlimited };
   }
-
-  const defaultSource = (): PlannedSource => ({ name: null, requestsPerMinute, rangeLimits: options.rangeLimits });
 
   function sourceNamed(name: string): PlannedSource | null {
     const facts = sources.get(name);
@@ -196,16 +186,7 @@ export async function startScheduler(options: SchedulerOptions) {
 
   async function keepAlive(): Promise<void> {
     await queues.planning.tickEvery(settings.tickMs);
-    const present = await queues.connectedBudgets();
-    requestsPerMinute = budgetInForce(own, present);
-    for (const source of cursors.keys()) {
-      const ownBudget = source === null ? undefined : sources.get(source)?.requestsPerMinute;
-      if (source === null || ownBudget === undefined) continue;
-      budgets.set(source, lowestBudget([ownBudget, ...(await queues.connectedBudgets(source))]));
-    }
-    const differing = differingBudgets(own, present);
-    if (differing !== null && differing !== loggedBudgets) log.warn(differing);
-    loggedBudgets = differing;
+    for (const name of new Set([defaultSource, ...cursors.keys()])) await readBudgets(name);
     if (!options.refresh) return;
     ratesMs = await ratesEveryMs(database, settings.ratesMs).catch((error: unknown) => {
       // The planning pass logs the outage. Until it ends the last interval applies.
@@ -213,16 +194,29 @@ export async function startScheduler(options: SchedulerOptions) {
       return ratesMs;
     });
     // A job that no worker takes would wait for ever.
-    const isPolled = isDefaultConfigured || (await queues.requests.countWorkers()) > 0;
+    const isPolled = (await queues.requests.countWorkers()) > 0;
     await queues.requests.pollRatesEvery(isPolled ? ratesMs : 0);
   }
 
+  /** Connected workers may have other budgets than this process. */
+  async function readBudgets(name: string): Promise<void> {
+    const own = sources.get(name);
+    if (own === undefined) return;
+    const present = await queues.connectedBudgets(name);
+    budgets.set(name, budgetInForce(own, present));
+    // The other sources have no variable that could differ.
+    const differing = name === defaultSource ? differingBudgets(own, present) : null;
+    if (differing !== null && differing !== loggedBudgets) log.warn(differing);
+    if (name === defaultSource) loggedBudgets = differing;
+  }
+
+  const own = sources.get(defaultSource);
   const worker = queues.startPlanningWorker(tick, {
     concurrency: 1,
     limiter: null,
     lockMs: options.lockMs ?? defaultLockMs,
     isCounted: options.within === undefined,
-    ...(isBudgetStated ? { requestsPerMinute: options.requestsPerMinute } : {}),
+    ...(own?.isBudgetStated === true ? { requestsPerMinute: own.requestsPerMinute } : {}),
   });
   await worker.ready();
   await keepAlive();
@@ -254,7 +248,7 @@ async function readRules({ database, refresh, reread, settings, graceMs }: Sched
 }
 
 function upkeepTasks(options: SchedulerOptions): Task[] {
-  const { columnstoreAfterDays: afterDays, ledgerMs, sources = new Map() } = options;
+  const { columnstoreAfterDays: afterDays, ledgerMs, sources } = options;
   const { database, log, clock } = options;
   const context = { database, log, clock };
   return [

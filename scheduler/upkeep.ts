@@ -125,7 +125,7 @@ export function pruneTask({
   /** The use of a long limit is known from the ledger: its period is kept as well. */
   async function pruneFor(keptMs: number): Promise<void> {
     const used = await sourcesInUse(database);
-    const periodsMs = used.map((source) => sources.get(source ?? '')?.longLimit?.periodMs ?? 0);
+    const periodsMs = used.map((source) => sources.get(source)?.longLimit?.periodMs ?? 0);
     await pruneLedger(database, clock.now() - Math.max(keptMs, ...periodsMs));
   }
 

@@ -151,7 +151,7 @@ const columns: Readonly<Record<string, string>> = {
   series_id: 'The series, as in tidemark.series and the view coverage.',
   share: 'Covered share of the tracked range up to the last closed period, 0 to 1, rounded down.',
   socket: 'Whether the exchange offers a socket connection.',
-  source: 'Name of the source; null: the default one, or a file.',
+  source: 'Name of the source, default: that of SOURCE_URL; file: imported; null: none, or not recorded.',
   state: 'running, done or failed.',
   status: 'HTTP status of the answer; null: there was none.',
   stored: 'Table of the stored rollup that it is derived from; null: the points.',

@@ -2,10 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import { TidemarkError } from '../errors.ts';
-import { defaultSource, type SourceFacts } from '../model/sources.ts';
+import { defaultSource, fileSource, type SourceFacts } from '../model/sources.ts';
 import type { RangeLimits } from '../model/windows.ts';
 import { longLimitOf, requestsPerMinuteOf } from '../planning/budget.ts';
+import { version } from '../version.ts';
 import type { Profile } from './profiles/profile.ts';
+import { openSource, type Source, type SourceOptions } from './source.ts';
 
 export interface SourceSetup {
   readonly facts: SourceFacts;
@@ -26,10 +28,17 @@ export interface SourceRegistry {
   all(): readonly SourceSetup[];
   /** Of all sources, by name. */
   readonly facts: ReadonlyMap<string, SourceFacts>;
+  /** Opens a client of a source. @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked. */
+  open(name: string, use: ClientUse): Source;
 }
 
-/** The settings of the default source. */
-export interface DefaultSettings extends Pick<SourceFacts, 'requestsPerMinute' | 'isBudgetStated'> {
+/** What differs among the clients of a process. */
+export type ClientUse = Pick<SourceOptions, 'clock' | 'connections' | 'onRequest' | 'onReply'>;
+
+/** The settings of the default source, and of all clients. */
+export interface SourceSettings
+  extends Pick<SourceFacts, 'requestsPerMinute' | 'isBudgetStated'>,
+    Pick<SourceOptions, 'timeoutMs' | 'maxBodyBytes'> {
   readonly profile: Profile;
   /** Absent: SOURCE_URL is not set. */
   readonly url?: string | undefined;
@@ -57,7 +66,7 @@ export interface SourceEntry {
  */
 export function createRegistry(
   profiles: Readonly<Record<string, Profile>>,
-  settings: DefaultSettings,
+  settings: SourceSettings,
   entries: Readonly<Record<string, SourceEntry>>,
   file: string | undefined,
 ): SourceRegistry {
@@ -73,6 +82,7 @@ export function createRegistry(
         throw fail('is SOURCE_URL: it has nothing but ranges here, and its key and budget are variables');
       continue;
     }
+    if (name === fileSource) throw fail('stands for imported files: give it another name');
     const profile = profiles[entry.profile ?? name];
     if (profile === undefined) throw fail(`needs a profile: one of ${Object.keys(profiles).join(', ')}`);
     const url = entry.url?.replace(/\/$/, '') ?? profile.url;
@@ -89,17 +99,34 @@ export function createRegistry(
     const problem = archive === undefined ? null : archiveProblem(name, archive, sources);
     if (problem !== null) throw failureOf(name, problem);
   }
-  return registryOf(sources, file);
+  return registryOf(sources, settings, file);
 }
 
-function registryOf(sources: ReadonlyMap<string, SourceSetup>, file: string | undefined): SourceRegistry {
+function registryOf(
+  sources: ReadonlyMap<string, SourceSetup>,
+  { timeoutMs, maxBodyBytes }: SourceSettings,
+  file: string | undefined,
+): SourceRegistry {
+  function get(name: string): SourceSetup {
+    const found = sources.get(name);
+    if (found !== undefined) return found;
+    throw new TidemarkError('BAD_CONFIGURATION', `no source is named ${name}`, {
+      remedy: `add it to \`sources\` of ${file}`,
+    });
+  }
   return Object.freeze({
+    get,
     find: (name: string) => sources.get(name),
-    get(name: string) {
-      const found = sources.get(name);
-      if (found !== undefined) return found;
-      throw new TidemarkError('BAD_CONFIGURATION', `no source is named ${name}`, {
-        remedy: `add it to \`sources\` of ${file}`,
+    open(name: string, use: ClientUse) {
+      const { profile, url: baseUrl, apiKey } = usable(get(name));
+      return openSource({
+        ...use,
+        profile,
+        baseUrl,
+        apiKey,
+        timeoutMs,
+        maxBodyBytes,
+        userAgent: `tidemark/${version}`,
       });
     },
     all: () => [...sources.values()],
@@ -107,7 +134,7 @@ function registryOf(sources: ReadonlyMap<string, SourceSetup>, file: string | un
   });
 }
 
-function defaultSetup(settings: DefaultSettings): SourceSetup {
+function defaultSetup(settings: SourceSettings): SourceSetup {
   const { profile, url = null, apiKey, rangeLimits, requestsPerMinute, isBudgetStated } = settings;
   const { candles, asset_history } = profile.longestRangeMs;
   const limits = profile.limits(apiKey !== undefined);

@@ -12,13 +12,11 @@ import { madeEarlier, replyFacts } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { openConnections, proxyFor } from './connections.ts';
 import { withoutContradicting } from './contradictions.ts';
-import { marketDataService } from './profiles/market-data-service.ts';
 import type { CandlesQuery, Profile, Resource, ResourceName, Resources } from './profiles/profile.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
 export interface SourceOptions {
-  /** Default: a Market Data Service. */
-  readonly profile?: Profile;
+  readonly profile: Profile;
   /** Base address; of a Market Data Service it ends in `/v2`. */
   readonly baseUrl: string;
   readonly apiKey?: string | undefined;
@@ -63,7 +61,7 @@ export type Source = ReturnType<typeof openSource>;
  * @throws TidemarkError BAD_CONFIGURATION when the address or the key cannot be used in a request.
  */
 export function openSource(options: SourceOptions) {
-  const { profile = marketDataService } = options;
+  const { profile } = options;
   const { origin, basePath } = baseOf(options.baseUrl);
   const headers = headersOf(options, profile);
   const { clock } = options;
@@ -100,7 +98,7 @@ export function openSource(options: SourceOptions) {
   ): Promise<Resources[Name]['answer']> {
     const resource: Resource<Name> | undefined = profile.resources[name];
     if (resource === undefined)
-      throw new SourceError({ kind: 'refused', message: `${profile.name} has no ${nameless[name]}` });
+      throw new SourceError({ kind: 'refused', message: `${profile.name} has no ${resourceNames[name]}` });
     const path = resource.path(query);
     const begun = clock.monotonicMs();
     const report = (
@@ -161,7 +159,7 @@ export function openSource(options: SourceOptions) {
 }
 
 /** Resources in words, for a source that lacks one. */
-const nameless: Readonly<Record<ResourceName, string>> = Object.freeze({
+const resourceNames: Readonly<Record<ResourceName, string>> = Object.freeze({
   candles: 'candles',
   assetHistory: 'asset history',
   rates: 'rates',

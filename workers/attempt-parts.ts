@@ -11,7 +11,6 @@ import { publishResult } from '../store/commit/command-results.ts';
 import { postponeProbe } from '../store/commit/commit-probe.ts';
 import { deferUpstreamGaps, deferWindow } from '../store/commit/deferred-windows.ts';
 import type { Database } from '../store/db/database.ts';
-import type { SourceName } from '../store/series/sources.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { RangeLimitLearner } from './range-limit-learner.ts';
 import type { SourceGate } from './source-gate.ts';
@@ -20,8 +19,7 @@ import type { WorkerEvents } from './worker-events.ts';
 
 export interface AttemptParts {
   readonly database: Database;
-  /** Null or absent: the default source. */
-  readonly sourceName?: SourceName | undefined;
+  readonly sourceName: string;
   readonly requests: RequestQueue;
   readonly sourceBreaker: CircuitBreaker;
   readonly gate: SourceGate;

@@ -165,7 +165,7 @@ export async function afterSourceError<Answer>(
     range: work.window,
     lane: work.lane,
     attempt: attempt.number,
-    source: work.window?.source ?? null,
+    source: parts.sourceName,
   };
   await recordChecksum(parts.database.pool, error.checksum, asked);
   await recordFetch(parts.database.pool, {
@@ -217,7 +217,7 @@ async function carryOut<Answer>(
       await publishCommandResult(failure, work, parts);
       await blockSeries(parts.database, {
         seriesId: work.window.seriesId,
-        source: work.window.source ?? null,
+        source: parts.sourceName,
         kind,
         message,
         untilMs: nowMs + reaction.forMs,

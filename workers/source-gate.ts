@@ -21,7 +21,6 @@ import {
 import type { RequestQueue } from '../queue/requests.ts';
 import { refusesAll, SourceError } from '../sources/source-error.ts';
 import type { Database } from '../store/db/database.ts';
-import type { SourceName } from '../store/series/sources.ts';
 import { changeRefusal, readRefusal } from '../store/settings/source-refusal.ts';
 
 export type SourceGate = ReturnType<typeof createSourceGate>;
@@ -44,7 +43,7 @@ const openKnownMs = 900;
 
 export function createSourceGate(options: {
   readonly database: Database;
-  readonly source: SourceName;
+  readonly source: string;
   readonly requests: Pick<RequestQueue, 'pauseForMs' | 'endPause'>;
   readonly log: Logger;
   readonly clock: Clock;

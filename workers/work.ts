@@ -42,7 +42,8 @@ export type CommitSlot = <Result>(commit: () => Promise<Result>) => Promise<Resu
 
 export interface WorkParts {
   readonly source: Source;
-  /** The market of a series in the source's terms; undefined: it has none, as in the default source. */
+  readonly sourceName: string;
+  /** The market of a series in the source's terms; undefined: a request names the exchange. */
   readonly symbolOf: (seriesId: number) => Promise<string | undefined>;
   readonly database: Database;
   /**
@@ -76,7 +77,7 @@ export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
       return window.run === undefined ? answer : assertWhole(answer, window);
     },
     async commit(answer, { number, nowMs }) {
-      const source = window.source ?? null;
+      const source = parts.sourceName;
       const asked = { timeMs: nowMs, dataset: series.dataset, seriesId, range: window, lane, source };
       await recordChecksum(parts.database.pool, answer.checksum, { ...asked, attempt: number });
       return parts.commitWindow({

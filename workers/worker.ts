@@ -5,6 +5,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { lanes } from '../model/lanes.ts';
+import { sourceText } from '../model/sources.ts';
 import { isProbe } from '../model/windows.ts';
 import { differingBudgets, limiterFor, lowestBudget, spacingWithin } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -16,7 +17,7 @@ import type { Source } from '../sources/source.ts';
 import { prepareWindow } from '../store/commit/prepare-window.ts';
 import { verifyWindow } from '../store/commit/verification.ts';
 import type { Database } from '../store/db/database.ts';
-import { readSymbol, type SourceName } from '../store/series/sources.ts';
+import { readSymbol } from '../store/series/sources.ts';
 import { readLongestRanges, readPause } from '../store/settings/settings.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
@@ -31,8 +32,8 @@ import { type AttemptMiddleware, laneOf, type WorkerEvents } from './worker-even
 export interface WorkerOptions {
   readonly database: Database;
   readonly source: Source;
-  /** Name of the source; null or absent: the default one. */
-  readonly sourceName?: SourceName | undefined;
+  /** Name of the source. */
+  readonly sourceName: string;
   /** Bounds the transactions of all workers of the process; absent: of this one. */
   readonly transactions?: LimitFunction | undefined;
   readonly queues: QueueBackend;
@@ -76,7 +77,7 @@ export function transactionSlots(database: Database): LimitFunction {
 
 export async function startWorker(options: WorkerOptions) {
   const { clock, database, queues, settings, log } = options;
-  const { sourceName = null } = options;
+  const { sourceName } = options;
   const slot = options.transactions ?? transactionSlots(database);
   const closing = new AbortController();
   // Every waiting commit adds a listener.
@@ -96,12 +97,12 @@ export async function startWorker(options: WorkerOptions) {
     database,
     source: options.source,
     sourceName,
-    symbolOf: symbols(clock, database, sourceName),
+    symbolOf: symbols(options),
     requests: queues.requestsOf(sourceName),
     commitSlot: (commit) => unlocked(() => slot(commit)),
     commitWindow: groupCommits(database, slot, unlocked),
     sourceBreaker: createCircuitBreaker({
-      what: sourceName ?? 'the source',
+      what: sourceText(sourceName),
       threshold: outageThreshold,
       log,
     }),
@@ -160,7 +161,7 @@ const limiterOf = ({ profile }: Source, requestsPerMinute: number) =>
 function keepLowestBudget(
   worker: QueueWorker,
   clock: Clock,
-  { queues, requestsPerMinute, log, source, sourceName = null }: WorkerOptions,
+  { queues, requestsPerMinute, log, source, sourceName }: WorkerOptions,
 ) {
   let said: string | null = null;
   async function check(): Promise<void> {
@@ -178,13 +179,13 @@ function keepLowestBudget(
 }
 
 /** The market of a series in the source's terms, read once a minute. */
-function symbols(clock: Clock, database: Database, source: SourceName): WorkParts['symbolOf'] {
+function symbols({ clock, database, source, sourceName }: WorkerOptions): WorkParts['symbolOf'] {
   const known = new Map<number, { readonly symbol: string | undefined; readonly untilMs: number }>();
   return async (seriesId) => {
-    if (source === null) return undefined;
+    if (source.profile.exchange === null) return undefined;
     const before = known.get(seriesId);
     if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.symbol;
-    const symbol = (await readSymbol(database, seriesId, source)) ?? undefined;
+    const symbol = (await readSymbol(database, seriesId, sourceName)) ?? undefined;
     known.set(seriesId, { symbol, untilMs: clock.monotonicMs() + symbolsKnownMs });
     return symbol;
   };
@@ -213,7 +214,7 @@ async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts
   if (waitedMs !== null) parts.events?.claimed({ lane: laneOf(job), waitedMs });
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
   if (job.name === 'page') return runAttempt(pageWork(job.data, parts), attempt, parts);
-  const whole = parts.sourceName == null ? job.data : { ...job.data, source: parts.sourceName };
+  const whole = { ...job.data, source: parts.sourceName };
   const { series, lane } = whole;
   const window = parts.rangeLimits.shortened(whole);
   if (isProbe(whole)) return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);

@@ -68,6 +68,10 @@ export async function load(
        from generate_series(1, $1 - 1) i, tstzrange('2024-01-01Z', '2024-06-01Z') r`,
       [series],
     );
+    await client.query(
+      `insert into tidemark.series_sources (series_id, rank, source, symbol)
+       select id, 1, 'default', '' from tidemark.series on conflict do nothing`,
+    );
     await client.query(markAllBehind);
     await runColumnstorePolicy(client, 'candle_points');
     await refreshRollups(database, { clock: systemClock, nowMs: endMs });

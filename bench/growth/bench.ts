@@ -10,6 +10,7 @@ import { systemClock } from '../../clock.ts';
 import { decimalText } from '../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { CandleSeries } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { openQueueBackend } from '../../queue/backend.ts';
 import { runPass } from '../../scheduler/pass.ts';
 import { type Column, table } from '../../scripts/output/table.ts';
@@ -245,7 +246,7 @@ async function pass(parts: BenchParts, { url, database }: Store): Promise<number
     const context = {
       database,
       requests: queues.requests,
-      source: { name: null, requestsPerMinute: 500 },
+      source: { name: defaultSource, requestsPerMinute: 500 },
       rules: { backfillShare: 0.8, graceMs: 60_000, openRefreshMs: null },
     };
     return await timeOf(() => runPass(context, nowMs, 0));

@@ -6,6 +6,7 @@
 import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
 import type { EpochMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { longestRange } from '../../model/windows.ts';
 import { freeSlots } from '../../planning/budget.ts';
 import { planWindows } from '../../planning/plan.ts';
@@ -41,7 +42,7 @@ const rules = {
 const context: PassContext = {
   database,
   requests: queues.requests,
-  source: { name: null, requestsPerMinute },
+  source: { name: defaultSource, requestsPerMinute },
   rules,
 };
 const before = memory();

@@ -5,6 +5,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { defaultSource } from '../../model/sources.ts';
 import { openContext } from '../../runtime/context.ts';
 import { runScheduler } from '../../runtime/pipeline.ts';
 import { readConfig } from '../../settings/config.ts';
@@ -21,10 +22,10 @@ export interface Pipeline {
   close(): Promise<void>;
 }
 
-/** @param source that gives the series; null: the default one. */
+/** @param source that gives the series. */
 export async function openPipeline(
   given: Readonly<Record<string, string | undefined>>,
-  source: string | null = null,
+  source = defaultSource,
 ): Promise<Pipeline> {
   const environment = { ...given, SOURCE_REQUESTS_PER_MINUTE: '0' };
   const config = readConfig(environment);

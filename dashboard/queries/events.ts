@@ -2,6 +2,7 @@
 
 import type { EpochMs } from '../../model/intervals.ts';
 import { seriesName } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { refusalKinds, sourceTrouble } from '../../planning/source-outage.ts';
 import { type Database, timestamp } from '../../store/db/database.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
@@ -46,13 +47,14 @@ async function outages(
       ), begun as (
         select *, before is null or time - before > interval '${apart}' or not is_ban and exists (
           select from tidemark.fetches s where s.time > f.before and s.time < f.time and s.error is null and s.verdict <> '${checksumVerdict}'
-          and s.source is not distinct from f.source) as begins
+          and s.source = f.source) as begins
         from failures f
       ), numbered as (
         select *, count(*) filter (where begins) over (partition by source, is_ban order by time) as number from begun
       )
       select min(time) as "timeMs", max(time) as "untilMs", case when is_ban then 'ban' else 'outage' end as kind,
-             concat(coalesce(source, 'the source'), ': ', (array_agg(error order by time desc))[1], ' (', count(*),
+             concat(coalesce(nullif(source, '${defaultSource}'), 'the source'), ': ',
+                    (array_agg(error order by time desc))[1], ' (', count(*),
                     case count(*) when 1 then ' request)' else ' requests)' end) as text,
              null::int as "seriesId", null as name
       from numbered group by source, is_ban, number

@@ -15,7 +15,8 @@
 import type { Clock } from '../../clock.ts';
 import { type EpochMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
-import { budgetInForce, differingBudgets, lowestBudget } from '../../planning/budget.ts';
+import { defaultSource } from '../../model/sources.ts';
+import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type BackfillProgress, isPausedBySource } from '../../planning/progress.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
@@ -25,7 +26,7 @@ import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import { readAllSources, readSourcesOf, type SourceName } from '../../store/series/sources.ts';
+import { readAllSources, readSourcesOf } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
@@ -77,7 +78,7 @@ const idlePollMs = 1000;
  * source cannot answer.
  */
 export async function runBackfill(context: OperationContext, request: BackfillRequest): Promise<BackfillOutcome> {
-  const { database, config, clock } = context;
+  const { database, clock } = context;
   await assertNotPaused(context);
   const startedMs = clock.now();
   const bounds = await boundsOf(context, request, startedMs);
@@ -87,26 +88,23 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   let wanted: ReadonlyMap<number, number> | undefined;
   let reportedWait: string | null = null;
   /** What was said of each source that refuses requests. */
-  const refusals = new Map<SourceName, string>();
+  const refusals = new Map<string, string>();
   let accepted = 0;
-  let perMinute = config.source.requestsPerMinute;
   const [only, ...others] = distinctSources(request.seriesIds, sourcesOf);
-  // A backfill of one source other than the default one reports that one's budget.
-  const named = others.length === 0 && only != null ? (await context.sources()).find(only) : undefined;
-  const requestsOfLastMinute = lastMinuteOf(context, named?.facts.name ?? null);
+  // A backfill of several sources reports the budget of the default one.
+  const setup = (await context.sources()).get(only !== undefined && others.length === 0 ? only : defaultSource);
+  const { name, longLimit } = setup.facts;
+  let perMinute = setup.facts.requestsPerMinute;
+  const requestsOfLastMinute = lastMinuteOf(context, name);
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
   const tallyNow = atMostEverySecond(clock, async () => tallyFetches(await ledger.read(clock.now())));
 
   /** Connected workers may have another budget than this process. */
   async function reportBudgets(queues: QueueBackend): Promise<void> {
-    const present = await queues.connectedBudgets(named?.facts.name);
-    if (named !== undefined) {
-      perMinute = lowestBudget([named.facts.requestsPerMinute, ...present]);
-      return;
-    }
-    perMinute = budgetInForce(config.source, present);
-    const differing = differingBudgets(config.source, present);
-    if (differing !== null) request.progress.say(differing);
+    const present = await queues.connectedBudgets(name);
+    perMinute = budgetInForce(setup.facts, present);
+    const differing = differingBudgets(setup.facts, present);
+    if (differing !== null && name === defaultSource) request.progress.say(differing);
   }
 
   async function poll(): Promise<BackfillOutcome | null> {
@@ -124,13 +122,13 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     const queued = gaps.some((gap) => claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)));
     const isWorking = queued || gaps.some((gap) => isWorkable(gap, nowMs));
     const awaited = isWorking ? [] : gaps.filter((gap) => isAwaited(gap, nowMs, request.wait === true));
-    if (isWorking && !queued && named !== undefined) {
+    if (isWorking && !queued && longLimit !== null) {
       const spanMs = await readRangeLimits(context);
       const workable = gaps.filter((gap) => isWorkable(gap, nowMs));
       const periods = workable.map(
         ({ series, ...gap }) => Math.min(lengthMs([gap]), spanMs(series)) / intervalMs[series.interval],
       );
-      await assertCreditsLeft(context, named.facts, Math.min(...periods), nowMs);
+      await assertCreditsLeft(context, setup.facts, Math.min(...periods), nowMs);
     }
     const pausedMs = await requests.pausedForMs();
     const tally = await tallyNow();
@@ -152,8 +150,8 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     await assertNoServiceMessage(context, { startedMs, pausedMs });
     // Where a series has a next source, that one takes over first.
     if (sources.length === 1 || nowMs - startedMs > 2 * passedOverAfterMs) {
-      assertSourceUsable(tally, named?.facts.name);
-      await assertNotRefused(context, named ?? null, startedMs);
+      assertSourceUsable(tally, name);
+      await assertNotRefused(context, setup, startedMs);
     }
     for (const source of isPausedBySource(pausedMs) ? sources : []) {
       const said = await refusalSaid(context, source);
@@ -172,7 +170,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     }
     if (awaited.length === 0) reportedWait = null;
     if (isWorking || awaited.length > 0) return null;
-    assertSourceUsable(tallyFetches(await ledger.read(clock.now())), named?.facts.name);
+    assertSourceUsable(tallyFetches(await ledger.read(clock.now())), name);
     const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
     const rejected = await countRejected(database, bounds.ranges);
@@ -224,7 +222,7 @@ async function missingWithin(context: OperationContext, bounds: Bounds, nowMs: E
 }
 
 /** Counts requests to a source, of all lanes and processes. */
-function lastMinuteOf({ database, clock }: OperationContext, source: SourceName): () => Promise<number> {
+function lastMinuteOf({ database, clock }: OperationContext, source: string): () => Promise<number> {
   return atMostEverySecond(clock, async () => {
     const lanes = await countFetchesSince(database, clock.now() - minuteMs, source);
     return Object.values(lanes).reduce((sum, lane) => sum + lane, 0);

@@ -11,6 +11,7 @@
 
 import { TidemarkError } from '../../errors.ts';
 import { listName, type SnapshotList } from '../../model/lists.ts';
+import { defaultSource } from '../../model/sources.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { pageJobId } from '../../queue/jobs.ts';
 import { inTransaction } from '../../store/db/database.ts';
@@ -38,7 +39,7 @@ export async function pollLists(
     const id = await requestListPoll(database, { list, nowMs: startedMs, isPatient: false });
     if (id !== null) polls.set(id, list);
   }
-  const parts = inProcessWorkers(context, null, { sources: [null] });
+  const parts = inProcessWorkers(context, null, { sources: [defaultSource] });
 
   async function poll(): Promise<object | null> {
     if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped while lists were polled');
@@ -57,7 +58,7 @@ export async function pollLists(
     if (failed !== undefined) throw notPolled(polls.get(failed.pollId), failed.reason ?? 'it was given up');
     const fetches = await readListFetches(database, startedMs, lists);
     if (fetches.failedInARow >= hopelessAfter) throw notPolled(fetches.list ?? undefined, fetches.message);
-    await assertNotRefused(context, null, startedMs);
+    await assertNotRefused(context, (await context.sources()).get(defaultSource), startedMs);
     await assertNoServiceMessage(context, { startedMs, pausedMs: await queues.requests.pausedForMs() });
     return standings.every(({ state }) => state === 'complete') ? {} : null;
   }
@@ -83,7 +84,7 @@ async function requireSomeSource(
   queues: QueueBackend,
   lists: readonly SnapshotList[],
 ): Promise<void> {
-  if (context.config.source.url !== undefined || (await queues.requests.countWorkers()) > 0) return;
+  if ((await context.sources()).get(defaultSource).url !== null || (await queues.requests.countWorkers()) > 0) return;
   const names = lists.map(listName).join(' and ');
   throw new TidemarkError(
     'BAD_CONFIGURATION',

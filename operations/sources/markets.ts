@@ -9,7 +9,6 @@ import { otherMarketOf, otherMarketText, trackedAs } from '../../planning/one-ma
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import { pauseForUse } from '../../sources/profiles/use.ts';
 import { type SourceSetup, usable } from '../../sources/registry.ts';
-import { openSource } from '../../sources/source.ts';
 import { refusesAll, SourceError } from '../../sources/source-error.ts';
 import { readMarketNames, storedKeys } from '../../store/series/aliases.ts';
 import {
@@ -20,7 +19,6 @@ import {
   type StoredMarket,
   storeMarkets,
 } from '../../store/series/sources.ts';
-import { version } from '../../version.ts';
 import { didYouMean } from '../../watch-list/names.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import type { OperationContext } from '../context.ts';
@@ -87,22 +85,15 @@ export async function marketsOf(
 
 /** Makes one request, once the queue of the source is not paused. It then pauses for what the request costs, or for a ban. */
 async function requestSymbols(context: OperationContext, source: SourceSetup, waits: boolean) {
-  const { profile, url, apiKey } = usable(source);
-  const { name } = source.facts;
+  const { profile, facts } = usable(source);
+  const { name } = facts;
   await assertNotPaused(context);
-  const { config } = context;
   const queues = await context.openQueues();
   const requests = queues.requestsOf(name);
   let pauseMs = 0;
-  const client = openSource({
+  const client = (await context.sources()).open(name, {
     clock: context.clock,
-    profile,
-    baseUrl: url,
-    apiKey,
-    timeoutMs: config.source.timeoutMs,
-    maxBodyBytes: config.source.maxBodyBytes,
     connections: 1,
-    userAgent: `tidemark/${version}`,
     onReply: (reply) => {
       pauseMs = pauseForUse(profile, reply, { concurrency: 0, nowMs: context.clock.now() });
     },

@@ -5,27 +5,27 @@ import type { Range } from '../../model/ranges.ts';
 import type { Window } from '../../model/windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { ClaimedWindow } from '../../queue/requests.ts';
-import type { SeriesSource, SourceName } from '../../store/series/sources.ts';
+import type { SeriesSource } from '../../store/series/sources.ts';
 
-/** The source of each series; a series that is absent has the default one. */
+/** The source of each series. */
 export type SourcesOf = ReadonlyMap<number, SeriesSource>;
 
 /** The sources of some series, each once. */
-export function distinctSources(seriesIds: readonly number[], sourcesOf: SourcesOf): SourceName[] {
-  return [...new Set(seriesIds.map((id) => sourcesOf.get(id)?.source ?? null))];
+export function distinctSources(seriesIds: readonly number[], sourcesOf: SourcesOf): string[] {
+  return [...new Set(seriesIds.flatMap((id) => sourcesOf.get(id)?.source ?? []))];
 }
 
 export type SourceQueues = ReturnType<typeof joinQueues>;
 
 /** The queues of these sources as one. A window goes to the queue of its series' source. */
-export function joinQueues(queues: QueueBackend, sources: readonly SourceName[], sourcesOf: SourcesOf = new Map()) {
+export function joinQueues(queues: QueueBackend, sources: readonly string[], sourcesOf: SourcesOf = new Map()) {
   const all = sources.map((source) => queues.requestsOf(source));
   return {
     async addWindows(windows: readonly Window[]) {
-      for (const source of new Set(windows.map(({ seriesId }) => sourcesOf.get(seriesId)?.source ?? null)))
+      for (const source of sources)
         await queues
           .requestsOf(source)
-          .addWindows(windows.filter(({ seriesId }) => (sourcesOf.get(seriesId)?.source ?? null) === source));
+          .addWindows(windows.filter(({ seriesId }) => sourcesOf.get(seriesId)?.source === source));
     },
     async claimedWindows() {
       const found = await Promise.all(all.map((requests) => requests.claimedWindows()));

@@ -1,10 +1,8 @@
 /** The state of every source: its limits, its use, and whether it answers. */
 
 import type { EpochMs } from '../../model/intervals.ts';
-import { defaultSource } from '../../model/sources.ts';
 import { withoutCredentials } from '../../redaction.ts';
 import { proxyFor } from '../../sources/connections.ts';
-import { marketDataService } from '../../sources/profiles/market-data-service.ts';
 import { costSince } from '../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { readSourceUse } from '../../store/series/sources.ts';
@@ -20,30 +18,14 @@ export type SourceState = Awaited<ReturnType<typeof readSources>>[number];
 
 /** The default source, if it is configured or used, and every other one. */
 export async function readSources(context: OperationContext, nowMs: EpochMs) {
-  const { config, database } = context;
-  const { url, apiKey, requestsPerMinute } = config.source;
+  const { database } = context;
   const use = new Map((await readSourceUse(database, nowMs)).map((line) => [line.source, line]));
-  const named = (await context.sources()).all().filter(({ facts }) => facts.name !== defaultSource);
-  const settings = [
-    ...(url === undefined && !use.has(null)
-      ? []
-      : [
-          {
-            source: null,
-            profile: marketDataService,
-            url: url ?? null,
-            limits: marketDataService.limits(apiKey !== undefined),
-            longLimit: null,
-            problem: null,
-            requestsPerMinute,
-          },
-        ]),
-    ...named.map(({ facts, ...setup }) => ({ ...facts, ...setup, source: facts.name })),
-  ];
+  const shown = (await context.sources()).all().filter(({ facts, url }) => url !== null || use.has(facts.name));
   const queues = await context.openQueues();
   try {
     return await Promise.all(
-      settings.map(async ({ source, profile, url, limits, longLimit, problem, requestsPerMinute }) => {
+      shown.map(async ({ facts, profile, url, problem }) => {
+        const { name: source, limits, longLimit, requestsPerMinute } = facts;
         const requests = queues.requestsOf(source);
         const [workers, pausedMs, outage] = await Promise.all([
           requests.countWorkers(),
@@ -52,7 +34,6 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
         ]);
         const { series = 0, lastMinute = 0, lastRequestMs = null } = use.get(source) ?? {};
         return {
-          /** Null: the default one. */
           source,
           profile: profile.name,
           url,
@@ -62,7 +43,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
           limits,
           /** What is used of the limit of a long period; null: there is none. */
           longUse:
-            source === null || longLimit === null
+            longLimit === null
               ? null
               : (
                   await costSince(database, source, {

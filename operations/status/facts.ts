@@ -3,6 +3,7 @@
 import type { TidemarkError } from '../../errors.ts';
 import { type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
 import { reasons } from '../../model/reasons.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { budgetInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import {
@@ -19,9 +20,8 @@ import type { Database } from '../../store/db/database.ts';
 import { costSince } from '../../store/ledger/ledger.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
-import { isDefaultPolled } from '../../store/lists/lists.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import { readFollowedSources, readSourceLists, type SourceName } from '../../store/series/sources.ts';
+import { readFollowedSources, readSourceLists } from '../../store/series/sources.ts';
 import { readPause } from '../../store/settings/settings.ts';
 import { countTracked } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
@@ -81,9 +81,6 @@ function troubleOf(gaps: readonly Gap[]): Trouble {
   return { ranges: gaps.length, first: gaps[0]?.message ?? null };
 }
 
-/** It gives the polled lists, and no series. */
-const defaultSource = { source: null, isFollowed: false };
-
 async function readSourceStates(
   { database, sources }: Pick<FactsContext, 'database' | 'sources'>,
   windows: ReadonlyMap<number, number>,
@@ -92,11 +89,9 @@ async function readSourceStates(
   const left = await leftBySource(database, windows);
   const requests = await countRecentRequests(database, nowMs);
   const refusals = await readRateRefusals(database, nowMs);
+  const registry = await sources();
   const found: SourceState[] = [];
-  const followed = await readFollowedSources(database, nowMs);
-  const isDefaultAbsent = followed.every(({ source }) => source !== null);
-  const polled = isDefaultAbsent && (await isDefaultPolled(database, nowMs)) ? [defaultSource] : [];
-  for (const { source, isFollowed } of [...polled, ...followed])
+  for (const { source, isFollowed } of await readFollowedSources(database, nowMs))
     found.push({
       source,
       left: left.get(source) ?? 0,
@@ -104,7 +99,7 @@ async function readSourceStates(
       lastMinute: requests.get(source) ?? 0,
       outage: await readOutageOf(database, source, nowMs),
       refusal: refusals.get(source) ?? null,
-      isUsedUp: source !== null && (await isUsedUp(database, source, await sources(), nowMs)),
+      isUsedUp: await isUsedUp(database, source, registry, nowMs),
     });
   return found;
 }
@@ -113,11 +108,11 @@ async function readSourceStates(
 async function leftBySource(
   database: Database,
   windows: ReadonlyMap<number, number>,
-): Promise<ReadonlyMap<SourceName, number>> {
+): Promise<ReadonlyMap<string, number>> {
   const lists = await readSourceLists(database.pool, [...windows.keys()]);
-  const left = new Map<SourceName, number>();
+  const left = new Map<string, number>();
   for (const [seriesId, count] of windows)
-    for (const source of lists.get(seriesId)?.map((one) => one.source) ?? [null])
+    for (const source of lists.get(seriesId)?.map((one) => one.source) ?? [])
       left.set(source, (left.get(source) ?? 0) + count);
   return left;
 }
@@ -137,27 +132,25 @@ async function isUsedUp(
 /**
  * Of the default source also where no series has it: lists are polled from it.
  *
- * @param inUse the sources of tracked series, whose budgets count; none: the default one. @throws whatever the queue throws.
+ * @param inUse the sources of tracked series, whose budgets count; if there is none, that of the default one does.
+ * @throws whatever the queue throws.
  */
 export async function readQueueFacts(
-  { config, sources }: Pick<OperationContext, 'config' | 'sources'>,
+  { sources }: Pick<OperationContext, 'sources'>,
   queues: QueueBackend,
-  inUse: readonly SourceName[],
+  inUse: readonly string[],
 ): Promise<QueueFacts & { /** Of all sources; 0: no limit. */ readonly perMinute: number }> {
-  const named = inUse.some((source) => source !== null) ? await sources() : null;
+  const registry = await sources();
   const [schedulers, ...found] = await Promise.all([
     queues.planning.countWorkers(),
-    ...[...new Set([null, ...inUse])].map(async (source) => {
+    ...[...new Set([defaultSource, ...inUse])].map(async (source) => {
       const requests = queues.requestsOf(source);
       const [workers, pausedMs, budgets] = await Promise.all([
         requests.countWorkers(),
         requests.pausedForMs(),
         queues.connectedBudgets(source),
       ]);
-      const own =
-        source === null
-          ? config.source
-          : { requestsPerMinute: named?.find(source)?.facts.requestsPerMinute ?? 0, isBudgetStated: false };
+      const own = registry.find(source)?.facts ?? { requestsPerMinute: 0, isBudgetStated: false };
       return { source, workers, pausedMs, perMinute: budgetInForce(own, budgets) };
     }),
   ]);

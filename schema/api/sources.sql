@@ -1,4 +1,4 @@
--- What named sources have: their markets with the user's ids, where they differ from the stored points; and what polls
+-- What sources have: their markets with the user's ids, and where they differ from the stored points; and what polls
 -- and the dashboard did.
 
 --: view public.polls
@@ -47,7 +47,7 @@ create or replace view public.source_coverage as
          s.asset_id as asset, s.interval, n.source, lower(r) as from_time, upper(r) as to_time
   from named n join tidemark.series s on s.id = n.series_id, unnest(n.covered * s.covered) r;
 comment on view public.source_coverage is
-  'What is covered, by the source that gave it last; null: the default source, or a file.
+  'What is covered, by the source that gave it last; file: imported; null: not recorded.
 Example: select * from source_coverage order by from_time limit 10';
 
 --: view public.source_differences

@@ -4,13 +4,14 @@ import { hasDatabase } from '../../embedded/home.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import type { Selection } from '../../model/selection.ts';
-import { seriesName } from '../../model/series.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { atSource, withinRetention } from '../../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../../operations/tracking/track.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
-import { requireSource } from '../../runtime/pipeline.ts';
+import { assertDefaultSource } from '../../runtime/sources.ts';
 import type { Config } from '../../settings/config.ts';
 import { readNamedSeries } from '../../store/series/sources.ts';
 import type { SelectingOptions } from '../input/selectors.ts';
@@ -29,7 +30,7 @@ export interface BackfillOptions extends SelectingOptions {
 export async function run(asked: Selection, options: BackfillOptions): Promise<void> {
   const config = configFromEnvironment();
   // Before an embedded database is created.
-  if (asked.source === null && isNew(config)) requireSource(config);
+  if (asked.source === null && isNew(config)) await assertDefaultSource(config);
   await withContext(
     { command: 'backfill', defaultLogLevel: 'error', handlesSignals: true, config },
     async (context, signal) => {
@@ -73,9 +74,10 @@ function isNew({ database, directory }: Config): boolean {
 
 /** @throws TidemarkError BAD_CONFIGURATION when a series needs SOURCE_URL, which is not set. */
 async function assertSource({ config, database }: Context, { source, series }: Selection): Promise<void> {
-  if (source !== null || config.source.url !== undefined) return;
+  if (source !== null) return;
   const named = await readNamedSeries(database);
-  if (series.some((key) => !named.has(seriesName(key)))) requireSource(config);
+  const sourceOf = (key: SeriesKey) => named.get(seriesName(key)) ?? defaultSource;
+  if (series.some((key) => sourceOf(key) === defaultSource)) await assertDefaultSource(config);
 }
 
 /** Estimates the cost beside all tracked series, which share the budget. */

@@ -6,6 +6,7 @@ import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../model/format.ts';
 import type { PolledList } from '../../model/lists.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
@@ -168,7 +169,7 @@ async function fetchAndReport(
     `${label} backfill ${outcome.requests === 0 ? 'had nothing to do' : 'complete'}: ${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ${formatDuration(outcome.durationMs)}`,
   );
 
-  const worker = await runWorker(context, queues);
+  const worker = await runWorker(context, queues, { source: defaultSource });
   closing.add(() => worker.close());
   const scheduler = await runScheduler(context, queues);
   closing.add(() => scheduler.close());

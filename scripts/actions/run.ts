@@ -6,9 +6,9 @@ import { Disposer } from '../../operations/disposer.ts';
 import { openActivityLog } from '../../runtime/activity-log.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
 import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
-import { requireSource, runScheduler, runWorkers } from '../../runtime/pipeline.ts';
+import { runScheduler, runWorkers } from '../../runtime/pipeline.ts';
 import { assertPortFree, runService } from '../../runtime/service.ts';
-import { areSourcesWanted } from '../../runtime/sources.ts';
+import { areSourcesWanted, assertDefaultSource } from '../../runtime/sources.ts';
 import { openLog } from '../../settings/log.ts';
 import { keepLake } from '../../transfer/lake/keep-lake.ts';
 
@@ -29,7 +29,7 @@ export async function run(command: string, parts: Parts): Promise<void> {
   try {
     // Before an embedded database is created. Series of other sources need no SOURCE_URL.
     const isNew = config.database.url === undefined && !hasDatabase(config.directory);
-    if (parts.worker && isNew && !(await areSourcesWanted(config))) requireSource(config);
+    if (parts.worker && isNew && !(await areSourcesWanted(config))) await assertDefaultSource(config);
     if (parts.service) await assertPortFree(config.service);
     const context = await start('the database', () =>
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),

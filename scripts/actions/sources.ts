@@ -2,7 +2,7 @@
 
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
-import type { Limit } from '../../model/sources.ts';
+import { defaultSource, type Limit } from '../../model/sources.ts';
 import { outageJson } from '../../operations/source-health.ts';
 import { marketsOf, pairOf, sourceNamed } from '../../operations/sources/markets.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
@@ -31,7 +31,7 @@ const addressOf = ({ url, proxy }: SourceState): string =>
 const shownPauseMs = 5000;
 
 const columns = (nowMs: EpochMs): readonly Column<SourceState>[] => [
-  { title: 'source', value: ({ source }) => source ?? 'SOURCE_URL' },
+  { title: 'source', value: ({ source }) => source },
   { title: 'profile', value: ({ profile }) => profile, omit: 2 },
   { title: 'series', value: ({ series }) => formatCount(series), right: true },
   {
@@ -73,11 +73,11 @@ function stateOf({ problem, outage, pausedMs, lastRequestMs, series }: SourceSta
 function asJson(lines: readonly SourceState[]): JsonDocument<'sources'> {
   return {
     sources: lines.map((line) => ({
-      name: line.source ?? 'default',
+      name: line.source,
       profile: line.profile,
       url: line.url,
       proxy: line.proxy,
-      isDefault: line.source === null,
+      isDefault: line.source === defaultSource,
       series: line.series,
       requestsPerMinute: line.requestsPerMinute,
       lastMinute: line.lastMinute,

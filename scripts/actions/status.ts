@@ -6,6 +6,7 @@ import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime }
 import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { laneNames } from '../../model/lanes.ts';
 import { seriesName } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { parseDuration } from '../../model/time-text.ts';
 import { readRetentions } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
@@ -161,7 +162,7 @@ async function check(context: Context, part: true | 'worker' | 'scheduler'): Pro
   try {
     await queues.requests.depth();
     if (part === true) return;
-    const requests = joinQueues(queues, [null, ...(await sourcesInUse(context.database))]);
+    const requests = joinQueues(queues, [...new Set([defaultSource, ...(await sourcesInUse(context.database))])]);
     const present = await (part === 'worker' ? requests : queues.planning).countWorkers();
     if (present === 0) throw new TidemarkError('NOT_RUNNING', `no ${part} is connected to the queue`);
   } finally {
@@ -175,7 +176,7 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
   const { config, database } = context;
   context.phase('reading the database and the queue');
   const inUse = await sourcesInUse(database);
-  const joined = joinQueues(queues, [...new Set([null, ...inUse])]);
+  const joined = joinQueues(queues, [...new Set([defaultSource, ...inUse])]);
   const [
     series,
     rejected,
@@ -199,7 +200,7 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     ratesStatus(database),
     ratesEveryMs(database, config.scheduler.ratesMs),
     readRetentions(context, nowMs),
-    countFetchesSince(database, nowMs - minuteMs, null),
+    countFetchesSince(database, nowMs - minuteMs, defaultSource),
     readServiceMessage(database, nowMs),
     serverVersions(database),
     readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
@@ -212,7 +213,7 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
         joined.depth(),
         queues.requests.pausedForMs(),
         joined.countWorkers(),
-        queues.connectedBudgets(),
+        queues.connectedBudgets(defaultSource),
       ]),
     ),
   ]);
@@ -237,12 +238,12 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     source: config.source.url ?? null,
     usesDefault:
       config.source.url !== undefined ||
-      inUse.includes(null) ||
+      inUse.includes(defaultSource) ||
       inUse.length === 0 ||
       lists.length > 0 ||
       rates.newestMs !== null,
-    named: inUse.some((source) => source !== null)
-      ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== null && series > 0)
+    named: inUse.some((source) => source !== defaultSource)
+      ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== defaultSource && series > 0)
       : [],
     serviceMessage,
     budget: {

@@ -4,6 +4,7 @@ import { counted, formatCount, formatDuration, formatPercent, formatSpan, format
 import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
 import { explainGap } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
+import { defaultSource, fileSource, sourceText } from '../../model/sources.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { banText, readBans, readOutage } from '../../operations/source-health.ts';
@@ -12,7 +13,7 @@ import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { readSilences } from '../../store/series/silences.ts';
-import { readAllSources, readSeriesOnlyOf, readSourceShares, type SourceName } from '../../store/series/sources.ts';
+import { readAllSources, readSeriesOnlyOf, readSourceShares } from '../../store/series/sources.ts';
 import {
   findSeriesByName,
   type PastFetch,
@@ -123,24 +124,30 @@ function coveredLines(status: SeriesStatus, { beginsMs }: SeriesHistory, nowMs: 
   return lines;
 }
 
-/** Which source gave what; nothing of a series that the default one gives. */
+/** Which source gave what; nothing of a series that the default one gave. */
 async function sourceLines({ database }: Context, { seriesId }: SeriesHistory): Promise<string[]> {
   const shares = await readSourceShares(database, seriesId);
-  if (shares.every(({ source }) => source === null)) return [];
+  if (shares.every(({ source }) => source === null || source === defaultSource)) return [];
   return listed(
     'Given by:',
     shares.map(
       ({ source, startMs, endMs, coveredMs }) =>
-        `${source ?? 'the default source, or files'}: ${formatDuration(coveredMs)} between ${formatTime(startMs)} and ${formatTime(endMs)}`,
+        `${giverText(source)}: ${formatDuration(coveredMs)} between ${formatTime(startMs)} and ${formatTime(endMs)}`,
     ),
   );
+}
+
+function giverText(source: string | null): string {
+  if (source === null) return 'not recorded';
+  if (source === fileSource) return 'files';
+  return source === defaultSource ? 'the default source' : source;
 }
 
 /** What each source of the series is asked for, or would be if its queue were empty. */
 async function nextLines(
   context: Context,
   { seriesId, series }: SeriesHistory,
-  { nowMs, hasGaps, bans }: { nowMs: EpochMs; hasGaps: boolean; bans: ReadonlyMap<SourceName, EpochMs> },
+  { nowMs, hasGaps, bans }: { nowMs: EpochMs; hasGaps: boolean; bans: ReadonlyMap<string, EpochMs> },
 ): Promise<string[]> {
   const { graceMs } = context.config.worker;
   const closesMs = nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
@@ -148,7 +155,7 @@ async function nextLines(
   try {
     const lines: string[] = [];
     for (const { source, claimed, next } of await nextWindows(context, queues, seriesId)) {
-      const of = source === null ? '' : ` of ${source}`;
+      const of = source === defaultSource ? '' : ` of ${source}`;
       const [first] = claimed;
       const now = first === undefined ? await next(nowMs) : undefined;
       const then = first === undefined && now === undefined ? await next(closesMs) : undefined;
@@ -158,7 +165,7 @@ async function nextLines(
         );
       else if (now !== undefined)
         lines.push(
-          `Next${of}: ${windowText(now)}, ${bans.has(source) ? `when ${source ?? 'the source'} accepts requests again` : 'as soon as the budget allows'}.`,
+          `Next${of}: ${windowText(now)}, ${bans.has(source) ? `when ${sourceText(source)} accepts requests again` : 'as soon as the budget allows'}.`,
         );
       else if (then !== undefined)
         lines.push(
@@ -188,7 +195,7 @@ function fetchLine(fetch: PastFetch): string {
       : fetch.error === null
         ? `${fetch.verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ${formatCount(fetch.unchanged)} unchanged${rejected}`
         : `${fetch.verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
-  const by = fetch.source === null ? '' : `, ${fetch.source}`;
+  const by = fetch.source === defaultSource ? '' : `, ${fetch.source}`;
   return `${formatTime(fetch.timeMs)} ${fetch.lane}${range}${attempt}${by}: ${came} (${formatDuration(fetch.durationMs)})`;
 }
 

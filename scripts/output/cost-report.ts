@@ -2,6 +2,7 @@
 
 import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { intervalMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
 import type { SourceCost } from '../../operations/source-cost.ts';
 import type { Cost, Disk, Freshness } from '../../planning/estimate.ts';
@@ -57,9 +58,12 @@ export function costText(cost: PlanCost): string {
   ].join('\n');
 }
 
+/** The default source is in the lines of the whole. */
+const beside = (sources: readonly SourceCost[]) => sources.filter(({ source }) => source !== defaultSource);
+
 /** The part of each source, in its own unit, and what its limits and its depth do not allow. */
 function sourceLines({ sources, isShared }: PlanCost): string[] {
-  return sources.flatMap((one) => [
+  return beside(sources).flatMap((one) => [
     ...partLine(one),
     ...creditWarning(one),
     ...(isShared && isTooSlow(one.freshness, one.requestsPerMinute) ? [staleWarning(one, one.source)] : []),
@@ -178,7 +182,8 @@ function isTooSlow({ wantedEveryMs, everyMs }: Freshness, requestsPerMinute: num
 }
 
 function freshLines(cost: PlanCost): string[] {
-  const { freshness, requestsPerMinute, isShared, own } = cost;
+  const { freshness, requestsPerMinute, isShared, sources } = cost;
+  const own = sources.find(({ source }) => source === defaultSource);
   const { refreshPerMinute, rereadPerMinute, pollPerMinute, wantedEveryMs } = freshness;
   const parts = [
     `${rate(refreshPerMinute)} for new periods`,
@@ -189,7 +194,7 @@ function freshLines(cost: PlanCost): string[] {
   const share = isShared ? '' : shareOf(needed, requestsPerMinute);
   const lines = [`staying fresh takes ${rate(needed)} requests a minute${share}: ${parts.join(', ')}`];
   if (isShared)
-    return own !== null && isTooSlow(own.freshness, own.requestsPerMinute)
+    return own !== undefined && isTooSlow(own.freshness, own.requestsPerMinute)
       ? [...lines, staleWarning({ ...cost, freshness: own.freshness }, 'SOURCE_URL')]
       : lines;
   if (isTooSlow(freshness, requestsPerMinute)) return [...lines, staleWarning(cost, null)];
@@ -233,7 +238,7 @@ export function costJson(cost: PlanCost): JsonDocument<'plan'> {
     laterRequests: cost.laterRequests,
     laterUntil: isoTime(cost.lastAtMs),
     requestsPerMinute: cost.requestsPerMinute,
-    sources: cost.sources.map((one) => ({
+    sources: beside(cost.sources).map((one) => ({
       source: one.source,
       series: one.series,
       requests: one.requests,

@@ -6,6 +6,7 @@
 import type pg from 'pg';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
+import { defaultSource } from '../../model/sources.ts';
 import type { Window } from '../../model/windows.ts';
 import { evaluateProbe, probedSeries } from '../../planning/beginning.ts';
 import { closedUpTo } from '../../planning/periods.ts';
@@ -57,7 +58,7 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
       status: answer.status,
       bytes: answer.bytes,
       durationMs: answer.durationMs,
-      source: window.source ?? null,
+      source: window.source ?? defaultSource,
     });
     return { beginsMs, empty, doubt: null };
   });

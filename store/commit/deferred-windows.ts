@@ -12,10 +12,10 @@ import { formatDuration } from '../../model/format.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { normalize, type Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { missingPauseMs } from '../../planning/upstream-coverage.ts';
 import { arrayOf, type Database, timeRange, timestamp } from '../db/database.ts';
 import { isLacking } from '../series/gap-reasons.ts';
-import type { SourceName } from '../series/sources.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 
 interface DeferredWindow {
@@ -28,8 +28,8 @@ interface DeferredWindow {
   readonly attempts: number;
   readonly nowMs: EpochMs;
   readonly retryAtMs: EpochMs;
-  /** The source that could not give it; null or absent: the default one. */
-  readonly source?: SourceName | undefined;
+  /** The source that could not give it. */
+  readonly source: string;
   /** Whether the window is covered and was to be read again. It is deferred all the same. */
   readonly ofCovered?: boolean;
   /**
@@ -69,7 +69,7 @@ export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: Def
       timestamp(deferred.retryAtMs),
       deferred.ofCovered ?? false,
       deferred.maxPauseMs ?? 0,
-      deferred.source ?? null,
+      deferred.source,
     ],
   );
 }
@@ -155,7 +155,7 @@ export async function deferUpstreamGaps(
       deferred.attempts,
       timestamp(deferred.nowMs),
       timestamp(deferred.retryAtMs),
-      deferred.source ?? null,
+      deferred.source,
       deferred.isFirstAtOnce === true,
       deferred.reason,
     ],
@@ -172,7 +172,7 @@ const maxFirstMissingPauseMs = 600_000;
 /** Defers the ranges of an answer that could not be used. The series is locked already. */
 export async function deferUnusableRanges(client: pg.PoolClient, evaluated: EvaluatedWindow): Promise<void> {
   const { evaluation, seriesId, attempt, nowMs } = evaluated;
-  const deferred = { seriesId, attempts: attempt, nowMs, source: evaluated.window.source };
+  const deferred = { seriesId, attempts: attempt, nowMs, source: evaluated.window.source ?? defaultSource };
   const retryAfter = (ms: number) => nowMs + Math.min(ms, evaluated.failedRetryMs ?? ms);
   const { stale } = evaluation;
   // The source knows nothing of this range yet: it lags, and the answer is not stale.
@@ -237,7 +237,7 @@ async function deferMissingRange(
     attempts: attempt,
     nowMs,
     retryAtMs: nowMs + pauseMs,
-    source: evaluated.window.source,
+    source: evaluated.window.source ?? defaultSource,
   };
   await deferUpstreamGaps(client, {
     ...deferred,

@@ -4,9 +4,11 @@ import type pg from 'pg';
 import { type DatasetName, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
 import { arrayOf, timeRange, timestamp } from '../db/database.ts';
+import { withOtherSources } from '../series/sources.ts';
 import type { PreparedWindow } from './prepare-window.ts';
 import type { PointChanges } from './write-points.ts';
 
@@ -132,7 +134,7 @@ export async function mayContainPoints(
 
 /** Key of the answers that share a cap on rows: a source has one cap for an address and an interval. */
 function capKey({ series: { dataset, interval }, window: { source } }: Capped): string {
-  return `${dataset} ${interval} ${source ?? ''}`;
+  return `${dataset} ${interval} ${source ?? defaultSource}`;
 }
 
 type Capped = Pick<PreparedWindow, 'seriesId' | 'series' | 'window' | 'rows'>;
@@ -164,10 +166,12 @@ async function readMaxRows(
   await lockSeries(client, windows);
   const result = await client.query<{ dataset: string; interval: string; source: string; most_rows: number }>({
     name: 'most-rows',
-    text: `select dataset, interval, coalesce(source, '') as source, max(most_rows) as most_rows from tidemark.series
+    text: `select dataset, interval, coalesce(source, '${defaultSource}') as source, max(most_rows) as most_rows
+           from tidemark.series
            left join (select distinct on (series_id) series_id, source from tidemark.series_sources
-                      where not archive order by series_id, rank) x on series_id = id
-           where most_rows_at > $1 group by dataset, interval, source`,
+                      where not archive and series_id in ${withOtherSources} order by series_id, rank) x
+             on series_id = id
+           where most_rows_at > $1 group by 1, 2, 3`,
     values: [timestamp(nowMs - recentMs)],
   });
   const most = new Map(result.rows.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.most_rows]));

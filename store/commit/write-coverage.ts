@@ -3,6 +3,7 @@
 import type pg from 'pg';
 import type { EpochMs, Range } from '../../model/intervals.ts';
 import { subtract } from '../../model/ranges.ts';
+import { defaultSource } from '../../model/sources.ts';
 import {
   bool,
   float8,
@@ -189,15 +190,25 @@ function newestCovered(window: ReopenedWindow): EpochMs | undefined {
   return covered === null ? undefined : storedTimes(window).findLast((timeMs) => timeMs < covered.endMs);
 }
 
-/** Records which named source gave the covered part of each window. */
+/** Records which source gave the covered part of each window. */
 async function recordSources(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
-  const given = windows.flatMap(({ seriesId, window: { source }, evaluation: { covered }, holes }) =>
-    source === undefined || covered === null ? [] : [{ seriesId, source, ranges: subtract([covered], holes) }],
+  await recordGiven(
+    client,
+    windows.flatMap(({ seriesId, window: { source = defaultSource }, evaluation: { covered }, holes }) =>
+      covered === null ? [] : [{ seriesId, source, ranges: subtract([covered], holes) }],
+    ),
   );
-  if (given.length > 0) await recordGiven.on(client, { given });
 }
 
-const recordGiven = statement({
+/** Records which source, or `file`, gave ranges of series. */
+export async function recordGiven(
+  client: pg.PoolClient,
+  given: ReadonlyArray<{ readonly seriesId: number; readonly source: string; readonly ranges: readonly Range[] }>,
+): Promise<void> {
+  if (given.length > 0) await recordRanges.on(client, { given });
+}
+
+const recordRanges = statement({
   name: 'record-sources',
   text: `
     with total as (
@@ -228,7 +239,7 @@ export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEnt
     rejected: answer.rejected.length,
     bytes: answer.bytes,
     durationMs: answer.durationMs,
-    source: evaluated.window.source ?? null,
+    source: evaluated.window.source ?? defaultSource,
   };
 }
 

@@ -6,6 +6,7 @@ import { byLane, type Lane, laneNames } from '../../model/lanes.ts';
 import type { PolledDataset } from '../../model/lists.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import {
   bool,
@@ -60,11 +61,10 @@ export interface LedgerEntry {
   readonly error: string | null;
   /** Whether a connection was made. */
   readonly isSent: boolean;
-  /** Null: the default source. */
-  readonly source: string | null;
+  readonly source: string;
 }
 
-/** Of a request that concerns no series, changes nothing and succeeds. */
+/** Of a request that concerns no series, changes nothing and succeeds. Lists come from the default source. */
 const defaults = Object.freeze({
   seriesId: null,
   range: null,
@@ -75,7 +75,7 @@ const defaults = Object.freeze({
   rejected: 0,
   error: null,
   isSent: true,
-  source: null,
+  source: defaultSource,
 });
 
 export type NewEntry = Omit<LedgerEntry, keyof typeof defaults> & Partial<LedgerEntry>;
@@ -137,17 +137,17 @@ export async function recordChecksum(
   if (checksum != null) await recordFetch(client, { ...of, ...checksum, verdict: checksumVerdict });
 }
 
-/** Counts requests since `sinceMs` by lane. @param source null: the default one; absent: all. */
+/** Counts requests since `sinceMs` by lane. @param source absent: of all sources. */
 export async function countFetchesSince(
   database: Database,
   sinceMs: EpochMs,
-  source?: string | null,
+  source?: string,
 ): Promise<Readonly<Record<Lane, number>>> {
   const result = await database.pool.query<{ lane: Lane; requests: number }>({
     name: 'fetches-since',
     text: `select lane, count(*) as requests from tidemark.fetches
-           where time > $1 and ($2 or source is not distinct from $3) group by lane`,
-    values: [timestamp(sinceMs), source === undefined, source],
+           where time > $1 and ($2::text is null or source = $2) group by lane`,
+    values: [timestamp(sinceMs), source],
   });
   const counts = new Map(result.rows.map(({ lane, requests }) => [lane, requests]));
   return byLane(laneNames, (lane) => counts.get(lane) ?? 0);

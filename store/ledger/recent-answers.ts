@@ -4,8 +4,7 @@ import type { EpochMs } from '../../model/intervals.ts';
 import { lanes, windowLanes } from '../../model/lanes.ts';
 import { answersMs, type RecentAnswers, recentMs } from '../../planning/eta.ts';
 import type { Database } from '../db/database.ts';
-import { int8, listOf, nullable, statement, text, time } from '../db/statement.ts';
-import type { SourceName } from '../series/sources.ts';
+import { int8, listOf, statement, text, time } from '../db/statement.ts';
 
 const part = `${answersMs} ms`;
 /** Bounds the cost without a limit of requests: the newest of them span seconds, which is enough for a rate. */
@@ -34,10 +33,7 @@ const recentAnswers = statement({
 });
 
 /** Counts the requests of the last minute by source. */
-export async function countRecentRequests(
-  database: Database,
-  nowMs: EpochMs,
-): Promise<ReadonlyMap<SourceName, number>> {
+export async function countRecentRequests(database: Database, nowMs: EpochMs): Promise<ReadonlyMap<string, number>> {
   const rows = await requestsBySource.on(database.pool, { now: nowMs });
   return new Map(rows.map(({ source, requests }) => [source, requests]));
 }
@@ -46,7 +42,7 @@ const requestsBySource = statement({
   name: 'recent-requests-by-source',
   text: `select source, count(*) as requests from tidemark.fetches where time > $now - interval '1 minute' group by 1`,
   parameters: { now: time },
-  row: { source: nullable(text), requests: int8 },
+  row: { source: text, requests: int8 },
 });
 
 /** An older refusal says nothing about now. */
@@ -61,7 +57,7 @@ const underWay = "interval '30 seconds'";
 export async function readRateRefusals(
   database: Database,
   nowMs: EpochMs,
-): Promise<ReadonlyMap<SourceName, { readonly timeMs: EpochMs; readonly message: string }>> {
+): Promise<ReadonlyMap<string, { readonly timeMs: EpochMs; readonly message: string }>> {
   const rows = await rateRefusals.on(database.pool, { now: nowMs });
   return new Map(rows.map(({ source, ...refusal }) => [source, refusal]));
 }
@@ -76,7 +72,7 @@ const rateRefusals = statement({
     select source, time as "timeMs", coalesce(error, '') as message from newest n
     where not exists (select from tidemark.fetches f
                       where f.time > $now - ${refusalAge} and f.time > n.time + ${underWay}
-                        and f.error is null and f.source is not distinct from n.source)`,
+                        and f.error is null and f.source = n.source)`,
   parameters: { now: time },
-  row: { source: nullable(text), timeMs: time, message: text },
+  row: { source: text, timeMs: time, message: text },
 });

@@ -1,9 +1,10 @@
 /** Reads from the ledger whether the source answers. */
 
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { refusalKinds, type SourceOutage, sourceTrouble } from '../../planning/source-outage.ts';
 import { type Database, timestamp } from '../db/database.ts';
-import { type SourceName, sourcesInUse } from '../series/sources.ts';
+import { sourcesInUse } from '../series/sources.ts';
 import { checksumVerdict } from './ledger.ts';
 
 /** A source with fewer failures in a row fails now and then, as every source does. One refusal of all requests is enough. */
@@ -12,12 +13,8 @@ const fewestFailures = 3;
 /** How far back the newest success is looked for at first. Planning a statement costs time for each chunk that it may read. */
 const recentMs = dayMs;
 
-/**
- * Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures.
- *
- * @param source null: the default one.
- */
-export async function readFailures(database: Database, source: SourceName, nowMs: EpochMs): Promise<Failures> {
+/** Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures. */
+export async function readFailures(database: Database, source: string, nowMs: EpochMs): Promise<Failures> {
   const recent = await readFailuresSince(database, source, nowMs - recentMs);
   return recent.successAtMs === null ? readFailuresSince(database, source, null) : recent;
 }
@@ -27,22 +24,21 @@ type Failures = { failures: number; successAtMs: EpochMs | null } & {
 };
 
 /** @param sinceMs null: the whole ledger. */
-async function readFailuresSince(database: Database, source: SourceName, sinceMs: EpochMs | null): Promise<Failures> {
-  // Each has its index.
-  const ofSource = source === null ? '$2::text is null and source is null' : 'source = $2';
+async function readFailuresSince(database: Database, source: string, sinceMs: EpochMs | null): Promise<Failures> {
   const result = await database.pool.query<Failures>({
-    name: `source-outage ${source === null ? 'default' : 'named'} ${sinceMs === null ? 'whole' : 'recent'}`,
+    name: `source-outage ${sinceMs === null ? 'whole' : 'recent'}`,
     text: `
       with newest as materialized (
         select time from tidemark.fetches
-        where error is null and verdict <> '${checksumVerdict}' and time > $3::timestamptz and ${ofSource} order by time desc limit 1
+        where error is null and verdict <> '${checksumVerdict}' and time > $3::timestamptz and source = $2
+        order by time desc limit 1
       )
       select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "sinceMs",
              max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
              (array_agg(error order by time desc))[1] as message
       from tidemark.fetches
       where time > $3::timestamptz and time > coalesce((select time from newest), '-infinity')
-        and ${ofSource} and verdict = any ($1)`,
+        and source = $2 and verdict = any ($1)`,
     values: [sourceTrouble, source, sinceMs === null ? '-infinity' : timestamp(sinceMs)],
   });
   const [row] = result.rows;
@@ -52,7 +48,7 @@ async function readFailuresSince(database: Database, source: SourceName, sinceMs
 
 /** @returns the first outage among the default source and those of tracked series; null: all of them answer. */
 export async function readSourceOutage(database: Database, nowMs: EpochMs): Promise<SourceOutage | null> {
-  for (const source of new Set([null, ...(await sourcesInUse(database))])) {
+  for (const source of new Set([defaultSource, ...(await sourcesInUse(database))])) {
     const outage = await readOutageOf(database, source, nowMs);
     if (outage !== null) return outage;
   }
@@ -60,11 +56,7 @@ export async function readSourceOutage(database: Database, nowMs: EpochMs): Prom
 }
 
 /** @returns null while the source answers. */
-export async function readOutageOf(
-  database: Database,
-  source: SourceName,
-  nowMs: EpochMs,
-): Promise<SourceOutage | null> {
+export async function readOutageOf(database: Database, source: string, nowMs: EpochMs): Promise<SourceOutage | null> {
   const { failures, successAtMs: _, ...outage } = await readFailures(database, source, nowMs);
   const fewest = refusalKinds.includes(outage.kind ?? '') ? 1 : fewestFailures;
   return failures < fewest ? null : ({ source, ...outage } as SourceOutage);

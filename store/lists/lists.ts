@@ -1,7 +1,7 @@
 /** The polled lists: how often each is polled, and its status. */
 
 import type pg from 'pg';
-import { type EpochMs, hourMs } from '../../model/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { type PolledList, snapshotDatasets } from '../../model/lists.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { giveUpPolls, type ListRow, toPolledList } from './polls.ts';
@@ -83,17 +83,6 @@ export async function ratesEveryMs(database: Database, configuredMs: number): Pr
            from tidemark.lists where list = 'rates'`,
   });
   return result.rows[0]?.every_ms ?? configuredMs;
-}
-
-/** Whether lists are tracked, or the default source was requested in the last hour, as for the rates that nobody tracks. */
-export async function isDefaultPolled(database: Database, nowMs: EpochMs): Promise<boolean> {
-  const result = await database.pool.query<{ is_polled: boolean }>({
-    name: 'default-polled',
-    text: `select exists (select from tidemark.lists where untracked_at is null)
-                  or exists (select from tidemark.fetches where time > $1 and source is null) as is_polled`,
-    values: [timestamp(nowMs - hourMs)],
-  });
-  return result.rows[0]?.is_polled === true;
 }
 
 /**

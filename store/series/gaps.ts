@@ -9,7 +9,7 @@ import type { SeriesGaps } from '../../planning/plan.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { hasReason } from './gap-reasons.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from './series.ts';
-import { isLackOfBetterSource, isOfSource, type SourceName } from './sources.ts';
+import { isLackOfBetterSource } from './sources.ts';
 
 /** The arguments `at` and `grace` of functions such as `tidemark.closed_series`: `$1` now, and `$2` the grace in milliseconds. */
 export const atAndGrace = '$1::timestamptz, make_interval(secs => $2::double precision / 1000)';
@@ -31,8 +31,8 @@ export interface GapsQuery {
   readonly graceMs: number;
   /** Least time between two requests for an open candle; null: open candles are not requested. */
   readonly openRefreshMs: number | null;
-  /** Only series of this source; null: the default one; absent: of all. */
-  readonly source?: SourceName | undefined;
+  /** Only series of this source, unless it does not know them; absent: of all. */
+  readonly source?: string | undefined;
   /** Only these series; absent: all tracked ones. */
   readonly seriesIds?: readonly number[] | undefined;
   /** Limit on a series' oldest gaps. The newest gap is always included. */
@@ -47,6 +47,11 @@ export interface FirstSeries {
   /** The turn begins after this series. */
   readonly cursor: number;
 }
+
+/** Whether the series of a row `s` belongs to a source that may know it, as SQL. Hashed, as `isOfSource`. */
+const knownTo = (source: string) =>
+  `s.id in (select series_id from tidemark.series_sources
+            where source = ${source} and coalesce(blocked_until <= $1, true))`;
 
 /** A newest gap of fewer periods is one request, by the longest ranges in `v2/limits.ts`. */
 const periodsOfTail = 500;
@@ -65,20 +70,19 @@ type GapRow = SeriesRow &
  */
 export async function seriesWithGaps(database: Database, query: GapsQuery): Promise<SeriesGaps[]> {
   const { source } = query;
-  const ofSource = source === undefined ? '$8::text is null' : isOfSource(source, '$8');
+  const notLacked = source === undefined ? '' : ` and not ${isLackOfBetterSource('$8')}`;
   const result = await database.pool.query<GapRow>({
     // One for each text.
-    name: `series-with-gaps ${source === undefined ? 'all' : source === null ? 'default' : 'named'}`,
+    name: `series-with-gaps ${source === undefined ? 'of all' : 'of one source'}`,
     text: `
       with closed as (
         select * from tidemark.closed_series(${atAndGrace}) s
         where s.untracked_at is null
           and (s.blocked_until is null or s.blocked_until <= $1)
-          and ($4::int[] is null or s.id = any ($4)) and ${ofSource}
-          and not exists (select from tidemark.series_sources b
-                          where b.series_id = s.id and b.source = $8 and b.blocked_until > $1)
+          and ($4::int[] is null or s.id = any ($4))
+          and ${source === undefined ? '$8::text is null' : knownTo('$8')}
       ), waiting as materialized (
-        select series_id, range_agg(range) filter (where retry_at > $1${source == null ? '' : ` and not ${isLackOfBetterSource('$8')}`}) as ranges,
+        select series_id, range_agg(range) filter (where retry_at > $1${notLacked}) as ranges,
                min(lower(range)) as asked_from,
                range_agg(range) filter (where ${hasReason('reason', (rule) => rule.isAskedAlone)}) as silent
         from tidemark.pending_windows p group by series_id
@@ -125,7 +129,7 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
       query.rangesPerSeries,
       query.first?.count,
       query.first?.cursor ?? 0,
-      source ?? null,
+      source,
     ],
   });
   const found = new Map<number, SeriesGaps & { gaps: Range[]; silent: Range[] }>();
@@ -152,7 +156,7 @@ export interface Gap extends Range {
   readonly cause: Reason;
   /** The source's message, or the error. */
   readonly message: string | null;
-  /** The named source that said so; null: the default one, or none. */
+  /** The source that said so; null: none was asked, or all are refused. */
   readonly source: string | null;
   /** Time of the next request; null: as soon as the budget allows. */
   readonly retryAtMs: EpochMs | null;

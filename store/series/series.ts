@@ -4,6 +4,7 @@ import { TidemarkError } from '../../errors.ts';
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { isOfMarket, type SeriesKey } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 
 export interface TrackedSeries {
@@ -67,6 +68,11 @@ export function splitSeriesRow<Row extends SeriesRow>(
   return { seriesId: id, series: toSeriesKey(row), ...values };
 }
 
+/** Inserts the default source of the series `made`, unless they have another one, as the end of a statement. */
+export const insertDefaultSources = `
+  insert into tidemark.series_sources (series_id, rank, source, symbol)
+  select id, 1, '${defaultSource}', '' from made on conflict do nothing`;
+
 /**
  * Tracks a series from `fromMs` to `toMs` (null: open-ended). The tracked range of a series that is tracked
  * already grows to hold the new one, including the time between two separate ranges. Bounds widen to whole
@@ -88,7 +94,8 @@ export async function trackSeries(
     tracked_to: EpochMs | null;
     change: TrackedSeries['change'];
   }>(
-    `insert into tidemark.series as s
+    `with made as (
+     insert into tidemark.series as s
        (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked)
      values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8)
      on conflict (dataset, exchange_id, base_id, quote_id, asset_id, interval) do update
@@ -100,7 +107,9 @@ export async function trackSeries(
                coalesce((select case when b.untracked_at is not null then 'resumed'
                                      when b.tracked is distinct from s.tracked then 'widened'
                                      else 'unchanged' end
-                         from tidemark.series b where b.id = s.id), 'created') as change`,
+                         from tidemark.series b where b.id = s.id), 'created') as change
+     ), sourced as (${insertDefaultSources})
+     select * from made`,
     [...keyValues(series), intervalMs[series.interval] / 1000, range],
   );
   const row = result.rows[0];
@@ -135,10 +144,12 @@ export async function ensureSeries(
   const known = await findSeries(database, series);
   if (known !== null) return known;
   await database.pool.query(
-    `insert into tidemark.series
-       (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, untracked_at)
-     values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, $9)
-     on conflict do nothing`,
+    `with made as (
+       insert into tidemark.series
+         (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, untracked_at)
+       values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, $9)
+       on conflict do nothing returning id
+     ) ${insertDefaultSources}`,
     [
       ...keyValues(series),
       intervalMs[series.interval] / 1000,
@@ -178,8 +189,8 @@ export async function blockSeries(
   database: Database,
   block: {
     readonly seriesId: number;
-    /** Where the series has other sources, only this one is blocked; null or absent: the default one. */
-    readonly source?: string | null;
+    /** Where the series has other sources, only this one is blocked. */
+    readonly source: string;
     readonly kind: string;
     readonly message: string;
     readonly untilMs: EpochMs;
@@ -193,7 +204,7 @@ export async function blockSeries(
      )
      update tidemark.series set blocked_until = $2, blocked_kind = $3, blocked_message = $4
      where id = $1 and not exists (select from one_of_several)`,
-    [block.seriesId, timestamp(block.untilMs), block.kind, block.message, block.source ?? null],
+    [block.seriesId, timestamp(block.untilMs), block.kind, block.message, block.source],
   );
 }
 

@@ -1,36 +1,38 @@
 /** The sources of each series, and the markets of each source. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../model/intervals.ts';
+import { type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import type { SourceMarket } from '../../model/sources.ts';
+import { defaultSource, type SourceMarket } from '../../model/sources.ts';
 import type { SymbolUse } from '../../planning/one-market.ts';
 import type { SourcePlace } from '../../planning/source-share.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { isFailed } from './gap-reasons.ts';
 import { type SeriesRow, seriesColumns, seriesNameSql, toSeriesKey } from './series.ts';
 
-/** Name of a source; null: the default one, of SOURCE_URL. */
-export type SourceName = string | null;
-
 /** A source that gives a series, and the series' market in its terms. */
 export interface SeriesSource {
   readonly source: string;
+  /** Empty where a request names the exchange. */
   readonly symbol: string;
   /** Whether it gives whole months only. */
   readonly isArchive: boolean;
 }
+
+/** Of a series that nobody has given another source. */
+export const defaultSources: readonly SeriesSource[] = [{ source: defaultSource, symbol: '', isArchive: false }];
+
+/** The series that have another source than the default one, as SQL: an index has them. */
+export const withOtherSources = `(select series_id from tidemark.series_sources where source <> '${defaultSource}')`;
 
 /**
  * Whether the series of a row `s` belongs to a source, as SQL.
  *
  * @param parameter of the source's name, such as `$8`.
  */
-export function isOfSource(source: SourceName, parameter: string): string {
+export function isOfSource(parameter: string): string {
   // Uncorrelated, so that it is hashed: a subquery for each of 100,000 series would take a tenth of a second.
-  return source === null
-    ? `(${parameter}::text is null and s.id not in (select series_id from tidemark.series_sources))`
-    : `s.id in (select series_id from tidemark.series_sources where source = ${parameter})`;
+  return `s.id in (select series_id from tidemark.series_sources where source = ${parameter})`;
 }
 
 /**
@@ -42,7 +44,7 @@ export function isLackOfBetterSource(parameter: string): string {
   return `(${isFailed('p.reason')} and not p.of_covered and (p.series_id, p.source) in (
     select better.series_id, better.source from tidemark.series_sources better
     join tidemark.series_sources own on own.series_id = better.series_id and own.rank > better.rank
-    where own.source = ${parameter}))`;
+    where own.source = ${parameter} and own.series_id in ${withOtherSources}))`;
 }
 
 /** Whether the series of a deferred window `p` has a source after the one of the window, as SQL. */
@@ -83,13 +85,13 @@ export async function readShares(
              select ${windowsJson} as lacks
              from tidemark.pending_windows p where p.series_id = own.series_id and ${isLackOfBetterSource('$1')}
            ) l on true
-           where own.source = $1`,
+           where own.source = $1 and own.series_id in ${withOtherSources}`,
     values: [source, timestamp(nowMs)],
   });
   return new Map(result.rows.map((row) => [row.seriesId, row]));
 }
 
-/** Replaces the sources of a series. An empty list leaves it to the default source. */
+/** Replaces the sources of a series. */
 export async function setSeriesSources(
   database: Database,
   seriesId: number,
@@ -145,7 +147,7 @@ export async function readSymbolUses(
   });
 }
 
-/** The source of each series that answers any request: the first that is no archive. An absent series has the default one. */
+/** The source of each series that answers any request: the first that is no archive. */
 export async function readSourcesOf(
   database: Database,
   seriesIds: readonly number[],
@@ -158,39 +160,39 @@ export async function readSourcesOf(
   return new Map(result.rows.map(({ id, ...source }) => [id, source]));
 }
 
-/** Every source of some series; null: the default one. */
-export async function readAllSources(database: Database, seriesIds: readonly number[]): Promise<SourceName[]> {
-  const result = await database.pool.query<{ source: SourceName }>(
-    `select distinct x.source from unnest($1::int[]) as s (id)
-     left join tidemark.series_sources x on x.series_id = s.id order by x.source nulls first`,
+/** The order of sources in a list, as SQL: the default one comes first. */
+const inOrder = `source <> '${defaultSource}', source`;
+
+/** Every source of some series. */
+export async function readAllSources(database: Database, seriesIds: readonly number[]): Promise<string[]> {
+  const result = await database.pool.query<{ source: string }>(
+    `select source from tidemark.series_sources where series_id = any ($1::int[]) group by source order by ${inOrder}`,
     [seriesIds],
   );
   return result.rows.map(({ source }) => source);
 }
 
-/** Which of the series only this source gives; archives do not count. @param source null: the default one. */
+/** Which of the series only this source gives; archives do not count. */
 export async function readSeriesOnlyOf(
   database: Database,
-  source: SourceName,
+  source: string,
   seriesIds: readonly number[],
 ): Promise<ReadonlySet<number>> {
   const result = await database.pool.query<{ id: number }>(
-    `select s.id from unnest($1::int[]) as s (id)
-     where ($2::text is null or exists (select from tidemark.series_sources x
-                                        where x.series_id = s.id and x.source = $2))
-       and not exists (select from tidemark.series_sources x
-                       where x.series_id = s.id and not x.archive and x.source is distinct from $2)`,
+    `select series_id as id from tidemark.series_sources where series_id = any ($1::int[])
+     group by series_id having bool_or(source = $2) and bool_and(archive or source = $2)`,
     [seriesIds, source],
   );
   return new Set(result.rows.map(({ id }) => id));
 }
 
-/** The source of every series that has one of its own and answers any request, by the series' name. */
+/** The source that answers any request, of every series with {@link withOtherSources}, by the series' name. */
 export async function readNamedSeries(database: Database): Promise<ReadonlyMap<string, string>> {
   const result = await database.pool.query<{ name: string; source: string }>({
     name: 'named-series',
     text: `select distinct on (s.id) ${seriesNameSql} as name, x.source
            from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+           where x.series_id in ${withOtherSources}
            order by s.id, x.archive, x.rank`,
   });
   return new Map(result.rows.map(({ name, source }) => [name, source]));
@@ -202,7 +204,9 @@ export interface GivingSource extends SeriesSource {
   readonly lacks: readonly Range[];
 }
 
-/** The sources of every series that has its own, except those that do not know it, by the series' name. */
+/**
+ * The sources of every series with {@link withOtherSources}, except those that do not know it, by the series' name.
+ */
 export async function readNamedSources(
   database: Database,
   nowMs: EpochMs,
@@ -219,6 +223,7 @@ export async function readNamedSources(
                              filter (where coalesce(x.blocked_until <= $1, true)), '[]') as sources
            from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
            left join lacking l on l.series_id = x.series_id and l.source = x.source
+           where x.series_id in ${withOtherSources}
            group by s.id`,
     values: [timestamp(nowMs)],
   });
@@ -235,7 +240,7 @@ export async function readSymbol(database: Database, seriesId: number, source: s
   return result.rows[0]?.symbol ?? null;
 }
 
-/** The sources of every series that has its own, in order of preference. @param seriesIds absent: all. */
+/** The sources of series, in order of preference. @param seriesIds absent: of all series. */
 export async function readSourceLists(
   client: pg.Pool | pg.PoolClient,
   seriesIds: readonly number[] | null = null,
@@ -259,38 +264,56 @@ export async function readSymbols(database: Database, source: string): Promise<R
   return new Map(result.rows.map(({ id, symbol }) => [id, symbol]));
 }
 
-/** The sources of tracked series; null stands for the default one. */
-export async function sourcesInUse(database: Database): Promise<SourceName[]> {
-  const result = await database.pool.query<{ source: SourceName }>({
+/** The sources of tracked series, the default one first. */
+export async function sourcesInUse(database: Database): Promise<string[]> {
+  const result = await database.pool.query<{ source: string }>({
     name: 'sources-in-use',
-    text: `select distinct source from tidemark.series_sources join tidemark.series on id = series_id
-           where untracked_at is null
-           union all
-           select null where exists (select from tidemark.series where untracked_at is null
-                                     and id not in (select series_id from tidemark.series_sources))
-           order by source nulls first`,
+    // Reads a few entries of the index for each source, and not every series.
+    text: `with recursive named (source) as (
+             select min(source) from tidemark.series_sources
+             union all
+             select (select min(x.source) from tidemark.series_sources x where x.source > n.source) from named n
+             where n.source is not null
+           )
+           select source from named n
+           where (select true from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+                  where x.source = n.source and s.untracked_at is null limit 1)
+           order by ${inOrder}`,
   });
   return result.rows.map(({ source }) => source);
 }
 
-/** The sources of tracked series, and whether a series of each has periods that close from now on. */
+/**
+ * The sources of tracked series, and whether a series of each has periods that close from now on. The default source
+ * gives the lists too: it is there while they are tracked or polled.
+ */
 export async function readFollowedSources(
   database: Database,
   nowMs: EpochMs,
-): Promise<{ readonly source: SourceName; readonly isFollowed: boolean }[]> {
-  const result = await database.pool.query<{ source: SourceName; isFollowed: boolean }>({
+): Promise<{ readonly source: string; readonly isFollowed: boolean }[]> {
+  const result = await database.pool.query<{ source: string; isFollowed: boolean }>({
     name: 'followed-sources',
-    text: `select x.source, bool_or(upper_inf(s.tracked) or upper(s.tracked) > $1) as "isFollowed"
-           from tidemark.series s left join tidemark.series_sources x on x.series_id = s.id
-           where s.untracked_at is null group by x.source order by x.source nulls first`,
-    values: [timestamp(nowMs)],
+    text: `with tracked as materialized (
+             select source, bool_or(upper_inf(s.tracked) or upper(s.tracked) > $1) as followed
+             from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
+             where s.untracked_at is null group by source
+           ), found as (
+             select * from tracked
+             union all
+             select '${defaultSource}', false
+             where not exists (select from tracked where source = '${defaultSource}')
+               and (exists (select from tidemark.lists where untracked_at is null)
+                    or exists (select from tidemark.fetches where time > $2 and lane = 'poll'))
+           )
+           select source, followed as "isFollowed" from found order by ${inOrder}`,
+    values: [timestamp(nowMs), timestamp(nowMs - hourMs)],
   });
   return result.rows;
 }
 
 export interface SourceShareOf {
-  /** Null: the default one, or files. */
-  readonly source: SourceName;
+  /** `file`, or the name of a source; null: not recorded. */
+  readonly source: string | null;
   /** From the first to the last covered period. */
   readonly startMs: EpochMs;
   readonly endMs: EpochMs;
@@ -309,7 +332,7 @@ export async function readSourceShares(database: Database, seriesId: number): Pr
 }
 
 export interface SourceUse {
-  readonly source: SourceName;
+  readonly source: string;
   /** Tracked series. */
   readonly series: number;
   readonly lastMinute: number;
@@ -320,16 +343,14 @@ export interface SourceUse {
 export async function readSourceUse(database: Database, nowMs: EpochMs): Promise<SourceUse[]> {
   const result = await database.pool.query<SourceUse>(
     `with tracked as (
-       select x.source, count(*) as series from tidemark.series s
-       left join tidemark.series_sources x on x.series_id = s.id
-       where s.untracked_at is null group by x.source
+       select source, count(*) as series from tidemark.series_sources join tidemark.series s on s.id = series_id
+       where s.untracked_at is null group by source
      ), asked as (
        select source, count(*) filter (where time > $1::timestamptz - interval '1 minute') as requests, max(time) as last
        from tidemark.fetches where time > $1::timestamptz - interval '1 day' group by source
      )
-     select coalesce(t.source, a.source) as source, coalesce(series, 0) as series,
-            coalesce(requests, 0) as "lastMinute", last as "lastRequestMs"
-     from tracked t full join asked a on coalesce(t.source, '') = coalesce(a.source, '')`,
+     select source, coalesce(series, 0) as series, coalesce(requests, 0) as "lastMinute", last as "lastRequestMs"
+     from tracked full join asked using (source)`,
     [timestamp(nowMs)],
   );
   return result.rows;

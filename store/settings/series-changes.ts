@@ -4,7 +4,14 @@ import type pg from 'pg';
 import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { type KnownSeries, nameOfChange, type SeriesChange } from '../../planning/watch-list-changes.ts';
 import { timeRange, timestamp } from '../db/database.ts';
-import { keyColumns, type SeriesRow, seriesColumns, splitSeriesRow, toSeriesKey } from '../series/series.ts';
+import {
+  insertDefaultSources,
+  keyColumns,
+  type SeriesRow,
+  seriesColumns,
+  splitSeriesRow,
+  toSeriesKey,
+} from '../series/series.ts';
 
 /** Every series that is or was tracked, in order of dataset and name. */
 export async function readKnownSeries(client: pg.Pool | pg.PoolClient): Promise<KnownSeries[]> {
@@ -51,7 +58,8 @@ export async function writeSeriesChanges(
     change.after === null || change.kind === 'kept' ? [] : [{ ...change, after: change.after }],
   );
   const written = await client.query<SeriesRow>(
-    `insert into tidemark.series as s
+    `with made as (
+     insert into tidemark.series as s
        (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, watch_ages)
      select dataset, exchange_id, base_id, quote_id, asset_id, interval, make_interval(secs => period), range, ages
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::double precision[],
@@ -61,7 +69,9 @@ export async function writeSeriesChanges(
      on conflict (dataset, exchange_id, base_id, quote_id, asset_id, interval) do update
        set tracked = excluded.tracked, watch_ages = excluded.watch_ages,
            untracked_at = null, blocked_until = null, blocked_kind = null, blocked_message = null
-     returning ${seriesColumns}`,
+     returning ${seriesColumns}
+     ), sourced as (${insertDefaultSources})
+     select * from made`,
     [
       ...keyColumns(tracked.map(({ series }) => series)),
       tracked.map(({ series }) => intervalMs[series.interval] / 1000),

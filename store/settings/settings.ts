@@ -9,7 +9,7 @@ import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { RangeKey } from '../../model/windows.ts';
 import type { RereadSettings } from '../../planning/reread.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import { isOfSource, type SourceName } from '../series/sources.ts';
+import { isOfSource } from '../series/sources.ts';
 
 /** Re-read settings of the watch list. Absent ones come from the environment. */
 export interface RereadOverride {
@@ -125,7 +125,7 @@ export async function lockWatchList(client: pg.PoolClient): Promise<void> {
 }
 
 /** Names of the settings with the longest ranges of a source. */
-const rangePrefix = (source: SourceName) => `longest_range${source === null ? '' : `@${source}`} `;
+const rangePrefix = (source: string) => `longest_range@${source} `;
 
 /**
  * Stores the length, unless a shorter one is stored, and deletes the refused windows, so that they are
@@ -137,7 +137,7 @@ export async function storeLongestRange(
   database: Database,
   key: RangeKey,
   longestMs: number,
-  source: SourceName = null,
+  source: string,
 ): Promise<void> {
   const [dataset, interval] = key.split(' ');
   await inTransaction(database, async (client) => {
@@ -149,17 +149,14 @@ export async function storeLongestRange(
     await client.query(
       `delete from tidemark.pending_windows p using tidemark.series s
        where s.id = p.series_id and s.dataset = $1 and s.interval = $2 and p.reason = 'failed' and p.kind = 'refused'
-         and extract(epoch from upper(p.range) - lower(p.range)) * 1000 > $3 and ${isOfSource(source, '$4')}`,
+         and extract(epoch from upper(p.range) - lower(p.range)) * 1000 > $3 and ${isOfSource('$4')}`,
       [dataset, interval, longestMs, source],
     );
   });
 }
 
 /** Milliseconds by dataset and interval. */
-export async function readLongestRanges(
-  database: Database,
-  source: SourceName = null,
-): Promise<ReadonlyMap<RangeKey, number>> {
+export async function readLongestRanges(database: Database, source: string): Promise<ReadonlyMap<RangeKey, number>> {
   const result = await database.pool.query<{ key: RangeKey; value: string }>({
     name: 'longest-ranges',
     text: `select substr(name, length($1) + 1) as key, value from tidemark.settings where starts_with(name, $1)`,

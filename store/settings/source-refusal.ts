@@ -2,13 +2,12 @@
 
 import type { SourceRefusal } from '../../planning/source-refusal.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import type { SourceName } from '../series/sources.ts';
 import { readSetting, writeSetting } from './settings.ts';
 
-const nameOf = (source: SourceName) => `source.refusal${source === null ? '' : `@${source}`}`;
+const nameOf = (source: string) => `source.refusal@${source}`;
 
 /** @returns null: it has refused nothing. */
-export async function readRefusal(database: Database, source: SourceName): Promise<SourceRefusal | null> {
+export async function readRefusal(database: Database, source: string): Promise<SourceRefusal | null> {
   return (await readSetting(database.pool, nameOf(source))) as SourceRefusal | null;
 }
 
@@ -19,7 +18,7 @@ export async function readRefusal(database: Database, source: SourceName): Promi
  */
 export function changeRefusal(
   database: Database,
-  source: SourceName,
+  source: string,
   change: (before: SourceRefusal | null) => SourceRefusal | null,
 ): Promise<SourceRefusal | null> {
   const name = nameOf(source);

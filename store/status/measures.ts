@@ -8,6 +8,7 @@ import type { EpochMs, Interval } from '../../model/intervals.ts';
 import type { PolledDataset } from '../../model/lists.ts';
 import type { ShownReason } from '../../model/reasons.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
 import { readFailures } from '../ledger/source-outage.ts';
@@ -100,7 +101,7 @@ export interface RequestMeasures {
 }
 
 export async function measureRequests(database: Database, nowMs: EpochMs): Promise<RequestMeasures> {
-  const { successAtMs, failures } = await readFailures(database, null, nowMs);
+  const { successAtMs, failures } = await readFailures(database, defaultSource, nowMs);
   const lastMinute = await countFetchesSince(database, nowMs - 60_000);
   return { lastMinute, successAtMs, failuresSince: failures };
 }

@@ -7,6 +7,7 @@ import { createQueueReader } from '../../dashboard/queue.ts';
 import { addDashboard, type DashboardOptions } from '../../dashboard/routes.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { CandleSeries } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { statePorts } from '../../runtime/dashboard-ports.ts';
 import { readRegistry } from '../../runtime/sources.ts';
 import { readConfig } from '../../settings/config.ts';
@@ -37,14 +38,14 @@ export const quietQueue: QueueSnapshot = {
   depth: { waiting: 0, active: 0, delayed: 0, workers: 1, pausedMs: 0 },
   perMinute: 200,
   windows: new Map(),
-  facts: { schedulers: 1, sources: [{ source: null, workers: 1, pausedMs: 0, perMinute: 200 }] },
+  facts: { schedulers: 1, sources: [{ source: defaultSource, workers: 1, pausedMs: 0, perMinute: 200 }] },
 };
 
 /** Facts of the default source alone. */
 export const plainPorts = (database: Database, graceMs = 60_000) =>
   statePorts({
     database,
-    config: { worker: { graceMs }, source: { rangeLimits: {} } },
+    config: { worker: { graceMs } },
     sources: () => readRegistry(readConfig({})),
   });
 

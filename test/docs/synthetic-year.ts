@@ -8,6 +8,7 @@ import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { SnapshotList } from '../../model/lists.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
@@ -105,6 +106,7 @@ export async function loadSyntheticYear(database: Database): Promise<void> {
     await deferWindow(database.pool, {
       seriesId,
       window: without,
+      source: defaultSource,
       reason: 'failed',
       message: 'the source answered 503',
       attempts: 5,

@@ -5,7 +5,6 @@ import { type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { limiterFor } from '../../planning/budget.ts';
-import type { SchedulerOptions } from '../../scheduler/scheduler.ts';
 import type { Faults } from '../../simulator/faults/faults.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
 import type { Database } from '../../store/db/database.ts';
@@ -19,6 +18,7 @@ import {
   openPipeline,
   type Pipeline,
   type PipelineOptions,
+  type PipelineScheduler,
   simulate,
 } from '../pipeline/run-pipeline.ts';
 import type { Kind } from '../queue/queue-parts.ts';
@@ -54,7 +54,7 @@ export interface FaultyBackfill extends Witnessed {
   readonly pipeline: Pipeline;
   readonly attempts: number;
   readonly worker: Partial<WorkerOptions> & { readonly settings: WorkerOptions['settings'] };
-  readonly scheduler: Partial<SchedulerOptions>;
+  readonly scheduler: PipelineScheduler;
   /** Windows of all series that are tracked so far. */
   windows(): number;
   /** Tracks further into the past, so that there is more work. */

@@ -7,6 +7,7 @@ import { listGaps } from '../../store/series/gaps.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { bitcoinHours, collectingLog, onEachBackend, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
+import { sourcesOf } from '../sources/source-facts.ts';
 import { openOwnStore } from '../store/open-store.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { hourMs, ledgerOf, noonMs, settings, startTestWorker, trackHours } from '../workers/worker-parts.ts';
@@ -65,11 +66,10 @@ onEachBackend('a table that another session has locked', (kind) => {
       const scheduler = await startScheduler({
         database: parts.database,
         queues: parts.queues,
-        requestsPerMinute: 0,
+        sources: sourcesOf({ rangeLimits: { candles: { h1: hourMs } } }),
         settings: { tickMs: 100, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
         graceMs: 0,
         refresh: false,
-        rangeLimits: { candles: { h1: hourMs } },
         log: silent,
         clock: clockAt(() => noonMs),
       });

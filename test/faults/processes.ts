@@ -46,7 +46,7 @@ export function startSchedulerProcess(backfill: FaultyBackfill, requestsPerMinut
     graceMs: backfill.worker.settings.graceMs,
     refresh: false,
     requestsPerMinute,
-    rangeLimits: backfill.scheduler.rangeLimits,
+    rangeLimits: backfill.scheduler.rangeLimits ?? {},
     lockMs,
   };
   return started('scheduler-process', words);

@@ -6,6 +6,7 @@ import { systemClock } from '../../clock.ts';
 import { hourMs, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { marketDataService } from '../../sources/profiles/market-data-service.ts';
 import { openSource, type Source } from '../../sources/source.ts';
 import { SourceError } from '../../sources/source-error.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
@@ -35,7 +36,7 @@ beforeAll(async () => {
   database = store.database;
   server = await startRawServer();
   const limits = { timeoutMs: 30_000, maxBodyBytes: 1_000_000, connections: 1 };
-  source = openSource({ ...limits, baseUrl: server.baseUrl, clock: systemClock });
+  source = openSource({ profile: marketDataService, ...limits, baseUrl: server.baseUrl, clock: systemClock });
   bodies = await seriesBodies();
   rates = await ratesBodies();
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../clock.ts';
 import { candlesOf } from '../../model/candle-lines.ts';
+import { marketDataService } from '../../sources/profiles/market-data-service.ts';
 import { openSource, type Source } from '../../sources/source.ts';
 import { SourceError } from '../../sources/source-error.ts';
 import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
@@ -26,6 +27,7 @@ let source: Source;
 beforeAll(async () => {
   server = await startRawServer();
   source = openSource({
+    profile: marketDataService,
     baseUrl: server.baseUrl,
     apiKey: 'a-secret-key',
     timeoutMs: 30_000,

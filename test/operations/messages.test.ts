@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { type Reason, reasonNames, reasonsWith } from '../../model/reasons.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { isAwaited, isWorkable, portionsOf, refusalOf, windowsLeft } from '../../operations/backfill/outcome.ts';
 import type { OperationContext } from '../../operations/context.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
@@ -48,12 +49,12 @@ async function openGaps() {
     const key = { ...bitcoinHours, exchange: 'kraken', baseId, quoteId: 'euro' };
     const { seriesId } = await trackSeries(database, key, fromMs, toMs);
     const given = sources.map((source) => ({ source, symbol: baseId, isArchive: source === 'binance-archive' }));
-    if (given.length > 0) await setSeriesSources(database, seriesId, given);
+    await setSeriesSources(database, seriesId, given);
     return seriesId;
   };
   for (const reason of reasonsWith(({ shown }) => shown !== 'not_asked' && shown !== 'blocked'))
     for (const [name, sources] of [
-      ['default', []],
+      ['default', [defaultSource]],
       ['named', ['binance-archive', 'kraken']],
       ['last', ['kraken']],
     ] as const)
@@ -63,22 +64,23 @@ async function openGaps() {
                 $5::timestamptz + place * interval '1 day'
          from (values (-1, to_timestamp($6)), (1, to_timestamp($6) + interval '1 hour')) w (place, time)`,
         [
-          ...[await track(`${reason}-${name}`, sources), sources[0] ?? null, reason],
+          ...[await track(`${reason}-${name}`, sources), sources[0], reason],
           ...[messages[reason] ?? `message of ${reason}`, new Date(nowMs), startMs / 1000],
         ],
       );
   const untilMs = nowMs + hourMs;
   await blockSeries(database, {
-    seriesId: await track('refused', []),
+    seriesId: await track('refused', [defaultSource]),
+    source: defaultSource,
     kind: 'x',
     message: 'message of blocked',
     untilMs,
   });
   await track('older-than-kept', ['kraken'], nowMs - 100 * dayMs, nowMs - 99 * dayMs);
   await track('not-published', ['binance-archive'], nowMs - 2 * dayMs, nowMs);
-  const retried = await track('retried', []);
+  const retried = await track('retried', [defaultSource]);
   for (const [verdict, error] of Object.entries(errors))
-    for (const source of verdict === 'rate_limited' ? ['kraken'] : [null])
+    for (const source of verdict === 'rate_limited' ? ['kraken'] : [defaultSource])
       await recordFetch(database.pool, {
         ...{ timeMs: nowMs - minuteMs, dataset: 'candles', seriesId: retried, lane: 'backfill', attempt: 1 },
         ...{
@@ -98,10 +100,10 @@ async function plansOf(database: Database, context: Pick<OperationContext, 'sour
   const configured = await context.sources();
   const plans: unknown[] = [];
   for (const name of await sourcesInUse(database)) {
-    const settings = name === null ? undefined : configured.find(name)?.facts;
+    const settings = configured.find(name)?.facts;
     const source = {
       ...{ name, requestsPerMinute: 0 },
-      ...(name === null || settings === undefined ? {} : partsOfSource(settings, configured.facts)),
+      ...(settings === undefined ? {} : partsOfSource(settings, configured.facts)),
     };
     const of = { database, source, rules: { graceMs: 0, backfillShare: 0.2, openRefreshMs: null } };
     const facts = await readFacts(of, idleLoad(0, 0.2), { nowMs, most: 1000 });

@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { dayMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import type { Window } from '../../model/windows.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
@@ -28,8 +29,8 @@ const states = [
   // No gap, but recent days to read again.
   [[12_000, 0]],
 ] as const;
-const lists: ReadonlyArray<readonly (string | null)[]> = [
-  [null],
+const lists: ReadonlyArray<readonly string[]> = [
+  [defaultSource],
   ...Object.keys(venues).map((name) => [name]),
   ['binance-archive', 'binance'],
   ['binance-archive', 'binance-archive-daily', 'binance'],
@@ -44,7 +45,7 @@ afterEach(async () => {
 /** Runs one pass of a scheduler. @returns the first window that it adds of each series to the queue of each source. */
 async function firstOfPass(queues: QueueBackend, database: Database) {
   const added = new Map<string, Window>();
-  const requestsOf = (source: string | null) => ({
+  const requestsOf = (source: string) => ({
     ...queues.requestsOf(source),
     async addWindows(windows: readonly Window[]) {
       for (const window of [...windows].reverse()) added.set(`${source} ${window.seriesId}`, window);
@@ -57,7 +58,6 @@ async function firstOfPass(queues: QueueBackend, database: Database) {
         database,
         queues: { ...queues, requestsOf },
         sources,
-        requestsPerMinute: 200,
         graceMs: config.worker.graceMs,
       },
       ...{ settings: { ...config.scheduler, tickMs: 50 }, refresh: true, reread: config.reread, log: silent },
@@ -68,7 +68,7 @@ async function firstOfPass(queues: QueueBackend, database: Database) {
   return added;
 }
 
-async function trackStates(database: Database, list: readonly (string | null)[]): Promise<number[]> {
+async function trackStates(database: Database, list: readonly string[]): Promise<number[]> {
   const ids: number[] = [];
   for (const [place, covered] of states.entries()) {
     const series = list.includes('coincap-v3')

@@ -20,7 +20,7 @@ function begin(count: number) {
       ...window,
       requested: { startMs: window.startMs - hourMs, endMs: window.endMs + hourMs },
     }),
-    sourceOf: ({ seriesId }) => (seriesId === 1 ? null : 'other'),
+    sourceOf: ({ seriesId }) => (seriesId === 1 ? 'default' : 'other'),
     onSettled: (window) => void settled.push(window),
   });
   const take = (room = 10) => state.take(room, new Map());
@@ -69,7 +69,7 @@ it('ends the queued and the further windows of a source that refuses, and those 
   state.refuse('other', { kind: 'rate_limited', message: 'banned' });
   expect(take()).toEqual([]);
   expect(settled.map(({ message }) => message)).toEqual(['banned', 'banned', 'banned']);
-  expect([state.isRefusing('other'), state.isRefusing(null), state.isEnded]).toEqual([true, false, false]);
+  expect([state.isRefusing('other'), state.isRefusing('default'), state.isEnded]).toEqual([true, false, false]);
 
   const poor = begin(3);
   const limit: Limit = { unit: 'credit', amount: 1, periodMs: hourMs };

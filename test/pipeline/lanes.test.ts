@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { runPass } from '../../scheduler/pass.ts';
 import { postponeProbe } from '../../store/commit/commit-probe.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -26,7 +27,7 @@ onEachBackend('a request budget that is too small', (kind) => {
     let cursor = 0;
     const pass = async () => {
       const rules = { backfillShare: 0.2, graceMs, openRefreshMs: 1000 };
-      const source = { name: null, requestsPerMinute: 10 };
+      const source = { name: defaultSource, requestsPerMinute: 10 };
       ({ cursor } = await runPass({ database, requests, source, rules }, clock.nowMs, cursor));
       return (await requests.claimedWindows()).load;
     };

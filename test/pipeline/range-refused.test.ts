@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { dayMs, hourMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { readLongestRanges } from '../../store/settings/settings.ts';
 import { longestRangeMs } from '../../v2/limits.ts';
@@ -23,7 +24,7 @@ onEachBackend('a source that refuses a range', (kind) => {
     expect(await storedPoints(pipeline.database, hours)).toEqual(truthOf(simulator, hours, range));
     expect(await coverageOf(pipeline.database, seriesId)).toEqual([range]);
     // 30 days, 15, and 7.5.
-    expect(await readLongestRanges(pipeline.database)).toEqual(new Map([['candles h1', 7.5 * dayMs]]));
+    expect(await readLongestRanges(pipeline.database, defaultSource)).toEqual(new Map([['candles h1', 7.5 * dayMs]]));
     // At most one for each length of each of the four concurrent windows.
     expect(simulator.requests().byStatus[400]).toBeLessThanOrEqual(2 * 4);
     expect(simulator.requests().byStatus[200]).toBe(16);
@@ -58,7 +59,7 @@ onEachBackend('a source that refuses a range', (kind) => {
         retryAtMs: nowMs + failedRetryMs,
       })),
     );
-    expect(await readLongestRanges(pipeline.database)).toEqual(new Map());
+    expect(await readLongestRanges(pipeline.database, defaultSource)).toEqual(new Map());
     // Each window is requested a few times while the lengths go down: 100 hours twice, then 50, 25, 12, 6, 3 and 1.
     expect(server.requests.length).toBeLessThanOrEqual(4 * 8);
   });

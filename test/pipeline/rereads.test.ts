@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type DecimalText, decimalText } from '../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { runPass } from '../../scheduler/pass.ts';
 import type { PassRules } from '../../scheduler/read-facts.ts';
 import { postponeProbe } from '../../store/commit/commit-probe.ts';
@@ -63,7 +64,7 @@ onEachBackend('the trailing range', (kind) => {
     } = pipeline;
     const rules = { backfillShare: 0.2, graceMs, openRefreshMs: null, reread };
     const load = async (other: Partial<PassRules> = {}, requestsPerMinute = 60) => {
-      const source = { name: null, requestsPerMinute };
+      const source = { name: defaultSource, requestsPerMinute };
       await runPass({ database, requests, source, rules: { ...rules, ...other } }, clock.nowMs, 0);
       return (await requests.claimedWindows()).load;
     };

@@ -3,10 +3,12 @@
 import { expect, onTestFinished } from 'vitest';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { defaultSource, type SourceFacts } from '../../model/sources.ts';
 import { hasOpenPoint } from '../../planning/periods.ts';
 import type { QueueBackend, QueueBackendOptions } from '../../queue/backend.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import { type RunningSimulator, type SimulatorServiceOptions, startSimulator } from '../../simulator/start.ts';
+import { marketDataService } from '../../sources/profiles/market-data-service.ts';
 import { openSource, type SourceOptions } from '../../sources/source.ts';
 import type { Database } from '../../store/db/database.ts';
 import { seriesWithGaps } from '../../store/series/gaps.ts';
@@ -14,9 +16,13 @@ import { trackSeries } from '../../store/series/series.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
+import { sourcesOf } from '../sources/source-facts.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
 /** The clock of the source, the worker and the scheduler. It stands still until the test moves it. */
+/** Options of a scheduler, with facts of the default source. */
+export type PipelineScheduler = Partial<SchedulerOptions & Pick<SourceFacts, 'requestsPerMinute' | 'rangeLimits'>>;
+
 export interface GivenTime {
   nowMs: EpochMs;
 }
@@ -34,9 +40,9 @@ export interface Pipeline {
   /** @param toMs null: open-ended. @returns the series' id. */
   track(series: SeriesKey, fromMs: EpochMs, toMs: EpochMs | null): Promise<number>;
   startWorker(options?: Partial<WorkerOptions>): Promise<RunningWorker>;
-  startScheduler(options?: Partial<SchedulerOptions>): Promise<RunningParts>;
+  startScheduler(options?: PipelineScheduler): Promise<RunningParts>;
   /** Runs a worker and a scheduler until nothing is left to request at the clock's time, and stops both. */
-  backfill(worker?: Partial<WorkerOptions>, scheduler?: Partial<SchedulerOptions>): Promise<void>;
+  backfill(worker?: Partial<WorkerOptions>, scheduler?: PipelineScheduler): Promise<void>;
 }
 
 export interface PipelineOptions {
@@ -76,6 +82,7 @@ export async function openPipeline(
 
   async function startOneWorker(options: Partial<WorkerOptions> = {}): Promise<RunningWorker> {
     const client = openSource({
+      profile: marketDataService,
       baseUrl,
       timeoutMs: 30_000,
       maxBodyBytes: 10_000_000,
@@ -86,6 +93,7 @@ export async function openPipeline(
     const worker = await startWorker({
       database,
       source: client,
+      sourceName: defaultSource,
       queues,
       requestsPerMinute: 0,
       settings: { concurrency, attempts, failedRetryMs, emptyConfirmMs, graceMs },
@@ -104,13 +112,17 @@ export async function openPipeline(
     return { close };
   }
 
-  async function startOneScheduler(options: Partial<SchedulerOptions> = {}): Promise<RunningParts> {
+  async function startOneScheduler({
+    requestsPerMinute = 0,
+    rangeLimits = {},
+    ...options
+  }: PipelineScheduler = {}): Promise<RunningParts> {
     const waiters = new Set<() => void>();
     const refresh = options.refresh ?? false;
     const scheduler = await startScheduler({
       database,
       queues,
-      requestsPerMinute: 0,
+      sources: sourcesOf({ requestsPerMinute, rangeLimits }),
       settings: { tickMs: 100, refreshMs, ratesMs: 0, backfillShare: 0.2 },
       graceMs,
       lockMs: keptLockMs,

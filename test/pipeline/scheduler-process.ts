@@ -1,14 +1,18 @@
 /** A scheduler in a separate process, for tests that kill it. Argument: its settings as JSON. */
 
 import { pino } from 'pino';
+import type { SourceFacts } from '../../model/sources.ts';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { clockAt } from '../parts/test-clock.ts';
+import { sourcesOf } from '../sources/source-facts.ts';
 import { clockOf, type ProcessClock } from './process-clock.ts';
 
 export interface SchedulerProcessSettings
-  extends Omit<SchedulerOptions, 'database' | 'queues' | 'log' | 'clock' | 'within'> {
+  extends Omit<SchedulerOptions, 'database' | 'queues' | 'log' | 'clock' | 'within' | 'sources'>,
+    Pick<SourceFacts, 'requestsPerMinute'>,
+    Partial<Pick<SourceFacts, 'rangeLimits'>> {
   readonly queueOptions: QueueBackendOptions;
   readonly databaseUrl: string;
   readonly applicationName: string;
@@ -22,6 +26,7 @@ const log = pino({ level: 'silent' });
 const clock = clockAt(clockOf(settings.clock));
 await startScheduler({
   ...settings,
+  sources: sourcesOf({ requestsPerMinute: settings.requestsPerMinute, rangeLimits: settings.rangeLimits ?? {} }),
   database: openDatabase({
     url: settings.databaseUrl,
     applicationName: settings.applicationName,

@@ -4,7 +4,9 @@
  */
 
 import { pino } from 'pino';
+import { defaultSource } from '../../model/sources.ts';
 import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.ts';
+import { marketDataService } from '../../sources/profiles/market-data-service.ts';
 import { openSource } from '../../sources/source.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
@@ -37,7 +39,9 @@ await startWorker({
     maxConnections: 10,
     statementTimeoutMs: 30_000,
   }),
+  sourceName: defaultSource,
   source: openSource({
+    profile: marketDataService,
     baseUrl: settings.sourceUrl,
     timeoutMs: settings.timeoutMs ?? 30_000,
     maxBodyBytes: 10_000_000,

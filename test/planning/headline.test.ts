@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { minuteMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { conditionKinds, type Headline } from '../../planning/conditions.ts';
 import type { RecentAnswers } from '../../planning/eta.ts';
 import { databaseAway, type SourceQueue, type SourceState, type StateFacts, stateOf } from '../../planning/headline.ts';
@@ -8,10 +9,10 @@ import type { SourceOutage } from '../../planning/source-outage.ts';
 const nowMs = Date.UTC(2026, 0, 31, 6);
 
 const answering: SourceState = {
-  ...{ source: null, left: 0, isFollowed: true, lastMinute: 2 },
+  ...{ source: defaultSource, left: 0, isFollowed: true, lastMinute: 2 },
   ...{ outage: null, refusal: null, isUsedUp: false },
 };
-const running: SourceQueue = { source: null, workers: 2, pausedMs: 300, perMinute: 200 };
+const running: SourceQueue = { source: defaultSource, workers: 2, pausedMs: 300, perMinute: 200 };
 
 function facts(given: Partial<StateFacts> = {}): StateFacts {
   return {
@@ -44,7 +45,7 @@ function steadily(perMinute: number, refreshes = 0): RecentAnswers[] {
 }
 
 const outage: SourceOutage = {
-  source: null,
+  source: defaultSource,
   kind: 'unreachable',
   sinceMs: nowMs - 10 * minuteMs,
   lastTriedMs: nowMs - minuteMs,

@@ -16,6 +16,7 @@ import { waitFor } from '../parts/wait-for.ts';
 import { collectingLog, defaultKind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { candles, expectRollupsToAgree, markBehind, market, put } from '../schema/api/candles.ts';
 import { processesMs, tidemark } from '../scripts/command.ts';
+import { sourcesOf } from '../sources/source-facts.ts';
 import { type TestStore, testStoreOn } from '../store/open-store.ts';
 
 const daysStored = 120;
@@ -90,7 +91,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       const scheduler = await startScheduler({
         database,
         queues: await openQueue(queueOptions),
-        requestsPerMinute: 60,
+        sources: sourcesOf({}),
         settings: { tickMs: 1000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
         graceMs: 0,
         refresh: false,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultSource } from '../../model/sources.ts';
 import { type PassContext, runPass } from '../../scheduler/pass.ts';
 import { trackList } from '../../store/lists/lists.ts';
 import { trackSeries } from '../../store/series/series.ts';
@@ -12,7 +13,7 @@ function contextOf(
   const { perMinute: requestsPerMinute = 50, polls, ...rest } = more;
   return {
     ...{ database, requests: queues.requests },
-    source: { name: null, requestsPerMinute, rangeLimits: { candles: { h1: hourMs } } },
+    source: { name: defaultSource, requestsPerMinute, rangeLimits: { candles: { h1: hourMs } } },
     rules: { backfillShare: 0.2, graceMs: 0, openRefreshMs: null, polls },
     ...rest,
   };

@@ -8,6 +8,7 @@ import { Arrivals } from '../parts/arrivals.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { lockWaits, waitFor, waitForLock } from '../parts/wait-for.ts';
 import { collectingLog, defaultKind, silent } from '../queue/queue-parts.ts';
+import { sourcesOf } from '../sources/source-facts.ts';
 import { commitPoints, storedPoints } from '../store/committing.ts';
 import { hourMs, openParts } from '../workers/worker-parts.ts';
 
@@ -32,7 +33,7 @@ test('a scheduler drops expired points when it starts, and again at intervals', 
   const scheduler = await startScheduler({
     database,
     queues: parts.queues,
-    requestsPerMinute: 0,
+    sources: sourcesOf({}),
     settings: { tickMs: 1000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
     retainEveryMs: 50,
     graceMs: 0,
@@ -63,7 +64,7 @@ test('a locked table blocks neither the start nor the end of a scheduler', async
     startScheduler({
       database,
       queues: parts.queues,
-      requestsPerMinute: 0,
+      sources: sourcesOf({}),
       settings: { tickMs: 100, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
       graceMs: 0,
       refresh: false,

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { dayMs } from '../../model/intervals.ts';
-import type { SourceFacts } from '../../model/sources.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
@@ -10,18 +10,20 @@ import { Arrivals } from '../parts/arrivals.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { bitcoinHours as candleSeries, emptyQueue, onEachBackend, silent } from '../queue/queue-parts.ts';
+import { sourcesOf } from '../sources/source-facts.ts';
 import { serveCandles } from '../workers/candle-server.ts';
 import { hourMs, ledgerOf, noonMs, openParts, startTestWorker, type WorkerParts } from '../workers/worker-parts.ts';
+
+const rangeLimits = { candles: { h1: 2 * hourMs } };
 
 async function startTestScheduler(parts: WorkerParts, more: Partial<SchedulerOptions> = {}) {
   const scheduler = await startScheduler({
     database: parts.database,
     queues: parts.queues,
-    requestsPerMinute: 0,
+    sources: sourcesOf({ rangeLimits }),
     settings: { tickMs: 100, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
     graceMs: 0,
     refresh: false,
-    rangeLimits: { candles: { h1: 2 * hourMs } },
     log: silent,
     clock: clockAt(() => noonMs),
     ...more,
@@ -29,18 +31,6 @@ async function startTestScheduler(parts: WorkerParts, more: Partial<SchedulerOpt
   onTestFinished(() => scheduler.close());
   return scheduler;
 }
-
-/** A source without a limit. */
-const unlimited: SourceFacts = {
-  name: 'files',
-  exchange: null,
-  archive: null,
-  requestsPerMinute: 0,
-  rangeLimits: { candles: { h1: 2 * hourMs } },
-  depthPeriods: null,
-  ...{ limits: [], longLimit: null, isBudgetStated: true },
-  files: null,
-};
 
 function noGapLeft(parts: WorkerParts): Promise<void> {
   return waitFor(
@@ -51,17 +41,15 @@ function noGapLeft(parts: WorkerParts): Promise<void> {
 
 onEachBackend('scheduler and worker', (kind) => {
   test.each([
-    ['the default source', null],
+    ['the default source', defaultSource],
     ['a named source', 'files'],
   ])('plan a few times more for a few windows of %s, if it has no limit', async (_, source) => {
     const parts = await openParts(kind);
     const { seriesId } = await trackSeries(parts.database, candleSeries, noonMs - 20 * hourMs, noonMs);
-    const isDefault = source === null;
-    if (!isDefault) await setSeriesSources(parts.database, seriesId, [{ source, symbol: 'BTCUSDT', isArchive: false }]);
+    await setSeriesSources(parts.database, seriesId, [{ source, symbol: 'BTCUSDT', isArchive: false }]);
     const added = new Arrivals<number | null>();
     await startTestScheduler(parts, {
-      requestsPerMinute: isDefault ? 0 : 500,
-      sources: new Map(isDefault ? [] : [[source, unlimited]]),
+      sources: sourcesOf({ requestsPerMinute: 500 }, { name: source, rangeLimits }),
       settings: { tickMs: 3_600_000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
       events: (pass) => added.push(pass.added),
     });
@@ -86,7 +74,7 @@ onEachBackend('scheduler and worker', (kind) => {
     const longLimit = { unit: 'credit', amount: 10, periodMs: 31 * dayMs } as const;
     await startTestScheduler(parts, {
       ledgerMs: dayMs,
-      sources: new Map([['coins', { ...unlimited, requestsPerMinute: 500, longLimit }]]),
+      sources: sourcesOf({ name: 'coins', rangeLimits, requestsPerMinute: 500, longLimit }),
     });
     await waitFor('old rows to be gone', async () => !(await ages()).includes(40));
     expect(await ages()).toEqual([3, 30]);
@@ -115,8 +103,7 @@ onEachBackend('scheduler and worker', (kind) => {
     const parts = await openParts(kind);
     const server = await serveCandles(() => noonMs);
     await startTestWorker(parts, server.baseUrl);
-    // The worker has the source, which suffices.
-    const scheduler = await startTestScheduler(parts, { ...refreshing, isDefaultConfigured: false });
+    const scheduler = await startTestScheduler(parts, refreshing);
     await waitFor('two polls', async () => (await ledgerOf(parts.database)).length >= 2);
     await scheduler.close();
     await waitFor('no poll to be left', async () => {
@@ -125,9 +112,9 @@ onEachBackend('scheduler and worker', (kind) => {
     });
   });
 
-  test('poll no rates when neither has the default source', async () => {
+  test('poll no rates while no worker has the default source', async () => {
     const parts = await openParts(kind);
-    await startTestScheduler(parts, { ...refreshing, isDefaultConfigured: false });
+    await startTestScheduler(parts, refreshing);
     expect(await parts.queues.requests.depth()).toEqual({ waiting: 0, active: 0, delayed: 0 });
   });
 });

@@ -111,6 +111,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0014_complete_sources',
       '0015_newest_covered',
       '0016_reasons',
+      '0017_default_source',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');

@@ -29,8 +29,10 @@ async function texts({ pool }: Database, sql: string): Promise<string[]> {
 async function rowsOfTables(database: Database): Promise<string[]> {
   const statements = await texts(
     database,
+    // The default source was null until 0017.
     `select format('select %L || row(%s)::text as text from tidemark.%I %s', c.relname || ' ',
-                   string_agg(quote_ident(a.attname), ', ' order by a.attnum), c.relname,
+                   string_agg(case when a.attname = 'source' then 'coalesce(source, ''default'')'
+                                   else quote_ident(a.attname) end, ', ' order by a.attnum), c.relname,
                    case c.relname when 'settings' then 'where name not like ''derived:%''' else '' end) as text
      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
      where c.relnamespace = 'tidemark'::regnamespace and c.relkind = 'r' and c.relname <> 'migrations'
@@ -50,7 +52,7 @@ async function rows(database: Database, statements: readonly string[]): Promise<
 const withoutComments = async (database: Database) =>
   (await readCatalogue(database)).map((line) => line.replace(/ -- .*/, '')).filter((line) => line.includes(': '));
 
-it('there is a dump of the first version, of four later ones and of this schema', () => {
+it('there is a dump of the first version, of later ones and of this schema', () => {
   const newest = readdirSync('migrations').sort().at(-1)?.slice(0, 4) ?? '';
   expect(dumps.length).toBeGreaterThan(5);
   expect([dumps[0], dumps.at(-1)]).toEqual(['0009-first.sql.gz', expect.stringMatching(`^${newest}-`)]);

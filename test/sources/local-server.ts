@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { systemClock } from '../../clock.ts';
+import { marketDataService } from '../../sources/profiles/market-data-service.ts';
 import { openSource, type Source, type SourceOptions } from '../../sources/source.ts';
 import { Arrivals } from '../parts/arrivals.ts';
 
@@ -41,6 +42,7 @@ export function serveBody(body: unknown, status = 200, headers: Record<string, s
 /** A source with generous limits, closed when the test ends. */
 export function sourceAt(baseUrl: string, options: Partial<SourceOptions> = {}): Source {
   const source = openSource({
+    profile: marketDataService,
     baseUrl,
     timeoutMs: 30_000,
     maxBodyBytes: 1_000_000,

@@ -20,7 +20,6 @@ const read = (text: string) => readRegistry(readConfig({ WATCH_LIST: fileOf(text
 const archives = 'binance-archive, binance-archive-daily';
 
 it.each([
-  ['default: { url: "http://127.0.0.1:1" }', 'is the one of SOURCE_URL: give this one another name'],
   ['binance: { archive: kraken }', `has an archive, kraken, without its files: use one of ${archives}`],
   ['kraken: { archive: binance-archive }', 'has an archive, but no source has files of kraken: leave it out'],
   ['coincap-v3: { key-variable: A, key-file: b }', 'has key-variable and key-file: leave one out'],

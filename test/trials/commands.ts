@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { systemClock } from '../../clock.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../store/series/series.ts';
 import { applyRetention } from '../../store/upkeep/drop-old.ts';
@@ -80,6 +81,7 @@ const block = commandOf('block', series, async (place, world, { database }) => {
   model.blockedUntilMs = world.nowMs + hourMs;
   await blockSeries(database, {
     seriesId: model.seriesId,
+    source: defaultSource,
     kind: 'not_found',
     message: 'x not found',
     untilMs: model.blockedUntilMs,
@@ -113,6 +115,7 @@ const fail = commandOf('fail', place, async (picked, world, { database }) => {
   await deferWindow(database.pool, {
     seriesId: model.seriesId,
     window,
+    source: defaultSource,
     reason: 'failed',
     message: 'status 500',
     attempts: 5,

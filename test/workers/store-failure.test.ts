@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { defaultSource } from '../../model/sources.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
@@ -63,9 +64,10 @@ describe('an attempt whose answer cannot be stored', () => {
     const clock = clockAt(() => noonMs);
     return {
       database,
+      sourceName: defaultSource,
       requests: queues.requests,
       sourceBreaker: createCircuitBreaker({ what: 'the source', threshold: 5, log: silent }),
-      gate: createSourceGate({ database, source: null, requests: queues.requests, log: silent, clock }),
+      gate: createSourceGate({ database, source: defaultSource, requests: queues.requests, log: silent, clock }),
       storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log: silent }),
       rangeLimits: createRangeLimitLearner({ restMs: 1000 }),
       unknownSeries: new Set(),

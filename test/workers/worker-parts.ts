@@ -2,6 +2,7 @@
 
 import { onTestFinished } from 'vitest';
 import type { SeriesKey } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import type { QueueBackend, QueueBackendOptions } from '../../queue/backend.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Database } from '../../store/db/database.ts';
@@ -49,6 +50,7 @@ export async function startTestWorker(
   const worker = await startWorker({
     database: parts.database,
     source,
+    sourceName: defaultSource,
     queues: parts.queues,
     requestsPerMinute: 0,
     settings,

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
+import { defaultSource } from '../../model/sources.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { writePause } from '../../store/settings/settings.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
@@ -91,7 +92,7 @@ onEachBackend('a worker', (kind) => {
   test('sends requests of one moment one after the other, and none of them after a refusal', async () => {
     const { database, queues } = await openParts(kind);
     const clock = createTestClock(noonMs);
-    const of = { database, source: null, requests: queues.requests, log: silent, clock };
+    const of = { database, source: defaultSource, requests: queues.requests, log: silent, clock };
     const gate = createSourceGate({ ...of, spacingMs: 20 });
     const entries = [gate.enter(), gate.enter(), gate.enter()];
     expect(await entries[0]).toEqual({ kind: 'open' });

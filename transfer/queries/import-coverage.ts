@@ -4,8 +4,10 @@ import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import { normalize, type Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { fileSource } from '../../model/sources.ts';
 import { periodOf } from '../../planning/periods.ts';
 import { deleteCoveredWindows } from '../../store/commit/deferred-windows.ts';
+import { recordGiven } from '../../store/commit/write-coverage.ts';
 import type { PointChanges } from '../../store/commit/write-points.ts';
 import { int4, int8, nullable, range, ranges, statement, time } from '../../store/db/statement.ts';
 import { markChangedMonths } from '../../store/series/changed-months.ts';
@@ -39,6 +41,7 @@ export async function addFileCoverage(
   const isChanged = changes.fresh + changes.changed > 0 && firstMs !== undefined;
   const lastMs = timesMs.at(-1) ?? firstMs ?? 0;
   const held = normalize(timesMs.map((timeMs) => periodOf(timeMs, interval)));
+  await recordGiven(client, [{ seriesId, source: fileSource, ranges: stated.covered }]);
   await coverByFile.on(client, {
     seriesId,
     covered: stated.covered,

@@ -1,6 +1,7 @@
 /** A dashboard of two markets of which one has a gap, an asset that was never fetched, and a list that changed. */
 
 import { hourMs } from '../../../model/intervals.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import { trackList } from '../../../store/lists/lists.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { commitPoints } from '../../store/committing.ts';
@@ -40,7 +41,7 @@ export async function openFilledWorld(): Promise<FilledWorld> {
     url: world.url,
     seriesId,
     stopWork() {
-      const none = { source: null, workers: 0, pausedMs: 0, perMinute: 200 };
+      const none = { source: defaultSource, workers: 0, pausedMs: 0, perMinute: 200 };
       world.queue = { ...quietQueue, facts: { schedulers: 0, sources: [none] } };
     },
     async close() {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { readFailureCauses, readFailures } from '../../../dashboard/queries/problems.ts';
 import { dayMs, hourMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import { blockSeries, trackSeries } from '../../../store/series/series.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openOwnStore } from '../../store/open-store.ts';
@@ -31,7 +32,7 @@ it('lists refused series with their time, and failed windows of the others', asy
      from tidemark.pending_windows where series_id = $1`,
     [failed],
   );
-  const block = { kind: 'not_found', message: 'no such asset' };
+  const block = { source: defaultSource, kind: 'not_found', message: 'no such asset' };
   await blockSeries(database, { ...block, seriesId: refused, untilMs });
   // Its time has come: it is requested again.
   await blockSeries(database, { ...block, seriesId: over, untilMs: nowMs });
@@ -71,10 +72,10 @@ it('counts a failure that names its series as that of the others', async () => {
     const { seriesId } = await trackSeries(database, series, startMs, null);
     if (symbol !== undefined)
       await database.pool.query(
-        `insert into tidemark.series_sources (series_id, rank, source, symbol) values ($1, 1, 'venue', $2)`,
+        `update tidemark.series_sources set source = 'venue', symbol = $2 where series_id = $1`,
         [seriesId, symbol],
       );
-    await blockSeries(database, { kind: 'not_found', message, seriesId, untilMs });
+    await blockSeries(database, { source: defaultSource, kind: 'not_found', message, seriesId, untilMs });
   };
   await refuse(market('status'), 'GET /candles: status 404: kraken status/euro not found');
   await refuse(market('b.c'), 'GET /candles: status 404: kraken b.c/euro not found');

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultSource } from '../../../model/sources.ts';
 import type { OperationContext } from '../../../operations/context.ts';
 import { readQueueFacts } from '../../../operations/status/facts.ts';
 import { readConfig } from '../../../settings/config.ts';
@@ -8,17 +9,17 @@ test('the budget is that of all sources in use, and that of SOURCE_URL where non
   const options = await prepareQueue(defaultKind());
   const queues = await openQueue(options);
   const config = readConfig({});
-  const perMinute = new Map(Object.entries({ binance: 3000, kraken: 60, archive: 0 }));
-  const find = (name: string) => ({ facts: { requestsPerMinute: perMinute.get(name) } });
-  const context = { config, sources: async () => ({ find }) };
-  const budgetOf = async (...inUse: (string | null)[]) =>
+  const { requestsPerMinute: ownBudget } = config.source;
+  const perMinute = new Map(Object.entries({ default: ownBudget, binance: 3000, kraken: 60, archive: 0 }));
+  const find = (name: string) => ({ facts: { requestsPerMinute: perMinute.get(name), isBudgetStated: true } });
+  const context = { sources: async () => ({ find }) };
+  const budgetOf = async (...inUse: string[]) =>
     (await readQueueFacts(context as unknown as OperationContext, queues, inUse)).perMinute;
-  const ownBudget = context.config.source.requestsPerMinute;
   expect(await budgetOf()).toBe(ownBudget);
-  expect(await budgetOf(null)).toBe(ownBudget);
+  expect(await budgetOf(defaultSource)).toBe(ownBudget);
   expect(await budgetOf('binance', 'kraken')).toBe(3060);
-  expect(await budgetOf(null, 'kraken')).toBe(ownBudget + 60);
+  expect(await budgetOf(defaultSource, 'kraken')).toBe(ownBudget + 60);
   expect(await budgetOf('binance', 'archive')).toBe(0);
   const { sources } = await readQueueFacts(context as unknown as OperationContext, queues, ['kraken']);
-  expect(sources.map(({ source }) => source)).toEqual([null, 'kraken']);
+  expect(sources.map(({ source }) => source)).toEqual([defaultSource, 'kraken']);
 });

@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs, graceMs, hourMs, periodStart, weekMs } from '../../../model/intervals.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';
@@ -24,7 +25,11 @@ beforeAll(async () => {
     ],
   });
   await deferWindow(database.pool, {
-    ...{ seriesId: torn, window: { startMs: startMs + 10 * hourMs, endMs: startMs + 11 * hourMs } },
+    ...{
+      seriesId: torn,
+      source: defaultSource,
+      window: { startMs: startMs + 10 * hourMs, endMs: startMs + 11 * hourMs },
+    },
     ...{ reason: 'failed', message: '503', attempts: 5, nowMs, retryAtMs: nowMs + hourMs },
   });
   await database.pool.query(
@@ -35,7 +40,7 @@ beforeAll(async () => {
   const coin = { dataset: 'asset_history', assetId: 'coin', interval: 'h1' } as const;
   const blocked = await storeLine(database, { key: coin, ...hours, prices: hours.prices.slice(0, 6) });
   const untilMs = Math.floor(Date.now() / 1000) * 1000 + dayMs;
-  await blockSeries(database, { seriesId: blocked, kind: 'x', message: 'no', untilMs });
+  await blockSeries(database, { seriesId: blocked, source: defaultSource, kind: 'x', message: 'no', untilMs });
   // Open-ended, by weeks, so that the present place within its period does not matter.
   const weeks = { key: market('weeks', 'w1'), startMs: periodStart(Date.now() - graceMs, 'w1') - 3 * weekMs };
   await storeLine(database, { ...weeks, endMs: null, prices: ['1', '2'] });

@@ -81,8 +81,7 @@ it('unknown names are told from the codes of a source that stand for ids', async
     values ('', 'BTC', 'bitcoin'), ('', 'XBT', 'bitcoin'), ('', 'USDT', 'tether');
     insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
     values ('binance', 'BTCUSDT', 'BTC', 'USDT', true, now());
-    insert into tidemark.series_sources (series_id, rank, source, symbol, archive)
-    select id, 1, 'binance', 'BTCUSDT', false from tidemark.series`);
+    update tidemark.series_sources set source = 'binance', symbol = 'BTCUSDT'`);
   const closes = (names: string) => rowsIn(own)(`select close from candles('binance', ${names}, 'h8')`);
   for (const [names, message, hint] of [
     [`'BTC', 'USDTX'`, 'unknown quote "USDTX"', 'did you mean "USDT"?'],

@@ -37,7 +37,8 @@ const theRest = `
   insert into tidemark.asked_windows (run, series_id, range, answered_at) 
     select 'r', min(id), '[2024-01-03,2024-01-04)', now() from tidemark.series;
   insert into tidemark.api_keys (name, hash, issued_at) values ('Ann', '\\x00ff5c', now()), ('Bob', null, null);
-  insert into tidemark.series_sources select min(id), 1, 'binance', E'A\\tB', true from tidemark.series;
+  update tidemark.series_sources set source = 'binance', symbol = E'A\\tB', archive = true
+    where series_id = (select min(id) from tidemark.series);
   insert into tidemark.source_ranges select min(id), 'binance', '{[2024-01-01,2024-01-02),[2024-01-03,2024-01-04)}' from tidemark.series;
   insert into tidemark.cross_differences select min(id), 'kraken', '2024-01-01Z', now(), 'changed', '{"open": 1.10}', null from tidemark.series;
   insert into tidemark.asset_aliases values ('', 'A', 'a'), ('binance', E'\\t', 'b');

@@ -29,7 +29,9 @@ it('warns when the budget cannot keep the series fresh, and says what would be e
   await query(
     `insert into tidemark.series (dataset, exchange_id, base_id, quote_id, interval, period, tracked)
      select 'candles', 'x', 'b' || n, 'q', 'm1', '1 minute', tstzrange(now() - interval '1 hour', null)
-     from generate_series(1, 400) n`,
+     from generate_series(1, 400) n;
+     insert into tidemark.series_sources (series_id, rank, source, symbol)
+     select id, 1, 'default', '' from tidemark.series on conflict do nothing`,
   );
   // The limit of a source without a key.
   const own = { SOURCE_REQUESTS_PER_MINUTE: '' };

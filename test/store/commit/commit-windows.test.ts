@@ -3,6 +3,7 @@ import { decimalText } from '../../../model/decimal.ts';
 import { type EpochMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import type { Range } from '../../../model/ranges.ts';
 import type { CandleSeries, SeriesKey } from '../../../model/series.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { acceptEmptyAnswers } from '../../../store/commit/empty-answers.ts';
@@ -90,7 +91,7 @@ onEachDatabase('commitWindow', (kind) => {
   const track = (startMs: EpochMs, endMs: EpochMs | null) => trackSeries(store.database, series, startMs, endMs);
   const failed = () =>
     deferWindow(store.database.pool, {
-      ...{ seriesId, window, reason: 'failed', message: 'HTTP 500', attempts: 5 },
+      ...{ seriesId, window, source: defaultSource, reason: 'failed', message: 'HTTP 500', attempts: 5 },
       ...{ nowMs, retryAtMs: nowMs + hourMs },
     });
 

@@ -10,7 +10,7 @@ async function ledger() {
   const { database } = await openOwnStore();
   return {
     database,
-    record: (agoMs: number, verdict: string, lane = 'backfill', source: string | null = null) =>
+    record: (agoMs: number, verdict: string, lane = 'backfill', source = 'default') =>
       database.pool.query(
         `insert into tidemark.fetches (time, dataset, lane, attempt, verdict, fresh, changed, unchanged, rejected, bytes,
                                        duration_ms, error, source)
@@ -45,10 +45,10 @@ it('keeps the newest refusal of each source until requests succeed again', async
   const refusal = { timeMs: nowMs - 4 * minuteMs, message: 'status of rate_limited' };
   expect(await readRateRefusals(database, nowMs)).toEqual(
     new Map([
-      [null, refusal],
+      ['default', refusal],
       ['okx', refusal],
     ]),
   );
   await record(minuteMs, 'filled', 'backfill', 'okx');
-  expect(await readRateRefusals(database, nowMs)).toEqual(new Map([[null, refusal]]));
+  expect(await readRateRefusals(database, nowMs)).toEqual(new Map([['default', refusal]]));
 });

@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import { type NewEntry, recordFetch } from '../../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../../store/ledger/source-outage.ts';
 import { useStore } from '../open-store.ts';
@@ -10,7 +11,7 @@ beforeEach(async () => {
   await store.database.pool.query('truncate tidemark.fetches');
 });
 
-const answer = (agoMs: number, failure?: Pick<NewEntry, 'verdict' | 'error'>, source: string | null = null) =>
+const answer = (agoMs: number, failure?: Pick<NewEntry, 'verdict' | 'error'>, source = defaultSource) =>
   recordFetch(store.database.pool, {
     ...{ timeMs: nowMs - agoMs, dataset: 'candles', seriesId: null, range: null },
     ...{ verdict: 'filled', status: failure === undefined ? 200 : 503, rejected: 0, bytes: 0, durationMs: 1 },
@@ -19,7 +20,7 @@ const answer = (agoMs: number, failure?: Pick<NewEntry, 'verdict' | 'error'>, so
 const fail = async (...agoMs: number[]) => {
   for (const ago of agoMs) await answer(ago, { verdict: 'server_error', error: 'status 503' });
 };
-const outage = (source: string | null = null) => readOutageOf(store.database, source, nowMs);
+const outage = (source = defaultSource) => readOutageOf(store.database, source, nowMs);
 
 it.each([true, false])(
   'an outage is read back to its start, however long it lasts (a success before it: %s)',

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { hourMs, minuteMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
@@ -26,7 +27,16 @@ async function tracked(from: number, to: number): Promise<SeriesKey> {
 }
 const defer = (from: number, to: number, retryAtMs: number, message: string, more = {}) =>
   deferWindow(store.database.pool, {
-    ...{ seriesId, window: hours(from, to), reason: 'failed', message, attempts: 5, nowMs, retryAtMs },
+    ...{
+      seriesId,
+      source: defaultSource,
+      window: hours(from, to),
+      reason: 'failed',
+      message,
+      attempts: 5,
+      nowMs,
+      retryAtMs,
+    },
     ...more,
   });
 const awaitAnswer = (from: number, to: number, retryAtMs: number) =>

@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type CandleInterval, dayMs, type EpochMs, hourMs, minuteMs, weekMs } from '../../../model/intervals.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';
@@ -55,7 +56,7 @@ it('requests nothing of an untracked series, which keeps its id', async () => {
 it('requests nothing of a blocked series until its time', async () => {
   const { seriesId } = await track('d', fromMs);
   const untilMs = nowMs + hourMs;
-  await blockSeries(database, { seriesId, kind: 'not_found', message: 'd not found', untilMs });
+  await blockSeries(database, { seriesId, source: defaultSource, kind: 'x', message: 'd not found', untilMs });
   expect(await planned(seriesId)).toEqual([]);
   expect(await planned(seriesId, untilMs)).toHaveLength(1);
   expect(await listGaps(database, { nowMs, graceMs: minuteMs, seriesIds: [seriesId] })).toMatchObject([

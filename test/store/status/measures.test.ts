@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { readSourceOutage } from '../../../store/ledger/source-outage.ts';
@@ -36,7 +37,7 @@ beforeAll(async () => {
   // Two gaps: a day in the middle, and the last three hours.
   await commit(half, 'half', fromMs, fromMs + 4 * dayMs);
   await commit(half, 'half', fromMs + 5 * dayMs, closedMs - 3 * hourMs);
-  const block = { kind: 'not_found', message: 'no', untilMs: nowMs + hourMs };
+  const block = { source: defaultSource, kind: 'not_found', message: 'no', untilMs: nowMs + hourMs };
   await blockSeries(database, { seriesId: blocked, ...block });
   await database.pool.query(
     `insert into tidemark.pending_windows (series_id, range, reason, first_at, retry_at)

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { dayMs, type EpochMs, periodStart, weekMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { type Database, inTransaction, timestamp } from '../../../store/db/database.ts';
 import { pruneLedger, recordFetch } from '../../../store/ledger/ledger.ts';
@@ -97,7 +98,7 @@ onEachDatabase('retention', (kind) => {
     await commit(gone, edgeMs - 20 * dayMs, edgeMs - 15 * dayMs);
     for (const startMs of [edgeMs - 15 * dayMs, edgeMs - 10 * dayMs])
       await deferWindow(database.pool, {
-        ...{ seriesId: gone.seriesId, window: { startMs, endMs: startMs + dayMs } },
+        ...{ source: defaultSource, seriesId: gone.seriesId, window: { startMs, endMs: startMs + dayMs } },
         ...{ reason: 'failed', message: 'HTTP 500', attempts: 5, nowMs, retryAtMs: nowMs + dayMs },
       });
     await keepNinetyDays(database);
