@@ -6,27 +6,19 @@ import type { EpochMs } from '../model/intervals.ts';
 import { type Reason, reasons } from '../model/reasons.ts';
 import { seriesName } from '../model/series.ts';
 import type { Attempt } from '../queue/jobs.ts';
-import type { RequestQueue } from '../queue/requests.ts';
 import { publishResult } from '../store/commit/command-results.ts';
 import { postponeProbe } from '../store/commit/commit-probe.ts';
 import { deferUpstreamGaps, deferWindow } from '../store/commit/deferred-windows.ts';
 import type { Database } from '../store/db/database.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import type { RangeLimitLearner } from './range-limit-learner.ts';
-import type { SourceGate } from './source-gate.ts';
+import type { RunningSource } from './running-source.ts';
 import type { Work } from './work.ts';
 import type { WorkerEvents } from './worker-events.ts';
 
 export interface AttemptParts {
   readonly database: Database;
-  readonly sourceName: string;
-  readonly requests: RequestQueue;
-  readonly sourceBreaker: CircuitBreaker;
-  readonly gate: SourceGate;
+  readonly source: RunningSource;
   readonly storeBreaker: CircuitBreaker;
-  /** Series that the last answer stated to be unknown. */
-  readonly unknownSeries: Set<number>;
-  readonly rangeLimits: RangeLimitLearner;
   readonly failedRetryMs: number;
   readonly log: Logger;
   readonly clock: Clock;
@@ -37,8 +29,8 @@ export interface AttemptParts {
 export type AttemptFacts = Pick<Attempt<unknown>, 'number' | 'last' | 'stopping'>;
 
 /** An unreachable queue cannot be paused; it starts no job, and logs that itself. */
-export async function pause(ms: number, parts: Pick<AttemptParts, 'requests'>): Promise<void> {
-  await parts.requests.pauseForMs(ms).catch(() => {});
+export async function pause(ms: number, { requests }: RunningSource): Promise<void> {
+  await requests.pauseForMs(ms).catch(() => {});
 }
 
 /** Defers the window: it stays a gap, shown with its reason, and is requested again at `retryAtMs`. */
@@ -61,7 +53,7 @@ export async function deferWork<Answer>(
   const isLacking = reasons[failure.reason].isLeftToNext;
   // An outage is logged once. It defers windows in bulk, which `gaps` lists; so do the source's own gaps.
   const isInBulk =
-    parts.sourceBreaker.explains(failure.startedMs) || parts.storeBreaker.explains(failure.startedMs) || isLacking;
+    parts.source.breaker.explains(failure.startedMs) || parts.storeBreaker.explains(failure.startedMs) || isLacking;
   const level = isInBulk ? 'debug' : 'warn';
   if (work.window !== null) {
     const window = work.whole ?? work.window;
@@ -71,7 +63,7 @@ export async function deferWork<Answer>(
       // The source's statement concerns the requested range only.
       await deferUpstreamGaps(parts.database.pool, {
         ...failure,
-        source: parts.sourceName,
+        source: parts.source.name,
         seriesId: window.seriesId,
         range: work.window,
         attempts: attempt.number,
@@ -80,7 +72,7 @@ export async function deferWork<Answer>(
       await deferWindow(parts.database.pool, {
         ...failure,
         errorKind: failure.reason === 'failed' ? failure.kind : undefined,
-        source: parts.sourceName,
+        source: parts.source.name,
         seriesId: window.seriesId,
         window,
         attempts: attempt.number,

@@ -35,9 +35,9 @@ export async function runAttempt<Answer>(
   const startedMs = parts.clock.now();
   try {
     if (parts.storeBreaker.isOpen()) await parts.database.pool.query('select');
-    const entry = await parts.gate.enter();
+    const entry = await parts.source.gate.enter();
     if (entry.kind === 'wait') return putBack;
-    const fetch = entry.kind === 'alone' ? () => parts.gate.alone(() => work.fetch()) : () => work.fetch();
+    const fetch = entry.kind === 'alone' ? () => parts.source.gate.alone(() => work.fetch()) : () => work.fetch();
     const summary = await fetchAndCommit({ ...work, fetch }, startedMs, attempt, parts);
     if (summary === stopped) return putBack;
     parts.storeBreaker.succeeded(parts.clock.now(), startedMs);
@@ -65,8 +65,8 @@ function fetchAndCommit<Answer>(
     if (answer === stopped) return stopped;
     // Closed periods are determined at the time of the answer, however long the commit waits.
     const answeredMs = parts.clock.now();
-    parts.sourceBreaker.succeeded(answeredMs, startedMs);
-    if (work.window !== null) parts.unknownSeries.delete(work.window.seriesId);
+    parts.source.breaker.succeeded(answeredMs, startedMs);
+    if (work.window !== null) parts.source.unknownSeries.delete(work.window.seriesId);
     const begun = parts.clock.monotonicMs();
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {
       const { dataset, lane } = work;
@@ -79,10 +79,10 @@ function fetchAndCommit<Answer>(
 
 /** Stores the longest accepted range, for all workers. */
 async function afterAccepted(window: Window, parts: AttemptParts): Promise<void> {
-  const learned = parts.rangeLimits.accepted(window);
+  const learned = parts.source.rangeLimits.accepted(window);
   if (learned === null) return;
   const { key, longestMs } = learned;
-  await storeLongestRange(parts.database, key, longestMs, parts.sourceName);
+  await storeLongestRange(parts.database, key, longestMs, parts.source.name);
   parts.log.warn(
     { ranges: key, hours: longestMs / hourMs },
     'the source refuses longer ranges: requests are shorter from now on',

@@ -133,8 +133,8 @@ export async function afterSourceError<Answer>(
   const nowMs = parts.clock.now();
   const { kind, message } = error;
   const seriesId = work.window?.seriesId ?? null;
-  const unknownBefore = seriesId !== null && parts.unknownSeries.has(seriesId);
-  if (seriesId !== null && error.unknownId) parts.unknownSeries.add(seriesId);
+  const unknownBefore = seriesId !== null && parts.source.unknownSeries.has(seriesId);
+  if (seriesId !== null && error.unknownId) parts.source.unknownSeries.add(seriesId);
   const reaction = reactionTo(error, {
     attempt: attempt.number,
     last: attempt.last,
@@ -148,15 +148,15 @@ export async function afterSourceError<Answer>(
     asksForLess:
       work.window !== null &&
       mayBeAboutLength(error) &&
-      parts.rangeLimits.refused(work.window, { message, nowMs }) === 'again',
+      parts.source.rangeLimits.refused(work.window, { message, nowMs }) === 'again',
     random: parts.random(),
   });
   // Pause before writing the ledger: other workers go on sending requests until then.
   if (reaction.kind === 'pause') {
-    await parts.gate.refused(error, startedMs);
+    await parts.source.gate.refused(error, startedMs);
   } else if (isOutage(error)) {
     const isAnswered = error.status !== null || kind === 'unexpected';
-    await pause(parts.sourceBreaker.failed({ startedMs, nowMs, message, isAnswered }), parts);
+    await pause(parts.source.breaker.failed({ startedMs, nowMs, message, isAnswered }), parts.source);
   }
   const asked = {
     timeMs: nowMs,
@@ -165,7 +165,7 @@ export async function afterSourceError<Answer>(
     range: work.window,
     lane: work.lane,
     attempt: attempt.number,
-    source: parts.sourceName,
+    source: parts.source.name,
   };
   await recordChecksum(parts.database.pool, error.checksum, asked);
   await recordFetch(parts.database.pool, {
@@ -217,13 +217,13 @@ async function carryOut<Answer>(
       await publishCommandResult(failure, work, parts);
       await blockSeries(parts.database, {
         seriesId: work.window.seriesId,
-        source: parts.sourceName,
+        source: parts.source.name,
         kind,
         message,
         untilMs: nowMs + reaction.forMs,
       });
       // A job that remains in the queue costs one request and does no harm.
-      await parts.requests.dropSeries(work.window.seriesId).catch(() => {});
+      await parts.source.requests.dropSeries(work.window.seriesId).catch(() => {});
       parts.log.warn({ ...nameOf(work), cause: message }, 'the source does not know the series');
       return done;
   }

@@ -36,7 +36,7 @@ export async function afterStoreTrouble<Answer>(
   if (isTransient) {
     // Requests whose answers cannot be stored would waste the budget.
     const pauseMs = parts.storeBreaker.failed({ startedMs, nowMs, message });
-    await pause(pauseMs, parts);
+    await pause(pauseMs, parts.source);
     return { kind: 'retry', inMs: Math.max(pauseMs, 1000), counted: false };
   }
   parts.log.error(

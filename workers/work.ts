@@ -19,6 +19,7 @@ import { failPoll } from '../store/lists/polls.ts';
 import { commitRates } from '../store/lists/rates.ts';
 import type { SnapshotRow } from '../store/lists/shapes.ts';
 import type { Rate } from '../v2/resources.ts';
+import type { RunningSource } from './running-source.ts';
 import type { StoredEvent } from './worker-events.ts';
 
 export interface Work<Answer> {
@@ -41,10 +42,7 @@ export interface Work<Answer> {
 export type CommitSlot = <Result>(commit: () => Promise<Result>) => Promise<Result>;
 
 export interface WorkParts {
-  readonly source: Source;
-  readonly sourceName: string;
-  /** The market of a series in the source's terms; undefined: a request names the exchange. */
-  readonly symbolOf: (seriesId: number) => Promise<string | undefined>;
+  readonly source: RunningSource;
   readonly database: Database;
   /**
    * Bounds concurrent commits, since each holds a connection. Retries a commit that waits for a lock (store-failure.ts).
@@ -77,7 +75,7 @@ export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
       return window.run === undefined ? answer : assertWhole(answer, window);
     },
     async commit(answer, { number, nowMs }) {
-      const source = parts.sourceName;
+      const source = parts.source.name;
       const asked = { timeMs: nowMs, dataset: series.dataset, seriesId, range: window, lane, source };
       await recordChecksum(parts.database.pool, answer.checksum, { ...asked, attempt: number });
       return parts.commitWindow({
@@ -91,7 +89,7 @@ export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
         graceMs: parts.graceMs,
         emptyConfirmMs: parts.emptyConfirmMs,
         failedRetryMs: parts.failedRetryMs,
-        isAbsenceUnknown: parts.source.profile.absence === 'unknown',
+        isAbsenceUnknown: parts.source.client.profile.absence === 'unknown',
       });
     },
   };
@@ -132,16 +130,16 @@ export function probeWork(window: Window, parts: WorkParts): Work<Answer> {
 }
 
 async function requestPoints(
-  { source, symbolOf }: WorkParts,
+  { source: { client, symbolOf } }: WorkParts,
   { seriesId, symbol }: Window,
   series: SeriesKey,
   range: Range,
 ): Promise<Answer> {
   const bounds = { start: range.startMs, end: range.endMs };
   if (series.dataset === 'asset_history')
-    return source.assetHistory(series.assetId, { interval: series.interval, ...bounds });
+    return client.assetHistory(series.assetId, { interval: series.interval, ...bounds });
   const { exchange, interval, baseId, quoteId } = series;
-  return source.candles({
+  return client.candles({
     exchange,
     interval,
     baseId,
@@ -180,7 +178,7 @@ export function pageWork(page: PollPage, parts: WorkParts): Work<WindowAnswer<Sn
     name: listName(page.list),
     lane: 'poll',
     window: null,
-    fetch: () => fetchPage(source, page),
+    fetch: () => fetchPage(source.client, page),
     async giveUp({ message, nowMs, retryAtMs }) {
       await failPoll(database, { pollId: page.pollId, message, nowMs, latestMs: retryAtMs });
     },
@@ -219,7 +217,7 @@ export function ratesWork(parts: WorkParts): Work<WindowAnswer<Rate>> {
     dataset: 'rates',
     lane: 'poll',
     window: null,
-    fetch: () => parts.source.rates(),
+    fetch: () => parts.source.client.rates(),
     commit: (answer, attempt) =>
       parts.commitSlot(() => commitRates(parts.database, { answer, attempt: attempt.number, nowMs: attempt.nowMs })),
   };

@@ -5,9 +5,8 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { lanes } from '../model/lanes.ts';
-import { sourceText } from '../model/sources.ts';
 import { isProbe } from '../model/windows.ts';
-import { differingBudgets, limiterFor, lowestBudget, spacingWithin } from '../planning/budget.ts';
+import { differingBudgets, limiterFor, lowestBudget } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type Attempt, done, type Outcome, type RequestJob } from '../queue/jobs.ts';
 import type { QueueWorker } from '../queue/worker.ts';
@@ -17,14 +16,12 @@ import type { Source } from '../sources/source.ts';
 import { prepareWindow } from '../store/commit/prepare-window.ts';
 import { verifyWindow } from '../store/commit/verification.ts';
 import type { Database } from '../store/db/database.ts';
-import { readSymbol } from '../store/series/sources.ts';
-import { readLongestRanges, readPause } from '../store/settings/settings.ts';
+import { readPause } from '../store/settings/settings.ts';
 import type { AttemptParts } from './attempt-parts.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 import { groupCommits } from './commit-groups.ts';
-import { createRangeLimitLearner } from './range-limit-learner.ts';
 import { runAttempt } from './run-attempt.ts';
-import { createSourceGate } from './source-gate.ts';
+import { openRunningSource } from './running-source.ts';
 import { retryWhileLocked } from './store-failure.ts';
 import { isKnownDataset, pageWork, probeWork, ratesWork, type WorkParts, windowWork } from './work.ts';
 import { type AttemptMiddleware, laneOf, type WorkerEvents } from './worker-events.ts';
@@ -57,15 +54,11 @@ export type RunningWorker = Awaited<ReturnType<typeof startWorker>>;
 const defaultGraceMs = 8000;
 /** Interval of reading the budgets of other workers. */
 const budgetsEveryMs = 3000;
-/** Failures in a row, of any windows, that count as an outage of the source. */
-const outageThreshold = 5;
 /** More concurrent transactions add no throughput; waiting windows are committed in groups. */
 const maxTransactions = 2;
 /** Connections reserved for the planner and `status`. */
 const reservedConnections = 2;
-/** How long the symbol of a series is known without reading it again. */
-const symbolsKnownMs = 60_000;
-/** The same for the pause of all requests, and how long a job of it waits before it looks again. */
+/** How long the pause of all requests, and how long a job of it waits before it looks again. */
 const pauseKnownMs = 1000;
 const pausedRetryMs = 3000;
 
@@ -88,28 +81,17 @@ export async function startWorker(options: WorkerOptions) {
     closing: closing.signal,
     onWait: () => options.events?.notStored({ isTransient: true }),
   });
-  const requests = queues.requestsOf(sourceName);
   const limiter = limiterOf(options.source, options.requestsPerMinute);
-  const spacingMs = spacingWithin(limiter);
-  const gate = createSourceGate({ database, source: sourceName, requests, log, clock, spacingMs });
-  await gate.retry();
+  const source = await openRunningSource(
+    { name: sourceName, client: options.source, queues, database, log, clock },
+    { limiter, failedRetryMs: settings.failedRetryMs },
+  );
   const parts: AttemptParts & WorkParts = {
     database,
-    source: options.source,
-    sourceName,
-    symbolOf: symbols(options),
-    requests: queues.requestsOf(sourceName),
+    source,
     commitSlot: (commit) => unlocked(() => slot(commit)),
     commitWindow: groupCommits(database, slot, unlocked),
-    sourceBreaker: createCircuitBreaker({
-      what: sourceText(sourceName),
-      threshold: outageThreshold,
-      log,
-    }),
-    gate,
     storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log }),
-    unknownSeries: new Set(),
-    rangeLimits: createRangeLimitLearner({ restMs: settings.failedRetryMs }),
     failedRetryMs: settings.failedRetryMs,
     graceMs: settings.graceMs,
     emptyConfirmMs: settings.emptyConfirmMs,
@@ -118,7 +100,6 @@ export async function startWorker(options: WorkerOptions) {
     clock,
     random: options.random ?? Math.random,
   };
-  for (const [key, longestMs] of await readLongestRanges(database, sourceName)) parts.rangeLimits.learn(key, longestMs);
   const middleware = options.middleware ?? ((_attempt, run) => run());
   const isPaused = pauseOf(clock, database);
   const worker = queues.startRequestWorker(
@@ -178,19 +159,6 @@ function keepLowestBudget(
   return { check, stop: () => timer.stop() };
 }
 
-/** The market of a series in the source's terms, read once a minute. */
-function symbols({ clock, database, source, sourceName }: WorkerOptions): WorkParts['symbolOf'] {
-  const known = new Map<number, { readonly symbol: string | undefined; readonly untilMs: number }>();
-  return async (seriesId) => {
-    if (source.profile.exchange === null) return undefined;
-    const before = known.get(seriesId);
-    if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.symbol;
-    const symbol = (await readSymbol(database, seriesId, sourceName)) ?? undefined;
-    known.set(seriesId, { symbol, untilMs: clock.monotonicMs() + symbolsKnownMs });
-    return symbol;
-  };
-}
-
 /** Whether somebody has paused all requests. While the store cannot say, what it said last counts. */
 function pauseOf(clock: Clock, database: Database): () => Promise<boolean> {
   let known = { isPaused: false, untilMs: Number.NEGATIVE_INFINITY };
@@ -214,9 +182,9 @@ async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts
   if (waitedMs !== null) parts.events?.claimed({ lane: laneOf(job), waitedMs });
   if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
   if (job.name === 'page') return runAttempt(pageWork(job.data, parts), attempt, parts);
-  const whole = { ...job.data, source: parts.sourceName };
+  const whole = { ...job.data, source: parts.source.name };
   const { series, lane } = whole;
-  const window = parts.rangeLimits.shortened(whole);
+  const window = parts.source.rangeLimits.shortened(whole);
   if (isProbe(whole)) return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
   // Verification compares the answer with the store instead of committing it.
   const workParts = lanes[lane].stores ? parts : { ...parts, commitWindow: compareWith(parts) };

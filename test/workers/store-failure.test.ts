@@ -13,6 +13,7 @@ import type { Work } from '../../workers/work.ts';
 import { freePort } from '../parts/free-port.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { defaultKind, silent } from '../queue/queue-parts.ts';
+import { sourceAt } from '../sources/local-server.ts';
 import { noonMs, openParts, trackHours, type WorkerParts } from './worker-parts.ts';
 
 function withCode(code: string, message = 'refused'): Error {
@@ -62,15 +63,20 @@ describe('an attempt whose answer cannot be stored', () => {
 
   function attemptParts(queues: QueueBackend, database: AttemptParts['database']): AttemptParts {
     const clock = clockAt(() => noonMs);
+    const { requests } = queues;
     return {
       database,
-      sourceName: defaultSource,
-      requests: queues.requests,
-      sourceBreaker: createCircuitBreaker({ what: 'the source', threshold: 5, log: silent }),
-      gate: createSourceGate({ database, source: defaultSource, requests: queues.requests, log: silent, clock }),
+      source: {
+        name: defaultSource,
+        client: sourceAt('http://127.0.0.1:1'),
+        requests,
+        breaker: createCircuitBreaker({ what: 'the source', threshold: 5, log: silent }),
+        gate: createSourceGate({ database, source: defaultSource, requests, log: silent, clock }),
+        rangeLimits: createRangeLimitLearner({ restMs: 1000 }),
+        unknownSeries: new Set(),
+        symbolOf: async () => undefined,
+      },
       storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log: silent }),
-      rangeLimits: createRangeLimitLearner({ restMs: 1000 }),
-      unknownSeries: new Set(),
       failedRetryMs: 600_000,
       log: silent,
       clock,
