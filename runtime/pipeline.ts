@@ -176,7 +176,8 @@ export async function runScheduler(
   only?: ReadonlyMap<number, Range>,
 ): Promise<RunningScheduler> {
   const { clock, config, database, log, metrics, tracing, activity } = context;
-  if (only === undefined && metrics !== null) exportState(metrics, context, queues);
+  const sources = await context.sources();
+  if (only === undefined && metrics !== null) exportState(metrics, context, queues, sources.get(defaultSource).facts);
   const counted = metrics?.planning();
   return startScheduler({
     clock,
@@ -190,7 +191,7 @@ export async function runScheduler(
     reread: config.reread,
     seriesIds: only === undefined ? undefined : [...only.keys()],
     within: only,
-    sources: (await context.sources()).facts,
+    sources: sources.facts,
     middleware: tracing?.pass,
     events: (pass) => {
       counted?.(pass);

@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { StoreState } from '../metrics/state.ts';
+import type { SourceFacts } from '../model/sources.ts';
 import { budgetInForce } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Config } from '../settings/config.ts';
@@ -61,6 +62,7 @@ export function exportState(
   metrics: Metrics,
   context: MeasuredContext,
   { requests, connectedBudgets }: QueueBackend,
+  ofDefault: Pick<SourceFacts, 'requestsPerMinute' | 'isBudgetStated'>,
 ): void {
   metrics.measureState({
     store: () => readStore(context),
@@ -71,10 +73,10 @@ export function exportState(
         requests.countWorkers(),
         connectedBudgets(),
       ]);
-      const requestsPerMinute = budgetInForce(context.config.source, budgets);
+      const requestsPerMinute = budgetInForce(ofDefault, budgets);
       return { requestsPerMinute, depth, load: { ...claimed.load, page: claimed.pages.size }, workers };
     },
-    requestsPerMinute: context.config.source.requestsPerMinute,
+    requestsPerMinute: ofDefault.requestsPerMinute,
     clock: context.clock,
   });
 }

@@ -2,6 +2,7 @@
 
 import { systemClock } from '../../clock.ts';
 import { hasDatabase } from '../../embedded/home.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import { openActivityLog } from '../../runtime/activity-log.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
@@ -35,6 +36,7 @@ export async function run(command: string, parts: Parts): Promise<void> {
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );
     const queues = await start('the queue', () => context.openQueues());
+    const { facts, url } = (await context.sources()).get(defaultSource);
     const activity = openActivityLog(log, context.clock);
     closing.add(() => activity.close());
     const logged = { ...context, activity };
@@ -55,11 +57,9 @@ export async function run(command: string, parts: Parts): Promise<void> {
       : undefined;
     context.log.info(
       {
-        source: context.config.source.url,
+        source: url ?? undefined,
         // A process without a key uses the workers' budget, which is unknown yet.
-        ...(context.config.source.isBudgetStated || parts.worker
-          ? { requestsPerMinute: context.config.source.requestsPerMinute }
-          : {}),
+        ...(facts.isBudgetStated || parts.worker ? { requestsPerMinute: facts.requestsPerMinute } : {}),
         queue: queues.kind,
         database: context.embedded ? 'embedded' : 'configured',
         ...(service === undefined ? {} : { serving: service.url }),

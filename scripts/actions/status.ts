@@ -174,6 +174,7 @@ type Status = Awaited<ReturnType<typeof gather>>;
 
 async function gather(context: Context, queues: QueueBackend, nowMs: number) {
   const { config, database } = context;
+  const { facts, url } = (await context.sources()).get(defaultSource);
   context.phase('reading the database and the queue');
   const inUse = await sourcesInUse(database);
   const joined = joinQueues(queues, [...new Set([defaultSource, ...inUse])]);
@@ -235,9 +236,9 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     upkeep,
     outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
     embedded: context.embedded,
-    source: config.source.url ?? null,
+    source: url,
     usesDefault:
-      config.source.url !== undefined ||
+      url !== null ||
       inUse.includes(defaultSource) ||
       inUse.length === 0 ||
       lists.length > 0 ||
@@ -247,11 +248,11 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
       : [],
     serviceMessage,
     budget: {
-      perMinute: budgetInForce(config.source, budgets),
+      perMinute: budgetInForce(facts, budgets),
       lastMinute: Object.values(requests).reduce((sum, lane) => sum + lane, 0),
       ...requests,
     },
-    differing: differingBudgets(config.source, budgets),
+    differing: differingBudgets(facts, budgets),
     queue: { backend: queues.kind, ...depth, workers, pausedMs },
   };
 }
