@@ -8,7 +8,10 @@ export interface Selection {
   readonly fromMs: EpochMs;
   /** Null: open-ended. */
   readonly toMs: EpochMs | null;
-  /** Where to get it; null: the default source. The names of its series are the source's to say. */
+  /**
+   * Where to get it, and so the names of its series; null: the user names no source. A known series keeps its sources,
+   * and a new one has the default source.
+   */
   readonly source: SourceChoice | null;
 }
 

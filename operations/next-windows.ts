@@ -15,7 +15,6 @@ import type { OperationContext } from './context.ts';
 const rangesPerSeries = 10_000;
 
 export interface NextWindows {
-  /** Null: the default one. */
   readonly source: string;
   /** What is queued or running, oldest first. */
   readonly claimed: readonly ClaimedWindow[];

@@ -266,7 +266,8 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     const [only, ...others] = sources;
     const name = only !== undefined && others.length === 0 ? only : defaultSource;
     assertSourceUsable(tallyFetches(await ledger.read(clock.now())), name);
-    if (others.length === 0) await assertNotRefused(context, (await context.sources()).get(name), startedMs);
+    const setup = others.length > 0 ? undefined : (await context.sources()).find(name);
+    if (setup !== undefined) await assertNotRefused(context, setup, startedMs);
   }
 
   async function poll(): Promise<{ readonly isWhole: boolean } | null> {

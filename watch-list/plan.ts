@@ -41,7 +41,7 @@ export interface WatchListContext {
   readonly nowMs: EpochMs;
   /** Untracks series and lists that the file does not name. */
   readonly prune: boolean;
-  /** The sources beside the default one, by name; absent: there is none. */
+  /** The sources by name; absent: none may be named. */
   readonly sources?: ReadonlyMap<string, SourceEntries>;
   /** Datasets whose points a new retention may drop. For others such a retention is held back. */
   readonly mayDrop: ReadonlySet<StoredDataset>;
@@ -211,7 +211,10 @@ async function changedSources(
   const named = wanted.flatMap(({ series, sources }) => (sources === undefined ? [] : [{ series, sources }]));
   if (named.length === 0) return [];
   const ids = new Map(known.map(({ series, seriesId }) => [nameOfChange(series), seriesId]));
-  const stored = await readSourceLists(client);
+  const stored = await readSourceLists(
+    client,
+    named.flatMap(({ series }) => ids.get(nameOfChange(series)) ?? []),
+  );
   return named.filter(({ series, sources }) => {
     const before = stored.get(ids.get(nameOfChange(series)) ?? 0) ?? [];
     return JSON.stringify(before) !== JSON.stringify(sources);

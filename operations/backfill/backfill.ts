@@ -92,7 +92,9 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   let accepted = 0;
   const [only, ...others] = distinctSources(request.seriesIds, sourcesOf);
   // A backfill of several sources reports the budget of the default one.
-  const setup = (await context.sources()).get(only !== undefined && others.length === 0 ? only : defaultSource);
+  const registry = await context.sources();
+  const single = only === undefined || others.length > 0 ? undefined : registry.find(only);
+  const setup = single ?? registry.get(defaultSource);
   const { name, longLimit } = setup.facts;
   let perMinute = setup.facts.requestsPerMinute;
   const requestsOfLastMinute = lastMinuteOf(context, name);

@@ -11,7 +11,7 @@ import type { CoveredSeries } from '../../planning/sample.ts';
 import { type Database, timeRange, timestamp } from '../db/database.ts';
 import { groupBySeries, type RangeRow } from '../series/ranges.ts';
 import { seriesColumns, toSeriesKey } from '../series/series.ts';
-import { isOfSource } from '../series/sources.ts';
+import { isOfSource, nameOfText } from '../series/sources.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 
 export interface RereadQuery {
@@ -35,10 +35,10 @@ export interface RereadQuery {
  */
 export async function readDueRereads(database: Database, query: RereadQuery): Promise<RereadDue[]> {
   const { source } = query;
-  const ofSource = source === undefined ? '$7::text is null' : isOfSource('$7');
+  const ofSource = source === undefined ? '$7::text is null' : isOfSource(source, '$7');
   const origin = `'${new Date(gridOriginMs).toISOString()}'`;
   const result = await database.pool.query<RangeRow>({
-    name: `rereads-due ${source === undefined ? 'of all' : 'of one source'}`,
+    name: `rereads-due ${nameOfText(source)}`,
     text: `
       with ranged as (
         select s.*, date_bin(s.period, $2::timestamptz - make_interval(secs => $3::double precision / 1000), ${origin}) as since,

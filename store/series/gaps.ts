@@ -9,7 +9,7 @@ import type { SeriesGaps } from '../../planning/plan.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { hasReason } from './gap-reasons.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from './series.ts';
-import { isLackOfBetterSource } from './sources.ts';
+import { isLackOfBetterSource, isOfSource, nameOfText } from './sources.ts';
 
 /** The arguments `at` and `grace` of functions such as `tidemark.closed_series`: `$1` now, and `$2` the grace in milliseconds. */
 export const atAndGrace = '$1::timestamptz, make_interval(secs => $2::double precision / 1000)';
@@ -48,10 +48,8 @@ export interface FirstSeries {
   readonly cursor: number;
 }
 
-/** Whether the series of a row `s` belongs to a source that may know it, as SQL. Hashed, as `isOfSource`. */
-const knownTo = (source: string) =>
-  `s.id in (select series_id from tidemark.series_sources
-            where source = ${source} and coalesce(blocked_until <= $1, true))`;
+/** Whether the source of a row of `series_sources` may know the series, as SQL. */
+const mayKnow = 'coalesce(blocked_until <= $1, true)';
 
 /** A newest gap of fewer periods is one request, by the longest ranges in `v2/limits.ts`. */
 const periodsOfTail = 500;
@@ -73,14 +71,14 @@ export async function seriesWithGaps(database: Database, query: GapsQuery): Prom
   const notLacked = source === undefined ? '' : ` and not ${isLackOfBetterSource('$8')}`;
   const result = await database.pool.query<GapRow>({
     // One for each text.
-    name: `series-with-gaps ${source === undefined ? 'of all' : 'of one source'}`,
+    name: `series-with-gaps ${nameOfText(source)}`,
     text: `
       with closed as (
         select * from tidemark.closed_series(${atAndGrace}) s
         where s.untracked_at is null
           and (s.blocked_until is null or s.blocked_until <= $1)
           and ($4::int[] is null or s.id = any ($4))
-          and ${source === undefined ? '$8::text is null' : knownTo('$8')}
+          and ${source === undefined ? '$8::text is null' : isOfSource(source, '$8', mayKnow)}
       ), waiting as materialized (
         select series_id, range_agg(range) filter (where retry_at > $1${notLacked}) as ranges,
                min(lower(range)) as asked_from,

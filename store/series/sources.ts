@@ -26,13 +26,22 @@ export const defaultSources: readonly SeriesSource[] = [{ source: defaultSource,
 export const withOtherSources = `(select series_id from tidemark.series_sources where source <> '${defaultSource}')`;
 
 /**
- * Whether the series of a row `s` belongs to a source, as SQL.
+ * Whether the series of a row `s` belongs to a source, as SQL. It is another text for the default source.
  *
  * @param parameter of the source's name, such as `$8`.
+ * @param which of its rows in `series_sources` count; absent: all.
  */
-export function isOfSource(parameter: string): string {
+export function isOfSource(source: string, parameter: string, which = 'true'): string {
   // Uncorrelated, so that it is hashed: a subquery for each of 100,000 series would take a tenth of a second.
-  return `s.id in (select series_id from tidemark.series_sources where source = ${parameter})`;
+  const rows = `select series_id from tidemark.series_sources where source = ${parameter} and ${which}`;
+  if (source !== defaultSource) return `s.id in (${rows})`;
+  // Most series have it alone. Their rows need not be read, which would take as long again.
+  return `(s.id not in ${withOtherSources} or s.id in (${rows} and series_id in ${withOtherSources}))`;
+}
+
+/** The part of a statement's name that tells the texts of {@link isOfSource}. */
+export function nameOfText(source: string | undefined): string {
+  return source === undefined ? 'of all' : source === defaultSource ? 'of default' : 'of one';
 }
 
 /**
@@ -276,8 +285,10 @@ export async function sourcesInUse(database: Database): Promise<string[]> {
              where n.source is not null
            )
            select source from named n
-           where (select true from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
-                  where x.source = n.source and s.untracked_at is null limit 1)
+           where source is not null and (
+             select true from tidemark.series_sources x where x.source = n.source
+               and (select s.untracked_at is null from tidemark.series s where s.id = x.series_id)
+             order by x.series_id limit 1)
            order by ${inOrder}`,
   });
   return result.rows.map(({ source }) => source);

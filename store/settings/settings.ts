@@ -149,7 +149,7 @@ export async function storeLongestRange(
     await client.query(
       `delete from tidemark.pending_windows p using tidemark.series s
        where s.id = p.series_id and s.dataset = $1 and s.interval = $2 and p.reason = 'failed' and p.kind = 'refused'
-         and extract(epoch from upper(p.range) - lower(p.range)) * 1000 > $3 and ${isOfSource('$4')}`,
+         and extract(epoch from upper(p.range) - lower(p.range)) * 1000 > $3 and ${isOfSource(source, '$4')}`,
       [dataset, interval, longestMs, source],
     );
   });

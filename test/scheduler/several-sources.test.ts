@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultSource } from '../../model/sources.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import { runPass } from '../../scheduler/pass.ts';
 import type { PlannedSource } from '../../scheduler/read-facts.ts';
@@ -19,13 +20,13 @@ const rules = { backfillShare: 0.2, graceMs: 0, openRefreshMs: null };
 const hourly = { requestsPerMinute: 50, rangeLimits: { candles: { h1: hourMs } } };
 
 /** A series of four hours that two sources give. */
-async function open() {
+async function open([first, next] = ['first', 'next']) {
   const parts = await openParts(defaultKind());
   const { database } = parts;
   const { seriesId } = await trackSeries(database, candleSeries, startMs, noonMs);
   await database.pool.query('update tidemark.series set earliest = lower(tracked)');
   const named = (source: string) => ({ source, symbol: 'BTCUSDT', isArchive: false });
-  await setSeriesSources(database, seriesId, [named('first'), named('next')]);
+  await setSeriesSources(database, seriesId, [named(first), named(next)]);
   /** Starts of the windows that a source requests, hours after the first. */
   const planned = async (source: string, nowMs = noonMs, more: Partial<PlannedSource> = {}) => {
     const requests = parts.queues.requestsOf(source);
@@ -50,11 +51,15 @@ async function creditParts() {
   return { database, seriesId, requests: parts.queues.requestsOf('first') };
 }
 
-test('the next source is asked for what the first could not give, and for nothing else', async () => {
-  const { planned, defer } = await open();
-  await defer(1, 'first');
-  expect(await planned('first')).toEqual([0, 2, 3]);
-  expect(await planned('next')).toEqual([1]);
+test.each([
+  ['first', 'next'],
+  [defaultSource, 'next'],
+  ['first', defaultSource],
+])('%s comes first: %s is asked for what it could not give, and for nothing else', async (first, next) => {
+  const { planned, defer } = await open([first, next]);
+  await defer(1, first);
+  expect(await planned(first)).toEqual([0, 2, 3]);
+  expect(await planned(next)).toEqual([1]);
 });
 
 test('what is beyond the depth of the next source stays to be asked of the first', async () => {

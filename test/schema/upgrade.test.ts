@@ -121,6 +121,24 @@ it('gives each deferred window of an older store its reason', async () => {
   expect(await texts(database, may)).toEqual(['true']);
 });
 
+it('names the default source of an older store, where it was null', async () => {
+  const database = await restored('0016-reasons.sql.gz');
+  await database.pool.query(`
+    insert into tidemark.settings values ('longest_range candles m1', '1'), ('longest_range@okx candles m1', '1'),
+                                         ('source.refusal', '{}');
+    insert into tidemark.series_sources values (2, 1, 'okx', 'X')`);
+  await up(database);
+  const given = `select concat_ws(' ', series_id, rank, source, symbol) as text from tidemark.series_sources`;
+  expect(await texts(database, given)).toEqual(['1 1 default ', '2 1 okx X', '3 1 default ']);
+  const asked = `select source as text from tidemark.fetches union select source from tidemark.pending_windows`;
+  expect(await texts(database, asked)).toEqual(['default']);
+  expect(await texts(database, `select name as text from tidemark.settings where name ~ '@'`)).toEqual([
+    'longest_range@default candles m1',
+    'longest_range@okx candles m1',
+    'source.refusal@default',
+  ]);
+});
+
 it("names a user's objects on what has to go before it changes anything, and keeps grants and views on the rest", async () => {
   const database = await restored('0011-sources.sql.gz');
   const { pool } = database;

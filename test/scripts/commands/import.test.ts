@@ -207,6 +207,7 @@ it('leaves whole pieces when killed at any instant, and the same file again goes
   }
   expect(await run()).toMatchObject({ exitCode: 0 });
   expect(await tracking()).toEqual([{ tracked, isTracked: true }]);
+  expect(await query('select source from source_coverage')).toEqual([{ source: 'file' }]);
   expect(await contentOf(to.database)).toEqual(await contentOf(from.database));
 });
 
