@@ -58,11 +58,13 @@ it('two schedulers apply a change once, and an invalid file never', async () => 
   expect(await applied()).toEqual(begun);
 });
 
-it('run needs no SOURCE_URL where the watch list names its sources', async () => {
-  const { list, begin } = await openVenues(['kraken']);
+it('run needs no SOURCE_URL where the watch list names its sources, and reports series that need it', async () => {
+  const { list, begin, run } = await openVenues(['kraken']);
   list({}, 'candles: [{ source: kraken, symbol: BTC/USD, interval: h1, from: 2h }]');
+  await run('track history --asset bitcoin --interval d1 --from 2d');
   const running = begin('run');
   await waitFor('the start', () => messages(running).includes('run started'));
+  expect(messages(running)).toContain('no worker can be started for a source; retrying');
   running.kill('SIGTERM');
   expect((await running.ended).exitCode).toBe(0);
 });
