@@ -1,4 +1,4 @@
-/** Every source of a process: the default one, each profile with a public address, and the entries of the watch list. */
+/** The sources of a process: the default one, each profile with a public address, and the entries of the watch list. */
 
 import { readFileSync } from 'node:fs';
 import { TidemarkError } from '../errors.ts';

@@ -161,7 +161,7 @@ interface NamedSource extends ListedSource {
   readonly name: string;
 }
 
-/** The sources of an entry; none: it names none. Notes names that no source has, of which an entry without others gives nothing. */
+/** The sources that an entry names. Notes names that no source has, of which an entry without others gives nothing. */
 function sourcesOf(
   { sources: names, place }: Pick<CandleEntry, 'sources' | 'place'>,
   { sources }: Listed,

@@ -20,7 +20,7 @@ export interface CandleEntry extends MarketFilter {
   /** Only markets whose base is among the first assets by rank. */
   readonly top: number | null;
   readonly except: readonly MarketFilter[];
-  /** Names of its sources, in order of preference; empty: those of a known series stay, a new one has the default one. */
+  /** Names of its sources, in order of preference; empty: known series keep theirs, new ones get the default. */
   readonly sources: readonly string[];
   /** Markets by a source's own symbols, in place of the filter. */
   readonly symbols: Names;
@@ -38,7 +38,7 @@ export interface AssetFilter {
 }
 
 export interface HistoryEntry extends AssetFilter {
-  /** Names of its sources, in order of preference; empty: those of a known series stay, a new one has the default one. */
+  /** Names of its sources, in order of preference; empty: known series keep theirs, new ones get the default. */
   readonly sources: readonly string[];
   readonly intervals: readonly HistoryInterval[];
   readonly start: Start;

@@ -14,7 +14,8 @@ import type { FailedRequests, Failure, FailureCause, QuarantinedRow, RevisedSeri
 /** What a message may call a series `s`, as alternatives of a regular expression. */
 const namesOfSeries = String.raw`regexp_replace(
              concat_ws('|', s.exchange_id || ' ' || s.base_id || '/' || s.quote_id, s.base_id || '/' || s.quote_id, s.asset_id,
-                       (select string_agg(nullif(symbol, ''), '|') from tidemark.series_sources x where x.series_id = s.id)),
+                       (select string_agg(nullif(symbol, ''), '|') from tidemark.series_sources x
+                        where x.series_id = s.id)),
              '[^\w|]', '\\\&', 'g')`;
 
 /** $1: now. Without the names of series, which would make a cause of each. */
