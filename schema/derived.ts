@@ -64,7 +64,7 @@ create or replace function tidemark.grace() returns interval language sql immuta
   select interval '${graceMs / 1000} seconds'
 $$;
 comment on function tidemark.grace is
-  'How long after its end a period may still change, and is not counted as missing.';
+  'How long after its end a period may still change, and is not counted as missing.${example('select tidemark.grace()')}';
 
 --: function tidemark.grouped_candle()
 create or replace function tidemark.grouped_candle() returns text language sql immutable parallel safe as $$
