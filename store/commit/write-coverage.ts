@@ -44,7 +44,6 @@ export async function recordCoverage(
   const answered = windows.filter(({ evaluation }) => evaluation.verdict !== 'empty');
   if (answered.length > 0) {
     await moveCoverage(client, answered);
-    await recordSources(client, answered);
     await deleteCoveredWindows(
       client,
       answered.map(({ seriesId }) => seriesId),
@@ -70,7 +69,7 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
     const behind = changedDays(window);
     if (behind !== null) await addDaysBehind.on(client, { seriesId: window.seriesId, days: behind });
     const outcome = await recordEmptyAnswer(client, window, evaluation.covered);
-    await recordSources(client, [{ ...window, evaluation: { ...evaluation, covered: outcome.covered } }]);
+    await recordGiven(client, givenBy([{ ...window, evaluation: { ...evaluation, covered: outcome.covered } }]));
     await recordFetch(client, ledgerEntry(window, outcome.verdict));
     return outcome;
   }
@@ -108,6 +107,7 @@ const deleteRefuted = statement({
 async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWindow[]): Promise<void> {
   await moveCoverages.on(client, {
     moved: windows.map(movedRow),
+    given: givenBy(windows),
     ledger: windows.map((window) => ledgerRow(ledgerEntry(window, window.evaluation.verdict))),
     recentSeconds: recentMs / 1000,
   });
@@ -148,6 +148,34 @@ function movedRow(window: ReopenedWindow): RowOf<(typeof moved)['columns']> {
   };
 }
 
+const givenRows = rowsOf({ seriesId: int4, source: text, ranges });
+type GivenRanges = RowOf<(typeof givenRows)['columns']>;
+
+/** Moves ranges to the source that gave them, as parts of a `with`. @param given the ranges of each series and source. */
+const moveRanges = (given: string) => `
+    others as (
+      update tidemark.source_ranges c set covered = c.covered - g.ranges from ${given} g
+      where c.series_id = g.series_id and c.source <> g.source and c.covered && g.ranges
+    ), own as (
+      insert into tidemark.source_ranges as c (series_id, source, covered) select * from ${given}
+      on conflict (series_id, source) do update set covered = c.covered + excluded.covered
+    )`;
+
+/** Records which source, or `file`, gave ranges of series. The caller has locked them. */
+export async function recordGiven(client: pg.PoolClient, given: readonly GivenRanges[]): Promise<void> {
+  if (given.length > 0) await recordRanges.on(client, { given });
+}
+
+const recordRanges = statement({
+  name: 'record-sources',
+  text: `
+    with total as (
+      select series_id, source, range_agg(ranges) as ranges from $given group by 1, 2
+    ), ${moveRanges('total')} select`,
+  parameters: { given: givenRows },
+  row: {},
+});
+
 const moveCoverages = statement({
   name: 'move-coverage',
   text: `
@@ -164,7 +192,10 @@ const moveCoverages = statement({
              case when t.earliest is not null and s.before_beginning && tstzrange(t.earliest, t.newest, '[]')
                   then s.before_beginning else '{}' end as overturned
       from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s
-    )
+    ), given_total as (  -- of locked series only: their rows are locked after them
+      select given.series_id, given.source, range_agg(given.ranges) as ranges
+      from $given join locked l on l.id = given.series_id group by 1, 2
+    ), ${moveRanges('given_total')}
     update tidemark.series s
        set covered = s.covered - l.overturned - t.reopened + t.covered,
            confirmed_empty = s.confirmed_empty - l.overturned - t.reopened - t.held - t.covered,
@@ -180,7 +211,7 @@ const moveCoverages = statement({
            most_rows_at = case when l.was_more then s.most_rows_at else t.at end
       from total t join locked l on l.id = t.series_id
      where s.id = t.series_id`,
-  parameters: { moved, ledger: ledgerRows, recentSeconds: float8 },
+  parameters: { moved, given: givenRows, ledger: ledgerRows, recentSeconds: float8 },
   row: {},
 });
 
@@ -190,38 +221,12 @@ function newestCovered(window: ReopenedWindow): EpochMs | undefined {
   return covered === null ? undefined : storedTimes(window).findLast((timeMs) => timeMs < covered.endMs);
 }
 
-/** Records which source gave the covered part of each window. */
-async function recordSources(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
-  await recordGiven(
-    client,
-    windows.flatMap(({ seriesId, window: { source = defaultSource }, evaluation: { covered }, holes }) =>
-      covered === null ? [] : [{ seriesId, source, ranges: subtract([covered], holes) }],
-    ),
+/** The source that gave the covered part of each window. */
+function givenBy(windows: readonly EvaluatedWindow[]): GivenRanges[] {
+  return windows.flatMap(({ seriesId, window: { source = defaultSource }, evaluation: { covered }, holes }) =>
+    covered === null ? [] : [{ seriesId, source, ranges: subtract([covered], holes) }],
   );
 }
-
-/** Records which source, or `file`, gave ranges of series. */
-export async function recordGiven(
-  client: pg.PoolClient,
-  given: ReadonlyArray<{ readonly seriesId: number; readonly source: string; readonly ranges: readonly Range[] }>,
-): Promise<void> {
-  if (given.length > 0) await recordRanges.on(client, { given });
-}
-
-const recordRanges = statement({
-  name: 'record-sources',
-  text: `
-    with total as (
-      select series_id, source, range_agg(ranges) as ranges from $given group by 1, 2
-    ), others as (
-      update tidemark.source_ranges c set covered = c.covered - g.ranges from total g
-      where c.series_id = g.series_id and c.source <> g.source and c.covered && g.ranges
-    )
-    insert into tidemark.source_ranges as c (series_id, source, covered) select * from total
-    on conflict (series_id, source) do update set covered = c.covered + excluded.covered`,
-  parameters: { given: rowsOf({ seriesId: int4, source: text, ranges }) },
-  row: {},
-});
 
 /** The ledger's row of a window. */
 export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEntry {
