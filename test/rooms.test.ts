@@ -39,7 +39,7 @@ const topLevel = ['clock.ts', 'errors.ts', 'redaction.ts', 'version.ts'];
 /** A folder with more files holds several concepts. */
 const maxFiles = 25;
 /** Files in a chain of imports of values. A reader follows it from a command to the ground. */
-const maxChain = 15;
+const maxChain = 14;
 
 function* imports(room: string): Generator<{ file: string; target: string }> {
   for (const entry of readdirSync(room, { recursive: true, encoding: 'utf8' })) {
