@@ -1,7 +1,7 @@
 /** What the scheduler would request next of a series. */
 
 import type { EpochMs } from '../model/intervals.ts';
-import type { Window } from '../model/windows.ts';
+import type { Window } from '../model/window.ts';
 import { idleLoad, planPass } from '../planning/pass.ts';
 import { partsOfSource } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';

@@ -12,7 +12,7 @@
 
 import { type Range, subtract } from '../model/ranges.ts';
 import type { Limit } from '../model/sources.ts';
-import type { Window } from '../model/windows.ts';
+import { asksAlone, type Command, hasWitnesses } from '../model/window.ts';
 import { windowCost } from '../planning/budget.ts';
 import type { CoveredWindow } from '../planning/sample.ts';
 import { type CommandResult, noResult } from '../store/commit/command-results.ts';
@@ -29,9 +29,8 @@ export interface RecheckedWindow extends Omit<CommandResult, 'reached' | 'series
 
 export interface RecheckRules {
   readonly windows: Iterable<CoveredWindow>;
-  readonly requestFor: (window: CoveredWindow) => Window;
-  /** Adds the adjacent periods to a request, where it has room. */
-  readonly witnessed: (window: Window) => Window;
+  /** The request for a window, or for a part of it. */
+  readonly requestFor: (window: CoveredWindow, part: Range) => Command;
   readonly sourceOf: (series: { readonly seriesId: number }) => string;
   readonly onSettled: (settled: RecheckedWindow) => void;
 }
@@ -53,7 +52,7 @@ type Open = { -readonly [Key in keyof RecheckedWindow]: RecheckedWindow[Key] } &
 };
 
 interface Part {
-  readonly request: Window;
+  readonly request: Command;
   readonly open: Open;
   /** Number of empty answers although points are stored. */
   readonly emptied: number;
@@ -111,13 +110,13 @@ export class RecheckState {
   }
 
   /** Waiting windows that are not queued. @param queued keys of windows. */
-  lost(queued: ReadonlySet<string>): Window[] {
+  lost(queued: ReadonlySet<string>): Command[] {
     return [...this.#waiting].filter(([key]) => !queued.has(key)).map(([, { request }]) => request);
   }
 
   /** The next requests that the credits allow: they wait from now on. */
-  take(room: number, accounts: ReadonlyMap<string, Account>): Window[] {
-    const taken: Window[] = [];
+  take(room: number, accounts: ReadonlyMap<string, Account>): Command[] {
+    const taken: Command[] = [];
     while (taken.length < room) {
       const part = this.#next();
       if (part === null) break;
@@ -143,14 +142,13 @@ export class RecheckState {
 
   #decide(part: Part, answer: CommandResult): void {
     const { request, open, emptied } = part;
-    const { requested, ...alone } = request;
     for (const count of summed) open[count] += answer[count];
     if (answer.kind === emptiedKind && emptied < maxEmptied) {
       this.#rests.push({ request, open, emptied: emptied + 1 });
       return;
     }
-    if (answer.reached === null && answer.kind === unboundedKind && requested !== undefined) {
-      this.#rests.push({ request: alone, open, emptied: 0 });
+    if (answer.reached === null && answer.kind === unboundedKind && hasWitnesses(request)) {
+      this.#rests.push({ request: { ...request, ...asksAlone(request) }, open, emptied: 0 });
       return;
     }
     if (answer.reached === null) {
@@ -161,7 +159,7 @@ export class RecheckState {
       open.kind = answer.kind ?? open.kind;
       open.message = answer.message ?? open.message;
       for (const range of subtract([request], [answer.reached])) {
-        this.#rests.push({ request: this.#rules.witnessed({ ...alone, ...range }), open, emptied: 0 });
+        this.#rests.push({ request: this.#rules.requestFor(open.window, range), open, emptied: 0 });
         open.parts += 1;
       }
     }
@@ -186,7 +184,7 @@ export class RecheckState {
       const window = next.value;
       const open: Open = { ...noResult, window, reached: [], parts: 1 };
       const refusal = this.#unknown.get(window.seriesId) ?? this.#refusals.get(this.#rules.sourceOf(window));
-      if (refusal === undefined) return { request: this.#rules.requestFor(window), open, emptied: 0 };
+      if (refusal === undefined) return { request: this.#rules.requestFor(window, window), open, emptied: 0 };
       this.#settle({ ...open, kind: refusal.kind, message: refusal.message });
     }
   }

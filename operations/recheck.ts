@@ -17,7 +17,8 @@ import { archivedUpTo, cutByFile } from '../model/months.ts';
 import { clip, type Range } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { defaultSource, type SourceFacts } from '../model/sources.ts';
-import { longestRange, withWitnesses } from '../model/windows.ts';
+import { asksAlone, asksDays, withWitnesses } from '../model/window.ts';
+import { longestRange } from '../model/windows.ts';
 import { probedSeries, probesAgain } from '../planning/beginning.ts';
 import { commandSlots } from '../planning/budget.ts';
 import { oldestKept } from '../planning/periods.ts';
@@ -141,9 +142,10 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   const longestRangeMs = await readRangeLimits(context);
   const known = request.differences ? await readDifferingPeriods(database, request.seriesIds) : [];
   const ofDifferences = known.flatMap(({ seriesId, series, timesMs }): CoveredWindow[] =>
-    windowsAround(timesMs, intervalMs[series.interval], longestRangeMs(series)).map((range) =>
-      withWitnesses({ seriesId, series, ...range }, longestRangeMs(series)),
-    ),
+    windowsAround(timesMs, intervalMs[series.interval], longestRangeMs(series)).map((range) => ({
+      ...{ seriesId, series, ...range },
+      byDays: false,
+    })),
   );
   const empties =
     request.sinceMs === null ? [] : await readOldEmptyRanges(database, request.sinceMs, request.seriesIds);
@@ -273,7 +275,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   async function poll(): Promise<{ readonly isWhole: boolean } | null> {
     context.assertFreeSpace();
     const queues = await parts.ensure(true);
-    const requests = joinQueues(queues, sources, sourcesOf);
+    const requests = joinQueues(queues, sources);
     // Read claims before results: a window that ends in between is then still queued, not lost.
     const claimed = await requests.claimedWindows();
     for (const answer of await consumeResults(database, run)) state.receive(answer);
@@ -321,13 +323,16 @@ function stateOf(
   const isArchive = [...(against?.values() ?? [])].some((source) => source.isArchive);
   return new RecheckState({
     windows,
-    requestFor(window) {
-      const { requested: _, ...alone } = window;
+    requestFor(window, part) {
+      const { startMs, endMs } = part;
       const symbol = against?.get(window.seriesId)?.symbol;
-      const other = symbol === undefined ? {} : { isAgainst: true, symbol };
-      return { ...(isArchive ? alone : window), lane, run, ...other };
+      const request = {
+        ...{ ...window, startMs, endMs, lane, run, source: sourceOf(window), of: { startMs, endMs } },
+        against: symbol === undefined ? null : { symbol },
+      };
+      if (window.byDays) return { ...request, ...asksDays(part) };
+      return isArchive ? { ...request, ...asksAlone(part) } : withWitnesses(request, longestRangeMs(window.series));
     },
-    witnessed: (window) => (isArchive ? window : withWitnesses(window, longestRangeMs(window.series))),
     sourceOf,
     onSettled,
   });

@@ -3,7 +3,7 @@
 import { intervalMs } from '../model/intervals.ts';
 import { lengthMs } from '../model/ranges.ts';
 import type { Limit } from '../model/sources.ts';
-import { askedInterval, isProbe, type Window } from '../model/windows.ts';
+import { askedInterval, isProbe, type Window } from '../model/window.ts';
 
 /**
  * Jobs start up to one spacing late, and network jitter may push one request more than the budget into a rolling
@@ -61,7 +61,7 @@ export function expectedCost(
 export function windowCost(limit: Limit, window: Window): number {
   // Most days of a probe are before the beginning of the series, and have no row.
   if (isProbe(window)) return 1;
-  return expectedCost(limit, lengthMs([window.requested ?? window]) / intervalMs[askedInterval(window)]);
+  return expectedCost(limit, lengthMs([window.asks]) / intervalMs[askedInterval(window)]);
 }
 
 /**

@@ -10,7 +10,7 @@ import { byLane, countBySlots, type WindowLane, windowLanes } from '../model/lan
 import { clip, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { Limit } from '../model/sources.ts';
-import type { Window } from '../model/windows.ts';
+import type { Window } from '../model/window.ts';
 import { type FreeSlots, freeSlots, rereadSlots, windowCost } from './budget.ts';
 import { planWindows, type SeriesGaps } from './plan.ts';
 import type { PollPage } from './polls.ts';
@@ -18,6 +18,7 @@ import { planRereads, type RereadDue } from './reread.ts';
 import { gapsFor, isLive, type SourcePlace, type SourceRules } from './source-share.ts';
 
 export interface PassSource extends SourceRules {
+  readonly name: string;
   /** 0: no limit. */
   readonly requestsPerMinute: number;
   /** Its limit of a long period, such as the credits of a month; null: none. */
@@ -131,6 +132,7 @@ export function planPass(facts: PassFacts): PassPlan {
   if (slots === null) return { windows: [], pages: [], lost: [], cursor, needsMore: false };
   const places = presentPlaces(facts);
   const again = planRereads({
+    source: source.name,
     due: facts.dueRereads,
     claimed: claimed.windows,
     longestRangeMs,
@@ -141,7 +143,7 @@ export function planPass(facts: PassFacts): PassPlan {
   const reservedSlots = Math.min(again.length, share) + duePages.length;
   const plan = planWindows({
     ...{ nowMs, graceMs: facts.graceMs, rereadPeriods: facts.rereadPeriods, longestRangeMs, files: source.files },
-    ...{ claimed: claimed.windows, slots, reservedSlots, cursor },
+    ...{ source: source.name, claimed: claimed.windows, slots, reservedSlots, cursor },
     series: facts.series.map((entry) => {
       const bounds = facts.within?.get(entry.seriesId);
       const within = bounds === undefined ? entry : { ...entry, gaps: clip(entry.gaps, bounds) };

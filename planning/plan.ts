@@ -13,7 +13,8 @@ import { countFiles, cutByFile } from '../model/months.ts';
 import { cut, overlaps, type Range, subtract } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { ArchiveFiles } from '../model/sources.ts';
-import { requestsFor, type Window, withWitnesses } from '../model/windows.ts';
+import { asksAlone, asksDays, type Window, withWitnesses } from '../model/window.ts';
+import { requestsFor } from '../model/windows.ts';
 import { type Beginning, type HeldBack, holdBack, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
 import { newestEnd } from './periods.ts';
@@ -55,6 +56,8 @@ export interface PlanRules {
 }
 
 export interface PlanInput extends PlanRules {
+  /** The source that is asked. */
+  readonly source: string;
   readonly series: readonly SeriesGaps[];
   /** Windows in the queue, by series. Read them before the gaps, or a finished window looks missing. */
   readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: WindowLane }>>;
@@ -88,7 +91,7 @@ export function planWindows(input: PlanInput): Plan {
     const free = subtract(series.gaps, tail === null ? claimed : [...claimed, tail]);
     // If a part of the newest gap is queued, the rest is requested after that.
     if (tail !== null && !claimed.some((window) => overlaps(window, tail))) {
-      refreshes.push(windowOf(series, tail, 'refresh'));
+      refreshes.push({ ...ofSeries(series, input), ...tail, ...asksAlone(tail), lane: 'refresh' });
     }
     const held = holdBack({
       gaps: series.gaps,
@@ -98,7 +101,7 @@ export function planWindows(input: PlanInput): Plan {
       spanMs,
       probeSpanMs: input.longestRangeMs(probedSeries(series.series)),
     });
-    if (held.ahead !== null || held.open.length > 0) pending.push(planned(held, spanMs, series, input.files));
+    if (held.ahead !== null || held.open.length > 0) pending.push(planned(held, spanMs, series, input));
   }
 
   // The series that is furthest behind comes first, so that a small budget is shared.
@@ -158,25 +161,22 @@ function startsIn(timeMs: EpochMs, { startMs, endMs }: Range): boolean {
 }
 
 /** A range whose answer had no point of its own is requested without witnesses: a cap cannot make an answer empty. */
-function* planned(
-  { ahead, open }: HeldBack,
-  spanMs: number,
-  entry: SeriesGaps,
-  files: PlanInput['files'],
-): Generator<Window> {
-  if (ahead !== null) yield windowOf(entry, ahead, ahead.lane);
+function* planned({ ahead, open }: HeldBack, spanMs: number, entry: SeriesGaps, input: PlanInput): Generator<Window> {
+  const { files } = input;
+  const series = ofSeries(entry, input);
+  if (ahead !== null) yield { ...series, ...ahead, ...(ahead.lane === 'probe' ? asksDays : asksAlone)(ahead) };
   for (const range of open) {
     for (const piece of files == null ? cut(range, spanMs) : cutByFile(range, files)) {
-      const window = windowOf(entry, piece, 'backfill');
+      const window = { ...series, ...piece, lane: 'backfill' as const };
       // The part of a calendar month is in the month's file: no witness can be beside it.
       const isAlone = files != null || subtract([piece], entry.silent ?? []).length === 0;
-      yield isAlone ? window : withWitnesses(window, spanMs);
+      yield isAlone ? { ...window, ...asksAlone(piece) } : withWitnesses(window, spanMs);
     }
   }
 }
 
-function windowOf({ seriesId, series }: SeriesGaps, { startMs, endMs }: Range, lane: WindowLane): Window {
-  return { seriesId, series, startMs, endMs, lane };
+function ofSeries({ seriesId, series }: SeriesGaps, { source }: PlanInput) {
+  return { seriesId, series, source };
 }
 
 /** Takes the first of each, then the second of each, up to `count`. */

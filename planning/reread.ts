@@ -9,7 +9,7 @@ import { type EpochMs, gridOriginMs } from '../model/intervals.ts';
 import type { WindowLane } from '../model/lanes.ts';
 import { cut, type Range, subtract } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
-import { type Window, withWitnesses } from '../model/windows.ts';
+import { type Window, withWitnesses } from '../model/window.ts';
 import { takeInTurn } from './plan.ts';
 
 export interface RereadSettings {
@@ -40,6 +40,8 @@ export function roundStart(nowMs: EpochMs, everyMs: number): EpochMs {
  * @param claimed windows in the queue, by series. Their ranges are left out.
  */
 export function planRereads(input: {
+  /** The source that is asked. */
+  readonly source: string;
   readonly due: readonly RereadDue[];
   readonly claimed: ReadonlyMap<number, ReadonlyArray<Range & { readonly lane?: WindowLane }>>;
   readonly longestRangeMs: (series: SeriesKey) => number;
@@ -57,7 +59,7 @@ export function planRereads(input: {
     for (const range of ranges)
       for (const piece of cut(range, spanMs))
         yield {
-          ...withWitnesses({ seriesId, series, ...piece }, spanMs),
+          ...withWitnesses({ seriesId, series, source: input.source, ...piece }, spanMs),
           lane: 'reread',
           roundMs: input.roundMs,
         };

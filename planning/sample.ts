@@ -2,7 +2,8 @@
 
 import { cut, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
-import { requestsFor, type Window, withWitnesses } from '../model/windows.ts';
+import type { Command } from '../model/window.ts';
+import { requestsFor } from '../model/windows.ts';
 
 /** A series and its covered ranges, sorted and disjoint. */
 export interface CoveredSeries {
@@ -11,7 +12,7 @@ export interface CoveredSeries {
   readonly ranges: readonly Range[];
 }
 
-export type CoveredWindow = Range & Pick<CoveredSeries, 'seriesId' | 'series'> & Pick<Window, 'byDays' | 'requested'>;
+export type CoveredWindow = Range & Pick<Command, 'seriesId' | 'series' | 'byDays'>;
 
 /** Number of requests for all covered ranges. */
 export function countWindows(covered: readonly CoveredSeries[], longestRangeMs: (series: SeriesKey) => number): number {
@@ -28,7 +29,7 @@ export function* allWindows(
   for (const { seriesId, series, ranges } of covered) {
     const spanMs = longestRangeMs(series);
     for (const range of ranges) {
-      for (const window of cut(range, spanMs)) yield withWitnesses({ seriesId, series, ...window }, spanMs);
+      for (const window of cut(range, spanMs)) yield { seriesId, series, ...window, byDays: false };
     }
   }
 }
@@ -55,7 +56,7 @@ export function* sampleWindows(
       for (let place = places[drawnSoFar]; place !== undefined && place < endOfRange; ) {
         const startMs = range.startMs + (place - firstOfRange) * spanMs;
         const endMs = Math.min(startMs + spanMs, range.endMs);
-        yield withWitnesses({ seriesId, series, startMs, endMs }, spanMs);
+        yield { seriesId, series, startMs, endMs, byDays: false };
         drawnSoFar += 1;
         place = places[drawnSoFar];
       }

@@ -6,7 +6,7 @@
 import { lanes, type WindowLane, windowLanes } from '../model/lanes.ts';
 import type { Range } from '../model/ranges.ts';
 import { defaultSource } from '../model/sources.ts';
-import type { Window } from '../model/windows.ts';
+import type { Window } from '../model/window.ts';
 import type { PollPage } from '../planning/polls.ts';
 
 export const queueNames = Object.freeze({ requests: 'requests', planning: 'planning' });
@@ -16,9 +16,16 @@ export function requestsQueueName(source: string): string {
   return source === defaultSource ? queueNames.requests : `${queueNames.requests}-${source}`;
 }
 
+/**
+ * Version of the data of a window's job. A worker drops windows of another version: they are still gaps, or the command queues
+ * them again.
+ */
+export const windowVersion = 2;
+export type QueuedWindow = Window & { readonly v: typeof windowVersion };
+
 /** A job is named after the dataset of its window, `page` for a page of a list, `rates` for a poll of the rates. */
 export type RequestJob =
-  | { readonly name: Window['series']['dataset']; readonly data: Window }
+  | { readonly name: Window['series']['dataset']; readonly data: QueuedWindow }
   | { readonly name: 'page'; readonly data: PollPage }
   | { readonly name: 'rates'; readonly data: Record<string, never> };
 

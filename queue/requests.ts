@@ -2,9 +2,9 @@
 
 import { byLane, lanes, type WindowLane, windowLanes } from '../model/lanes.ts';
 import type { Range } from '../model/ranges.ts';
-import type { Window } from '../model/windows.ts';
+import type { Window } from '../model/window.ts';
 import type { PollPage } from '../planning/polls.ts';
-import { pageJobId, type RequestJob, windowJobId, windowOfJobId } from './jobs.ts';
+import { pageJobId, type QueuedWindow, type RequestJob, windowJobId, windowOfJobId, windowVersion } from './jobs.ts';
 import { keepRepeating } from './planning.ts';
 import { type BullQueue, countWorkersOn } from './queue-store.ts';
 
@@ -51,7 +51,7 @@ export function requestQueue(
     removeOnFail: true,
     stackTraceLimit: 0,
   };
-  async function add<Data extends Window | PollPage>(
+  async function add<Data extends QueuedWindow | PollPage>(
     jobs: readonly { readonly name: RequestJob['name']; readonly data: Data }[],
     optionsOf: (data: Data) => { readonly jobId: string; readonly priority: number },
   ): Promise<void> {
@@ -96,7 +96,7 @@ export function requestQueue(
     async addWindows(windows: readonly Window[]) {
       for (const window of windows) known.set(windowJobId(window), window.lane);
       await add(
-        windows.map((data) => ({ name: data.series.dataset, data })),
+        windows.map((window) => ({ name: window.series.dataset, data: { v: windowVersion, ...window } })),
         (data) => ({ jobId: windowJobId(data), priority: lanes[data.lane].priority }),
       );
     },

@@ -8,17 +8,10 @@
  */
 
 import { commitWindows } from '../store/commit/commit-windows.ts';
-import {
-  type PreparedWindow,
-  prepareWindow,
-  type WindowCommit,
-  type WindowResult,
-} from '../store/commit/prepare-window.ts';
+import { type PreparedWindow, prepareWindow, type WindowResult } from '../store/commit/prepare-window.ts';
 import { type Database, isLockWait } from '../store/db/database.ts';
 import { storeTroubleOf } from './store-failure.ts';
-import type { CommitSlot } from './work.ts';
-
-export type CommitWindow = (commit: WindowCommit) => Promise<WindowResult>;
+import type { CommitSlot, Committer } from './worker-context.ts';
 
 /** Windows of one transaction: a few megabytes of points and tens of milliseconds. */
 const maxGroup = 16;
@@ -37,7 +30,7 @@ export function groupCommits(
   database: Database,
   slot: CommitSlot,
   unlocked: CommitSlot = (commit) => commit(),
-): CommitWindow {
+): Committer['store'] {
   const waiting: Waiting[] = [];
 
   async function commitGroup(group: readonly Waiting[]): Promise<void> {

@@ -15,7 +15,8 @@
  */
 
 import { type EpochMs, intervalMs } from '../model/intervals.ts';
-import { askedInterval, type RangeKey, rangeKey, type Window } from '../model/windows.ts';
+import { askedInterval, asksAlone, asksDays, isProbe, type Window } from '../model/window.ts';
+import { type RangeKey, rangeKey } from '../model/windows.ts';
 
 export type RangeLimitLearner = ReturnType<typeof createRangeLimitLearner>;
 
@@ -38,10 +39,9 @@ const maxHalvings = 10;
 /** Words of refusals that concern the length. A refusal in other words counts the second time. */
 const lengthWords = /range|too (?:long|large|many|big)|limit|exceed|span|maximum|window|period|days/i;
 
-/** Length of the request, witnesses included. */
-function requestedMs(window: Window): number {
-  const { startMs, endMs } = window.requested ?? window;
-  return endMs - startMs;
+/** Key of the limit on the length of the window's request. */
+function limitKey(window: Window): RangeKey {
+  return rangeKey(window.series, askedInterval(window));
 }
 
 /** @param restMs how long a series is not tried again after *given up*. */
@@ -49,7 +49,7 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }) {
   const learned = new Map<RangeKey, number>();
   const trials = new Map<string, Trial>();
   const givenUp = new Map<string, EpochMs>();
-  const nameOf = (window: Window) => `${window.seriesId} ${rangeKey(window)}`;
+  const nameOf = (window: Window) => `${window.seriesId} ${limitKey(window)}`;
 
   function learn(key: RangeKey, longestMs: number): void {
     learned.set(key, Math.min(longestMs, learned.get(key) ?? longestMs));
@@ -58,15 +58,13 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }) {
   return Object.freeze({
     /** The part of the window to request now: all of it, or its beginning. */
     shortened(window: Window): Window {
-      const longestMs = learned.get(rangeKey(window)) ?? Number.POSITIVE_INFINITY;
+      const longestMs = learned.get(limitKey(window)) ?? Number.POSITIVE_INFINITY;
       const trialMs = trials.get(nameOf(window))?.lengthMs ?? longestMs;
       const maxMs = Math.min(longestMs, trialMs);
-      if (requestedMs(window) <= maxMs) return window;
+      if (window.asks.endMs - window.asks.startMs <= maxMs) return window;
+      const part = { startMs: window.startMs, endMs: Math.min(window.endMs, window.startMs + maxMs) };
       // The witnesses are dropped first.
-      const { requested: _, ...alone } = window;
-      const endMs = Math.min(window.endMs, window.startMs + maxMs);
-      const asked = endMs === window.endMs || window.run === undefined ? {} : { askedEndMs: window.endMs };
-      return Object.freeze({ ...alone, endMs, ...asked });
+      return Object.freeze({ ...window, ...part, ...(isProbe(window) ? asksDays : asksAlone)(part) });
     },
 
     /** Whether to request a refused window again, in part or in full. */
@@ -106,7 +104,7 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }) {
       const longestMs = asked.endMs - asked.startMs;
       // Accepted in full the second time: the cause was temporary.
       if (longestMs >= refusedMs) return null;
-      const key = rangeKey(asked);
+      const key = limitKey(asked);
       learn(key, longestMs);
       return { key, longestMs };
     },

@@ -16,40 +16,41 @@
 
 import type { Logger } from 'pino';
 import { type EpochMs, hourMs } from '../model/intervals.ts';
-import type { Window } from '../model/windows.ts';
+import type { Window } from '../model/window.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import { SourceError } from '../sources/source-error.ts';
 import { storeLongestRange } from '../store/settings/settings.ts';
-import { type AttemptFacts, type AttemptParts, nameOf } from './attempt-parts.ts';
+import { nameOf } from './deferral.ts';
 import { afterSourceError } from './source-failure.ts';
 import { afterStoreTrouble } from './store-failure.ts';
 import type { Work } from './work.ts';
+import type { AttemptFacts, WorkerContext } from './worker-context.ts';
 import type { StoredEvent } from './worker-events.ts';
 
 export async function runAttempt<Answer>(
   work: Work<Answer>,
   attempt: AttemptFacts,
-  parts: AttemptParts,
+  context: WorkerContext,
 ): Promise<Outcome> {
   if (attempt.stopping.aborted) return putBack;
-  const startedMs = parts.clock.now();
+  const startedMs = context.clock.now();
   try {
-    if (parts.storeBreaker.isOpen()) await parts.database.pool.query('select');
-    const entry = await parts.source.gate.enter();
+    if (context.storeBreaker.isOpen()) await context.database.pool.query('select');
+    const entry = await context.source.gate.enter();
     if (entry.kind === 'wait') return putBack;
-    const fetch = entry.kind === 'alone' ? () => parts.source.gate.alone(() => work.fetch()) : () => work.fetch();
-    const summary = await fetchAndCommit({ ...work, fetch }, startedMs, attempt, parts);
+    const fetch = entry.kind === 'alone' ? () => context.source.gate.alone(() => work.fetch()) : () => work.fetch();
+    const summary = await fetchAndCommit({ ...work, fetch }, startedMs, attempt, context);
     if (summary === stopped) return putBack;
-    parts.storeBreaker.succeeded(parts.clock.now(), startedMs);
-    logRevisions(work, summary, parts.log);
-    parts.log.debug({ ...nameOf(work), ...summary }, 'stored');
+    context.storeBreaker.succeeded(context.clock.now(), startedMs);
+    logRevisions(work, summary, context.log);
+    context.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
   } catch (error) {
-    if (!(error instanceof SourceError)) return afterStoreTrouble(error, startedMs, work, attempt, parts);
+    if (!(error instanceof SourceError)) return afterStoreTrouble(error, startedMs, work, attempt, context);
     try {
-      return await afterSourceError(error, startedMs, work, attempt, parts);
+      return await afterSourceError(error, startedMs, work, attempt, context);
     } catch (storeError) {
-      return afterStoreTrouble(storeError, startedMs, work, attempt, parts);
+      return afterStoreTrouble(storeError, startedMs, work, attempt, context);
     }
   }
 }
@@ -59,31 +60,31 @@ function fetchAndCommit<Answer>(
   work: Work<Answer>,
   startedMs: EpochMs,
   attempt: AttemptFacts,
-  parts: AttemptParts,
+  context: WorkerContext,
 ): Promise<StoredEvent | typeof stopped> {
   return unlessStopped(work.fetch(), attempt.stopping).then<StoredEvent | typeof stopped>((answer) => {
     if (answer === stopped) return stopped;
     // Closed periods are determined at the time of the answer, however long the commit waits.
-    const answeredMs = parts.clock.now();
-    parts.source.breaker.succeeded(answeredMs, startedMs);
-    if (work.window !== null) parts.source.unknownSeries.delete(work.window.seriesId);
-    const begun = parts.clock.monotonicMs();
+    const answeredMs = context.clock.now();
+    context.source.breaker.succeeded(answeredMs, startedMs);
+    if (work.window !== null) context.source.unknownSeries.delete(work.window.seriesId);
+    const begun = context.clock.monotonicMs();
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {
       const { dataset, lane } = work;
-      parts.events?.stored({ dataset, lane, commitMs: parts.clock.monotonicMs() - begun, summary });
-      if (work.window !== null) await afterAccepted(work.window, parts);
+      context.events?.stored({ dataset, lane, commitMs: context.clock.monotonicMs() - begun, summary });
+      if (work.window !== null) await afterAccepted(work.window, context);
       return summary;
     });
   });
 }
 
 /** Stores the longest accepted range, for all workers. */
-async function afterAccepted(window: Window, parts: AttemptParts): Promise<void> {
-  const learned = parts.source.rangeLimits.accepted(window);
+async function afterAccepted(window: Window, context: WorkerContext): Promise<void> {
+  const learned = context.source.rangeLimits.accepted(window);
   if (learned === null) return;
   const { key, longestMs } = learned;
-  await storeLongestRange(parts.database, key, longestMs, parts.source.name);
-  parts.log.warn(
+  await storeLongestRange(context.database, key, longestMs, context.source.name);
+  context.log.warn(
     { ranges: key, hours: longestMs / hourMs },
     'the source refuses longer ranges: requests are shorter from now on',
   );

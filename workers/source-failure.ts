@@ -23,21 +23,15 @@
 
 import type { EpochMs } from '../model/intervals.ts';
 import { lanes } from '../model/lanes.ts';
-import { askedInterval } from '../model/windows.ts';
+import { askedInterval } from '../model/window.ts';
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import { refusesAll, type SourceError } from '../sources/source-error.ts';
 import { recordChecksum, recordFetch } from '../store/ledger/ledger.ts';
 import { blockSeries } from '../store/series/series.ts';
-import {
-  type AttemptFacts,
-  type AttemptParts,
-  deferWork,
-  nameOf,
-  pause,
-  publishCommandResult,
-} from './attempt-parts.ts';
+import { deferWork, nameOf, pause, publishCommandResult } from './deferral.ts';
 import type { Work } from './work.ts';
+import type { AttemptFacts, WorkerContext } from './worker-context.ts';
 
 export type Reaction =
   /** Pause the queue and put the job back. */
@@ -128,35 +122,35 @@ export async function afterSourceError<Answer>(
   startedMs: EpochMs,
   work: Work<Answer>,
   attempt: AttemptFacts,
-  parts: AttemptParts,
+  context: WorkerContext,
 ): Promise<Outcome> {
-  const nowMs = parts.clock.now();
+  const nowMs = context.clock.now();
   const { kind, message } = error;
   const seriesId = work.window?.seriesId ?? null;
-  const unknownBefore = seriesId !== null && parts.source.unknownSeries.has(seriesId);
-  if (seriesId !== null && error.unknownId) parts.source.unknownSeries.add(seriesId);
+  const unknownBefore = seriesId !== null && context.source.unknownSeries.has(seriesId);
+  if (seriesId !== null && error.unknownId) context.source.unknownSeries.add(seriesId);
   const reaction = reactionTo(error, {
     attempt: attempt.number,
     last: attempt.last,
     unknownBefore,
-    failedRetryMs: parts.failedRetryMs,
-    firstRetryMs: fillsGap(work) ? Math.min(firstDeferMs, parts.failedRetryMs) : parts.failedRetryMs,
+    failedRetryMs: context.rules.failedRetryMs,
+    firstRetryMs: fillsGap(work) ? Math.min(firstDeferMs, context.rules.failedRetryMs) : context.rules.failedRetryMs,
     missingPauseMs:
       work.window === null
-        ? parts.failedRetryMs
-        : missingPauseMs(work.window, askedInterval(work.window), nowMs, parts.failedRetryMs),
+        ? context.rules.failedRetryMs
+        : missingPauseMs(work.window, askedInterval(work.window), nowMs, context.rules.failedRetryMs),
     asksForLess:
       work.window !== null &&
       mayBeAboutLength(error) &&
-      parts.source.rangeLimits.refused(work.window, { message, nowMs }) === 'again',
-    random: parts.random(),
+      context.source.rangeLimits.refused(work.window, { message, nowMs }) === 'again',
+    random: context.random(),
   });
   // Pause before writing the ledger: other workers go on sending requests until then.
   if (reaction.kind === 'pause') {
-    await parts.source.gate.refused(error, startedMs);
+    await context.source.gate.refused(error, startedMs);
   } else if (isOutage(error)) {
     const isAnswered = error.status !== null || kind === 'unexpected';
-    await pause(parts.source.breaker.failed({ startedMs, nowMs, message, isAnswered }), parts.source);
+    await pause(context.source.breaker.failed({ startedMs, nowMs, message, isAnswered }), context.source);
   }
   const asked = {
     timeMs: nowMs,
@@ -165,10 +159,10 @@ export async function afterSourceError<Answer>(
     range: work.window,
     lane: work.lane,
     attempt: attempt.number,
-    source: parts.source.name,
+    source: context.source.name,
   };
-  await recordChecksum(parts.database.pool, error.checksum, asked);
-  await recordFetch(parts.database.pool, {
+  await recordChecksum(context.database.pool, error.checksum, asked);
+  await recordFetch(context.database.pool, {
     ...asked,
     verdict: error.unknownId ? 'unknown_id' : kind,
     status: error.status,
@@ -177,7 +171,7 @@ export async function afterSourceError<Answer>(
     bytes: error.bytes,
     durationMs: error.durationMs,
   });
-  return carryOut(reaction, { kind, message, startedMs, nowMs }, work, attempt, parts);
+  return carryOut(reaction, { kind, message, startedMs, nowMs }, work, attempt, context);
 }
 
 async function carryOut<Answer>(
@@ -185,7 +179,7 @@ async function carryOut<Answer>(
   failure: { kind: string; message: string; startedMs: EpochMs; nowMs: EpochMs },
   work: Work<Answer>,
   attempt: AttemptFacts,
-  parts: AttemptParts,
+  context: WorkerContext,
 ): Promise<Outcome> {
   const { kind, message, nowMs } = failure;
   switch (reaction.kind) {
@@ -201,30 +195,30 @@ async function carryOut<Answer>(
           ...failure,
           reason: kind === 'incomplete' ? 'lacks' : 'failed',
           retryAtMs: nowMs + reaction.forMs,
-          maxPauseMs: parts.failedRetryMs,
+          maxPauseMs: context.rules.failedRetryMs,
         },
         work,
         attempt,
-        parts,
+        context,
       );
       return done;
     case 'block':
-      parts.events?.deferred(work);
+      context.events?.deferred(work);
       if (work.window === null) {
         await work.giveUp?.({ kind, message, nowMs, retryAtMs: nowMs + reaction.forMs });
         return done;
       }
-      await publishCommandResult(failure, work, parts);
-      await blockSeries(parts.database, {
+      await publishCommandResult(failure, work, context);
+      await blockSeries(context.database, {
         seriesId: work.window.seriesId,
-        source: parts.source.name,
+        source: context.source.name,
         kind,
         message,
         untilMs: nowMs + reaction.forMs,
       });
       // A job that remains in the queue costs one request and does no harm.
-      await parts.source.requests.dropSeries(work.window.seriesId).catch(() => {});
-      parts.log.warn({ ...nameOf(work), cause: message }, 'the source does not know the series');
+      await context.source.requests.dropSeries(work.window.seriesId).catch(() => {});
+      context.log.warn({ ...nameOf(work), cause: message }, 'the source does not know the series');
       return done;
   }
 }

@@ -6,9 +6,10 @@ import type { EpochMs } from '../model/intervals.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { isLockWait } from '../store/db/database.ts';
 import { isUnavailable } from '../store/db/failure.ts';
-import { type AttemptFacts, type AttemptParts, deferWork, nameOf, pause } from './attempt-parts.ts';
+import { deferWork, nameOf, pause } from './deferral.ts';
 import { backoffMs } from './source-failure.ts';
-import type { CommitSlot, Work } from './work.ts';
+import type { Work } from './work.ts';
+import type { AttemptFacts, CommitSlot, WorkerContext } from './worker-context.ts';
 
 /** TimescaleDB's limit on tuples decompressed in one transaction: a setting, so the same answer fails again. */
 const settingsLimit = '53400';
@@ -28,24 +29,29 @@ export async function afterStoreTrouble<Answer>(
   startedMs: EpochMs,
   work: Work<Answer>,
   attempt: AttemptFacts,
-  parts: AttemptParts,
+  context: WorkerContext,
 ): Promise<Outcome> {
-  const nowMs = parts.clock.now();
+  const nowMs = context.clock.now();
   const { isTransient, message } = storeTroubleOf(error);
-  parts.events?.notStored({ isTransient });
+  context.events?.notStored({ isTransient });
   if (isTransient) {
     // Requests whose answers cannot be stored would waste the budget.
-    const pauseMs = parts.storeBreaker.failed({ startedMs, nowMs, message });
-    await pause(pauseMs, parts.source);
+    const pauseMs = context.storeBreaker.failed({ startedMs, nowMs, message });
+    await pause(pauseMs, context.source);
     return { kind: 'retry', inMs: Math.max(pauseMs, 1000), counted: false };
   }
-  parts.log.error(
+  context.log.error(
     { ...nameOf(work), cause: message, attempt: attempt.number },
     'an answer could not be read or stored',
   );
-  if (!attempt.last) return { kind: 'retry', inMs: backoffMs(attempt.number, parts.random()), counted: true };
-  const retryAtMs = nowMs + parts.failedRetryMs;
-  await deferWork({ reason: 'not_stored', kind: 'store', message, startedMs, nowMs, retryAtMs }, work, attempt, parts);
+  if (!attempt.last) return { kind: 'retry', inMs: backoffMs(attempt.number, context.random()), counted: true };
+  const retryAtMs = nowMs + context.rules.failedRetryMs;
+  await deferWork(
+    { reason: 'not_stored', kind: 'store', message, startedMs, nowMs, retryAtMs },
+    work,
+    attempt,
+    context,
+  );
   return done;
 }
 

@@ -1,25 +1,26 @@
 /** The work of a job: one request, then the commit. Datasets differ in these two alone. */
 
 import { datasets } from '../model/datasets/index.ts';
-import { type EpochMs, periodStart } from '../model/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { lanes } from '../model/lanes.ts';
 import { listName } from '../model/lists.ts';
 import { overlaps, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
-import type { Window } from '../model/windows.ts';
+import { type Command, isCommand, type Probe, type Window } from '../model/window.ts';
+import { probedSeries } from '../planning/beginning.ts';
 import { type PollPage, rowsAskedFor } from '../planning/polls.ts';
 import type { Source } from '../sources/source.ts';
 import { SourceError } from '../sources/source-error.ts';
 import { commitProbe } from '../store/commit/commit-probe.ts';
 import { timesOf } from '../store/commit/points.ts';
-import type { PointAnswer, WindowAnswer, WindowCommit } from '../store/commit/prepare-window.ts';
-import type { Database } from '../store/db/database.ts';
+import type { PointAnswer, WindowAnswer } from '../store/commit/prepare-window.ts';
 import { type LedgerEntry, recordChecksum } from '../store/ledger/ledger.ts';
 import { commitPage } from '../store/lists/commit-page.ts';
 import { failPoll } from '../store/lists/polls.ts';
 import { commitRates } from '../store/lists/rates.ts';
 import type { SnapshotRow } from '../store/lists/shapes.ts';
 import type { Rate } from '../v2/resources.ts';
-import type { RunningSource } from './running-source.ts';
+import type { WorkerContext } from './worker-context.ts';
 import type { StoredEvent } from './worker-events.ts';
 
 export interface Work<Answer> {
@@ -29,29 +30,14 @@ export interface Work<Answer> {
   readonly name?: string;
   /** Null for a poll. */
   readonly window: Window | null;
-  /** The job's window where `window` is only its first part. A refusal defers all of it. */
-  readonly whole?: Window;
+  /** The job's window, of which `window` may be the first part only. A refusal defers all of it. */
+  readonly whole: Window | null;
   /** Makes exactly one request. @throws SourceError */
   fetch(): Promise<Answer>;
   /** Gives up a poll that failed. */
   giveUp?(failure: { kind: string; message: string; nowMs: EpochMs; retryAtMs: EpochMs }): Promise<void>;
   /** Stores the answer in one transaction. @returns a summary for the log. */
   commit(answer: Answer, attempt: { number: number; nowMs: EpochMs }): Promise<object & StoredEvent>;
-}
-
-export type CommitSlot = <Result>(commit: () => Promise<Result>) => Promise<Result>;
-
-export interface WorkParts {
-  readonly source: RunningSource;
-  readonly database: Database;
-  /**
-   * Bounds concurrent commits, since each holds a connection. Retries a commit that waits for a lock (store-failure.ts).
-   */
-  readonly commitSlot: CommitSlot;
-  readonly commitWindow: (commit: WindowCommit) => Promise<object & StoredEvent>;
-  readonly graceMs: number;
-  readonly emptyConfirmMs: number;
-  readonly failedRetryMs: number;
 }
 
 type Answer = PointAnswer;
@@ -62,65 +48,36 @@ export function isKnownDataset(series: SeriesKey): boolean {
 }
 
 /** One window: one request of `/candles` or `/assets/{id}/history`. */
-export function windowWork(window: Window, parts: WorkParts): Work<Answer> {
-  const { series, seriesId, lane } = window;
+export function windowWork(window: Window, whole: Window, context: WorkerContext): Work<Answer> {
+  const { database, commits } = context;
+  const { series, lane, seriesId, source } = window;
+  // A command compares, or repairs what it compared. Of a file whose checksum is right, a row that it lacks is a difference.
+  const isCompared = isCommand(window);
+  const commit = lanes[lane].stores ? commits.store : commits.compare;
   return {
-    dataset: series.dataset,
-    lane,
-    window,
+    ...{ dataset: series.dataset, lane, window, whole },
     async fetch() {
-      const answer = await requestPoints(parts, window, series, window.requested ?? window);
-      // Of a file whose checksum is right, a row that it lacks is a difference.
-      if (answer.isWhole === true) return window.run === undefined ? answer : { ...answer, known: null };
-      return window.run === undefined ? answer : assertWhole(answer, window);
+      const answer = await requestPoints(window, series, context);
+      if (answer.isWhole === true) return isCompared ? { ...answer, known: null } : answer;
+      return isCompared ? assertWhole(answer, window) : answer;
     },
-    async commit(answer, { number, nowMs }) {
-      const source = parts.source.name;
+    async commit(answer, { number: attempt, nowMs }) {
       const asked = { timeMs: nowMs, dataset: series.dataset, seriesId, range: window, lane, source };
-      await recordChecksum(parts.database.pool, answer.checksum, { ...asked, attempt: number });
-      return parts.commitWindow({
-        seriesId,
-        series,
-        window,
-        lane,
-        attempt: number,
-        answer,
-        nowMs,
-        graceMs: parts.graceMs,
-        emptyConfirmMs: parts.emptyConfirmMs,
-        failedRetryMs: parts.failedRetryMs,
-        isAbsenceUnknown: parts.source.client.profile.absence === 'unknown',
-      });
+      await recordChecksum(database.pool, answer.checksum, { ...asked, attempt });
+      return commit({ window, attempt, answer, nowMs, rules: context.rules });
     },
   };
 }
 
 /** A probe for the beginning of a series: one request for the days of a long range (planning/beginning.ts). */
-export function probeWork(window: Window, parts: WorkParts): Work<Answer> {
-  const { series, seriesId, lane } = window;
+export function probeWork(window: Probe | Command, whole: Window, context: WorkerContext): Work<Answer> {
+  const { series, lane } = window;
   return {
-    dataset: series.dataset,
-    lane,
-    window,
-    async fetch() {
-      // The day that contains the start begins before it.
-      const days = { startMs: periodStart(window.startMs, 'd1'), endMs: window.endMs };
-      return assertWhole(await requestPoints(parts, window, { ...series, interval: 'd1' }, days), window);
-    },
-    async commit({ rows, ...answer }, attempt) {
-      const result = await parts.commitSlot(() =>
-        commitProbe(parts.database, {
-          seriesId,
-          series,
-          window,
-          answer,
-          attempt: attempt.number,
-          nowMs: attempt.nowMs,
-          timesMs: timesOf(rows),
-          graceMs: parts.graceMs,
-          emptyConfirmMs: parts.emptyConfirmMs,
-        }),
-      );
+    ...{ dataset: series.dataset, lane, window, whole },
+    fetch: async () => assertWhole(await requestPoints(window, probedSeries(series), context), window),
+    async commit({ rows, ...answer }, { number: attempt, nowMs }) {
+      const probe = { window, answer, attempt, nowMs, timesMs: timesOf(rows), rules: context.rules };
+      const result = await context.commits.slot(() => commitProbe(context.database, probe));
       if (result.doubt === null) return result;
       const { status, bytes, durationMs } = answer;
       const message = `a request by days for where the series begins: ${result.doubt}`;
@@ -129,24 +86,15 @@ export function probeWork(window: Window, parts: WorkParts): Work<Answer> {
   };
 }
 
-async function requestPoints(
-  { source: { client, symbolOf } }: WorkParts,
-  { seriesId, symbol }: Window,
-  series: SeriesKey,
-  range: Range,
-): Promise<Answer> {
-  const bounds = { start: range.startMs, end: range.endMs };
+async function requestPoints(window: Window, series: SeriesKey, { source }: WorkerContext): Promise<Answer> {
+  const { client, symbolOf } = source;
+  const { startMs: start, endMs: end } = window.asks;
   if (series.dataset === 'asset_history')
-    return client.assetHistory(series.assetId, { interval: series.interval, ...bounds });
+    return client.assetHistory(series.assetId, { interval: series.interval, start, end });
   const { exchange, interval, baseId, quoteId } = series;
-  return client.candles({
-    exchange,
-    interval,
-    baseId,
-    quoteId,
-    symbol: symbol ?? (await symbolOf(seriesId)),
-    ...bounds,
-  });
+  const against = isCommand(window) ? window.against : null;
+  const symbol = against === null ? await symbolOf(window.seriesId) : against.symbol;
+  return client.candles({ exchange, interval, baseId, quoteId, symbol, start, end });
 }
 
 /**
@@ -171,25 +119,26 @@ export function assertWhole<Answer extends WindowAnswer<unknown, unknown>>(answe
 }
 
 /** One page of a list: one request. */
-export function pageWork(page: PollPage, parts: WorkParts): Work<WindowAnswer<SnapshotRow>> {
-  const { database, source } = parts;
+export function pageWork(page: PollPage, context: WorkerContext): Work<WindowAnswer<SnapshotRow>> {
+  const { database, source, commits } = context;
   return {
     dataset: page.list.dataset,
     name: listName(page.list),
     lane: 'poll',
     window: null,
+    whole: null,
     fetch: () => fetchPage(source.client, page),
     async giveUp({ message, nowMs, retryAtMs }) {
       await failPoll(database, { pollId: page.pollId, message, nowMs, latestMs: retryAtMs });
     },
     commit: (answer, attempt) =>
-      parts.commitSlot(() =>
+      commits.slot(() =>
         commitPage(database, {
           page,
           answer,
           attempt: attempt.number,
           nowMs: attempt.nowMs,
-          confirmMs: parts.emptyConfirmMs,
+          confirmMs: context.rules.emptyConfirmMs,
         }),
       ),
   };
@@ -212,13 +161,16 @@ function fetchPage(source: Source, page: PollPage): Promise<WindowAnswer<Snapsho
 }
 
 /** One snapshot of all rates: one request of `/rates`. */
-export function ratesWork(parts: WorkParts): Work<WindowAnswer<Rate>> {
+export function ratesWork(context: WorkerContext): Work<WindowAnswer<Rate>> {
   return {
     dataset: 'rates',
     lane: 'poll',
     window: null,
-    fetch: () => parts.source.client.rates(),
+    whole: null,
+    fetch: () => context.source.client.rates(),
     commit: (answer, attempt) =>
-      parts.commitSlot(() => commitRates(parts.database, { answer, attempt: attempt.number, nowMs: attempt.nowMs })),
+      context.commits.slot(() =>
+        commitRates(context.database, { answer, attempt: attempt.number, nowMs: attempt.nowMs }),
+      ),
   };
 }

@@ -4,11 +4,10 @@ import { setMaxListeners } from 'node:events';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import { lanes } from '../model/lanes.ts';
-import { isProbe } from '../model/windows.ts';
+import { isProbe } from '../model/window.ts';
 import { differingBudgets, limiterFor, lowestBudget } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { type Attempt, done, type Outcome, type RequestJob } from '../queue/jobs.ts';
+import { type Attempt, done, type Outcome, type RequestJob, windowVersion } from '../queue/jobs.ts';
 import type { QueueWorker } from '../queue/worker.ts';
 import type { Config } from '../settings/config.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
@@ -17,13 +16,13 @@ import { prepareWindow } from '../store/commit/prepare-window.ts';
 import { verifyWindow } from '../store/commit/verification.ts';
 import type { Database } from '../store/db/database.ts';
 import { readPause } from '../store/settings/settings.ts';
-import type { AttemptParts } from './attempt-parts.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 import { groupCommits } from './commit-groups.ts';
 import { runAttempt } from './run-attempt.ts';
 import { openRunningSource } from './running-source.ts';
 import { retryWhileLocked } from './store-failure.ts';
-import { isKnownDataset, pageWork, probeWork, ratesWork, type WorkParts, windowWork } from './work.ts';
+import { isKnownDataset, pageWork, probeWork, ratesWork, windowWork } from './work.ts';
+import type { CommitSlot, WorkerContext } from './worker-context.ts';
 import { type AttemptMiddleware, laneOf, type WorkerEvents } from './worker-events.ts';
 
 export interface WorkerOptions {
@@ -86,24 +85,27 @@ export async function startWorker(options: WorkerOptions) {
     { name: sourceName, client: options.source, queues, database, log, clock },
     { limiter, failedRetryMs: settings.failedRetryMs },
   );
-  const parts: AttemptParts & WorkParts = {
-    database,
-    source,
-    commitSlot: (commit) => unlocked(() => slot(commit)),
-    commitWindow: groupCommits(database, slot, unlocked),
+  const { graceMs, emptyConfirmMs, failedRetryMs } = settings;
+  const isAbsenceUnknown = options.source.profile.absence === 'unknown';
+  const commitSlot: CommitSlot = (commit) => unlocked(() => slot(commit));
+  const context: WorkerContext = {
+    ...{ clock, database, source, log, events: options.events },
     storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log }),
-    failedRetryMs: settings.failedRetryMs,
-    graceMs: settings.graceMs,
-    emptyConfirmMs: settings.emptyConfirmMs,
-    log,
-    events: options.events,
-    clock,
+    commits: {
+      slot: commitSlot,
+      store: groupCommits(database, slot, unlocked),
+      compare(commit) {
+        const window = prepareWindow(commit);
+        return commitSlot(() => verifyWindow(database, window));
+      },
+    },
+    rules: { graceMs, emptyConfirmMs, failedRetryMs, isAbsenceUnknown },
     random: options.random ?? Math.random,
   };
   const middleware = options.middleware ?? ((_attempt, run) => run());
   const isPaused = pauseOf(clock, database);
   const worker = queues.startRequestWorker(
-    async (attempt) => ((await isPaused()) ? whilePaused(attempt) : middleware(attempt, () => run(attempt, parts))),
+    async (attempt) => ((await isPaused()) ? whilePaused(attempt) : middleware(attempt, () => run(attempt, context))),
     {
       concurrency: settings.concurrency,
       limiter,
@@ -177,26 +179,18 @@ function whilePaused({ job }: Attempt<RequestJob>): Outcome {
 }
 
 /** Runs one attempt at a job, by the kind of its work. */
-async function run(attempt: Attempt<RequestJob>, parts: AttemptParts & WorkParts): Promise<Outcome> {
+async function run(attempt: Attempt<RequestJob>, context: WorkerContext): Promise<Outcome> {
   const { job, waitedMs } = attempt;
-  if (waitedMs !== null) parts.events?.claimed({ lane: laneOf(job), waitedMs });
-  if (job.name === 'rates') return runAttempt(ratesWork(parts), attempt, parts);
-  if (job.name === 'page') return runAttempt(pageWork(job.data, parts), attempt, parts);
-  const whole = { ...job.data, source: parts.source.name };
-  const { series, lane } = whole;
-  const window = parts.source.rangeLimits.shortened(whole);
-  if (isProbe(whole)) return runAttempt({ ...probeWork(window, parts), whole }, attempt, parts);
-  // Verification compares the answer with the store instead of committing it.
-  const workParts = lanes[lane].stores ? parts : { ...parts, commitWindow: compareWith(parts) };
-  if (isKnownDataset(series)) return runAttempt({ ...windowWork(window, workParts), whole }, attempt, parts);
-  // A newer version queued it. Its window is still a gap there.
-  parts.log.warn({ job: attempt.id }, 'ignored a job of an unknown dataset');
-  return done;
-}
-
-function compareWith({ database, commitSlot }: WorkParts): WorkParts['commitWindow'] {
-  return (commit) => {
-    const window = prepareWindow(commit);
-    return commitSlot(() => verifyWindow(database, window));
-  };
+  if (waitedMs !== null) context.events?.claimed({ lane: laneOf(job), waitedMs });
+  if (job.name === 'rates') return runAttempt(ratesWork(context), attempt, context);
+  if (job.name === 'page') return runAttempt(pageWork(job.data, context), attempt, context);
+  const whole = job.data;
+  if (whole.v !== windowVersion || !isKnownDataset(whole.series)) {
+    // Its window is still a gap, or the command queues it again.
+    context.log.warn({ job: attempt.id }, 'ignored a job of another version');
+    return done;
+  }
+  const window = context.source.rangeLimits.shortened(whole);
+  const work = isProbe(window) ? probeWork(window, whole, context) : windowWork(window, whole, context);
+  return runAttempt(work, attempt, context);
 }

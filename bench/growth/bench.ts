@@ -205,15 +205,11 @@ interface Filled {
 
 async function commit({ database }: Store, { seriesId, series, range, rows }: Filled): Promise<void> {
   const result = await commitWindow(database, {
-    seriesId,
-    series,
-    window: range,
-    lane: 'backfill',
+    window: { seriesId, series, ...range, source: defaultSource, asks: range, lane: 'backfill' },
     attempt: 1,
     answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
     nowMs,
-    graceMs: 60_000,
-    emptyConfirmMs: hourMs,
+    rules: { graceMs: 60_000, emptyConfirmMs: hourMs },
   });
   if (result.covered?.endMs !== range.endMs) throw new Error(`not covered to its end: ${JSON.stringify(series)}`);
 }

@@ -95,7 +95,16 @@ async function purePart(): Promise<() => Promise<void>> {
   const { graceMs } = rules;
   const longestRangeMs = longestRange;
   return async () => {
-    planWindows({ series, claimed: claimed.windows, nowMs, graceMs, longestRangeMs, slots, cursor });
+    planWindows({
+      source: defaultSource,
+      series,
+      claimed: claimed.windows,
+      nowMs,
+      graceMs,
+      longestRangeMs,
+      slots,
+      cursor,
+    });
   };
 }
 

@@ -113,7 +113,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     context.assertFreeSpace();
     const queues = await parts.ensure(wanted !== undefined);
     // Read claims before gaps: a window that ends in between is then still claimed, not lost.
-    const requests = joinQueues(queues, sources, sourcesOf);
+    const requests = joinQueues(queues, sources);
     const claimed = await requests.claimedWindows();
     const nowMs = clock.now();
     const { divide } = await readGapDivision(context, nowMs);

@@ -2,7 +2,7 @@
 
 import { byLane, windowLanes } from '../../model/lanes.ts';
 import type { Range } from '../../model/ranges.ts';
-import type { Window } from '../../model/windows.ts';
+import type { Window } from '../../model/window.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { ClaimedWindow } from '../../queue/requests.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
@@ -17,15 +17,13 @@ export function distinctSources(seriesIds: readonly number[], sourcesOf: Sources
 
 export type SourceQueues = ReturnType<typeof joinQueues>;
 
-/** The queues of these sources as one. A window goes to the queue of its series' source. */
-export function joinQueues(queues: QueueBackend, sources: readonly string[], sourcesOf: SourcesOf = new Map()) {
+/** The queues of these sources as one. A window goes to the queue of its source. */
+export function joinQueues(queues: QueueBackend, sources: readonly string[]) {
   const all = sources.map((source) => queues.requestsOf(source));
   return {
     async addWindows(windows: readonly Window[]) {
       for (const source of sources)
-        await queues
-          .requestsOf(source)
-          .addWindows(windows.filter(({ seriesId }) => sourcesOf.get(seriesId)?.source === source));
+        await queues.requestsOf(source).addWindows(windows.filter((window) => window.source === source));
     },
     async claimedWindows() {
       const found = await Promise.all(all.map((requests) => requests.claimedWindows()));

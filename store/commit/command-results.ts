@@ -6,6 +6,7 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
+import type { Command } from '../../model/window.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import { int4, nullable, range, rowsOf, statement, text, time } from '../db/statement.ts';
 import type { Comparison } from './differences.ts';
@@ -42,13 +43,13 @@ export const noResult = Object.freeze({
 /** Publishes the result of a window, within the caller's transaction when `client` is one. */
 export async function publishResult(
   client: pg.Pool | pg.PoolClient,
-  request: { run: string; seriesId: number; window: Range; nowMs: EpochMs },
+  { window, nowMs }: { readonly window: Pick<Command, 'run' | 'seriesId' | 'of'>; readonly nowMs: EpochMs },
   outcome: Partial<Omit<CommandResult, 'seriesId' | 'startMs' | 'endMs'>>,
 ): Promise<void> {
-  const { run, seriesId, window, nowMs } = request;
+  const { run, seriesId, of: range } = window;
   const result = { ...noResult, ...outcome };
   const message = result.message?.slice(0, 1000) ?? null;
-  await publish.on(client, { result: [{ ...result, run, seriesId, message, range: window, answeredAt: nowMs }] });
+  await publish.on(client, { result: [{ ...result, run, seriesId, message, range, answeredAt: nowMs }] });
 }
 
 const counts = {

@@ -6,8 +6,7 @@
 import type pg from 'pg';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import { defaultSource } from '../../model/sources.ts';
-import type { Window } from '../../model/windows.ts';
+import { type Command, isCommand, type Probe } from '../../model/window.ts';
 import { evaluateProbe, probedSeries } from '../../planning/beginning.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
@@ -16,10 +15,8 @@ import { publishResult } from './command-results.ts';
 import { recordConfirmedEmpty, recordEmptyAnswer } from './empty-answers.ts';
 import type { PreparedWindow } from './prepare-window.ts';
 
-type CommonFields = 'seriesId' | 'series' | 'attempt' | 'answer' | 'nowMs' | 'graceMs' | 'emptyConfirmMs';
-
-export interface ProbeCommit extends Pick<PreparedWindow, CommonFields> {
-  readonly window: Range & Pick<Window, 'source' | 'lane' | 'run' | 'askedEndMs'>;
+export interface ProbeCommit extends Pick<PreparedWindow, 'attempt' | 'answer' | 'nowMs' | 'rules'> {
+  readonly window: Probe | Command;
   /** Times of the days in the answer. */
   readonly timesMs: readonly EpochMs[];
 }
@@ -34,7 +31,8 @@ export interface ProbeResult {
 
 export async function commitProbe(database: Database, probe: ProbeCommit): Promise<ProbeResult> {
   return inTransaction(database, async (client) => {
-    const { seriesId, answer, window, nowMs } = probe;
+    const { answer, window, nowMs } = probe;
+    const { seriesId } = window;
     const shown = evaluateProbe({
       window,
       timesMs: probe.timesMs,
@@ -49,7 +47,7 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
     await publishProbe(client, probe, shown, isOverturned);
     await recordFetch(client, {
       timeMs: nowMs,
-      dataset: probe.series.dataset,
+      dataset: window.series.dataset,
       seriesId,
       range: window,
       lane: window.lane,
@@ -58,7 +56,7 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
       status: answer.status,
       bytes: answer.bytes,
       durationMs: answer.durationMs,
-      source: window.source ?? defaultSource,
+      source: window.source,
     });
     return { beginsMs, empty, doubt: null };
   });
@@ -81,8 +79,8 @@ async function lockBeginning(client: pg.PoolClient, seriesId: number): Promise<E
   return result.rows[0]?.known ?? null;
 }
 
-function closedDaysEnd({ series, answer, nowMs, graceMs }: ProbeCommit): EpochMs {
-  const days = probedSeries(series);
+function closedDaysEnd({ window, answer, nowMs, rules: { graceMs } }: ProbeCommit): EpochMs {
+  const days = probedSeries(window.series);
   const sourceTimeMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
   const knownMs = Math.min(sourceTimeMs, answer.known?.untilMs ?? sourceTimeMs);
   return Math.min(closedUpTo(days, nowMs, graceMs), closedUpTo(days, knownMs, 0));
@@ -113,32 +111,29 @@ async function recordBeginning(client: pg.PoolClient, seriesId: number, beginsMs
 /** Publishes the result to the command that requested the probe, if there is one. */
 async function publishProbe(
   client: pg.PoolClient,
-  { seriesId, window, nowMs }: ProbeCommit,
+  { window, nowMs }: ProbeCommit,
   { beginsMs, empty }: Pick<ProbeResult, 'beginsMs' | 'empty'>,
   isOverturned: boolean,
 ): Promise<void> {
-  const { run, startMs, askedEndMs = window.endMs } = window;
-  if (run === undefined) return;
+  if (!isCommand(window)) return;
+  const { startMs, endMs } = window.of;
   // A probe says nothing about the days after the first one with a point.
-  const reachedMs = beginsMs === null && askedEndMs > window.endMs ? (empty?.endMs ?? startMs) : askedEndMs;
-  await publishResult(
-    client,
-    { run, seriesId, window: { startMs, endMs: askedEndMs }, nowMs },
-    { reached: { startMs, endMs: reachedMs }, kind: isOverturned ? 'overturned' : null },
-  );
+  const reachedMs = beginsMs === null && endMs > window.endMs ? (empty?.endMs ?? startMs) : endMs;
+  const reached = { startMs, endMs: reachedMs };
+  await publishResult(client, { window, nowMs }, { reached, kind: isOverturned ? 'overturned' : null });
 }
 
 /** @returns whether an earlier answer agrees. */
 async function recordEmptyProbe(client: pg.PoolClient, probe: ProbeCommit, empty: Range): Promise<boolean> {
-  const { verdict } = await recordEmptyAnswer(client, { ...probe, lane: probe.window.lane }, empty, {
+  const { verdict } = await recordEmptyAnswer(client, probe, empty, {
     reason: 'awaiting_days',
     message: `the source has no daily point before ${new Date(empty.endMs + dayMs).toISOString().slice(0, 10)}`,
   });
   await client.query(
     `update tidemark.series set before_beginning = (before_beginning + $2::tstzrange::tstzmultirange) * confirmed_empty
      where id = $1`,
-    [probe.seriesId, timeRange(empty.startMs, empty.endMs)],
+    [probe.window.seriesId, timeRange(empty.startMs, empty.endMs)],
   );
-  await recordConfirmedEmpty(client, probe.seriesId, [empty], probe.nowMs);
+  await recordConfirmedEmpty(client, probe.window.seriesId, [empty], probe.nowMs);
   return verdict === 'confirmed_empty';
 }

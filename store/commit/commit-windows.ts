@@ -48,7 +48,7 @@ export async function commitWindows(database: Database, windows: readonly Prepar
 }
 
 /** The window with the ranges before it that the source lacks: rejected rows may be of those. */
-function withMissing({ window, missing }: PreparedWindow): Range {
+function withMissing({ window, lacking: { missing } }: PreparedWindow): Range {
   const startMs = Math.min(window.startMs, missing[0]?.startMs ?? window.startMs);
   return { startMs, endMs: window.endMs };
 }
@@ -81,8 +81,8 @@ async function commitTogether(
       if (beside === null) throw new LostRace();
       written.push({ ...window, ...beside, changes: sumChanges([changes, ...beside.changes]) });
       await quarantineRows(client, {
-        ...window,
-        dataset: window.series.dataset,
+        seriesId: window.window.seriesId,
+        dataset: window.window.series.dataset,
         window: withMissing(window),
         rows: window.answer.rejected,
         seenAtMs: window.nowMs,
@@ -95,7 +95,7 @@ async function commitTogether(
     await countRevisions(client, recorded);
     await recordEmptyTimes(client, recorded);
     await compareRepairs(client, recorded);
-    return recorded.map(({ changes, verdict, covered, dropped }) => ({
+    return recorded.map(({ changes, verdict, covered, seen: { dropped } }) => ({
       ...changes,
       verdict,
       covered,

@@ -12,7 +12,6 @@ import { formatDuration } from '../../model/format.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { normalize, type Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
-import { defaultSource } from '../../model/sources.ts';
 import { missingPauseMs } from '../../planning/upstream-coverage.ts';
 import { arrayOf, type Database, timeRange, timestamp } from '../db/database.ts';
 import { isLacking } from '../series/gap-reasons.ts';
@@ -171,18 +170,18 @@ const maxFirstMissingPauseMs = 600_000;
 
 /** Defers the ranges of an answer that could not be used. The series is locked already. */
 export async function deferUnusableRanges(client: pg.PoolClient, evaluated: EvaluatedWindow): Promise<void> {
-  const { evaluation, seriesId, attempt, nowMs } = evaluated;
-  const deferred = { seriesId, attempts: attempt, nowMs, source: evaluated.window.source ?? defaultSource };
-  const retryAfter = (ms: number) => nowMs + Math.min(ms, evaluated.failedRetryMs ?? ms);
+  const { evaluation, window, attempt, nowMs, rules, lacking } = evaluated;
+  const deferred = { seriesId: window.seriesId, attempts: attempt, nowMs, source: window.source };
+  const retryAfter = (ms: number) => nowMs + Math.min(ms, rules.failedRetryMs ?? ms);
   const { stale } = evaluation;
   // The source knows nothing of this range yet: it lags, and the answer is not stale.
-  const lags = stale !== null && evaluated.knownUntilMs <= stale.startMs;
-  for (const range of lags ? normalize([...evaluated.missing, stale]) : evaluated.missing)
+  const lags = stale !== null && lacking.knownUntilMs <= stale.startMs;
+  for (const range of lags ? normalize([...lacking.missing, stale]) : lacking.missing)
     await deferMissingRange(client, evaluated, range, 'lacks');
-  const isDisputed = evaluated.disputed.length > 0;
+  const isDisputed = lacking.disputed.length > 0;
   const isUnreadable = evaluation.verdict === 'unreadable';
   if (!isUnreadable)
-    for (const range of evaluated.disputed) await deferMissingRange(client, evaluated, range, 'disputed');
+    for (const range of lacking.disputed) await deferMissingRange(client, evaluated, range, 'disputed');
   if (stale !== null && !lags) {
     await deferWindow(client, {
       ...deferred,
@@ -203,10 +202,10 @@ export async function deferUnusableRanges(client: pg.PoolClient, evaluated: Eval
       await deferUpstreamGaps(client, {
         ...unreadable,
         reason: isDisputed ? 'disputed' : 'unusable_file',
-        range: evaluated.window,
+        range: window,
         isFirstAtOnce: evaluated.answer.isWhole !== true,
       });
-    else await deferWindow(client, { ...unreadable, window: evaluated.window, reason: 'unreadable' });
+    else await deferWindow(client, { ...unreadable, window, reason: 'unreadable' });
   }
 }
 
@@ -227,8 +226,9 @@ async function deferMissingRange(
   range: Range,
   reason: keyof typeof messages,
 ): Promise<void> {
-  const { seriesId, attempt, nowMs, series, lane } = evaluated;
-  const maxMs = Math.min(maxFirstMissingPauseMs, evaluated.failedRetryMs ?? maxFirstMissingPauseMs);
+  const { window, attempt, nowMs, rules } = evaluated;
+  const { seriesId, series, lane, source } = window;
+  const maxMs = Math.min(maxFirstMissingPauseMs, rules.failedRetryMs ?? maxFirstMissingPauseMs);
   const pauseMs = missingPauseMs(range, series.interval, nowMs, maxMs);
   const deferred = {
     seriesId,
@@ -237,7 +237,7 @@ async function deferMissingRange(
     attempts: attempt,
     nowMs,
     retryAtMs: nowMs + pauseMs,
-    source: evaluated.window.source ?? defaultSource,
+    source,
   };
   await deferUpstreamGaps(client, {
     ...deferred,

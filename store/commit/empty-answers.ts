@@ -2,15 +2,15 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
-import type { WindowLane } from '../../model/lanes.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
+import type { Window } from '../../model/window.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
 import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
 import { isAwaiting } from '../series/gap-reasons.ts';
 import { deleteCoveredWindows } from './deferred-windows.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
-import type { WindowResult } from './prepare-window.ts';
+import type { CommitRules, WindowResult } from './prepare-window.ts';
 
 /** Whether a pending range is silent for longer than a pause: no empty answer counts for it yet. */
 const isLongSilence = `(reason = 'silent'
@@ -24,8 +24,8 @@ const truncatedTailRetryMs = 60_000;
  * leaves a row in any answer that has one. An answer that lacks stored points counts for nothing.
  */
 export async function recordSilence(client: pg.PoolClient, window: EvaluatedWindow): Promise<void> {
-  const { nowMs, evaluation, lane } = window;
-  const retryAtMs = nowMs + (lane === 'refresh' ? truncatedTailRetryMs : 0);
+  const { nowMs, evaluation } = window;
+  const retryAtMs = nowMs + (window.window.lane === 'refresh' ? truncatedTailRetryMs : 0);
   const said = evaluation.isContradicted
     ? (['truncated', 'the answer lacks points that are stored beside the window'] as const)
     : (['silent', 'the source answered with points beside the window only'] as const);
@@ -42,13 +42,17 @@ export async function holdUnusualSilences(
 ): Promise<EvaluatedWindow[]> {
   const held: EvaluatedWindow[] = [];
   for (const window of windows) {
-    const { evaluation, isAbsenceUnknown, answer } = window;
+    const { evaluation, rules, answer, lacking } = window;
     const { covered } = evaluation;
     const isSilent =
-      evaluation.verdict === 'filled' && window.points.timesMs.length === 0 && window.rejectedWithin === 0;
-    const mayBeUnusual = isSilent && isAbsenceUnknown === true && answer.isWhole !== true;
-    if (mayBeUnusual && covered !== null && (await isUnusual(client, window.seriesId, covered)))
-      held.push({ ...window, silences: [covered], evaluation: { ...evaluation, covered: null } });
+      evaluation.verdict === 'filled' && window.points.timesMs.length === 0 && window.seen.rejectedWithin === 0;
+    const mayBeUnusual = isSilent && rules.isAbsenceUnknown === true && answer.isWhole !== true;
+    if (mayBeUnusual && covered !== null && (await isUnusual(client, window.window.seriesId, covered)))
+      held.push({
+        ...window,
+        lacking: { ...lacking, silences: [covered] },
+        evaluation: { ...evaluation, covered: null },
+      });
     else held.push(window);
   }
   return held;
@@ -74,12 +78,12 @@ async function isUnusual(client: pg.PoolClient, seriesId: number, { startMs, end
 /** Records silences that are far longer than usual. They are requested alone next: an empty answer confirms them. */
 export async function recordUnusualSilences(client: pg.PoolClient, window: EvaluatedWindow): Promise<void> {
   const said = ['unusual', 'no point for far longer than usual'] as const;
-  await awaitAnswerAlone(client, window, window.silences, said, window.nowMs);
+  await awaitAnswerAlone(client, window, window.lacking.silences, said, window.nowMs);
 }
 
 async function awaitAnswerAlone(
   client: pg.PoolClient,
-  { seriesId, nowMs, attempt }: EvaluatedWindow,
+  { window: { seriesId }, nowMs, attempt }: EvaluatedWindow,
   ranges: readonly Range[],
   said: readonly [reason: Reason, message: string],
   retryAtMs: EpochMs,
@@ -114,16 +118,17 @@ async function awaitAnswerAlone(
  */
 export async function recordEmptyAnswer(
   client: pg.PoolClient,
-  window: {
-    readonly seriesId: number;
-    readonly lane: WindowLane;
+  answered: {
+    readonly window: Pick<Window, 'seriesId' | 'lane'>;
     readonly nowMs: EpochMs;
-    readonly emptyConfirmMs: number;
+    readonly rules: Pick<CommitRules, 'emptyConfirmMs'>;
   },
   closed: Range | null,
   options: { readonly reason?: Reason; readonly message?: string; readonly mayConfirm?: boolean } = {},
 ): Promise<Pick<WindowResult, 'verdict' | 'covered'>> {
-  const { seriesId, nowMs, emptyConfirmMs } = window;
+  const { nowMs, window } = answered;
+  const { seriesId } = window;
+  const { emptyConfirmMs } = answered.rules;
   const { reason = 'awaiting', message = 'the source answered without points', mayConfirm = true } = options;
   if (window.lane === 'refresh') {
     await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [seriesId, timestamp(nowMs)]);
@@ -188,11 +193,11 @@ export async function recordEmptyAnswer(
  * transaction, after the coverage has moved.
  */
 export async function recordEmptyTimes(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
-  for (const { seriesId, evaluation, points, nowMs } of windows) {
+  for (const { window, evaluation, points, nowMs } of windows) {
     const silent = points.timesMs.length === 0 ? [evaluation.covered] : evaluation.rest;
     await recordConfirmedEmpty(
       client,
-      seriesId,
+      window.seriesId,
       silent.filter((range) => range !== null),
       nowMs,
     );

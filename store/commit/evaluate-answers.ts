@@ -5,6 +5,7 @@ import { type DatasetName, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { defaultSource } from '../../model/sources.ts';
+import type { Window } from '../../model/window.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
 import { arrayOf, timeRange, timestamp } from '../db/database.ts';
@@ -54,23 +55,24 @@ function evaluateWindow(
   written: WrittenWindow,
   known: { readonly maxRows: number; readonly contradicted: Contradiction },
 ): Evaluation {
-  const { window, series, answer, points, nowMs } = written;
+  const { window, answer, points, nowMs, rules, lacking, seen } = written;
+  const { series } = window;
   // An answer without a timestamp knows at most the state at the time of the request.
   const sourceTimeMs = Math.min(nowMs, answer.sourceTimeMs ?? nowMs - answer.durationMs);
   return evaluateAnswer({
     window,
     interval: series.interval,
     timesMs: points.timesMs,
-    shown: written.shown,
-    rejected: written.rejectedWithin,
-    rejectedPeriods: written.rejectedPeriodsMs.length,
-    outOfRangeRows: written.outOfRangeRows,
-    rows: written.rows,
+    shown: seen.span,
+    rejected: seen.rejectedWithin,
+    rejectedPeriods: seen.rejectedPeriodsMs.length,
+    outOfRangeRows: seen.outOfRange,
+    rows: seen.rows,
     isWhole: answer.isWhole === true,
     ...known,
-    isNewest: written.lane === 'refresh',
-    closedUpToMs: closedUpTo(series, nowMs, written.graceMs),
-    answeredUpToMs: closedUpTo(series, Math.min(sourceTimeMs, written.knownUntilMs), 0),
+    isNewest: window.lane === 'refresh',
+    closedUpToMs: closedUpTo(series, nowMs, rules.graceMs),
+    answeredUpToMs: closedUpTo(series, Math.min(sourceTimeMs, lacking.knownUntilMs), 0),
   });
 }
 
@@ -81,12 +83,13 @@ function evaluateWindow(
  */
 async function findContradiction(
   client: pg.PoolClient,
-  { seriesId, series, window, requested, shown }: PreparedWindow,
+  { window, seen: { span } }: PreparedWindow,
 ): Promise<Contradiction> {
-  const firstMs = shown?.firstMs ?? window.startMs;
-  const lastMs = shown?.lastMs ?? window.endMs - 1;
-  const atStart = await hasStoredPoint(client, seriesId, series.dataset, requested.startMs, firstMs);
-  const atEnd = await hasStoredPoint(client, seriesId, series.dataset, lastMs + 1, requested.endMs);
+  const { seriesId, series, asks } = window;
+  const firstMs = span?.firstMs ?? window.startMs;
+  const lastMs = span?.lastMs ?? window.endMs - 1;
+  const atStart = await hasStoredPoint(client, seriesId, series.dataset, asks.startMs, firstMs);
+  const atEnd = await hasStoredPoint(client, seriesId, series.dataset, lastMs + 1, asks.endMs);
   return { atStart, atEnd };
 }
 
@@ -116,7 +119,7 @@ export const recentMs = 3_600_000;
  */
 export async function mayContainPoints(
   client: pg.PoolClient,
-  windows: ReadonlyArray<{ seriesId: number; window: Range }>,
+  windows: ReadonlyArray<{ readonly window: Range & Pick<Window, 'seriesId'> }>,
 ): Promise<boolean[]> {
   const result = await client.query<{ may_contain: boolean }>({
     name: 'may-contain-points',
@@ -125,7 +128,7 @@ export async function mayContainPoints(
            join tidemark.series s on s.id = w.series_id
            order by w.place`,
     values: [
-      arrayOf(windows.map(({ seriesId }) => String(seriesId))),
+      arrayOf(windows.map(({ window }) => String(window.seriesId))),
       windows.map(({ window }) => timeRange(window.startMs, window.endMs)),
     ],
   });
@@ -133,11 +136,9 @@ export async function mayContainPoints(
 }
 
 /** Key of the answers that share a cap on rows: a source has one cap for an address and an interval. */
-function capKey({ series: { dataset, interval }, window: { source } }: Capped): string {
-  return `${dataset} ${interval} ${source ?? defaultSource}`;
+function capKey({ window: { series, source } }: PreparedWindow): string {
+  return `${series.dataset} ${series.interval} ${source}`;
 }
-
-type Capped = Pick<PreparedWindow, 'seriesId' | 'series' | 'window' | 'rows'>;
 
 /**
  * Locks the series of some windows for the rest of the transaction. They are locked in order, so that two
@@ -145,12 +146,12 @@ type Capped = Pick<PreparedWindow, 'seriesId' | 'series' | 'window' | 'rows'>;
  */
 export async function lockSeries(
   client: pg.PoolClient,
-  windows: ReadonlyArray<{ readonly seriesId: number }>,
+  windows: ReadonlyArray<{ readonly window: Pick<Window, 'seriesId'> }>,
 ): Promise<void> {
   await client.query({
     name: 'lock-series',
     text: 'select from tidemark.series where id = any ($1) order by id for no key update',
-    values: [arrayOf(windows.map(({ seriesId }) => String(seriesId)))],
+    values: [arrayOf(windows.map(({ window }) => String(window.seriesId)))],
   });
 }
 
@@ -160,7 +161,7 @@ export async function lockSeries(
  */
 async function readMaxRows(
   client: pg.PoolClient,
-  windows: readonly Capped[],
+  windows: readonly PreparedWindow[],
   nowMs: EpochMs,
 ): Promise<Map<string, number>> {
   await lockSeries(client, windows);
@@ -177,7 +178,7 @@ async function readMaxRows(
   const most = new Map(result.rows.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.most_rows]));
   for (const window of windows) {
     const cap = capKey(window);
-    most.set(cap, Math.max(most.get(cap) ?? 0, window.rows));
+    most.set(cap, Math.max(most.get(cap) ?? 0, window.seen.rows));
   }
   return most;
 }

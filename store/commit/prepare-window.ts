@@ -4,10 +4,8 @@
  */
 
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
-import type { WindowLane } from '../../model/lanes.ts';
 import { clip, normalize, type Range } from '../../model/ranges.ts';
-import type { SeriesKey } from '../../model/series.ts';
-import type { Window } from '../../model/windows.ts';
+import { hasWitnesses, type Window } from '../../model/window.ts';
 import { closedUpTo, periodOf } from '../../planning/periods.ts';
 import { longSilences } from '../../planning/silences.ts';
 import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-coverage.ts';
@@ -36,16 +34,7 @@ export interface WindowAnswer<Row, Rows = readonly Row[]> {
 
 export type PointAnswer = WindowAnswer<Candle | HistoryPoint, PointRows>;
 
-export interface WindowCommit {
-  readonly seriesId: number;
-  readonly series: SeriesKey;
-  readonly window: Range & Pick<Window, 'run' | 'askedEndMs' | 'roundMs' | 'requested' | 'source' | 'isAgainst'>;
-  readonly lane: WindowLane;
-  readonly attempt: number;
-  /** Its rows are of the series' dataset. */
-  readonly answer: PointAnswer;
-  /** When the answer came. */
-  readonly nowMs: EpochMs;
+export interface CommitRules {
   readonly graceMs: number;
   /** Time between two empty answers that confirm an empty window. */
   readonly emptyConfirmMs: number;
@@ -55,6 +44,16 @@ export interface WindowCommit {
   readonly failedRetryMs?: number;
 }
 
+export interface WindowCommit {
+  readonly window: Window;
+  readonly attempt: number;
+  /** Its rows are of the series' dataset. */
+  readonly answer: PointAnswer;
+  /** When the answer came. */
+  readonly nowMs: EpochMs;
+  readonly rules: CommitRules;
+}
+
 export interface WindowResult extends PointChanges {
   readonly verdict: Verdict | 'confirmed_empty';
   readonly covered: Range | null;
@@ -62,38 +61,42 @@ export interface WindowResult extends PointChanges {
   readonly dropped: number;
 }
 
+/** An answer and its window, ready to be stored. */
 export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
+  /** The part of the requested window that the answer counts for. It asks for no witnesses where the source lacks something. */
+  readonly window: Window;
   readonly answer: Omit<WindowAnswer<never>, 'rows'>;
-  /**
-   * Ranges of the requested window that the source says it lacks. `window` is the rest, which the answer
-   * counts for.
-   */
+  /** Points within the window, ascending. The last of a duplicate wins. */
+  readonly points: PointLines;
+  /** Points of the periods before and after the window, requested as witnesses. */
+  readonly beside: readonly WitnessPoints[];
+  /** What the answer does not prove, although it has rows on either side. */
+  readonly lacking: Lacking;
+  readonly seen: SeenRows;
+}
+
+export interface Lacking {
+  /** Ranges of the requested window that the source says it lacks. */
   readonly missing: readonly Range[];
   /** Periods of the requested window whose rows differ. */
   readonly disputed: readonly Range[];
   /** Stretches between two rows that are to be requested once more, alone, before they are covered. */
   readonly silences: readonly Range[];
-  /** Those of all three within `window`, which the answer does not count for. */
+  /** Those of all three within the window, which the answer does not count for. */
   readonly holes: readonly Range[];
   /** The source says nothing about its coverage from here on. */
   readonly knownUntilMs: EpochMs;
-  /** Rows of the answer, readable or not. */
+}
+
+export interface SeenRows {
+  /** Number of rows, readable or not. */
   readonly rows: number;
   /** Readable rows that were dropped: outside the window, given twice, or stale. */
   readonly dropped: number;
-  /**
-   * Readable rows more than a period outside the window. An answer with nothing else does not belong to the
-   * request.
-   */
-  readonly outOfRangeRows: number;
-  /** Points within the window, ascending. The last of a duplicate wins. */
-  readonly points: PointLines;
-  /** Points of the periods before and after the window, requested as witnesses. */
-  readonly beside: readonly WitnessPoints[];
-  /** The requested range: the window, and the witnesses' periods beside it. */
-  readonly requested: Range;
-  /** First and last row of the answer within `requested`, unreadable ones included; null: there is none. */
-  readonly shown: { readonly firstMs: EpochMs; readonly lastMs: EpochMs } | null;
+  /** Readable rows more than a period outside the window. An answer with nothing else does not belong to the request. */
+  readonly outOfRange: number;
+  /** First and last row within the request, unreadable ones included; null: there is none. */
+  readonly span: { readonly firstMs: EpochMs; readonly lastMs: EpochMs } | null;
   /** Unreadable rows, except those with a time beside the window. */
   readonly rejectedWithin: number;
   /** Starts of the window's periods with unreadable rows only. */
@@ -105,61 +108,59 @@ export interface WitnessPoints {
   readonly points: PointLines;
 }
 
-export function prepareWindow(request: WindowCommit): PreparedWindow {
-  const { window, untilMs, ...lacking } = upstreamPart(
-    request.window,
-    request.series.interval,
-    request.answer.known ?? null,
-    request.answer.isWhole,
-  );
-  const disputed = disputedPeriods(request);
-  const commit = { ...request, window };
-  const { answer, ...facts } = commit;
-  const { rows, ...answered } = answer;
+export function prepareWindow(commit: WindowCommit): PreparedWindow {
+  const { window: requested, attempt, nowMs, rules } = commit;
+  const { series } = requested;
+  const { rows, ...answer } = commit.answer;
+  const {
+    window: part,
+    untilMs,
+    ...lacks
+  } = upstreamPart(requested, series.interval, answer.known ?? null, answer.isWhole);
   // Where the source lacks something itself, an absent point proves nothing.
   const isWhole = (answer.known?.missing ?? []).length === 0;
-  const requested = (isWhole ? request.window.requested : undefined) ?? window;
+  const asks = isWhole && hasWitnesses(requested) ? requested.asks : part;
+  const window = { ...requested, startMs: part.startMs, endMs: part.endMs, asks };
   const timesMs = timesOf(rows);
   const isStale = staleTimes(commit, untilMs);
-  const pointsIn = (range: Range) => pointLines(commit.series.dataset, rows, placesIn(timesMs, range, isStale));
+  const pointsIn = (range: Range) => pointLines(series.dataset, rows, placesIn(timesMs, range, isStale));
   const points = pointsIn(window);
   const beside = [
-    { startMs: requested.startMs, endMs: window.startMs },
-    { startMs: window.endMs, endMs: requested.endMs },
+    { startMs: asks.startMs, endMs: window.startMs },
+    { startMs: window.endMs, endMs: asks.endMs },
   ]
     .filter(({ startMs, endMs }) => startMs < endMs)
     .map((range) => ({ range, points: pointsIn(range) }))
     .filter((side) => side.points.timesMs.length > 0);
   const kept = beside.reduce((sum, side) => sum + side.points.timesMs.length, points.timesMs.length);
-  const rejectedMs = answer.rejected.map((row) => readRejectedTime(row, commit.series.dataset));
+  const rejectedMs = answer.rejected.map((row) => readRejectedTime(row, series.dataset));
+  const disputed = disputedPeriods(commit);
   // Only what lies between two rows: a silence at an edge of the answer is a question of caps.
   const silences =
-    request.isAbsenceUnknown === true && answer.isWhole !== true
-      ? clip(longSilences(shownPeriods(commit, timesMs, rejectedMs), intervalMs[commit.series.interval]), window)
+    rules.isAbsenceUnknown === true && answer.isWhole !== true
+      ? clip(longSilences(shownPeriods(series.interval, timesMs, rejectedMs), intervalMs[series.interval]), window)
       : [];
   return {
-    ...facts,
-    missing: lacking.missing,
-    disputed,
-    silences,
-    holes: normalize([...lacking.holes, ...clip(disputed, window), ...silences]),
-    knownUntilMs: untilMs,
-    answer: answered,
-    rows: rows.length + answer.rejected.length,
-    dropped: rows.length - kept,
-    outOfRangeRows: countOutOfRange(timesMs, request),
-    points,
-    beside,
-    requested,
-    shown: timeSpan(requested, timesMs, rejectedMs),
-    rejectedWithin: rejectedMs.filter(
-      (timeMs) => timeMs === null || !isWithin(timeMs, requested) || isWithin(timeMs, window),
-    ).length,
-    rejectedPeriodsMs: listRejectedPeriods(rejectedMs, points.timesMs, window, commit.series.interval),
+    ...{ window, attempt, nowMs, rules, answer, points, beside },
+    lacking: {
+      ...{ missing: lacks.missing, disputed, silences, knownUntilMs: untilMs },
+      holes: normalize([...lacks.holes, ...clip(disputed, window), ...silences]),
+    },
+    seen: {
+      rows: rows.length + answer.rejected.length,
+      dropped: rows.length - kept,
+      outOfRange: countOutOfRange(timesMs, requested),
+      span: timeSpan(asks, timesMs, rejectedMs),
+      rejectedWithin: rejectedMs.filter(
+        (timeMs) => timeMs === null || !isWithin(timeMs, asks) || isWithin(timeMs, window),
+      ).length,
+      rejectedPeriodsMs: listRejectedPeriods(rejectedMs, points.timesMs, window, series.interval),
+    },
   };
 }
 
-function disputedPeriods({ answer, series, window }: WindowCommit): Range[] {
+function disputedPeriods({ answer, window }: WindowCommit): Range[] {
+  const { series } = window;
   const periods = answer.rejected.flatMap((row) => {
     const timeMs = row.isDisputed === true ? readRejectedTime(row, series.dataset) : null;
     return timeMs === null ? [] : [periodOf(timeMs, series.interval)];
@@ -183,12 +184,12 @@ function listRejectedPeriods(
 
 /** Starts of the periods that have a row, readable or not, ascending. */
 function shownPeriods(
-  { series }: WindowCommit,
+  interval: Interval,
   timesMs: readonly EpochMs[],
   rejectedMs: ReadonlyArray<EpochMs | null>,
 ): EpochMs[] {
   const all = [...timesMs, ...rejectedMs.filter((timeMs) => timeMs !== null)];
-  return [...new Set(all.map((timeMs) => periodStart(timeMs, series.interval)))].sort((a, b) => a - b);
+  return [...new Set(all.map((timeMs) => periodStart(timeMs, interval)))].sort((a, b) => a - b);
 }
 
 function isWithin(timeMs: EpochMs, { startMs, endMs }: Range): boolean {
@@ -200,7 +201,7 @@ function timeSpan(
   requested: Range,
   timesMs: readonly EpochMs[],
   rejectedMs: ReadonlyArray<EpochMs | null>,
-): PreparedWindow['shown'] {
+): SeenRows['span'] {
   let firstMs = Number.POSITIVE_INFINITY;
   let lastMs = Number.NEGATIVE_INFINITY;
   const show = (timeMs: EpochMs) => {
@@ -218,14 +219,14 @@ function timeSpan(
  * such a candle as it was while it was open, and its final form may be stored already. The same holds for a period that the
  * source says it does not know yet.
  */
-function staleTimes({ series, answer, nowMs, graceMs }: WindowCommit, untilMs: EpochMs) {
-  const closedMs = closedUpTo(series, nowMs, graceMs);
+function staleTimes({ window: { series }, answer, nowMs, rules }: WindowCommit, untilMs: EpochMs) {
+  const closedMs = closedUpTo(series, nowMs, rules.graceMs);
   const sourceTimeMs = answer.sourceTimeMs ?? nowMs - answer.durationMs;
   const closedThereMs = periodStart(Math.min(sourceTimeMs, untilMs), series.interval);
   return (timeMs: EpochMs) => timeMs >= closedThereMs && timeMs < closedMs;
 }
 
-function countOutOfRange(timesMs: readonly EpochMs[], { series, window: { startMs, endMs } }: WindowCommit): number {
+function countOutOfRange(timesMs: readonly EpochMs[], { series, startMs, endMs }: Window): number {
   const slackMs = intervalMs[series.interval];
   const near = { startMs: startMs - slackMs, endMs: endMs + slackMs };
   return timesMs.reduce((count, timeMs) => (isWithin(timeMs, near) ? count : count + 1), 0);

@@ -79,8 +79,9 @@ export async function readDueRereads(database: Database, query: RereadQuery): Pr
  * The part beyond a truncated answer stays to be read in this round.
  */
 export async function markReread(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
-  for (const { seriesId, window, evaluation, nowMs } of windows) {
-    if (window.roundMs === undefined || evaluation.covered === null) continue;
+  for (const { window, evaluation, nowMs } of windows) {
+    if (window.lane !== 'reread' || evaluation.covered === null) continue;
+    const { seriesId } = window;
     await client.query({
       name: 'mark-reread',
       text: `update tidemark.series

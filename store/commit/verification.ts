@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { datasets } from '../../model/datasets/index.ts';
 import { counted } from '../../model/format.ts';
 import { intervalMs } from '../../model/intervals.ts';
+import { isCommand } from '../../model/window.ts';
 import type { Verdict } from '../../planning/verdict.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
 import { recordFetch } from '../ledger/ledger.ts';
@@ -64,49 +65,47 @@ export async function verifyWindow(database: Database, window: PreparedWindow): 
  */
 export async function compareRepairs(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
   for (const window of windows) {
-    if (window.lane === 'repair') await settleWindow(client, window);
+    if (window.window.lane === 'repair') await settleWindow(client, window);
   }
 }
 
-async function settleWindow(client: pg.PoolClient, window: EvaluatedWindow): Promise<ReadComparison | null> {
-  const { evaluation, seriesId, points, nowMs, changes } = window;
-  const isEmptied = window.rows === 0 && (await holdsPoints(client, window));
+async function settleWindow(client: pg.PoolClient, answered: EvaluatedWindow): Promise<ReadComparison | null> {
+  const { window, evaluation, points, nowMs, changes, seen } = answered;
+  if (!isCommand(window)) throw new TypeError('only a command compares');
+  const isEmptied = seen.rows === 0 && (await holdsPoints(client, answered));
   const reached = isEmptied ? null : evaluation.covered;
   const comparison =
     reached === null
       ? null
       : await compareStored(client, {
-          seriesId,
+          seriesId: window.seriesId,
           // An answer of another source is compared to the tick, and its differences are kept apart.
-          against: window.window.isAgainst === true ? (window.window.source ?? null) : null,
+          against: window.against === null ? null : window.source,
           range: reached,
           points,
           nowMs,
-          unreadable: window.rejectedPeriodsMs,
+          unreadable: seen.rejectedPeriodsMs,
           periodMs: intervalMs[window.series.interval],
         });
-  const { run, startMs, endMs, askedEndMs = endMs } = window.window;
-  if (run !== undefined) {
-    await publishResult(
-      client,
-      { run, seriesId, window: { startMs, endMs: askedEndMs }, nowMs },
-      comparison === null
-        ? isEmptied
-          ? { kind: emptiedKind, message: 'empty answer where points are stored' }
-          : {
-              kind: evaluation.verdict === 'cut_short' ? unboundedKind : evaluation.verdict,
-              message: undecidedReasons[evaluation.verdict] ?? 'the window has not closed',
-            }
+  await publishResult(
+    client,
+    { window, nowMs },
+    comparison === null
+      ? isEmptied
+        ? { kind: emptiedKind, message: 'empty answer where points are stored' }
         : {
-            ...comparison,
-            reached,
-            fresh: changes.fresh,
-            revised: changes.revised,
-            kind: evaluation.isUnbounded || window.rows === 0 ? unboundedKind : null,
-            message: comparison.unread === 0 ? null : unreadMessage(comparison.unread),
-          },
-    );
-  }
+            kind: evaluation.verdict === 'cut_short' ? unboundedKind : evaluation.verdict,
+            message: undecidedReasons[evaluation.verdict] ?? 'the window has not closed',
+          }
+      : {
+          ...comparison,
+          reached,
+          fresh: changes.fresh,
+          revised: changes.revised,
+          kind: evaluation.isUnbounded || seen.rows === 0 ? unboundedKind : null,
+          message: comparison.unread === 0 ? null : unreadMessage(comparison.unread),
+        },
+  );
   return comparison;
 }
 
@@ -114,7 +113,8 @@ async function settleWindow(client: pg.PoolClient, window: EvaluatedWindow): Pro
  * Whether the window holds points, except those that a non-empty answer has shown to be missing at the
  * source.
  */
-async function holdsPoints(client: pg.PoolClient, { seriesId, series, window }: EvaluatedWindow): Promise<boolean> {
+async function holdsPoints(client: pg.PoolClient, { window }: EvaluatedWindow): Promise<boolean> {
+  const { seriesId, series } = window;
   const result = await client.query({
     name: `holds-points-${series.dataset}`,
     text: `select from tidemark.${datasets[series.dataset].table} p

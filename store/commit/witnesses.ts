@@ -24,15 +24,12 @@ import { mergePoints, type PointChanges } from './write-points.ts';
  * @returns the witnesses that were stored or compared, and their changes; null when another transaction stored one of the
  * points meanwhile, as {@link mergePoints} does.
  */
-export async function mergeWitnesses(
-  client: pg.PoolClient,
-  { seriesId, beside, nowMs }: Pick<PreparedWindow, 'seriesId' | 'beside' | 'nowMs'>,
-) {
+export async function mergeWitnesses(client: pg.PoolClient, { window: { seriesId }, beside, nowMs }: PreparedWindow) {
   const merged: WitnessPoints[] = [];
   const changes: PointChanges[] = [];
   for (const side of beside) {
     if (!(await isCovered(client, seriesId, side))) continue;
-    const change = await mergePoints(client, { seriesId, window: side.range, points: side.points }, nowMs);
+    const change = await mergePoints(client, { window: { seriesId, ...side.range }, points: side.points }, nowMs);
     if (change === null) return null;
     merged.push(side);
     // An unchanged witness says nothing about the window.
@@ -73,22 +70,23 @@ export async function reopenSilences(
 
 async function findSilences(client: pg.PoolClient, window: EvaluatedWindow): Promise<Range[]> {
   const { unexpected } = window.changes;
-  if (unexpected == null || window.shown === null) return [];
-  const { seriesId, series, shown } = window;
+  const { span } = window.seen;
+  if (unexpected == null || span === null) return [];
+  const { seriesId, series } = window.window;
   const { firstMs, lastMs } = unexpected;
   const around = await findNeighbours(client, { seriesId, dataset: series.dataset, firstMs, lastMs });
   const length = intervalMs[series.interval];
   const start = (timeMs: EpochMs) => periodStart(timeMs, series.interval);
   const silences: Range[] = [];
   // No point is missing between two rows of one answer.
-  if (firstMs <= shown.firstMs) {
+  if (firstMs <= span.firstMs) {
     const { beforeMs, coveredFromMs } = around;
     silences.push({
       startMs: beforeMs === null ? coveredFromMs : start(beforeMs) + length,
       endMs: start(firstMs),
     });
   }
-  if (lastMs >= shown.lastMs) {
+  if (lastMs >= span.lastMs) {
     const { afterMs, coveredToMs } = around;
     silences.push({
       startMs: start(lastMs) + length,

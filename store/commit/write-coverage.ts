@@ -3,7 +3,6 @@
 import type pg from 'pg';
 import type { EpochMs, Range } from '../../model/intervals.ts';
 import { subtract } from '../../model/ranges.ts';
-import { defaultSource } from '../../model/sources.ts';
 import {
   bool,
   float8,
@@ -46,7 +45,7 @@ export async function recordCoverage(
     await moveCoverage(client, answered);
     await deleteCoveredWindows(
       client,
-      answered.map(({ seriesId }) => seriesId),
+      answered.map(({ window }) => window.seriesId),
     );
     await deleteRefutedRanges(client, answered);
   }
@@ -67,7 +66,7 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
   if (evaluation.verdict === 'empty') {
     // Witnesses may have changed.
     const behind = changedDays(window);
-    if (behind !== null) await addDaysBehind.on(client, { seriesId: window.seriesId, days: behind });
+    if (behind !== null) await addDaysBehind.on(client, { seriesId: window.window.seriesId, days: behind });
     const outcome = await recordEmptyAnswer(client, window, evaluation.covered);
     await recordGiven(client, givenBy([{ ...window, evaluation: { ...evaluation, covered: outcome.covered } }]));
     await recordFetch(client, ledgerEntry(window, outcome.verdict));
@@ -75,7 +74,7 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
   }
   let outcome: Outcome = { verdict: evaluation.verdict, covered: evaluation.covered };
   if (evaluation.verdict !== 'cut_short') return outcome;
-  const isTail = window.lane === 'refresh' && window.changes.fresh === 0;
+  const isTail = window.window.lane === 'refresh' && window.changes.fresh === 0;
   // A tail answer with no new point shows a quiet market, or an answer truncated to the points it reached
   // back to. An answer to a request for the rest alone decides.
   if (isTail && !evaluation.isContradicted)
@@ -90,8 +89,8 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
  * the rest of it becomes a plain gap: a later empty answer is the first one again.
  */
 async function deleteRefutedRanges(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
-  const refuted = windows.flatMap(({ seriesId, shown }) =>
-    shown === null ? [] : [{ seriesId, points: { startMs: shown.firstMs, endMs: shown.lastMs + 1 } }],
+  const refuted = windows.flatMap(({ window: { seriesId }, seen: { span } }) =>
+    span === null ? [] : [{ seriesId, points: { startMs: span.firstMs, endMs: span.lastMs + 1 } }],
   );
   if (refuted.length > 0) await deleteRefuted.on(client, { refuted });
 }
@@ -130,12 +129,12 @@ const moved = rowsOf({
 });
 
 function movedRow(window: ReopenedWindow): RowOf<(typeof moved)['columns']> {
-  const { evaluation, holes, lane, answer, reopened } = window;
+  const { evaluation, answer, reopened, lacking, seen } = window;
   const timesMs = storedTimes(window);
   return {
-    seriesId: window.seriesId,
+    seriesId: window.window.seriesId,
     at: window.nowMs,
-    covered: evaluation.covered && subtract([evaluation.covered], holes),
+    covered: evaluation.covered && subtract([evaluation.covered], lacking.holes),
     held: heldRanges(window),
     reopened: reopened.length === 0 ? null : reopened,
     fresh: window.changes.fresh,
@@ -143,8 +142,8 @@ function movedRow(window: ReopenedWindow): RowOf<(typeof moved)['columns']> {
     newest: timesMs.at(-1) ?? null,
     newestCovered: newestCovered(window) ?? null,
     rollupsBehind: changedDays(window),
-    isRefreshed: lane === 'refresh',
-    mostRows: answer.isWhole === true ? 0 : window.rows,
+    isRefreshed: window.window.lane === 'refresh',
+    mostRows: answer.isWhole === true ? 0 : seen.rows,
   };
 }
 
@@ -223,20 +222,20 @@ function newestCovered(window: ReopenedWindow): EpochMs | undefined {
 
 /** The source that gave the covered part of each window. */
 function givenBy(windows: readonly EvaluatedWindow[]): GivenRanges[] {
-  return windows.flatMap(({ seriesId, window: { source = defaultSource }, evaluation: { covered }, holes }) =>
-    covered === null ? [] : [{ seriesId, source, ranges: subtract([covered], holes) }],
+  return windows.flatMap(({ window: { seriesId, source }, evaluation: { covered }, lacking }) =>
+    covered === null ? [] : [{ seriesId, source, ranges: subtract([covered], lacking.holes) }],
   );
 }
 
 /** The ledger's row of a window. */
 export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEntry {
-  const { answer, changes } = evaluated;
+  const { answer, changes, window } = evaluated;
   return {
     timeMs: evaluated.nowMs,
-    dataset: evaluated.series.dataset,
-    seriesId: evaluated.seriesId,
-    range: evaluated.window,
-    lane: evaluated.lane,
+    dataset: window.series.dataset,
+    seriesId: window.seriesId,
+    range: window,
+    lane: window.lane,
     attempt: evaluated.attempt,
     verdict,
     status: answer.status,
@@ -244,7 +243,7 @@ export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEnt
     rejected: answer.rejected.length,
     bytes: answer.bytes,
     durationMs: answer.durationMs,
-    source: evaluated.window.source ?? defaultSource,
+    source: window.source,
   };
 }
 
@@ -265,12 +264,15 @@ const addDaysBehind = statement({
 function changedDays(window: EvaluatedWindow): Range | null {
   const [span] = changedSpan(window);
   if (span === undefined) return null;
-  return daysBehind(window.series, { startMs: span.firstMs, endMs: span.lastMs + 1 });
+  return daysBehind(window.window.series, { startMs: span.firstMs, endMs: span.lastMs + 1 });
 }
 
 /** The span of the stored and compared points, if some of them are new or changed. */
 function changedSpan(window: EvaluatedWindow): ChangedSpan[] {
-  const { seriesId, changes } = window;
+  const {
+    changes,
+    window: { seriesId },
+  } = window;
   if (changes.fresh + changes.changed === 0) return [];
   const timesMs = storedTimes(window);
   const [firstMs] = timesMs;
@@ -283,5 +285,5 @@ function heldRanges(window: EvaluatedWindow): readonly Range[] | null {
   const [firstMs] = timesMs;
   if (firstMs === undefined) return null;
   const span = { startMs: firstMs, endMs: (timesMs.at(-1) ?? firstMs) + 1 };
-  return subtract([span], window.silences);
+  return subtract([span], window.lacking.silences);
 }

@@ -72,8 +72,7 @@ export function sumChanges(all: readonly PointChanges[]): PointChanges {
 }
 
 export interface WindowPoints {
-  readonly seriesId: number;
-  readonly window: Range;
+  readonly window: Range & { readonly seriesId: number };
   readonly points: PointLines;
 }
 
@@ -86,7 +85,10 @@ export async function copyPoints(client: pg.PoolClient, windows: readonly Window
   for (const dataset of datasetNames) {
     const copied = windows.filter(({ points }) => points.dataset === dataset && points.timesMs.length > 0);
     if (copied.length === 0) continue;
-    const pieces = binaryCopy(copied, columnNames[dataset].length);
+    const pieces = binaryCopy(
+      copied.map(({ window, points }) => ({ seriesId: window.seriesId, points })),
+      columnNames[dataset].length,
+    );
     if (!(await copyData(client, statements[dataset].copyNew, pieces))) return false;
   }
   return true;
@@ -100,12 +102,12 @@ export async function copyPoints(client: pg.PoolClient, windows: readonly Window
  */
 export async function mergePoints(
   client: pg.PoolClient,
-  { seriesId, window, points }: WindowPoints,
+  { window, points }: WindowPoints,
   seenAtMs: EpochMs,
 ): Promise<PointChanges | null> {
   if (points.timesMs.length === 0) return noChanges;
   const statement = statements[points.dataset];
-  const values = [seriesId, timestamp(window.startMs), timestamp(window.endMs), ...pointParameters(points)];
+  const values = [window.seriesId, timestamp(window.startMs), timestamp(window.endMs), ...pointParameters(points)];
   const inserted = await client.query<{
     missing: number;
     fresh: number;
@@ -198,11 +200,14 @@ function writeStatements(dataset: PointLines['dataset']) {
 /** Adds the windows' revisions to the count of their series, within the commit's transaction. */
 export async function countRevisions(
   client: pg.PoolClient,
-  windows: ReadonlyArray<{ readonly seriesId: number; readonly changes: PointChanges }>,
+  windows: ReadonlyArray<{ readonly window: { readonly seriesId: number }; readonly changes: PointChanges }>,
 ): Promise<void> {
-  for (const { seriesId, changes } of windows) {
+  for (const { window, changes } of windows) {
     if (changes.revised === 0) continue;
-    await client.query('update tidemark.series set revised = revised + $2 where id = $1', [seriesId, changes.revised]);
+    await client.query('update tidemark.series set revised = revised + $2 where id = $1', [
+      window.seriesId,
+      changes.revised,
+    ]);
   }
 }
 

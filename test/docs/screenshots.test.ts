@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { dayMs, hourMs } from '../../model/intervals.ts';
 import type { CandleSeries } from '../../model/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
@@ -14,6 +14,7 @@ import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { open, withBrowser } from '../dashboard/browser/browser.ts';
 import { type DashboardWorld, openDashboardWorld, quietQueue } from '../dashboard/dashboard-world.ts';
+import { fillOf, rulesOf } from '../parts/windows.ts';
 import { bitcoinHours } from '../queue/queue-parts.ts';
 import { useStore } from '../store/open-store.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
@@ -77,14 +78,10 @@ describeTaking('pictures of the dashboard', () => {
       { startMs: endMs - dayMs, endMs },
     ]) {
       await commitWindow(store.database, {
-        seriesId,
-        series: minutes,
-        window,
-        lane: 'backfill',
+        window: fillOf({ seriesId, series: minutes, ...window }),
         attempt: 1,
         nowMs: nowMs - 2 * hourMs,
-        graceMs: minuteMs,
-        emptyConfirmMs: hourMs,
+        rules: rulesOf(hourMs),
         answer: {
           rows: truth.candles(minutes, window),
           rejected: [],

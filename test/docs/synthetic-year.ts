@@ -17,6 +17,7 @@ import { trackList, untrackList } from '../../store/lists/lists.ts';
 import { commitRates } from '../../store/lists/rates.ts';
 import type { SnapshotRow } from '../../store/lists/shapes.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { fillOf, rulesOf } from '../parts/windows.ts';
 import { poll as pollList } from '../store/lists/polling.ts';
 
 const day = (year: number, month: number, date: number) => Date.UTC(year, month - 1, date);
@@ -146,15 +147,11 @@ async function commit(
     : truth.history(key, window, fetchedMs),
 ): Promise<void> {
   const result = await commitWindow(database, {
-    seriesId,
-    series: key,
-    window,
-    lane: 'backfill',
+    window: fillOf({ seriesId, series: key, ...window }),
     attempt: 1,
     answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
     nowMs,
-    graceMs: 60_000,
-    emptyConfirmMs: hourMs,
+    rules: rulesOf(hourMs),
   } as Parameters<typeof commitWindow>[1]);
   if (result.covered?.endMs !== window.endMs) throw new Error(`not covered to its end: ${JSON.stringify(key)}`);
 }

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { cut } from '../../model/ranges.ts';
+import { fillOf } from '../parts/windows.ts';
 import { openPipeline } from '../pipeline/run-pipeline.ts';
 import { onEachBackend, openQueue } from '../queue/queue-parts.ts';
 import { beginBackfill, concurrency, windowMs } from './backfill.ts';
@@ -31,12 +32,7 @@ onEachBackend('a backfill', (kind) => {
     const backfill = await beginBackfill(kind, chance, { windows: 30, faults });
     const { pipeline, clock, simulator } = backfill;
     const windows = [...backfill.tracked].flatMap(([seriesId, series]) =>
-      [...cut(backfill.range(), windowMs)].map((range) => ({
-        seriesId,
-        series,
-        ...range,
-        lane: 'backfill' as const,
-      })),
+      [...cut(backfill.range(), windowMs)].map((range) => fillOf({ seriesId, series, ...range })),
     );
     // In one queue a window is one job, however often it is added.
     for (let place = 0; place < 3; place += 1) await pipeline.queues.requests.addWindows(windows);

@@ -6,6 +6,7 @@ import { openDatabase } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
+import { fillOf } from '../parts/windows.ts';
 import { bitcoinHours, collectingLog, onEachBackend, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { sourcesOf } from '../sources/source-facts.ts';
 import { openOwnStore } from '../store/open-store.ts';
@@ -108,9 +109,8 @@ onEachBackend('a table that another session has locked', (kind) => {
     });
     for (const { seriesId, series, startMs } of [locked, free]) {
       const hours = Array.from({ length: windows }, (_, place) => startMs + place * hourMs);
-      const lane = 'backfill' as const;
       await parts.queues.requests.addWindows(
-        hours.map((hour) => ({ seriesId, series, lane, startMs: hour, endMs: hour + hourMs })),
+        hours.map((hour) => fillOf({ seriesId, series, startMs: hour, endMs: hour + hourMs })),
       );
     }
     const gapsOf = async (seriesId: number) =>

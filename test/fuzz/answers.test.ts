@@ -16,6 +16,7 @@ import { recordFetch } from '../../store/ledger/ledger.ts';
 import { commitRates } from '../../store/lists/rates.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
+import { fillOf, rulesOf } from '../parts/windows.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
 import { readStore } from '../trials/read-store.ts';
 import { ratesBodies, type SeriesBody, seriesBodies } from './bodies.ts';
@@ -55,15 +56,8 @@ async function fetchAndStore(series: SeriesKey, seriesId: number, window: Range,
         ? await source.candles({ ...series, ...range })
         : await source.assetHistory(series.assetId, { interval: series.interval, ...range });
     await commitWindow(database, {
-      seriesId,
-      series,
-      window,
-      lane: 'backfill',
-      attempt: 1,
-      answer,
-      nowMs,
-      graceMs: 0,
-      emptyConfirmMs: hourMs,
+      window: fillOf({ seriesId, series, ...window }),
+      ...{ attempt: 1, answer, nowMs, rules: rulesOf(hourMs, 0) },
     } as WindowCommit);
     return { rows: answer.rows.length, rejected: answer.rejected.length };
   } catch (error) {

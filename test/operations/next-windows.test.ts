@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { dayMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
-import type { Window } from '../../model/windows.ts';
+import type { Window } from '../../model/window.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { readRegistry } from '../../runtime/sources.ts';

@@ -2,10 +2,11 @@ import { expect, it } from 'vitest';
 import { hourMs } from '../../model/intervals.ts';
 import type { CandleSeries } from '../../model/series.ts';
 import type { Limit } from '../../model/sources.ts';
-import type { Window } from '../../model/windows.ts';
+import type { Window } from '../../model/window.ts';
 import { type RecheckedWindow, RecheckState, windowKey } from '../../operations/recheck-state.ts';
 import { type CommandResult, noResult } from '../../store/commit/command-results.ts';
 import { emptiedKind, unboundedKind } from '../../store/commit/verification.ts';
+import { commandOf } from '../parts/windows.ts';
 
 const series: CandleSeries = { dataset: 'candles', exchange: 'x', baseId: 'b', quoteId: 'q', interval: 'h1' };
 const hours = (startHour: number, endHour: number) => ({ startMs: startHour * hourMs, endMs: endHour * hourMs });
@@ -14,12 +15,16 @@ const hours = (startHour: number, endHour: number) => ({ startMs: startHour * ho
 function begin(count: number) {
   const settled: RecheckedWindow[] = [];
   const state = new RecheckState({
-    windows: Array.from({ length: count }, (_, place) => ({ seriesId: place + 1, series, ...hours(0, 10) })),
-    requestFor: (window) => ({ ...window, lane: 'verify', run: 'a' }),
-    witnessed: (window) => ({
-      ...window,
-      requested: { startMs: window.startMs - hourMs, endMs: window.endMs + hourMs },
-    }),
+    windows: Array.from({ length: count }, (_, place) => ({
+      seriesId: place + 1,
+      series,
+      ...hours(0, 10),
+      byDays: false,
+    })),
+    requestFor: (window, part) =>
+      commandOf({ ...window, ...part }, 'verify', {
+        asks: { startMs: part.startMs - hourMs, endMs: part.endMs + hourMs },
+      }),
     sourceOf: ({ seriesId }) => (seriesId === 1 ? 'default' : 'other'),
     onSettled: (window) => void settled.push(window),
   });
@@ -46,11 +51,10 @@ it('requests what a truncated answer did not reach with its adjacent periods, th
   const { state, settled, take, answer } = begin(1);
   for (const window of take()) answer(window, { reached: hours(0, 4), points: 4, changed: 1 });
   const [rest, ...none] = take();
-  expect([rest, none]).toMatchObject([{ ...hours(4, 10), requested: hours(3, 11) }, []]);
+  expect([rest, none]).toMatchObject([{ ...hours(4, 10), asks: hours(3, 11) }, []]);
   for (const window of rest === undefined ? [] : [rest]) answer(window, { kind: unboundedKind });
   const [alone] = take();
-  expect(alone).toMatchObject(hours(4, 10));
-  expect(alone).not.toHaveProperty('requested');
+  expect(alone).toMatchObject({ ...hours(4, 10), asks: hours(4, 10) });
   for (const window of alone === undefined ? [] : [alone]) answer(window, { reached: hours(4, 10), points: 6 });
   expect(settled).toMatchObject([{ points: 10, changed: 1, reached: [hours(0, 4), hours(4, 10)], message: null }]);
   expect(state.differing).toEqual(settled);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { planWindows } from '../../planning/plan.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
@@ -46,6 +47,7 @@ async function fill(database: Database, seriesIds: number[], spanMs: number, cap
   for (let waits = 0; waits <= 3; ) {
     const query = { nowMs: atMs, graceMs, openRefreshMs: null, seriesIds, rangesPerSeries: 50 };
     const { windows } = planWindows({
+      source: defaultSource,
       series: await seriesWithGaps(database, query),
       claimed: new Map(),
       nowMs: atMs,
@@ -58,7 +60,7 @@ async function fill(database: Database, seriesIds: number[], spanMs: number, cap
       const all = rowsOf(window.series, window);
       const rows = cap.keeps === 'oldest' ? all.slice(0, cap.rows) : all.slice(-cap.rows);
       const answer = { rows, rejected: [], sourceTimeMs: atMs, status: 200, bytes: 1, durationMs: 1 };
-      const commit = { ...window, window, attempt: 1, answer, nowMs: atMs, graceMs, emptyConfirmMs };
+      const commit = { window, attempt: 1, answer, nowMs: atMs, rules: { graceMs, emptyConfirmMs } };
       await commitWindow(database, commit as WindowCommit);
       requests += 1;
     }

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { dayMs, intervalMs, minuteMs, periodStart } from '../../model/intervals.ts';
 import { lengthMs, normalize, overlaps, type Range, subtract } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { longestRange, requestsFor, type Window } from '../../model/windows.ts';
+import type { Window } from '../../model/window.ts';
+import { longestRange, requestsFor } from '../../model/windows.ts';
 import { closedUpTo, newestEnd } from '../../planning/periods.ts';
 import { countWindows, planWindows, type SeriesGaps } from '../../planning/plan.ts';
 
@@ -38,6 +39,7 @@ const rules = { nowMs, graceMs, longestRangeMs: longestRange };
 function plan(list: SeriesGaps[], more: Partial<Parameters<typeof planWindows>[0]> = {}) {
   return planWindows({
     ...rules,
+    source: 'x',
     series: list,
     claimed: new Map(),
     slots: plenty,

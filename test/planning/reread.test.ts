@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { lengthMs, normalize } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { longestRange, type Window } from '../../model/windows.ts';
+import type { Window } from '../../model/window.ts';
+import { longestRange } from '../../model/windows.ts';
 import { rereadSlots } from '../../planning/budget.ts';
 import { planRereads } from '../../planning/reread.ts';
 
@@ -22,7 +23,14 @@ describe('planRereads', () => {
         const refresh = { startMs: roundMs - minuteMs, endMs: roundMs + hourMs, lane: 'refresh' as const };
         for (;;) {
           const claimed = new Map(ids.map((id) => [id, [refresh, ...taken.filter(({ seriesId }) => seriesId === id)]]));
-          const pass = planRereads({ due: due(ids), claimed, longestRangeMs: longestRange, roundMs, most });
+          const pass = planRereads({
+            source: 'x',
+            due: due(ids),
+            claimed,
+            longestRangeMs: longestRange,
+            roundMs,
+            most,
+          });
           expect(pass.length).toBeLessThanOrEqual(most);
           if (pass.length === 0) break;
           taken.push(...pass);
@@ -39,6 +47,7 @@ describe('planRereads', () => {
 
   it('takes the first window of each series before the second of any', () => {
     const windows = planRereads({
+      source: 'x',
       due: due([4, 5, 6]),
       claimed: new Map(),
       longestRangeMs: longestRange,

@@ -7,7 +7,7 @@ import { type Logger, pino } from 'pino';
 import { afterAll, beforeAll, describe, inject, onTestFinished } from 'vitest';
 import { systemClock } from '../../clock.ts';
 import type { CandleSeries } from '../../model/series.ts';
-import type { Window } from '../../model/windows.ts';
+import type { Window } from '../../model/window.ts';
 import {
   migrateQueueBackend,
   openQueueBackend,
@@ -17,6 +17,7 @@ import {
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { runsOnBoth } from '../parts/on-both.ts';
 import { createTestDatabase, removeQueue, type TestDatabase } from '../parts/test-database.ts';
+import { windowOf } from '../parts/windows.ts';
 
 export type Kind = QueueBackend['kind'];
 
@@ -141,5 +142,5 @@ export const bitcoinHours: CandleSeries = {
 /** The window `[place, place + 1)` hours of a series. */
 export function windowAt(place: number, lane: Window['lane'] = 'backfill', seriesId = 1): Window {
   const startMs = place * 3_600_000;
-  return { seriesId, series: bitcoinHours, startMs, endMs: startMs + 3_600_000, lane };
+  return windowOf({ seriesId, series: bitcoinHours, startMs, endMs: startMs + 3_600_000 }, lane);
 }

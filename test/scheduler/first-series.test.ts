@@ -41,6 +41,7 @@ onEachDatabase('the first series of many', (kind) => {
     const claimed = new Map();
     const spanOf = () => longestRangeMs.m1;
     const { windows } = planWindows({
+      source: 'x',
       series: read,
       claimed,
       nowMs,

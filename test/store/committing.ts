@@ -9,6 +9,7 @@ import type { WindowCommit, WindowResult } from '../../store/commit/prepare-wind
 import type { Database } from '../../store/db/database.ts';
 import { commitRates } from '../../store/lists/rates.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
+import { fillOf, rulesOf } from '../parts/windows.ts';
 
 /** A value that identifies its time, with more digits than a double holds. */
 export function closeAt(timeMs: EpochMs): string {
@@ -39,9 +40,9 @@ export function commitPoints(
   const { seriesId, series, window, changed } = of;
   const nowMs = Date.now();
   return commitWindow(database, {
-    ...{ seriesId, series, window, lane: 'backfill', attempt: 1 },
+    window: fillOf({ seriesId, series, ...window }),
     answer: answerOf(pointsOf(series, window, changed), nowMs),
-    ...{ nowMs, graceMs: minuteMs, emptyConfirmMs: minuteMs },
+    ...{ attempt: 1, nowMs, rules: rulesOf(minuteMs) },
   } as WindowCommit);
 }
 

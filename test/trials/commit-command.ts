@@ -12,6 +12,7 @@ import {
 } from '../../store/commit/prepare-window.ts';
 import { type Database, isLockWait } from '../../store/db/database.ts';
 import { storeTroubleOf } from '../../workers/store-failure.ts';
+import { windowOf as windowOfLane } from '../parts/windows.ts';
 import { type Answered, type AnswerPlan, answerPlan, answerTo } from './answers.ts';
 import { breakingAt, type Crash } from './crash.ts';
 import { type Counts, emptyConfirmMs, graceMs, type SeriesModel } from './series-model.ts';
@@ -71,16 +72,13 @@ export function answerPick(world: World, picked: Pick): Chosen {
     : window;
   const answer = answerTo(model.truth, requested, picked.answer, world);
   const lane = picked.planned ? 'refresh' : picked.lane;
+  const of = { seriesId: model.seriesId, series: model.truth.series, ...window };
   const commit = {
-    seriesId: model.seriesId,
-    series: model.truth.series,
-    window: picked.beside ? { ...window, requested } : window,
-    lane,
+    window: windowOfLane(of, lane, { asks: requested, run: 'b2' }),
     attempt: 1,
     answer: { ...answer, status: 200, bytes: 1 },
     nowMs: world.nowMs,
-    graceMs,
-    emptyConfirmMs,
+    rules: { graceMs, emptyConfirmMs },
   } as WindowCommit;
   const isNewest = lane === 'refresh';
   return { model, window, requested, isNewest, answer, prepared: prepareWindow(commit) };

@@ -1,6 +1,7 @@
 /** The planner's result for the gaps in the store, as in a planning pass. */
 
 import type { EpochMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { longestRange, type RangeLimits } from '../../model/windows.ts';
 import { newestEnd } from '../../planning/periods.ts';
 import { type PlanInput, planWindows } from '../../planning/plan.ts';
@@ -30,6 +31,7 @@ export async function plannedAll(
     rangesPerSeries: 1000,
   });
   const plan = planWindows({
+    source: defaultSource,
     series: read,
     claimed: new Map(models.map(({ seriesId, claimed }) => [seriesId, claimed])),
     nowMs,

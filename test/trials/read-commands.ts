@@ -7,6 +7,7 @@ import { consumeResults } from '../../store/commit/command-results.ts';
 import { commitProbe } from '../../store/commit/commit-probe.ts';
 import { unboundedKind, verifyWindow } from '../../store/commit/verification.ts';
 import { readRejectedTime } from '../../store/ledger/quarantine.ts';
+import { commandOf, fillOf } from '../parts/windows.ts';
 import type { Answered } from './answers.ts';
 import { answerPick, type Pick } from './commit-command.ts';
 import { emptyConfirmMs, graceMs, type SeriesModel } from './series-model.ts';
@@ -20,8 +21,7 @@ export async function verify(picked: Pick, world: World, { database }: Real): Pr
   const { model, requested, answer, prepared } = answerPick(world, picked);
   await verifyWindow(database, {
     ...prepared,
-    lane: 'verify',
-    window: { ...prepared.window, run },
+    window: commandOf(prepared.window, 'verify', { asks: prepared.window.asks, run }),
   });
   model.requests += 1;
   const [told] = await consumeResults(database, run);
@@ -101,18 +101,19 @@ export async function probe(plan: ProbePlan, world: World, { database }: Real): 
   const model = world.models[plan.series] as SeriesModel;
   const { nowMs } = world;
   const startMs = periodStart(nowMs, 'd1') - plan.daysAgo * dayMs;
-  const window = { startMs, endMs: startMs + plan.days * dayMs, lane: 'probe' as const };
+  const range = { startMs, endMs: startMs + plan.days * dayMs };
+  const window = {
+    ...fillOf({ seriesId: model.seriesId, series: model.truth.series, ...range }),
+    lane: 'probe' as const,
+  };
   const timesMs = Array.from({ length: plan.days }, (_, day) => startMs + day * dayMs).slice(plan.lacking);
   const result = await commitProbe(database, {
-    seriesId: model.seriesId,
-    series: model.truth.series,
     window,
     attempt: 1,
     timesMs,
     nowMs,
     answer: { rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 },
-    graceMs,
-    emptyConfirmMs,
+    rules: { graceMs, emptyConfirmMs },
   });
   if (result.doubt === null) model.probed(result.empty, nowMs);
 }

@@ -8,7 +8,9 @@ import type { Database } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
-import { type CommitWindow, groupCommits } from '../../workers/commit-groups.ts';
+import { groupCommits } from '../../workers/commit-groups.ts';
+import type { Committer } from '../../workers/worker-context.ts';
+import { fillOf, rulesOf } from '../parts/windows.ts';
 import { market } from '../schema/api/candles.ts';
 import { useStore } from '../store/open-store.ts';
 
@@ -46,7 +48,7 @@ describe('a group of waiting windows', () => {
     historyId = (await trackSeries(database, history(), startMs, startMs + 10 * hourMs)).seriesId;
   });
 
-  const common = { lane: 'backfill' as const, attempt: 1, nowMs, graceMs: minuteMs, emptyConfirmMs: hourMs };
+  const common = { attempt: 1, nowMs, rules: rulesOf(hourMs) };
   const answered = <Row>(rows: readonly Row[]) => ({
     rows,
     rejected: [],
@@ -63,25 +65,20 @@ describe('a group of waiting windows', () => {
     Array.from({ length: 60 }, (_, minute) => candle(startMs + hour * hourMs + minute * minuteMs, close));
 
   function candles(place: number, hour: number, rows: readonly Candle[] = minutesOf(hour)): WindowCommit {
-    const window = hourOf(hour);
-    return { ...common, seriesId: ids[place] ?? 0, series: seriesOf(place), window, answer: answered(rows) };
+    const window = fillOf({ seriesId: ids[place] ?? 0, series: seriesOf(place), ...hourOf(hour) });
+    return { ...common, window, answer: answered(rows) };
   }
   function prices(hour: number): WindowCommit {
     const rows: HistoryPoint[] = minutesOf(hour).map(({ period }) => ({
       priceUsd: decimalText('7.0'),
       time: period,
     }));
-    return {
-      ...common,
-      seriesId: historyId,
-      series: history(),
-      window: hourOf(hour),
-      answer: answered(rows),
-    };
+    const window = fillOf({ seriesId: historyId, series: history(), ...hourOf(hour) });
+    return { ...common, window, answer: answered(rows) };
   }
 
   /** All are waiting before the first transaction begins. */
-  const together = (commitWindow: CommitWindow, commits: readonly WindowCommit[]) =>
+  const together = (commitWindow: Committer['store'], commits: readonly WindowCommit[]) =>
     Promise.allSettled(commits.map(commitWindow));
   const gapsOf = async (seriesIds: readonly number[]) =>
     (await listGaps(database, { nowMs, graceMs: 0, seriesIds })).map((gap) => [gap.startMs, gap.endMs]);

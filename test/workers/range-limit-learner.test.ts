@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
-import type { Window } from '../../model/windows.ts';
+import type { Window } from '../../model/window.ts';
 import { createRangeLimitLearner } from '../../workers/range-limit-learner.ts';
+import { fillOf } from '../parts/windows.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const restMs = 600_000;
@@ -18,7 +19,7 @@ function dayOf(place: number, seriesId = 1): Window {
     interval: 'm1',
   } as const;
   const from = startMs + place * dayMs;
-  return { seriesId, series, startMs: from, endMs: from + dayMs, lane: 'backfill' };
+  return fillOf({ seriesId, series, startMs: from, endMs: from + dayMs });
 }
 const lengthOf = (window: Window) => window.endMs - window.startMs;
 

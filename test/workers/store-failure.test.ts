@@ -1,17 +1,18 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defaultSource } from '../../model/sources.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
-import { openDatabase } from '../../store/db/database.ts';
+import { type Database, openDatabase } from '../../store/db/database.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import type { AttemptParts } from '../../workers/attempt-parts.ts';
 import { createCircuitBreaker } from '../../workers/circuit-breaker.ts';
 import { createRangeLimitLearner } from '../../workers/range-limit-learner.ts';
 import { runAttempt } from '../../workers/run-attempt.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import { storeTroubleOf } from '../../workers/store-failure.ts';
 import type { Work } from '../../workers/work.ts';
+import type { WorkerContext } from '../../workers/worker-context.ts';
 import { freePort } from '../parts/free-port.ts';
 import { clockAt } from '../parts/test-clock.ts';
+import { rulesOf } from '../parts/windows.ts';
 import { defaultKind, silent } from '../queue/queue-parts.ts';
 import { sourceAt } from '../sources/local-server.ts';
 import { noonMs, openParts, trackHours, type WorkerParts } from './worker-parts.ts';
@@ -40,11 +41,13 @@ test('an exhausted pool is temporary, a defect is not', () => {
   expect(storeTroubleOf(new TypeError('rows is not iterable')).isTransient).toBe(false);
 });
 
+const commitNothing = () => Promise.reject(new Error('nothing is committed here'));
+
 describe('an attempt whose answer cannot be stored', () => {
   const attempt = (last: boolean) => ({ number: last ? 3 : 1, last, stopping: new AbortController().signal });
 
   async function prepare(): Promise<{
-    parts: AttemptParts;
+    context: WorkerContext;
     workOf: (error: Error) => Work<string>;
     all: WorkerParts;
   }> {
@@ -54,14 +57,14 @@ describe('an attempt whose answer cannot be stored', () => {
     const workOf = (error: Error): Work<string> => ({
       dataset: 'candles',
       lane: 'backfill',
-      window,
+      ...{ window, whole: window },
       fetch: async () => 'answer',
       commit: () => Promise.reject(error),
     });
-    return { parts: attemptParts(all.queues, all.database), workOf, all };
+    return { context: contextOf(all.queues, all.database), workOf, all };
   }
 
-  function attemptParts(queues: QueueBackend, database: AttemptParts['database']): AttemptParts {
+  function contextOf(queues: QueueBackend, database: Database): WorkerContext {
     const clock = clockAt(() => noonMs);
     const { requests } = queues;
     return {
@@ -77,7 +80,9 @@ describe('an attempt whose answer cannot be stored', () => {
         symbolOf: async () => undefined,
       },
       storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log: silent }),
-      failedRetryMs: 600_000,
+      commits: { slot: (commit) => commit(), store: commitNothing, compare: commitNothing },
+      rules: { ...rulesOf(600_000), failedRetryMs: 600_000 },
+      events: undefined,
       log: silent,
       clock,
       random: () => 0,
@@ -87,24 +92,24 @@ describe('an attempt whose answer cannot be stored', () => {
   const retried = (inMs: number, counted: boolean) => ({ kind: 'retry', inMs, counted });
 
   test('costs the window no attempt while the database fails, and repeats no request', async () => {
-    const { parts, workOf, all } = await prepare();
+    const { context, workOf, all } = await prepare();
     const work = workOf(withCode('53100', 'could not extend file: No space left on device'));
-    expect(await runAttempt(work, attempt(true), parts)).toEqual(retried(1000, false));
+    expect(await runAttempt(work, attempt(true), context)).toEqual(retried(1000, false));
     expect(await all.queues.requests.pausedForMs()).toBeGreaterThan(0);
     expect(await listGaps(all.database, { nowMs: noonMs, graceMs: 0 })).toMatchObject([{ reason: 'not_asked' }]);
   });
 
   test('uses up its attempts when it can never be stored, and is then deferred', async () => {
-    const { parts, workOf, all } = await prepare();
+    const { context, workOf, all } = await prepare();
     const work = workOf(withCode('23514', 'violates check constraint'));
-    expect(await runAttempt(work, attempt(false), parts)).toEqual(retried(500, true));
-    expect(await runAttempt(work, attempt(true), parts)).toEqual({ kind: 'done' });
+    expect(await runAttempt(work, attempt(false), context)).toEqual(retried(500, true));
+    expect(await runAttempt(work, attempt(true), context)).toEqual({ kind: 'done' });
     expect(await listGaps(all.database, { nowMs: noonMs, graceMs: 0 })).toMatchObject([
       { reason: 'failed', message: 'violates check constraint' },
     ]);
   });
 
-  async function unreachableDatabase(): Promise<AttemptParts['database']> {
+  async function unreachableDatabase(): Promise<Database> {
     const away = openDatabase({
       url: `postgres://tidemark@127.0.0.1:${await freePort()}/none`,
       applicationName: 'tidemark test',
@@ -116,7 +121,7 @@ describe('an attempt whose answer cannot be stored', () => {
   }
 
   test('requests nothing from the source until the database answers', async () => {
-    const { parts, workOf, all } = await prepare();
+    const { context, workOf, all } = await prepare();
     let requests = 0;
     const work = {
       ...workOf(withCode('ECONNREFUSED')),
@@ -125,12 +130,12 @@ describe('an attempt whose answer cannot be stored', () => {
         return 'answer';
       },
     };
-    const whileAway = attemptParts(all.queues, await unreachableDatabase());
+    const whileAway = contextOf(all.queues, await unreachableDatabase());
     for (let tries = 0; tries < 5; tries += 1)
       expect(await runAttempt(work, attempt(true), whileAway)).toEqual(retried(1000, false));
     expect(requests).toBe(0);
     const { storeBreaker } = whileAway;
-    expect(await runAttempt(work, attempt(true), { ...parts, storeBreaker })).toEqual(retried(1000, false));
+    expect(await runAttempt(work, attempt(true), { ...context, storeBreaker })).toEqual(retried(1000, false));
     expect(requests).toBe(1);
   });
 });

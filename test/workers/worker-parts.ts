@@ -9,6 +9,7 @@ import type { Database } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { clockAt } from '../parts/test-clock.ts';
+import { fillOf } from '../parts/windows.ts';
 import { bitcoinHours, type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
 import { sourceAt } from '../sources/local-server.ts';
 import { openOwnStore } from '../store/open-store.ts';
@@ -68,13 +69,9 @@ export async function startTestWorker(
 export async function trackHours(parts: WorkerParts, hours: number, series: SeriesKey = bitcoinHours) {
   const fromMs = noonMs - hours * hourMs;
   const { seriesId } = await trackSeries(parts.database, series, fromMs, noonMs);
-  return Array.from({ length: hours }, (_, place) => ({
-    seriesId,
-    series,
-    startMs: fromMs + place * hourMs,
-    endMs: fromMs + (place + 1) * hourMs,
-    lane: 'backfill' as const,
-  }));
+  return Array.from({ length: hours }, (_, place) =>
+    fillOf({ seriesId, series, startMs: fromMs + place * hourMs, endMs: fromMs + (place + 1) * hourMs }),
+  );
 }
 
 export interface LedgerLine {

@@ -51,6 +51,20 @@ onEachBackend('a worker', (kind) => {
     expect((await ledgerOf(database)).every(({ attempt }) => attempt === 1)).toBe(true);
   });
 
+  test('ignores the windows that another version has queued', async () => {
+    const parts = await openParts(kind);
+    const server = await serveCandles(() => noonMs);
+    const [first, second, third] = await trackHours(parts, 3);
+    if (first === undefined || second === undefined || third === undefined) throw new Error('three windows');
+    const series = { ...second.series, dataset: 'trades' } as unknown as typeof second.series;
+    const older = { ...first, v: 1 };
+    await parts.queues.requests.addWindows([older, { ...second, series }, third]);
+    await startTestWorker(parts, server.baseUrl);
+    await untilIdle(parts);
+    expect(await ledgerOf(parts.database)).toHaveLength(1);
+    expect(await coveredOf(parts.database)).toBe(wholeTrack(1));
+  });
+
   test('defers a window after an answer without a readable row no longer than any', async () => {
     const parts = await openParts(kind);
     const server = await serveBody({ data: [{ period: noonMs }], timestamp: noonMs });

@@ -89,12 +89,13 @@ export function storePiece(database: Database, piece: FilePiece): Promise<PieceR
 async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merge'): Promise<PieceResult> {
   return inTransaction(database, async (client) => {
     const { seriesId, series, rows, window } = piece;
+    const asked = { seriesId, ...window };
     const all = pointLines(series.dataset, rows);
-    const [isHeld = true] = how === 'merge' ? [true] : await mayContainPoints(client, [{ seriesId, window }]);
+    const [isHeld = true] = how === 'merge' ? [true] : await mayContainPoints(client, [{ window: asked }]);
     let found: FileComparison = { differences: [], rewritten: 0 };
     let changes: PointChanges = { ...noChanges, fresh: all.timesMs.length };
     if (!isHeld) {
-      if (!(await copyPoints(client, [{ seriesId, window, points: all }]))) throw new LostRace();
+      if (!(await copyPoints(client, [{ window: asked, points: all }]))) throw new LostRace();
     } else {
       found = await compareWithFile(client, { ...piece, points: all });
       const kept = piece.overwrite ? found.differences.filter(({ inFile }) => inFile === null) : found.differences;
@@ -102,7 +103,7 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
       const keptTimes = new Set(kept.map(({ timeMs }) => timeMs));
       const taken = rows.filter((row) => !keptTimes.has(timeOf(row)));
       const points = pointLines(series.dataset, taken);
-      const merged = await mergePoints(client, { seriesId, window, points }, piece.nowMs);
+      const merged = await mergePoints(client, { window: asked, points }, piece.nowMs);
       if (merged === null || (merged.revised > 0 && !piece.overwrite)) throw new LostRace();
       changes = merged;
     }

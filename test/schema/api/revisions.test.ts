@@ -1,11 +1,12 @@
 import { beforeAll, expect, it } from 'vitest';
 import { decimalText } from '../../../model/decimal.ts';
-import { hourMs, minuteMs } from '../../../model/intervals.ts';
+import { hourMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { WindowCommit } from '../../../store/commit/prepare-window.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { fillOf, rulesOf } from '../../parts/windows.ts';
 import { answerOf } from '../../store/committing.ts';
 import { useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
@@ -39,8 +40,8 @@ beforeAll(async () => {
           : { priceUsd: value, time };
       });
       await commitWindow(store.database, {
-        ...{ seriesId, series, window, lane: 'backfill', attempt: 1, answer: answerOf(points, day(date)) },
-        ...{ nowMs: day(date), graceMs: minuteMs, emptyConfirmMs: hourMs },
+        window: fillOf({ seriesId, series, ...window }),
+        ...{ attempt: 1, answer: answerOf(points, day(date)), nowMs: day(date), rules: rulesOf(hourMs) },
       } as WindowCommit);
     }
   }

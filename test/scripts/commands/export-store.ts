@@ -10,6 +10,7 @@ import type { WindowCommit, WindowResult } from '../../../store/commit/prepare-w
 import type { Database } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { rulesOf, fillOf as windowOf } from '../../parts/windows.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openOwnStore, openTestStore, type TestStore } from '../../store/open-store.ts';
 import { readStore } from '../../trials/read-store.ts';
@@ -54,12 +55,13 @@ export function commitRows(
   {
     nowMs,
     rows,
+    window,
     ...of
   }: { seriesId: number; series: SeriesKey; window: Range; rows: readonly unknown[]; nowMs: EpochMs },
 ): Promise<WindowResult> {
   return commitWindow(database, {
-    ...of,
-    ...{ lane: 'backfill', attempt: 1, nowMs, graceMs: minuteMs, emptyConfirmMs: minuteMs },
+    window: windowOf({ ...of, ...window }),
+    ...{ attempt: 1, nowMs, rules: rulesOf(minuteMs) },
     answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
   } as WindowCommit);
 }

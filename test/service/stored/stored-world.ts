@@ -8,6 +8,7 @@ import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { fillOf, rulesOf } from '../../parts/windows.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { loadLists } from './load-lists.ts';
 
@@ -43,14 +44,8 @@ export async function fill(database: Database, key: SeriesKey, window: Range): P
   const { seriesId } = await trackSeries(database, key, window.startMs, null);
   const rows = key.dataset === 'candles' ? simulator.truth.candles(key, window) : simulator.truth.history(key, window);
   await commitWindow(database, {
-    seriesId,
-    series: key,
-    window,
-    lane: 'backfill',
-    attempt: 1,
-    nowMs,
-    graceMs: minuteMs,
-    emptyConfirmMs: hourMs,
+    window: fillOf({ seriesId, series: key, ...window }),
+    ...{ attempt: 1, nowMs, rules: rulesOf(hourMs) },
     answer: { ...answer, rows },
   } as Parameters<typeof commitWindow>[1]);
 }

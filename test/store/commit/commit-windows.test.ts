@@ -1,19 +1,21 @@
 import { beforeEach, expect, it } from 'vitest';
 import { decimalText } from '../../../model/decimal.ts';
 import { type EpochMs, hourMs, minuteMs } from '../../../model/intervals.ts';
+import type { WindowLane } from '../../../model/lanes.ts';
 import type { Range } from '../../../model/ranges.ts';
 import type { CandleSeries, SeriesKey } from '../../../model/series.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { acceptEmptyAnswers } from '../../../store/commit/empty-answers.ts';
-import type { PointAnswer, WindowCommit } from '../../../store/commit/prepare-window.ts';
+import type { CommitRules, PointAnswer, WindowCommit } from '../../../store/commit/prepare-window.ts';
 import { readOldEmptyRanges } from '../../../store/commit/reread.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { countRejected, readQuarantined } from '../../../store/ledger/quarantine.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import type { Candle, HistoryPoint } from '../../../v2/resources.ts';
+import { rulesOf, windowOf } from '../../parts/windows.ts';
 import { answerOf } from '../committing.ts';
 import { onEachDatabase, useStore } from '../open-store.ts';
 
@@ -27,7 +29,8 @@ const later = (hours: number) => ({ nowMs: nowMs + hours * hourMs });
 const within = (from: number, to: number) => ({ window: minutes(from, to) });
 /** A request that includes the periods beside the window. */
 const requested = (from: number, to: number) => ({
-  window: { ...minutes(from, to), requested: minutes(from - 1, to + 1) },
+  window: minutes(from, to),
+  asks: minutes(from - 1, to + 1),
 });
 
 function candle(index: number, close = `1.${Math.abs(index)}000`): Candle {
@@ -38,8 +41,14 @@ function candle(index: number, close = `1.${Math.abs(index)}000`): Candle {
 const candlesOf = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => candle(from + index));
 const upTo = (count: number) => candlesOf(0, count);
 
-interface More extends Partial<Omit<WindowCommit, 'answer' | 'series'>> {
+interface More extends Partial<CommitRules> {
+  readonly seriesId?: number;
   readonly series?: SeriesKey;
+  readonly window?: Range;
+  readonly asks?: Range;
+  readonly lane?: WindowLane;
+  readonly attempt?: number;
+  readonly nowMs?: EpochMs;
   readonly answer?: Partial<PointAnswer>;
 }
 
@@ -58,10 +67,20 @@ onEachDatabase('commitWindow', (kind) => {
     await store.database.pool.query('update tidemark.series set most_rows = 0');
   });
 
-  function commit(rows: readonly (Candle | HistoryPoint)[], { answer, ...more }: More = {}) {
+  function commit(rows: readonly (Candle | HistoryPoint)[], more: More = {}) {
+    const {
+      window: range = window,
+      asks = range,
+      lane = 'backfill',
+      attempt = 1,
+      answer,
+      nowMs: atMs = nowMs,
+      ...rules
+    } = more;
+    const asked = { seriesId: more.seriesId ?? seriesId, series: more.series ?? series, ...range };
     return commitWindow(store.database, {
-      ...{ seriesId, series, attempt: 1, nowMs, graceMs: minuteMs, emptyConfirmMs: hourMs },
-      ...{ window, lane: 'backfill', answer: answerOf(rows, nowMs, answer), ...more },
+      window: windowOf(asked, lane, { asks }),
+      ...{ attempt, nowMs: atMs, rules: { ...rulesOf(hourMs), ...rules }, answer: answerOf(rows, nowMs, answer) },
     } as WindowCommit);
   }
   const minutesOf = ({ startMs: from, endMs: to }: Range) =>

@@ -1,32 +1,15 @@
-/** Dependencies and state that the steps of an attempt share. */
+/** Defers work that failed, and names it in the log. */
 
-import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { type Reason, reasons } from '../model/reasons.ts';
 import { seriesName } from '../model/series.ts';
-import type { Attempt } from '../queue/jobs.ts';
+import { isCommand } from '../model/window.ts';
 import { publishResult } from '../store/commit/command-results.ts';
 import { postponeProbe } from '../store/commit/commit-probe.ts';
 import { deferUpstreamGaps, deferWindow } from '../store/commit/deferred-windows.ts';
-import type { Database } from '../store/db/database.ts';
-import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { RunningSource } from './running-source.ts';
 import type { Work } from './work.ts';
-import type { WorkerEvents } from './worker-events.ts';
-
-export interface AttemptParts {
-  readonly database: Database;
-  readonly source: RunningSource;
-  readonly storeBreaker: CircuitBreaker;
-  readonly failedRetryMs: number;
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly events?: WorkerEvents | undefined;
-}
-
-export type AttemptFacts = Pick<Attempt<unknown>, 'number' | 'last' | 'stopping'>;
+import type { AttemptFacts, WorkerContext } from './worker-context.ts';
 
 /** An unreachable queue cannot be paused; it starts no job, and logs that itself. */
 export async function pause(ms: number, { requests }: RunningSource): Promise<void> {
@@ -48,31 +31,31 @@ export async function deferWork<Answer>(
   },
   work: Work<Answer>,
   attempt: AttemptFacts,
-  parts: AttemptParts,
+  context: WorkerContext,
 ): Promise<void> {
   const isLacking = reasons[failure.reason].isLeftToNext;
   // An outage is logged once. It defers windows in bulk, which `gaps` lists; so do the source's own gaps.
   const isInBulk =
-    parts.source.breaker.explains(failure.startedMs) || parts.storeBreaker.explains(failure.startedMs) || isLacking;
+    context.source.breaker.explains(failure.startedMs) || context.storeBreaker.explains(failure.startedMs) || isLacking;
   const level = isInBulk ? 'debug' : 'warn';
-  if (work.window !== null) {
-    const window = work.whole ?? work.window;
-    if (await publishCommandResult(failure, work, parts)) return;
-    if (window.lane === 'probe') await postponeProbe(parts.database, window.seriesId, failure.retryAtMs);
+  const { window: asked, whole: window } = work;
+  if (asked !== null && window !== null) {
+    if (await publishCommandResult(failure, work, context)) return;
+    if (window.lane === 'probe') await postponeProbe(context.database, window.seriesId, failure.retryAtMs);
     else if (isLacking && window.lane !== 'reread')
       // The source's statement concerns the requested range only.
-      await deferUpstreamGaps(parts.database.pool, {
+      await deferUpstreamGaps(context.database.pool, {
         ...failure,
-        source: parts.source.name,
+        source: context.source.name,
         seriesId: window.seriesId,
-        range: work.window,
+        range: asked,
         attempts: attempt.number,
       });
     else
-      await deferWindow(parts.database.pool, {
+      await deferWindow(context.database.pool, {
         ...failure,
         errorKind: failure.reason === 'failed' ? failure.kind : undefined,
-        source: parts.source.name,
+        source: context.source.name,
         seriesId: window.seriesId,
         window,
         attempts: attempt.number,
@@ -80,8 +63,8 @@ export async function deferWork<Answer>(
       });
   }
   await work.giveUp?.(failure);
-  parts.events?.deferred(work);
-  parts.log[level]({ ...nameOf(work), cause: failure.message, attempts: attempt.number }, 'window deferred');
+  context.events?.deferred(work);
+  context.log[level]({ ...nameOf(work), cause: failure.message, attempts: attempt.number }, 'window deferred');
 }
 
 /**
@@ -92,13 +75,12 @@ export async function deferWork<Answer>(
 export async function publishCommandResult<Answer>(
   failure: { kind: string; message: string; nowMs: EpochMs },
   work: Work<Answer>,
-  { database }: Pick<AttemptParts, 'database'>,
+  { database }: Pick<WorkerContext, 'database'>,
 ): Promise<boolean> {
-  const window = work.whole ?? work.window;
-  if (window?.run === undefined) return false;
-  const { run, seriesId } = window;
+  const { window } = work;
+  if (window === null || !isCommand(window)) return false;
   const { kind, message, nowMs } = failure;
-  await publishResult(database.pool, { run, seriesId, window, nowMs }, { kind, message });
+  await publishResult(database.pool, { window, nowMs }, { kind, message });
   return true;
 }
 
