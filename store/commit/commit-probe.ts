@@ -9,7 +9,8 @@ import type { Range } from '../../model/ranges.ts';
 import { type Command, isCommand, type Probe } from '../../model/window.ts';
 import { evaluateProbe, probedSeries } from '../../planning/beginning.ts';
 import { closedUpTo } from '../../planning/periods.ts';
-import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
+import { type Database, inTransaction } from '../db/database.ts';
+import { int4, nullable, range, statement, time } from '../db/statement.ts';
 import { recordFetch } from '../ledger/ledger.ts';
 import { publishResult } from './command-results.ts';
 import { recordConfirmedEmpty, recordEmptyAnswer } from './empty-answers.ts';
@@ -64,20 +65,28 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
 
 /** Backfills the series normally until then: a probe does not help. */
 export async function postponeProbe(database: Database, seriesId: number, untilMs: EpochMs): Promise<void> {
-  await database.pool.query('update tidemark.series set probe_after = $2 where id = $1', [
-    seriesId,
-    timestamp(untilMs),
-  ]);
+  await postpone.on(database.pool, { seriesId, until: untilMs });
 }
+
+const postpone = statement({
+  name: 'postpone-probe',
+  text: 'update tidemark.series set probe_after = $until where id = $seriesId',
+  parameters: { seriesId: int4, until: time },
+  row: {},
+});
 
 /** Reads the earliest time with a point, and locks the series for the rest of the transaction. */
 async function lockBeginning(client: pg.PoolClient, seriesId: number): Promise<EpochMs | null> {
-  const result = await client.query<{ known: EpochMs | null }>(
-    'select least(earliest, begins) as known from tidemark.series where id = $1 for no key update',
-    [seriesId],
-  );
-  return result.rows[0]?.known ?? null;
+  const [row] = await lockKnown.on(client, { seriesId });
+  return row?.known ?? null;
 }
+
+const lockKnown = statement({
+  name: 'lock-beginning',
+  text: 'select least(earliest, begins) as known from tidemark.series where id = $seriesId for no key update',
+  parameters: { seriesId: int4 },
+  row: { known: nullable(time) },
+});
 
 function closedDaysEnd({ window, answer, nowMs, rules: { graceMs } }: ProbeCommit): EpochMs {
   const days = probedSeries(window.series);
@@ -93,20 +102,37 @@ function closedDaysEnd({ window, answer, nowMs, rules: { graceMs } }: ProbeCommi
  * @returns whether a confirmed range was overturned.
  */
 async function recordBeginning(client: pg.PoolClient, seriesId: number, beginsMs: EpochMs): Promise<boolean> {
-  const result = await client.query(
-    `update tidemark.series
-        set covered = covered - before_beginning, confirmed_empty = confirmed_empty - before_beginning,
-            before_beginning = '{}'
-      where id = $1 and upper(before_beginning) > $2`,
-    [seriesId, timestamp(beginsMs)],
-  );
-  await client.query('update tidemark.series set begins = $2 where id = $1', [seriesId, timestamp(beginsMs)]);
-  await client.query(
-    `delete from tidemark.pending_windows where series_id = $1 and reason = 'awaiting_days' and upper(range) > $2`,
-    [seriesId, timestamp(beginsMs - dayMs)],
-  );
-  return result.rowCount === 1;
+  const overturned = await overturnEmptiness.on(client, { seriesId, begins: beginsMs });
+  await storeBeginning.on(client, { seriesId, begins: beginsMs });
+  await deleteProbes.on(client, { seriesId, after: beginsMs - dayMs });
+  return overturned.length > 0;
 }
+
+const overturnEmptiness = statement({
+  name: 'overturn-emptiness',
+  text: `
+    update tidemark.series
+       set covered = covered - before_beginning, confirmed_empty = confirmed_empty - before_beginning,
+           before_beginning = '{}'
+     where id = $seriesId and upper(before_beginning) > $begins returning id`,
+  parameters: { seriesId: int4, begins: time },
+  row: { id: int4 },
+});
+
+const storeBeginning = statement({
+  name: 'store-beginning',
+  text: 'update tidemark.series set begins = $begins where id = $seriesId',
+  parameters: { seriesId: int4, begins: time },
+  row: {},
+});
+
+const deleteProbes = statement({
+  name: 'delete-probes',
+  text: `delete from tidemark.pending_windows
+         where series_id = $seriesId and reason = 'awaiting_days' and upper(range) > $after`,
+  parameters: { seriesId: int4, after: time },
+  row: {},
+});
 
 /** Publishes the result to the command that requested the probe, if there is one. */
 async function publishProbe(
@@ -129,11 +155,15 @@ async function recordEmptyProbe(client: pg.PoolClient, probe: ProbeCommit, empty
     reason: 'awaiting_days',
     message: `the source has no daily point before ${new Date(empty.endMs + dayMs).toISOString().slice(0, 10)}`,
   });
-  await client.query(
-    `update tidemark.series set before_beginning = (before_beginning + $2::tstzrange::tstzmultirange) * confirmed_empty
-     where id = $1`,
-    [probe.window.seriesId, timeRange(empty.startMs, empty.endMs)],
-  );
+  await recordBefore.on(client, { seriesId: probe.window.seriesId, empty });
   await recordConfirmedEmpty(client, probe.window.seriesId, [empty], probe.nowMs);
   return verdict === 'confirmed_empty';
 }
+
+const recordBefore = statement({
+  name: 'record-before-beginning',
+  text: `update tidemark.series set before_beginning = (before_beginning + tstzmultirange($empty)) * confirmed_empty
+         where id = $seriesId`,
+  parameters: { seriesId: int4, empty: range },
+  row: {},
+});

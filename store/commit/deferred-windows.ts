@@ -13,7 +13,8 @@ import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts'
 import { normalize, type Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { missingPauseMs } from '../../planning/upstream-coverage.ts';
-import { arrayOf, type Database, timeRange, timestamp } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { bool, float8, int4, listOf, nullable, range, statement, text, time } from '../db/statement.ts';
 import { isLacking } from '../series/gap-reasons.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 
@@ -43,60 +44,90 @@ interface DeferredWindow {
  * series keeps a commit from covering it unseen.
  */
 export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: DeferredWindow): Promise<void> {
-  await client.query(
-    `with open as materialized (
-       select s.id from tidemark.series s
-       where s.id = $1 and ($9 or not $2::tstzrange <@ s.covered) for no key update
-     )
-     insert into tidemark.pending_windows as p
-       (series_id, range, reason, kind, message, attempts, first_at, retry_at, of_covered, source)
-     select id, $2, $3, $4, $5, $6, $7, $8, $9, $11 from open
-     on conflict (series_id, range) do update
-       set reason = excluded.reason, kind = excluded.kind, message = excluded.message, source = excluded.source,
-           attempts = p.attempts + excluded.attempts,
-           retry_at = greatest(excluded.retry_at, excluded.first_at + least(
-             make_interval(secs => $10::double precision / 1000), excluded.first_at - p.first_at)),
-           of_covered = p.of_covered and excluded.of_covered`,
-    [
-      deferred.seriesId,
-      timeRange(deferred.window.startMs, deferred.window.endMs),
-      deferred.reason,
-      deferred.errorKind ?? null,
-      deferred.message.slice(0, 1000),
-      deferred.attempts,
-      timestamp(deferred.nowMs),
-      timestamp(deferred.retryAtMs),
-      deferred.ofCovered ?? false,
-      deferred.maxPauseMs ?? 0,
-      deferred.source,
-    ],
-  );
+  await defer.on(client, {
+    ...keyOfDeferral(deferred),
+    range: deferred.window,
+    errorKind: deferred.errorKind ?? null,
+    ofCovered: deferred.ofCovered ?? false,
+    maxPauseSeconds: (deferred.maxPauseMs ?? 0) / 1000,
+  });
 }
+
+const keyOfDeferral = ({
+  seriesId,
+  reason,
+  message,
+  attempts,
+  nowMs,
+  retryAtMs,
+  source,
+}: Omit<DeferredWindow, 'window'>) => ({
+  ...{ seriesId, reason, attempts, source },
+  ...{ message: message.slice(0, 1000), now: nowMs, retryAt: retryAtMs },
+});
+const deferral = {
+  seriesId: int4,
+  range,
+  reason: text,
+  message: text,
+  attempts: int4,
+  now: time,
+  retryAt: time,
+  source: text,
+};
+
+const defer = statement({
+  name: 'defer-window',
+  text: `
+    with open as materialized (
+      select s.id from tidemark.series s
+      where s.id = $seriesId and ($ofCovered or not $range <@ s.covered) for no key update
+    )
+    insert into tidemark.pending_windows as p
+      (series_id, range, reason, kind, message, attempts, first_at, retry_at, of_covered, source)
+    select id, $range, $reason, $errorKind, $message, $attempts, $now, $retryAt, $ofCovered, $source from open
+    on conflict (series_id, range) do update
+      set reason = excluded.reason, kind = excluded.kind, message = excluded.message, source = excluded.source,
+          attempts = p.attempts + excluded.attempts,
+          retry_at = greatest(excluded.retry_at, excluded.first_at + least(
+            make_interval(secs => $maxPauseSeconds), excluded.first_at - p.first_at)),
+          of_covered = p.of_covered and excluded.of_covered`,
+  parameters: { ...deferral, errorKind: nullable(text), ofCovered: bool, maxPauseSeconds: float8 },
+  row: {},
+});
 
 /**
  * Deletes deferred windows that are covered by now, whether in one piece or several, and pending probes of a
  * time in which points have come.
  */
 export async function deleteCoveredWindows(client: pg.PoolClient, seriesIds: readonly number[]): Promise<void> {
-  await client.query({
-    name: 'delete-covered',
-    text: `delete from tidemark.pending_windows p using tidemark.series s
-           where s.id = any ($1) and p.series_id = s.id
-             and (p.range <@ s.covered and not p.of_covered
-                  or p.reason = 'awaiting_days' and s.earliest < upper(p.range))`,
-    values: [arrayOf(seriesIds.map(String))],
-  });
+  await deleteCovered.on(client, { seriesIds });
 }
+
+const deleteCovered = statement({
+  name: 'delete-covered',
+  text: `delete from tidemark.pending_windows p using tidemark.series s
+         where s.id = any ($seriesIds) and p.series_id = s.id
+           and (p.range <@ s.covered and not p.of_covered
+                or p.reason = 'awaiting_days' and s.earliest < upper(p.range))`,
+  parameters: { seriesIds: listOf(int4) },
+  row: {},
+});
 
 /**
  * Deletes deferred re-reads whose time has come. The next re-read of the trailing range has other bounds and
  * would not replace them.
  */
 export async function deleteDueRereads(database: Database, nowMs: EpochMs): Promise<void> {
-  await database.pool.query('delete from tidemark.pending_windows where of_covered and retry_at <= $1', [
-    timestamp(nowMs),
-  ]);
+  await deleteDue.on(database.pool, { now: nowMs });
 }
+
+const deleteDue = statement({
+  name: 'delete-due-rereads',
+  text: 'delete from tidemark.pending_windows where of_covered and retry_at <= $now',
+  parameters: { now: time },
+  row: {},
+});
 
 const messages = {
   lacks: 'the source says that it does not have this itself',
@@ -120,46 +151,40 @@ export async function deferUpstreamGaps(
     readonly isFirstAtOnce?: boolean;
   },
 ): Promise<void> {
-  await client.query({
-    name: 'defer-missing',
-    text: `
-      with open as materialized (
-        select r as range from tidemark.series s, unnest(tstzmultirange($2::tstzrange) - s.covered) r
-        where s.id = $1 for no key update of s
-      ), known as (
-        select o.range, coalesce(sum(p.attempts), 0)::int as attempts,
-               least(min(p.first_at) filter (where p.range @> lower(o.range)), $5) as first_at
-        from open o left join tidemark.pending_windows p
-          on p.series_id = $1 and ${isLacking('p.reason')} and not p.of_covered and p.range && o.range
-        group by o.range
-      ), replaced as (
-        delete from tidemark.pending_windows p using open o
-        where p.series_id = $1 and ${isLacking('p.reason')} and not p.of_covered
-          and p.range <@ o.range and p.range <> o.range
-      )
-      insert into tidemark.pending_windows as p
-        (series_id, range, reason, message, attempts, first_at, retry_at, of_covered, source)
-      select $1, range, $9, $3, attempts + $4, first_at,
-             $5::timestamptz + case when $8 and attempts = 0 then interval '0' else
-               greatest($6::timestamptz - $5, least($5 - greatest(first_at, lower(range)),
-                                                    make_interval(secs => ${maxMissingPauseMs / 1000}))) end, false, $7
-      from known
-      on conflict (series_id, range) do update
-        set reason = excluded.reason, kind = null, message = excluded.message, attempts = excluded.attempts,
-            first_at = excluded.first_at, retry_at = excluded.retry_at, of_covered = false, source = excluded.source`,
-    values: [
-      deferred.seriesId,
-      timeRange(deferred.range.startMs, deferred.range.endMs),
-      deferred.message.slice(0, 1000),
-      deferred.attempts,
-      timestamp(deferred.nowMs),
-      timestamp(deferred.retryAtMs),
-      deferred.source,
-      deferred.isFirstAtOnce === true,
-      deferred.reason,
-    ],
-  });
+  const { range, isFirstAtOnce = false } = deferred;
+  await deferMissing.on(client, { ...keyOfDeferral(deferred), range, isFirstAtOnce });
 }
+
+const deferMissing = statement({
+  name: 'defer-missing',
+  text: `
+    with open as materialized (
+      select r as range from tidemark.series s, unnest(tstzmultirange($range) - s.covered) r
+      where s.id = $seriesId for no key update of s
+    ), known as (
+      select o.range, coalesce(sum(p.attempts), 0)::int as attempts,
+             least(min(p.first_at) filter (where p.range @> lower(o.range)), $now) as first_at
+      from open o left join tidemark.pending_windows p
+        on p.series_id = $seriesId and ${isLacking('p.reason')} and not p.of_covered and p.range && o.range
+      group by o.range
+    ), replaced as (
+      delete from tidemark.pending_windows p using open o
+      where p.series_id = $seriesId and ${isLacking('p.reason')} and not p.of_covered
+        and p.range <@ o.range and p.range <> o.range
+    )
+    insert into tidemark.pending_windows as p
+      (series_id, range, reason, message, attempts, first_at, retry_at, of_covered, source)
+    select $seriesId, range, $reason, $message, attempts + $attempts, first_at,
+           $now + case when $isFirstAtOnce and attempts = 0 then interval '0' else
+             greatest($retryAt - $now, least($now - greatest(first_at, lower(range)),
+                                             make_interval(secs => ${maxMissingPauseMs / 1000}))) end, false, $source
+    from known
+    on conflict (series_id, range) do update
+      set reason = excluded.reason, kind = null, message = excluded.message, attempts = excluded.attempts,
+          first_at = excluded.first_at, retry_at = excluded.retry_at, of_covered = false, source = excluded.source`,
+  parameters: { ...deferral, isFirstAtOnce: bool },
+  row: {},
+});
 
 /** Pause after an answer that was made before its periods had closed. */
 const staleRetryMs = 60_000;

@@ -6,7 +6,8 @@ import type { Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Window } from '../../model/window.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
-import { type Database, inTransaction, timeRange, timestamp } from '../db/database.ts';
+import { type Database, inTransaction } from '../db/database.ts';
+import { bool, float8, int4, range, ranges, statement, text, time } from '../db/statement.ts';
 import { isAwaiting } from '../series/gap-reasons.ts';
 import { deleteCoveredWindows } from './deferred-windows.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
@@ -58,22 +59,26 @@ export async function holdUnusualSilences(
   return held;
 }
 
-async function isUnusual(client: pg.PoolClient, seriesId: number, { startMs, endMs }: Range): Promise<boolean> {
-  const { rows } = await client.query<{ long: boolean }>({
-    name: 'unusual-silence',
-    text: `select exists (
-             select from tidemark.silence_rules l
-             where $3::double precision >= l.seconds
-               and $3 * s.points > l.times_usual * (others + l.granted_seconds)) as long
-           from tidemark.series s, lateral (
-             select greatest(0, (select coalesce(sum(date_part('epoch', upper(r) - lower(r))), 0)
-                                 from unnest(s.covered - s.before_beginning - tstzmultirange($2::tstzrange)) r)
-                                - s.points * date_part('epoch', s.period)) as others) o
-           where s.id = $1`,
-    values: [seriesId, timeRange(startMs, endMs), (endMs - startMs) / 1000],
-  });
-  return rows[0]?.long === true;
+async function isUnusual(client: pg.PoolClient, seriesId: number, silence: Range): Promise<boolean> {
+  const [found] = await unusual.on(client, { seriesId, silence, seconds: (silence.endMs - silence.startMs) / 1000 });
+  return found?.isLong === true;
 }
+
+const unusual = statement({
+  name: 'unusual-silence',
+  text: `
+    select exists (
+      select from tidemark.silence_rules l
+      where $seconds >= l.seconds
+        and $seconds * s.points > l.times_usual * (others + l.granted_seconds)) as "isLong"
+    from tidemark.series s, lateral (
+      select greatest(0, (select coalesce(sum(date_part('epoch', upper(r) - lower(r))), 0)
+                          from unnest(s.covered - s.before_beginning - tstzmultirange($silence)) r)
+                         - s.points * date_part('epoch', s.period)) as others) o
+    where s.id = $seriesId`,
+  parameters: { seriesId: int4, silence: range, seconds: float8 },
+  row: { isLong: bool },
+});
 
 /** Records silences that are far longer than usual. They are requested alone next: an empty answer confirms them. */
 export async function recordUnusualSilences(client: pg.PoolClient, window: EvaluatedWindow): Promise<void> {
@@ -88,23 +93,34 @@ async function awaitAnswerAlone(
   said: readonly [reason: Reason, message: string],
   retryAtMs: EpochMs,
 ): Promise<void> {
-  for (const { startMs, endMs } of ranges) {
-    await client.query({
-      name: 'record-silence',
-      text: `insert into tidemark.pending_windows as p
-               (series_id, range, reason, message, attempts, first_at, retry_at)
-             select s.id, r, $4, $5, $6, $3, $7
-             from tidemark.series s, unnest(tstzmultirange($2::tstzrange) - s.covered - (
-               select coalesce(range_agg(range), '{}') from tidemark.pending_windows
-               where series_id = $1 and ${isAwaiting('reason')} and range && $2::tstzrange)) r
-             where s.id = $1
-             on conflict (series_id, range) do update
-               set reason = excluded.reason, kind = null, message = excluded.message,
-                   attempts = p.attempts + excluded.attempts, retry_at = excluded.retry_at`,
-      values: [...[seriesId, timeRange(startMs, endMs), timestamp(nowMs), ...said, attempt], timestamp(retryAtMs)],
+  const [reason, message] = said;
+  for (const range of ranges)
+    await recordAlone.on(client, {
+      seriesId,
+      range,
+      reason,
+      message,
+      attempts: attempt,
+      now: nowMs,
+      retryAt: retryAtMs,
     });
-  }
 }
+
+const recordAlone = statement({
+  name: 'record-silence',
+  text: `
+    insert into tidemark.pending_windows as p (series_id, range, reason, message, attempts, first_at, retry_at)
+    select s.id, r, $reason, $message, $attempts, $now, $retryAt
+    from tidemark.series s, unnest(tstzmultirange($range) - s.covered - (
+      select coalesce(range_agg(range), '{}') from tidemark.pending_windows
+      where series_id = $seriesId and ${isAwaiting('reason')} and range && $range)) r
+    where s.id = $seriesId
+    on conflict (series_id, range) do update
+      set reason = excluded.reason, kind = null, message = excluded.message,
+          attempts = p.attempts + excluded.attempts, retry_at = excluded.retry_at`,
+  parameters: { seriesId: int4, range, reason: text, message: text, attempts: int4, now: time, retryAt: time },
+  row: {},
+});
 
 /**
  * Records an empty answer. It confirms the ranges that an earlier empty answer, at least `emptyConfirmMs`
@@ -130,63 +146,86 @@ export async function recordEmptyAnswer(
   const { seriesId } = window;
   const { emptyConfirmMs } = answered.rules;
   const { reason = 'awaiting', message = 'the source answered without points', mayConfirm = true } = options;
-  if (window.lane === 'refresh') {
-    await client.query('update tidemark.series set refreshed_at = $2 where id = $1', [seriesId, timestamp(nowMs)]);
-  }
+  const isNewest = window.lane === 'refresh';
+  if (isNewest) await recordRefresh.on(client, { seriesId, now: nowMs });
   if (closed === null) return { verdict: 'empty', covered: null };
-  const range = timeRange(closed.startMs, closed.endMs);
-  await client.query(
-    `update tidemark.pending_windows set reason = $3, message = $4, first_at = $5, retry_at = $6
-     where series_id = $1 and range <@ $2::tstzrange and ${isLongSilence}`,
-    [seriesId, range, reason, message, timestamp(nowMs), timestamp(nowMs + emptyConfirmMs)],
-  );
+  const answer = { seriesId, range: closed, retryAt: nowMs + emptyConfirmMs };
+  await shortenSilences.on(client, { ...answer, reason, message, now: nowMs });
   // Unconfirmed ranges wait again. Otherwise the next planning pass would send the same request.
-  if (!mayConfirm)
-    await client.query(
-      `update tidemark.pending_windows set retry_at = $3
-       where series_id = $1 and ${isAwaiting('reason')} and range && $2::tstzrange and retry_at < $3`,
-      [seriesId, range, timestamp(nowMs + emptyConfirmMs)],
-    );
-  const result = await client.query<{ some: boolean; whole: boolean }>(
-    `with agreed as (
-       select range_agg(range) * tstzmultirange($2::tstzrange) as ranges from tidemark.pending_windows
-       where series_id = $1 and ${isAwaiting('reason')} and range && $2::tstzrange and $9
-         and not ${isLongSilence} and (first_at <= $3 or $8 and reason in ('silent', 'unusual'))
-     ), asked as (
-       select tstzmultirange($2::tstzrange) - s.covered as ranges from tidemark.series s where s.id = $1
-     ), confirmed as (
-       update tidemark.series s
-          set covered = s.covered + agreed.ranges,
-              -- A stored point, such as a candle written while it was open, keeps its period from being
-              -- called empty.
-              confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered - s.uncovered_points),
-              uncovered_points = s.uncovered_points - agreed.ranges
-         from agreed where s.id = $1 and not isempty(agreed.ranges)
-       returning 1
-     ), held as (
-       select coalesce(range_agg(range), '{}') as ranges from tidemark.pending_windows
-       where series_id = $1 and ${isAwaiting('reason')} and range && $2::tstzrange and not ${isLongSilence}
-     ), waiting as (
-       insert into tidemark.pending_windows as p (series_id, range, reason, message, first_at, retry_at)
-       select $1, r, $6, $7, $4, $5
-       from asked, held, unnest(asked.ranges - held.ranges) r
-       on conflict (series_id, range) do update
-         set reason = excluded.reason, kind = null, message = excluded.message, attempts = p.attempts + 1,
-             first_at = case when ${isAwaiting('p.reason')} then p.first_at else excluded.first_at end,
-             retry_at = excluded.retry_at
-     )
-     select exists (select from confirmed) as some, asked.ranges <@ coalesce(agreed.ranges, '{}') as whole
-     from asked left join agreed on true`,
-    [
-      ...[seriesId, range, timestamp(nowMs - emptyConfirmMs), timestamp(nowMs)],
-      ...[timestamp(nowMs + emptyConfirmMs), reason, message, window.lane !== 'refresh', mayConfirm],
-    ],
-  );
-  const confirmed = result.rows[0];
-  if (confirmed?.some !== true) return { verdict: 'empty', covered: null };
+  if (!mayConfirm) await waitAgain.on(client, answer);
+  const [confirmed] = await confirmEmpty.on(client, {
+    ...{ ...answer, reason, message, now: nowMs, mayConfirm },
+    ...{ firstUntil: nowMs - emptyConfirmMs, isSilenceEnough: !isNewest },
+  });
+  if (confirmed?.isAny !== true) return { verdict: 'empty', covered: null };
   await deleteCoveredWindows(client, [seriesId]);
-  return confirmed.whole ? { verdict: 'confirmed_empty', covered: closed } : { verdict: 'empty', covered: null };
+  return confirmed.isWhole ? { verdict: 'confirmed_empty', covered: closed } : { verdict: 'empty', covered: null };
 }
+
+const recordRefresh = statement({
+  name: 'record-refresh',
+  text: 'update tidemark.series set refreshed_at = $now where id = $seriesId',
+  parameters: { seriesId: int4, now: time },
+  row: {},
+});
+
+const shortenSilences = statement({
+  name: 'shorten-silences',
+  text: `
+    update tidemark.pending_windows set reason = $reason, message = $message, first_at = $now, retry_at = $retryAt
+    where series_id = $seriesId and range <@ $range and ${isLongSilence}`,
+  parameters: { seriesId: int4, range, reason: text, message: text, now: time, retryAt: time },
+  row: {},
+});
+
+const waitAgain = statement({
+  name: 'wait-again',
+  text: `
+    update tidemark.pending_windows set retry_at = $retryAt
+    where series_id = $seriesId and ${isAwaiting('reason')} and range && $range and retry_at < $retryAt`,
+  parameters: { seriesId: int4, range, retryAt: time },
+  row: {},
+});
+
+const confirmEmpty = statement({
+  name: 'confirm-empty',
+  text: `
+    with agreed as (
+      select range_agg(range) * tstzmultirange($range) as ranges from tidemark.pending_windows
+      where series_id = $seriesId and ${isAwaiting('reason')} and range && $range and $mayConfirm
+        and not ${isLongSilence} and (first_at <= $firstUntil or $isSilenceEnough and reason in ('silent', 'unusual'))
+    ), asked as (
+      select tstzmultirange($range) - s.covered as ranges from tidemark.series s where s.id = $seriesId
+    ), confirmed as (
+      update tidemark.series s
+         set covered = s.covered + agreed.ranges,
+             -- A stored point, such as a candle written while it was open, keeps its period from being
+             -- called empty.
+             confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered - s.uncovered_points),
+             uncovered_points = s.uncovered_points - agreed.ranges
+        from agreed where s.id = $seriesId and not isempty(agreed.ranges)
+      returning 1
+    ), held as (
+      select coalesce(range_agg(range), '{}') as ranges from tidemark.pending_windows
+      where series_id = $seriesId and ${isAwaiting('reason')} and range && $range and not ${isLongSilence}
+    ), waiting as (
+      insert into tidemark.pending_windows as p (series_id, range, reason, message, first_at, retry_at)
+      select $seriesId, r, $reason, $message, $now, $retryAt
+      from asked, held, unnest(asked.ranges - held.ranges) r
+      on conflict (series_id, range) do update
+        set reason = excluded.reason, kind = null, message = excluded.message, attempts = p.attempts + 1,
+            first_at = case when ${isAwaiting('p.reason')} then p.first_at else excluded.first_at end,
+            retry_at = excluded.retry_at
+    )
+    select exists (select from confirmed) as "isAny", asked.ranges <@ coalesce(agreed.ranges, '{}') as "isWhole"
+    from asked left join agreed on true`,
+  parameters: {
+    ...{ seriesId: int4, range, reason: text, message: text, now: time, retryAt: time, mayConfirm: bool },
+    /** The first answer came no later than this, or was silent and that is enough. */
+    ...{ firstUntil: time, isSilenceEnough: bool },
+  },
+  row: { isAny: bool, isWhole: bool },
+});
 
 /**
  * Stores when the confirmed empty ranges of these windows were last answered empty. Runs within the commit's
@@ -212,21 +251,23 @@ export async function recordConfirmedEmpty(
   nowMs: EpochMs,
 ): Promise<void> {
   if (ranges.length === 0) return;
-  await client.query({
-    name: 'record-confirmed-empty',
-    text: `with parts as (
-             select part from tidemark.series s,
-                  unnest(s.confirmed_empty * (select range_agg(r) from unnest($2::tstzrange[]) r)) part
-             where s.id = $1
-           ), replaced as (
-             delete from tidemark.empty_answers e using parts
-             where e.series_id = $1 and e.range <@ part and e.range <> part
-           )
-           insert into tidemark.empty_answers as e (series_id, range, answered_at) select $1, part, $3 from parts
-           on conflict (series_id, range) do update set answered_at = greatest(e.answered_at, excluded.answered_at)`,
-    values: [seriesId, ranges.map(({ startMs, endMs }) => timeRange(startMs, endMs)), timestamp(nowMs)],
-  });
+  await recordAnswers.on(client, { seriesId, ranges, now: nowMs });
 }
+
+const recordAnswers = statement({
+  name: 'record-confirmed-empty',
+  text: `
+    with parts as (
+      select part from tidemark.series s, unnest(s.confirmed_empty * $ranges) part where s.id = $seriesId
+    ), replaced as (
+      delete from tidemark.empty_answers e using parts
+      where e.series_id = $seriesId and e.range <@ part and e.range <> part
+    )
+    insert into tidemark.empty_answers as e (series_id, range, answered_at) select $seriesId, part, $now from parts
+    on conflict (series_id, range) do update set answered_at = greatest(e.answered_at, excluded.answered_at)`,
+  parameters: { seriesId: int4, ranges, now: time },
+  row: {},
+});
 
 /**
  * Covers the part of a range that was answered empty once and awaits its second answer. All of it becomes
@@ -242,34 +283,46 @@ export function acceptEmptyAnswers(
   return inTransaction(database, async (client) => {
     // A commit with points deletes the empty ranges that it refutes. It either comes first, or finds this
     // range covered.
-    await client.query('select from tidemark.series where id = $1 for no key update', [seriesId]);
-    const accepted = await client.query<Range & { answeredAtMs: EpochMs }>(
-      `with empty as (
-         select range_agg(range) * $2::tstzrange::tstzmultirange as ranges, min(first_at) as answered_at,
-                coalesce(range_agg(range) filter (where reason = 'awaiting_days'), '{}') as by_days
-         from tidemark.pending_windows
-         -- A range with points beside it only has not been answered empty yet.
-         where series_id = $1 and ${isAwaiting('reason')} and reason <> 'silent' and range && $2
-       ), accepted as (
-         select e.ranges - s.covered as ranges, e.ranges - s.covered - s.uncovered_points as without_points,
-                e.by_days, e.answered_at
-         from empty e, tidemark.series s where s.id = $1
-       ), taken as (
-         update tidemark.series s
-            set covered = s.covered + a.ranges,
-                confirmed_empty = s.confirmed_empty + a.without_points,
-                before_beginning = s.before_beginning + a.without_points * a.by_days,
-                uncovered_points = s.uncovered_points - a.ranges
-           from accepted a where s.id = $1 and not isempty(a.ranges)
-         returning a.ranges, a.answered_at
-       )
-       select lower(r) as "startMs", upper(r) as "endMs", answered_at as "answeredAtMs" from taken, unnest(ranges) r`,
-      [seriesId, timeRange(within.startMs, within.endMs)],
-    );
-    const [first] = accepted.rows;
+    await lockOne.on(client, { seriesId });
+    const accepted = await acceptFirst.on(client, { seriesId, within });
+    const [first] = accepted;
     if (first === undefined) return false;
     await deleteCoveredWindows(client, [seriesId]);
-    await recordConfirmedEmpty(client, seriesId, accepted.rows, first.answeredAtMs);
+    await recordConfirmedEmpty(client, seriesId, accepted, first.answeredAtMs);
     return true;
   });
 }
+
+const lockOne = statement({
+  name: 'lock-one-series',
+  text: 'select from tidemark.series where id = $seriesId for no key update',
+  parameters: { seriesId: int4 },
+  row: {},
+});
+
+const acceptFirst = statement({
+  name: 'accept-empty-answers',
+  text: `
+    with empty as (
+      select range_agg(range) * tstzmultirange($within) as ranges, min(first_at) as answered_at,
+             coalesce(range_agg(range) filter (where reason = 'awaiting_days'), '{}') as by_days
+      from tidemark.pending_windows
+      -- A range with points beside it only has not been answered empty yet.
+      where series_id = $seriesId and ${isAwaiting('reason')} and reason <> 'silent' and range && $within
+    ), accepted as (
+      select e.ranges - s.covered as ranges, e.ranges - s.covered - s.uncovered_points as without_points,
+             e.by_days, e.answered_at
+      from empty e, tidemark.series s where s.id = $seriesId
+    ), taken as (
+      update tidemark.series s
+         set covered = s.covered + a.ranges,
+             confirmed_empty = s.confirmed_empty + a.without_points,
+             before_beginning = s.before_beginning + a.without_points * a.by_days,
+             uncovered_points = s.uncovered_points - a.ranges
+        from accepted a where s.id = $seriesId and not isempty(a.ranges)
+      returning a.ranges, a.answered_at
+    )
+    select lower(r) as "startMs", upper(r) as "endMs", answered_at as "answeredAtMs" from taken, unnest(ranges) r`,
+  parameters: { seriesId: int4, within: range },
+  row: { startMs: time, endMs: time, answeredAtMs: time },
+});

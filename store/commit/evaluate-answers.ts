@@ -1,14 +1,14 @@
 /** Evaluates what the answers of written windows prove. */
 
 import type pg from 'pg';
-import { type DatasetName, datasets } from '../../model/datasets/index.ts';
+import { byDataset, type DatasetName } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { Window } from '../../model/window.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
-import { arrayOf, timeRange, timestamp } from '../db/database.ts';
+import { bool, int4, listOf, range, rowsOf, statement, text, time } from '../db/statement.ts';
 import { withOtherSources } from '../series/sources.ts';
 import type { PreparedWindow } from './prepare-window.ts';
 import type { PointChanges } from './write-points.ts';
@@ -101,13 +101,18 @@ async function hasStoredPoint(
   endMs: EpochMs,
 ): Promise<boolean> {
   if (startMs >= endMs) return false;
-  const result = await client.query({
-    name: `is-any-stored-${dataset}`,
-    text: `select from tidemark.${datasets[dataset].table} where series_id = $1 and time >= $2 and time < $3 limit 1`,
-    values: [seriesId, timestamp(startMs), timestamp(endMs)],
-  });
-  return result.rowCount === 1;
+  return (await anyStored[dataset].on(client, { seriesId, start: startMs, end: endMs })).length > 0;
 }
+
+const anyStored = byDataset(({ table }, dataset) =>
+  statement({
+    name: `is-any-stored-${dataset}`,
+    text: `select from tidemark.${table}
+           where series_id = $seriesId and time >= $start and time < $end limit 1`,
+    parameters: { seriesId: int4, start: time, end: time },
+    row: {},
+  }),
+);
 
 /** An older largest answer no longer counts: a source may introduce a cap. */
 export const recentMs = 3_600_000;
@@ -121,19 +126,17 @@ export async function mayContainPoints(
   client: pg.PoolClient,
   windows: ReadonlyArray<{ readonly window: Range & Pick<Window, 'seriesId'> }>,
 ): Promise<boolean[]> {
-  const result = await client.query<{ may_contain: boolean }>({
-    name: 'may-contain-points',
-    text: `select s.covered && w.range or s.uncovered_points && w.range as may_contain
-           from unnest($1::int[], $2::tstzrange[]) with ordinality as w (series_id, range, place)
-           join tidemark.series s on s.id = w.series_id
-           order by w.place`,
-    values: [
-      arrayOf(windows.map(({ window }) => String(window.seriesId))),
-      windows.map(({ window }) => timeRange(window.startMs, window.endMs)),
-    ],
-  });
-  return result.rows.map((row) => row.may_contain);
+  const asked = windows.map(({ window }, place) => ({ seriesId: window.seriesId, range: window, place }));
+  return (await mayContain.on(client, { asked })).map((row) => row.mayContain);
 }
+
+const mayContain = statement({
+  name: 'may-contain-points',
+  text: `select s.covered && asked.range or s.uncovered_points && asked.range as "mayContain"
+         from $asked join tidemark.series s on s.id = asked.series_id order by asked.place`,
+  parameters: { asked: rowsOf({ seriesId: int4, range, place: int4 }) },
+  row: { mayContain: bool },
+});
 
 /** Key of the answers that share a cap on rows: a source has one cap for an address and an interval. */
 function capKey({ window: { series, source } }: PreparedWindow): string {
@@ -148,12 +151,15 @@ export async function lockSeries(
   client: pg.PoolClient,
   windows: ReadonlyArray<{ readonly window: Pick<Window, 'seriesId'> }>,
 ): Promise<void> {
-  await client.query({
-    name: 'lock-series',
-    text: 'select from tidemark.series where id = any ($1) order by id for no key update',
-    values: [arrayOf(windows.map(({ window }) => String(window.seriesId)))],
-  });
+  await lock.on(client, { seriesIds: windows.map(({ window }) => window.seriesId) });
 }
+
+const lock = statement({
+  name: 'lock-series',
+  text: 'select from tidemark.series where id = any ($seriesIds) order by id for no key update',
+  parameters: { seriesIds: listOf(int4) },
+  row: {},
+});
 
 /**
  * Reads the size of the largest recent answer under each cap, the windows' own included. The series are
@@ -165,20 +171,23 @@ async function readMaxRows(
   nowMs: EpochMs,
 ): Promise<Map<string, number>> {
   await lockSeries(client, windows);
-  const result = await client.query<{ dataset: string; interval: string; source: string; most_rows: number }>({
-    name: 'most-rows',
-    text: `select dataset, interval, coalesce(source, '${defaultSource}') as source, max(most_rows) as most_rows
-           from tidemark.series
-           left join (select distinct on (series_id) series_id, source from tidemark.series_sources
-                      where not archive and series_id in ${withOtherSources} order by series_id, rank) x
-             on series_id = id
-           where most_rows_at > $1 group by 1, 2, 3`,
-    values: [timestamp(nowMs - recentMs)],
-  });
-  const most = new Map(result.rows.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.most_rows]));
+  const found = await mostRows.on(client, { since: nowMs - recentMs });
+  const most = new Map(found.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.rows]));
   for (const window of windows) {
     const cap = capKey(window);
     most.set(cap, Math.max(most.get(cap) ?? 0, window.seen.rows));
   }
   return most;
 }
+
+const mostRows = statement({
+  name: 'most-rows',
+  text: `select dataset, interval, coalesce(source, '${defaultSource}') as source, max(most_rows) as rows
+         from tidemark.series
+         left join (select distinct on (series_id) series_id, source from tidemark.series_sources
+                    where not archive and series_id in ${withOtherSources} order by series_id, rank) x
+           on series_id = id
+         where most_rows_at > $since group by 1, 2, 3`,
+  parameters: { since: time },
+  row: { dataset: text, interval: text, source: text, rows: int4 },
+});

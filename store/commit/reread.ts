@@ -8,7 +8,8 @@ import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { RereadDue } from '../../planning/reread.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
-import { type Database, timeRange, timestamp } from '../db/database.ts';
+import { type Database, timestamp } from '../db/database.ts';
+import { int4, range, statement, time } from '../db/statement.ts';
 import { groupBySeries, type RangeRow } from '../series/ranges.ts';
 import { seriesColumns, toSeriesKey } from '../series/series.ts';
 import { isOfSource, nameOfText } from '../series/sources.ts';
@@ -82,26 +83,28 @@ export async function markReread(client: pg.PoolClient, windows: readonly Evalua
   for (const { window, evaluation, nowMs } of windows) {
     if (window.lane !== 'reread' || evaluation.covered === null) continue;
     const { seriesId } = window;
-    await client.query({
-      name: 'mark-reread',
-      text: `update tidemark.series
-                set reread = tstzmultirange($2::tstzrange) + case when reread_round = $3 then reread else '{}' end,
-                    reread_round = $3, reread_at = greatest(reread_at, $4)
-              where id = $1 and (reread_round is null or reread_round <= $3)`,
-      values: [
-        seriesId,
-        timeRange(evaluation.covered.startMs, evaluation.covered.endMs),
-        timestamp(window.roundMs),
-        timestamp(nowMs),
-      ],
-    });
-    await client.query({
-      name: 'delete-reread',
-      text: 'delete from tidemark.pending_windows where series_id = $1 and of_covered and range <@ $2::tstzrange',
-      values: [seriesId, timeRange(evaluation.covered.startMs, evaluation.covered.endMs)],
-    });
+    const read = { seriesId, read: evaluation.covered };
+    await mark.on(client, { ...read, round: window.roundMs, now: nowMs });
+    await deleteDeferred.on(client, read);
   }
 }
+
+const mark = statement({
+  name: 'mark-reread',
+  text: `update tidemark.series
+            set reread = tstzmultirange($read) + case when reread_round = $round then reread else '{}' end,
+                reread_round = $round, reread_at = greatest(reread_at, $now)
+          where id = $seriesId and (reread_round is null or reread_round <= $round)`,
+  parameters: { seriesId: int4, read: range, round: time, now: time },
+  row: {},
+});
+
+const deleteDeferred = statement({
+  name: 'delete-reread',
+  text: `delete from tidemark.pending_windows where series_id = $seriesId and of_covered and range <@ $read`,
+  parameters: { seriesId: int4, read: range },
+  row: {},
+});
 
 /** Confirmed empty ranges of a series without a recent answer. */
 export interface OldEmptyRanges extends CoveredSeries {

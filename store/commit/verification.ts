@@ -1,12 +1,13 @@
 /** Handles the answer to a window that was requested to verify or to repair stored points. */
 
 import type pg from 'pg';
-import { datasets } from '../../model/datasets/index.ts';
+import { byDataset } from '../../model/datasets/index.ts';
 import { counted } from '../../model/format.ts';
 import { intervalMs } from '../../model/intervals.ts';
 import { isCommand } from '../../model/window.ts';
 import type { Verdict } from '../../planning/verdict.ts';
-import { type Database, inTransaction, timestamp } from '../db/database.ts';
+import { type Database, inTransaction } from '../db/database.ts';
+import { int4, statement, time } from '../db/statement.ts';
 import { recordFetch } from '../ledger/ledger.ts';
 import { publishResult } from './command-results.ts';
 import { compareStored, countDiffering, type ReadComparison } from './differences.ts';
@@ -114,18 +115,22 @@ async function settleWindow(client: pg.PoolClient, answered: EvaluatedWindow): P
  * source.
  */
 async function holdsPoints(client: pg.PoolClient, { window }: EvaluatedWindow): Promise<boolean> {
-  const { seriesId, series } = window;
-  const result = await client.query({
-    name: `holds-points-${series.dataset}`,
-    text: `select from tidemark.${datasets[series.dataset].table} p
-           where series_id = $1 and time >= $2 and time < $3 and not exists (
+  const { series, seriesId, startMs: start, endMs: end } = window;
+  return (await heldPoints[series.dataset].on(client, { seriesId, start, end })).length > 0;
+}
+
+const heldPoints = byDataset(({ table }, dataset) =>
+  statement({
+    name: `holds-points-${dataset}`,
+    text: `select from tidemark.${table} p
+           where series_id = $seriesId and time >= $start and time < $end and not exists (
              select from tidemark.differences d
              where d.series_id = p.series_id and d.time = p.time and d.kind = 'missing_there')
            limit 1`,
-    values: [seriesId, timestamp(window.startMs), timestamp(window.endMs)],
-  });
-  return result.rowCount === 1;
-}
+    parameters: { seriesId: int4, start: time, end: time },
+    row: {},
+  }),
+);
 
 function verdictOf(comparison: ReadComparison): Verified['verdict'] {
   if (countDiffering(comparison) > 0) return 'differs';

@@ -11,11 +11,10 @@
  */
 
 import type pg from 'pg';
-import { type DatasetName, datasets } from '../../model/datasets/index.ts';
+import { byDataset, type DatasetName } from '../../model/datasets/index.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import { timeRange, timestamp } from '../db/database.ts';
-import { int4, nullable, statement, time } from '../db/statement.ts';
+import { bool, int4, nullable, range, statement, time } from '../db/statement.ts';
 import { type EvaluatedWindow, lockSeries } from './evaluate-answers.ts';
 import type { PreparedWindow, WitnessPoints } from './prepare-window.ts';
 import { mergePoints, type PointChanges } from './write-points.ts';
@@ -38,14 +37,17 @@ export async function mergeWitnesses(client: pg.PoolClient, { window: { seriesId
   return { beside: merged, changes };
 }
 
-async function isCovered(client: pg.PoolClient, seriesId: number, { range }: WitnessPoints): Promise<boolean> {
-  const result = await client.query<{ is_covered: boolean }>({
-    name: 'is-covered',
-    text: 'select covered @> $2::tstzrange as is_covered from tidemark.series where id = $1',
-    values: [seriesId, timeRange(range.startMs, range.endMs)],
-  });
-  return result.rows[0]?.is_covered === true;
+async function isCovered(client: pg.PoolClient, seriesId: number, side: WitnessPoints): Promise<boolean> {
+  const [found] = await covers.on(client, { seriesId, range: side.range });
+  return found?.isCovered === true;
 }
+
+const covers = statement({
+  name: 'is-covered',
+  text: 'select covered @> $range as "isCovered" from tidemark.series where id = $seriesId',
+  parameters: { seriesId: int4, range },
+  row: { isCovered: bool },
+});
 
 export interface ReopenedWindow extends EvaluatedWindow {
   /** Ranges that are no longer covered, unless the answer itself covers them. */
@@ -110,15 +112,22 @@ async function findNeighbours(
   const [bounds] = await coveredAround.on(client, { seriesId, first: firstMs, last: lastMs });
   const coveredFromMs = bounds?.from ?? firstMs;
   const coveredToMs = bounds?.to ?? lastMs;
-  const points = `select time from tidemark.${datasets[dataset].table} where series_id = $1`;
-  const nearest = await client.query<{ before: EpochMs | null; after: EpochMs | null }>(
-    `select (${points} and time >= $2 and time < $3 order by time desc limit 1) as before,
-            (${points} and time > $4 and time < $5 order by time limit 1) as after`,
-    [seriesId, ...[coveredFromMs, firstMs, lastMs, coveredToMs].map(timestamp)],
-  );
-  const { before = null, after = null } = nearest.rows[0] ?? {};
-  return { beforeMs: before, afterMs: after, coveredFromMs, coveredToMs };
+  const between = { seriesId, from: coveredFromMs, first: firstMs, last: lastMs, to: coveredToMs };
+  const [nearest] = await neighbours[dataset].on(client, between);
+  return { beforeMs: nearest?.before ?? null, afterMs: nearest?.after ?? null, coveredFromMs, coveredToMs };
 }
+
+const neighbours = byDataset(({ table }, dataset) => {
+  const points = `select time from tidemark.${table} where series_id = $seriesId`;
+  return statement({
+    name: `neighbours-${dataset}`,
+    isPlannedAnew: true,
+    text: `select (${points} and time >= $from and time < $first order by time desc limit 1) as before,
+                  (${points} and time > $last and time < $to order by time limit 1) as after`,
+    parameters: { seriesId: int4, from: time, first: time, last: time, to: time },
+    row: { before: nullable(time), after: nullable(time) },
+  });
+});
 
 const coveredAround = statement({
   name: 'covered-around',
