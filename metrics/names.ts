@@ -1,24 +1,20 @@
 /** The label values with which counters start at 0: a counter that starts at 1 shows no increase. */
 
+import { datasetNames } from '../model/datasets/index.ts';
 import { snapshotDatasets } from '../model/lists.ts';
+import { endpointOf } from '../sources/source.ts';
 import { sourceErrorKinds } from '../sources/source-error.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
-import type { Endpoint } from '../v2/paths.ts';
 
 /** The endpoints that workers request. */
 export const requestedEndpoints = [
-  'candles',
-  'assetHistory',
-  'rates',
-  'assets',
-  'exchanges',
-  'markets',
-  'assetMarkets',
-] as const satisfies readonly Endpoint[];
+  ...datasetNames.map(endpointOf),
+  ...['rates', 'assets', 'exchanges', 'markets', 'assetMarkets'],
+];
 
 export const outcomes = ['ok', ...sourceErrorKinds, 'defect'] as const;
 
-export const datasets: readonly LedgerEntry['dataset'][] = ['candles', 'asset_history', 'rates', ...snapshotDatasets];
+export const datasets: readonly LedgerEntry['dataset'][] = [...datasetNames, 'rates', ...snapshotDatasets];
 
 export const effects = ['new', 'changed', 'unchanged'] as const;
 

@@ -1,7 +1,7 @@
 /** What is known of a source beside its data. */
 
-import type { EpochMs } from './intervals.ts';
-import type { RangeLimits } from './windows.ts';
+import type { DatasetName } from './datasets/index.ts';
+import type { EpochMs, Interval } from './intervals.ts';
 
 /** One of a source's limits. A source may have several at once; each holds by itself. */
 export interface Limit {
@@ -45,15 +45,47 @@ export function sourceText(name: string): string {
   return name === defaultSource ? 'the source' : name;
 }
 
+/** Longest ranges of a request, milliseconds, by interval. An interval that is absent is not given. */
+export type LongestRanges = Partial<Readonly<Record<Interval, number>>>;
+
+/** Longest ranges that replace those of a source. */
+export type RangeLimits = Partial<Readonly<Record<DatasetName, LongestRanges>>>;
+
+/** What a source keeps of each series: its newest periods, or a time. */
+export type Depth = { readonly periods: number } | { readonly ms: number };
+
+/** How a source gives one dataset. */
+export interface OfferFacts {
+  readonly dataset: DatasetName;
+  readonly longestRangeMs: LongestRanges;
+  /** Null: it keeps all. */
+  readonly depth: Depth | null;
+  /** Of one request, in the unit of the source's limits. */
+  readonly cost: number;
+  /** What a period without a row means: no trade, or nothing. */
+  readonly absence: 'no trade' | 'unknown';
+}
+
+/** The offer of a dataset; undefined: the source does not give it. */
+export function offerOf<Offer extends Pick<OfferFacts, 'dataset'>>(
+  offers: readonly Offer[],
+  dataset: DatasetName,
+): Offer | undefined {
+  return offers.find((offer) => offer.dataset === dataset);
+}
+
+/** Cost of the request of a window, in the unit of the limits: of the dearest, so that no limit is exceeded. */
+export function costOfWindow(offers: ReadonlyArray<Pick<OfferFacts, 'cost'>>): number {
+  return Math.max(1, ...offers.map(({ cost }) => cost));
+}
+
 /** What planning needs to know of a source. */
 export interface SourceFacts {
   readonly name: string;
   /** Null: a request names the exchange. */
   readonly exchange: string | null;
-  /** Longest ranges of a request. An interval that is absent is not given. */
-  readonly rangeLimits: RangeLimits;
-  /** Newest periods that it keeps; null: all. */
-  readonly depthPeriods: number | null;
+  /** At most one of each dataset. */
+  readonly offers: readonly OfferFacts[];
   /** Of an archive; null: it is none. */
   readonly files: ArchiveFiles | null;
   /** Name of the source that has its history in files; null: none. */

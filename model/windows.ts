@@ -1,18 +1,13 @@
 /** Limits on the range of a request. */
 
 import { longestRangeMs } from '../v2/limits.ts';
-import { type CandleInterval, type HistoryInterval, intervalMs } from './intervals.ts';
+import { intervalMs } from './intervals.ts';
 import type { Range } from './ranges.ts';
 import type { SeriesKey } from './series.ts';
+import { type OfferFacts, offerOf } from './sources.ts';
 
 /** Key of a source's limit on the range of a request: dataset and interval. */
 export type RangeKey = `${SeriesKey['dataset']} ${SeriesKey['interval']}`;
-
-/** Longest ranges that replace those of the interface, milliseconds. */
-export interface RangeLimits {
-  readonly candles?: Partial<Readonly<Record<CandleInterval, number>>>;
-  readonly asset_history?: Partial<Readonly<Record<HistoryInterval, number>>>;
-}
 
 export function rangeKey({ dataset }: Pick<SeriesKey, 'dataset'>, interval: SeriesKey['interval']): RangeKey {
   return `${dataset} ${interval}`;
@@ -21,18 +16,17 @@ export function rangeKey({ dataset }: Pick<SeriesKey, 'dataset'>, interval: Seri
 /**
  * Longest range of one request of the series, milliseconds; at least one period.
  *
+ * @param offers of its source; a range that is absent is that of the interface.
  * @param accepted longest ranges that the source accepted after refusing longer ones.
  */
 export function longestRange(
   series: SeriesKey,
-  limits: RangeLimits = {},
+  offers: readonly OfferFacts[] = [],
   accepted: ReadonlyMap<RangeKey, number> = new Map(),
 ): number {
-  const range =
-    series.dataset === 'candles'
-      ? (limits.candles?.[series.interval] ?? longestRangeMs[series.interval])
-      : (limits.asset_history?.[series.interval] ?? longestRangeMs[series.interval]);
-  const longestMs = Math.min(range, accepted.get(rangeKey(series, series.interval)) ?? range);
+  const { dataset, interval } = series;
+  const range = offerOf(offers, dataset)?.longestRangeMs[interval] ?? longestRangeMs[interval];
+  const longestMs = Math.min(range, accepted.get(rangeKey(series, interval)) ?? range);
   return Math.max(longestMs, intervalMs[series.interval]);
 }
 

@@ -6,7 +6,7 @@ import type { EpochMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { defaultSource } from '../model/sources.ts';
-import { longestRange, type RangeKey, type RangeLimits } from '../model/windows.ts';
+import { longestRange, type RangeKey } from '../model/windows.ts';
 import type { ShowPhase } from '../planning/progress.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Config } from '../settings/config.ts';
@@ -51,15 +51,12 @@ export async function readRangeLimits({
 }: Pick<OperationContext, 'database' | 'sources'>): Promise<(series: SeriesKey) => number> {
   const named = await readNamedSeries(database);
   const { facts } = await sources();
-  const limits = new Map<string, { rangeLimits: RangeLimits; accepted: ReadonlyMap<RangeKey, number> }>();
+  const accepted = new Map<string, ReadonlyMap<RangeKey, number>>();
   for (const name of new Set([defaultSource, ...named.values()]))
-    limits.set(name, {
-      rangeLimits: facts.get(name)?.rangeLimits ?? {},
-      accepted: await readLongestRanges(database, name),
-    });
+    accepted.set(name, await readLongestRanges(database, name));
   return (series) => {
-    const of = limits.get(named.get(seriesName(series)) ?? defaultSource);
-    return longestRange(series, of?.rangeLimits, of?.accepted);
+    const name = named.get(seriesName(series)) ?? defaultSource;
+    return longestRange(series, facts.get(name)?.offers, accepted.get(name));
   };
 }
 

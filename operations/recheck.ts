@@ -31,6 +31,7 @@ import {
   sampleWindows,
   windowsAround,
 } from '../planning/sample.ts';
+import { depthOf } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { usable } from '../sources/registry.ts';
 import { consumeResults, deleteUnreadResults } from '../store/commit/command-results.ts';
@@ -377,8 +378,7 @@ async function comparedWith(
       [...symbols].map(([id, symbol]) => [id, { source: name, symbol, isArchive }]),
     ),
     // The ranges of an archive are those of its files already, and have no room for witnesses.
-    longestRangeMs: (series) =>
-      isArchive ? 31 * intervalMs.d1 : longestRange(series, source.facts.rangeLimits, accepted),
+    longestRangeMs: (series) => (isArchive ? 31 * intervalMs.d1 : longestRange(series, source.facts.offers, accepted)),
     notes:
       first === undefined
         ? []
@@ -387,12 +387,13 @@ async function comparedWith(
 }
 
 function askable({ series, ranges }: CoveredSeries, source: SourceFacts, nowMs: number): Range[] {
-  const { files, depthPeriods } = source;
+  const { files } = source;
   if (files !== null)
     return clip(ranges, {
       startMs: Number.NEGATIVE_INFINITY,
       endMs: archivedUpTo(nowMs, files),
     }).flatMap((range) => [...cutByFile(range, files)]);
-  if (depthPeriods === null) return [...ranges];
-  return clip(ranges, { startMs: oldestKept(series, depthPeriods, nowMs), endMs: Number.POSITIVE_INFINITY });
+  const depth = depthOf(source, series);
+  if (depth === null) return [...ranges];
+  return clip(ranges, { startMs: oldestKept(series, depth, nowMs), endMs: Number.POSITIVE_INFINITY });
 }

@@ -3,7 +3,7 @@
 import { type EpochMs, type Interval, intervalMs, minuteMs } from '../model/intervals.ts';
 import { lengthMs, normalize } from '../model/ranges.ts';
 import { seriesName } from '../model/series.ts';
-import type { Limit } from '../model/sources.ts';
+import { costOfWindow, type Depth, type Limit } from '../model/sources.ts';
 import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
 import { costSince } from '../store/ledger/ledger.ts';
@@ -18,8 +18,8 @@ export interface SourceCost extends Estimate {
   readonly cost: number;
   readonly unit: Limit['unit'];
   readonly requestsPerMinute: number;
-  /** Newest periods that it keeps; null: all. */
-  readonly depthPeriods: number | null;
+  /** What it keeps of a series; null: all. */
+  readonly depth: Depth | null;
   /** The shortest interval of its followed series; null: it has none. */
   readonly shortest: Interval | null;
   /** Missing ranges of wanted series that are older than it keeps, milliseconds. */
@@ -107,15 +107,14 @@ export async function costOfPart(
   nowMs: EpochMs,
 ): Promise<SourceCost> {
   const estimated = estimate(planned, rules);
-  const { profile, facts } = source.setup;
-  const { name, limits, longLimit, depthPeriods } = facts;
-  const each = (profile.resources.candles ?? profile.resources.assetHistory)?.cost ?? 1;
+  const { name, limits, longLimit, offers } = source.setup.facts;
+  const each = costOfWindow(offers);
   const { requests, points, freshness } = estimated;
   const rest = {
     source: name,
     series: wanted,
     requestsPerMinute: rules.requestsPerMinute,
-    depthPeriods,
+    depth: offers.find(({ depth }) => depth !== null)?.depth ?? null,
     lostMs,
     unpublishedMs,
     shortest: shortestOf(planned),

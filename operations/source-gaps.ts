@@ -8,7 +8,7 @@ import { defaultSource } from '../model/sources.ts';
 import { longestRange } from '../model/windows.ts';
 import { beyondDepthText, closedUpTo } from '../planning/periods.ts';
 import { countWindows, type SeriesGaps } from '../planning/plan.ts';
-import { divideGaps, partsOfSource, type SourceRules } from '../planning/source-share.ts';
+import { depthOf, divideGaps, partsOfSource, type SourceRules } from '../planning/source-share.ts';
 import type { SourceSetup } from '../sources/registry.ts';
 import type { Gap } from '../store/series/gaps.ts';
 import { type GivingSource, readNamedSources } from '../store/series/sources.ts';
@@ -65,7 +65,7 @@ export async function readGapDivision(
   const askedSource = async (setup: SourceSetup): Promise<AskedSource> => {
     const { facts } = setup;
     const accepted = await readLongestRanges(database, facts.name);
-    const longestRangeMs = (series: SeriesKey) => longestRange(series, facts.rangeLimits, accepted);
+    const longestRangeMs = (series: SeriesKey) => longestRange(series, facts.offers, accepted);
     return { ...partsOfSource(facts, registry.facts), name: facts.name, setup, longestRangeMs };
   };
   const ofDefault = await askedSource(registry.get(defaultSource));
@@ -118,8 +118,8 @@ export function explainUnasked(gaps: readonly Gap[], divide: DivideGaps): Gap[] 
     if (first === undefined) return of;
     const { live, lost, unpublished } = divide(first.series, normalize(open));
     if (lost.length + unpublished.length === 0) return of;
-    const { name = '', depthPeriods } = live ?? {};
-    const tooOld = depthPeriods == null ? null : beyondDepthText(name, first.series, depthPeriods);
+    const depth = depthOf(live ?? {}, first.series);
+    const tooOld = depth === null ? null : beyondDepthText(live?.name ?? '', first.series, depth);
     return of.flatMap((gap) => {
       if (gap.reason !== 'not_asked') return [gap];
       const pieces = (ranges: readonly Range[], cause: Reason, message: string | null) =>

@@ -172,7 +172,7 @@ function presentPlaces({ places, away }: PassFacts): ReadonlyMap<number, SourceP
 
 /** A preferred source that is away may have what this one has lost, when it is back. */
 function lostOf({ series, source, places, nowMs }: PassFacts): Lost[] {
-  if (source.depthPeriods == null) return [];
+  if (source.offers?.some(({ depth }) => depth !== null) !== true) return [];
   return series
     .map((entry) => ({
       ...{ seriesId: entry.seriesId, series: entry.series },

@@ -5,6 +5,7 @@ import { formatDuration } from '../model/format.ts';
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
+import type { Depth } from '../model/sources.ts';
 
 /**
  * End of the last closed period, the limit of coverage. `graceMs` is how long after its end a period may still change:
@@ -37,13 +38,18 @@ export function periodOf(timeMs: EpochMs, interval: Interval): Range {
 /** Periods that may close between planning and the answer. */
 const depthMargin = 2;
 
-/** Start of the oldest period that a source still has when the request arrives, if it keeps the newest `depthPeriods`. */
-export function oldestKept({ interval }: SeriesKey, depthPeriods: number, nowMs: EpochMs): EpochMs {
-  return periodStart(nowMs, interval) - (depthPeriods - 1 - depthMargin) * intervalMs[interval];
+/** Start of the oldest period that a source still has when the request arrives. */
+export function oldestKept({ interval }: SeriesKey, depth: Depth, nowMs: EpochMs): EpochMs {
+  const periodMs = intervalMs[interval];
+  const keptMs = 'ms' in depth ? depth.ms : depth.periods * periodMs;
+  return periodStart(nowMs - keptMs, interval) + (1 + depthMargin) * periodMs;
 }
 
 /** Why a range is a gap that its source has no longer: `kraken keeps the newest 720 periods (12 h of m1); ...`. */
-export function beyondDepthText(source: string, { interval }: SeriesKey, depthPeriods: number): string {
-  const kept = `${depthPeriods} periods (${formatDuration(depthPeriods * intervalMs[interval])} of ${interval})`;
+export function beyondDepthText(source: string, { interval }: SeriesKey, depth: Depth): string {
+  const kept =
+    'ms' in depth
+      ? formatDuration(depth.ms)
+      : `${depth.periods} periods (${formatDuration(depth.periods * intervalMs[interval])} of ${interval})`;
   return `${source} keeps the newest ${kept}; older ones cannot be requested there`;
 }

@@ -11,8 +11,8 @@ import { type EpochMs, minuteMs, periodStart } from '../model/intervals.ts';
 import { archivedUpTo } from '../model/months.ts';
 import { clip, normalize, type Range, subtract } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
-import type { ArchiveFiles, SourceFacts } from '../model/sources.ts';
-import { longestRange, type RangeLimits } from '../model/windows.ts';
+import { type ArchiveFiles, type Depth, type OfferFacts, offerOf, type SourceFacts } from '../model/sources.ts';
+import { longestRange } from '../model/windows.ts';
 import { isSought, probedSeries } from './beginning.ts';
 import { oldestKept } from './periods.ts';
 import type { SeriesGaps } from './plan.ts';
@@ -27,28 +27,32 @@ export const passedOverAfterMs = minuteMs;
 export interface SourceRules {
   /** Of an archive; null or absent: it is none. */
   readonly files?: ArchiveFiles | null | undefined;
-  /** Of an archive, the longest ranges of the source after it. */
-  readonly nextRangeLimits?: RangeLimits | undefined;
+  /** Of an archive, the offers of the source after it. */
+  readonly nextOffers?: readonly OfferFacts[] | undefined;
   /** The files of other sources that are archives, by name. */
   readonly archives?: ReadonlyMap<string, ArchiveFiles> | undefined;
-  /** Newest periods that the source keeps; null or absent: all. */
-  readonly depthPeriods?: number | null | undefined;
+  readonly offers?: readonly OfferFacts[] | undefined;
   /** Longest range of one request of a series, milliseconds. */
   readonly longestRangeMs: (series: SeriesKey) => number;
 }
 
-type PlannedSource = Pick<SourceFacts, 'name' | 'rangeLimits' | 'depthPeriods' | 'files' | 'archive'>;
+type PlannedSource = Pick<SourceFacts, 'name' | 'offers' | 'files' | 'archive'>;
+
+/** What a source keeps of a series; null: all. */
+export function depthOf({ offers = [] }: Pick<SourceRules, 'offers'>, { dataset }: SeriesKey): Depth | null {
+  return offerOf(offers, dataset)?.depth ?? null;
+}
 
 /** @param sources all of them, by name. */
 export function partsOfSource(
-  { name: source, rangeLimits, depthPeriods, files }: PlannedSource,
+  { name: source, offers, files }: PlannedSource,
   sources: ReadonlyMap<string, PlannedSource>,
 ) {
   const archives = new Map(
     [...sources].flatMap(([name, other]) => (other.files === null ? [] : [[name, other.files] as const])),
   );
-  const nextRangeLimits = [...sources.values()].find(({ archive }) => archive === source)?.rangeLimits;
-  return { rangeLimits, depthPeriods, files, nextRangeLimits, archives };
+  const nextOffers = [...sources.values()].find(({ archive }) => archive === source)?.offers;
+  return { offers, files, nextOffers, archives };
 }
 
 /** A source's place among those of a series. */
@@ -74,9 +78,9 @@ export function gapsFor(
   place: SourcePlace | undefined,
   nowMs: EpochMs,
 ): SourceGaps {
-  const { depthPeriods } = source;
-  if (depthPeriods == null) return { open: shareOf(entry, source, place, nowMs), lost: [] };
-  const oldestMs = oldestKept(entry.series, depthPeriods, nowMs);
+  const depth = depthOf(source, entry.series);
+  if (depth === null) return { open: shareOf(entry, source, place, nowMs), lost: [] };
+  const oldestMs = oldestKept(entry.series, depth, nowMs);
   const kept = clip(entry.gaps, { startMs: oldestMs, endMs: Number.POSITIVE_INFINITY });
   const older = clip(entry.gaps, { startMs: Number.NEGATIVE_INFINITY, endMs: oldestMs });
   return {
@@ -91,10 +95,10 @@ function shareOf(
   { better, hasNext, lacks }: SourcePlace = { better: [], hasNext: false, lacks: [] },
   nowMs: EpochMs,
 ): SeriesGaps {
-  const { files, archives, nextRangeLimits } = source;
+  const { files, archives, nextOffers } = source;
   if (files == null && better.length === 0) return entry;
   const spanOf = (series: SeriesKey) =>
-    nextRangeLimits === undefined ? source.longestRangeMs(series) : longestRange(series, nextRangeLimits);
+    nextOffers === undefined ? source.longestRangeMs(series) : longestRange(series, nextOffers);
   const isBeginningSought = isSought({
     ...entry,
     beginning: entry.beginning,
@@ -108,7 +112,7 @@ function shareOf(
   return archiveShare(left, {
     files,
     nowMs,
-    isSought: hasNext && nextRangeLimits !== undefined && isBeginningSought,
+    isSought: hasNext && nextOffers !== undefined && isBeginningSought,
   });
 }
 
@@ -197,7 +201,7 @@ export function divideGaps<Source extends SourceRules & { readonly name: string 
     return { source, open };
   });
   const live = sources.find(({ source }) => source.files == null)?.source;
-  const isLost = live?.depthPeriods != null;
+  const isLost = live !== undefined && depthOf(live, entry.series) !== null;
   const publishedMs = sources.map(({ source: { files } }) =>
     files == null ? Number.POSITIVE_INFINITY : archivedUpTo(nowMs, files),
   );

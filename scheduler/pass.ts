@@ -5,6 +5,7 @@ import { sourceText } from '../model/sources.ts';
 import { type Lost, type PassPlan, planPass, queuedOf, slotsOf } from '../planning/pass.ts';
 import { beyondDepthText } from '../planning/periods.ts';
 import type { PollPage } from '../planning/polls.ts';
+import { depthOf } from '../planning/source-share.ts';
 import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import { deferUpstreamGaps } from '../store/commit/deferred-windows.ts';
@@ -65,7 +66,8 @@ async function deferLost(
   { seriesId, series, ranges }: Lost,
   nowMs: EpochMs,
 ): Promise<void> {
-  const message = beyondDepthText(sourceText(source.name), series, source.depthPeriods ?? 0);
+  const depth = depthOf(source, series);
+  const message = depth === null ? '' : beyondDepthText(sourceText(source.name), series, depth);
   for (const range of ranges)
     await deferUpstreamGaps(database.pool, {
       ...{ seriesId, range, source: source.name, reason: 'beyond_depth', message, attempts: 0, nowMs },

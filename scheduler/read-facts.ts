@@ -2,8 +2,8 @@
 
 import type { EpochMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
-import type { ArchiveFiles, Limit } from '../model/sources.ts';
-import { longestRange, type RangeLimits } from '../model/windows.ts';
+import type { ArchiveFiles, Limit, OfferFacts } from '../model/sources.ts';
+import { longestRange } from '../model/windows.ts';
 import type { Claimed, LoadFacts, PassFacts } from '../planning/pass.ts';
 import { type RereadSettings, roundStart } from '../planning/reread.ts';
 import { passedOverAfterMs, type SourcePlace } from '../planning/source-share.ts';
@@ -21,10 +21,9 @@ export interface PlannedSource {
   /** 0: no limit. */
   readonly requestsPerMinute: number;
   readonly longLimit?: Limit | null | undefined;
-  readonly rangeLimits?: RangeLimits | undefined;
-  readonly depthPeriods?: number | null | undefined;
+  readonly offers?: readonly OfferFacts[] | undefined;
   readonly files?: ArchiveFiles | null | undefined;
-  readonly nextRangeLimits?: RangeLimits | undefined;
+  readonly nextOffers?: readonly OfferFacts[] | undefined;
   readonly archives?: ReadonlyMap<string, ArchiveFiles> | undefined;
 }
 
@@ -100,7 +99,7 @@ export async function readFacts(
   return {
     ...load,
     nowMs,
-    source: { ...source, ...load.source, longestRangeMs: (key) => longestRange(key, source.rangeLimits, accepted) },
+    source: { ...source, ...load.source, longestRangeMs: (key) => longestRange(key, source.offers, accepted) },
     graceMs: rules.graceMs,
     rereadPeriods: rules.reread?.periods,
     within: context.within,

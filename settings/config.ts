@@ -4,7 +4,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { TidemarkError } from '../errors.ts';
 import { dayMs, graceMs, minuteMs } from '../model/intervals.ts';
-import type { RangeLimits } from '../model/windows.ts';
+import type { RangeLimits } from '../model/sources.ts';
 import { requestsPerMinute } from '../v2/limits.ts';
 import { environment, removedVariables } from './environment.ts';
 

@@ -2,11 +2,10 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { CandleLines } from '../model/candle-lines.ts';
-import type { CandleInterval, EpochMs } from '../model/intervals.ts';
-import { subtract } from '../model/ranges.ts';
+import type { CandleInterval, EpochMs, Interval } from '../model/intervals.ts';
+import { type Range, subtract } from '../model/ranges.ts';
 import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-coverage.ts';
 import { coverageHeader, readCoverage } from '../v2/coverage-header.ts';
-import type { CandlesRequest, HistoryRequest } from '../v2/requests.ts';
 import { type Candle, epochMs } from '../v2/resources.ts';
 import type { Reply } from './attempt.ts';
 import { parseExactJson } from './json.ts';
@@ -144,19 +143,15 @@ export function candleAnswer(reply: Reply, interval: CandleInterval): Answer<Can
  * @throws SourceError `incomplete` if it has nothing of the range, or if the header cannot be parsed: something may be
  * missing.
  */
-export function statedCoverage(reply: Reply, asked: HistoryRequest | CandlesRequest): UpstreamCoverage | null {
+export function statedCoverage(reply: Reply, asked: Range & { readonly interval: Interval }): UpstreamCoverage | null {
   const header = reply.header(coverageHeader);
   if (header === undefined) return null;
   const stated = readCoverage(header);
   if (stated === null)
     throw errorOf(reply, 'incomplete', `what the source says of its coverage cannot be read: ${header}`);
-  const range = {
-    startMs: asked.start ?? Number.NEGATIVE_INFINITY,
-    endMs: asked.end ?? Number.POSITIVE_INFINITY,
-  };
-  const missing = missingPeriods(stated, asked.interval, range);
+  const missing = missingPeriods(stated, asked.interval, asked);
   // Open periods are not covered anywhere; an answer that reaches them is used.
-  const isAllMissing = stated.untilMs >= range.endMs && subtract([range], missing).length === 0;
+  const isAllMissing = stated.untilMs >= asked.endMs && subtract([asked], missing).length === 0;
   if (isAllMissing) throw errorOf(reply, 'incomplete', 'the source says that it does not have this itself');
   return { untilMs: stated.untilMs, missing };
 }

@@ -5,7 +5,7 @@
 
 import type { CandleLines } from '../model/candle-lines.ts';
 import type { DecimalText } from '../model/decimal.ts';
-import { type CandleInterval, type EpochMs, isOnGrid } from '../model/intervals.ts';
+import { type EpochMs, type Interval, isOnGrid } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import { turnoverProblem } from '../model/turnover.ts';
 import type { Candle } from '../v2/resources.ts';
@@ -18,7 +18,7 @@ export interface CsvForm {
   readonly turnoverColumn?: number;
   /** Digits of a UNIX time: 13 in milliseconds, 16 in microseconds. */
   readonly timeDigits: 13 | 16;
-  readonly interval: CandleInterval;
+  readonly interval: Interval;
   /** Lines of other times are left out. */
   readonly range: Range;
 }

@@ -2,8 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { TidemarkError } from '../errors.ts';
-import { defaultSource, fileSource, type SourceFacts } from '../model/sources.ts';
-import type { RangeLimits } from '../model/windows.ts';
+import { costOfWindow, defaultSource, fileSource, type RangeLimits, type SourceFacts } from '../model/sources.ts';
 import { longLimitOf, requestsPerMinuteOf } from '../planning/budget.ts';
 import { version } from '../version.ts';
 import type { Profile } from './profiles/profile.ts';
@@ -136,18 +135,16 @@ function registryOf(
 
 function defaultSetup(settings: SourceSettings): SourceSetup {
   const { profile, url = null, apiKey, rangeLimits, requestsPerMinute, isBudgetStated } = settings;
-  const { candles, asset_history } = profile.longestRangeMs;
   const limits = profile.limits(apiKey !== undefined);
   return {
     ...{ profile, url, apiKey, problem: url === null ? 'SOURCE_URL is not set' : null },
     facts: {
       name: defaultSource,
       exchange: profile.exchange,
-      rangeLimits: {
-        candles: { ...candles, ...rangeLimits.candles },
-        asset_history: { ...asset_history, ...rangeLimits.asset_history },
-      },
-      depthPeriods: profile.depthPeriods,
+      offers: profile.offers.map((offer) => ({
+        ...offer,
+        longestRangeMs: { ...offer.longestRangeMs, ...rangeLimits[offer.dataset] },
+      })),
       files: profile.files,
       archive: null,
       ...{ limits, requestsPerMinute, isBudgetStated, longLimit: longLimitOf(limits) },
@@ -200,8 +197,6 @@ function setupOf(
     readonly problem?: string | null;
   } = {},
 ): SourceSetup {
-  const { candles, assetHistory } = profile.resources;
-  const cost = (candles ?? assetHistory)?.cost ?? 1;
   const limits = profile
     .limits(apiKey !== undefined)
     .map((limit) => (limit.unit === 'credit' ? { ...limit, amount: credits ?? limit.amount } : limit));
@@ -210,10 +205,9 @@ function setupOf(
     facts: {
       ...{ name, archive, limits },
       exchange: profile.exchange,
-      rangeLimits: profile.longestRangeMs,
-      depthPeriods: profile.depthPeriods,
+      offers: profile.offers,
       files: profile.files,
-      requestsPerMinute: requestsPerMinuteOf(limits, cost, budget),
+      requestsPerMinute: requestsPerMinuteOf(limits, costOfWindow(profile.offers), budget),
       isBudgetStated: true,
       longLimit: longLimitOf(limits),
     },

@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 import { areTextComparable, compareDecimals, type DecimalText, decimalText, isDecimalText } from '../model/decimal.ts';
-import { type CandleInterval, type EpochMs, isOnGrid, latestMs } from '../model/intervals.ts';
+import { type EpochMs, type Interval, isOnGrid, latestMs } from '../model/intervals.ts';
 import type { Candle, HistoryPoint } from '../v2/resources.ts';
 import * as resources from '../v2/resources.ts';
 
@@ -21,7 +21,7 @@ const historyPointBySchema = bySchema(resources.historyPoint);
 export const readHistoryPoint: RowReader<HistoryPoint> = (value) =>
   plainHistoryPoint(value) ?? historyPointBySchema(value);
 
-export function candleReader(interval: CandleInterval): RowReader<resources.Candle> {
+export function candleReader(interval: Interval): RowReader<resources.Candle> {
   return (value) => {
     const row = plainCandle(value) ?? candleBySchema(value);
     return typeof row === 'string' ? row : (impossible(row, interval) ?? row);
@@ -73,7 +73,7 @@ function isTime(value: unknown): value is EpochMs {
 const zero = decimalText('0');
 
 /** Why `candle` is impossible for `interval`, whatever the market did; null: it is possible. */
-export function impossible(candle: Candle, interval: CandleInterval): string | null {
+export function impossible(candle: Candle, interval: Interval): string | null {
   const { open, high, low, close, volume, period } = candle;
   if (!isOnGridOf(period, interval)) return `does not start a period of ${interval}`;
   if (isPlainlyPossible(candle)) return null;
@@ -87,7 +87,7 @@ export function impossible(candle: Candle, interval: CandleInterval): string | n
 }
 
 /** Whether a period of the interval starts at a time. The interface does not state on which day a week begins. */
-export function isOnGridOf(timeMs: EpochMs, interval: CandleInterval): boolean {
+export function isOnGridOf(timeMs: EpochMs, interval: Interval): boolean {
   return isOnGrid(timeMs, interval === 'w1' ? 'd1' : interval);
 }
 

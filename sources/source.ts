@@ -7,12 +7,14 @@
 
 import type { Clock } from '../clock.ts';
 import { TidemarkError } from '../errors.ts';
-import type { AssetsRequest, HistoryRequest, MarketsRequest, PageRequest } from '../v2/requests.ts';
-import { madeEarlier, replyFacts } from './answer.ts';
+import { type DatasetName, datasetText } from '../model/datasets/index.ts';
+import { offerOf } from '../model/sources.ts';
+import type { AssetsRequest, MarketsRequest, PageRequest } from '../v2/requests.ts';
+import { type Answer, madeEarlier, replyFacts } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { openConnections, proxyFor } from './connections.ts';
 import { withoutContradicting } from './contradictions.ts';
-import type { CandlesQuery, Profile, Resource, ResourceName, Resources } from './profiles/profile.ts';
+import type { Lists, PointsAnswer, PointsQuery, Profile, Resource } from './profiles/profile.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
 export interface SourceOptions {
@@ -36,7 +38,8 @@ export interface SourceOptions {
 }
 
 export interface RequestEvent {
-  readonly endpoint: ResourceName;
+  /** What was requested: `candles`, `assetHistory`, or a list. */
+  readonly endpoint: string;
   /** `ok`, the kind of failure, or `defect` for an error of our own. */
   readonly outcome: 'ok' | SourceErrorKind | 'defect';
   /** Until the last byte of the body. */
@@ -92,13 +95,13 @@ export function openSource(options: SourceOptions) {
     return reply;
   }
 
-  async function ask<Name extends ResourceName>(
-    name: Name,
-    query: Resources[Name]['query'],
-  ): Promise<Resources[Name]['answer']> {
-    const resource: Resource<Name> | undefined = profile.resources[name];
-    if (resource === undefined)
-      throw new SourceError({ kind: 'refused', message: `${profile.name} has no ${resourceNames[name]}` });
+  /** @param process what is done with the answer before it counts. */
+  async function ask<Query, Got extends Answer<unknown, { readonly length: number }>>(
+    endpoint: string,
+    resource: Resource<Query, Got>,
+    query: Query,
+    process: (answer: Got, reply: Reply) => Got = (answer) => answer,
+  ): Promise<Got> {
     const path = resource.path(query);
     const begun = clock.monotonicMs();
     const report = (
@@ -107,7 +110,7 @@ export function openSource(options: SourceOptions) {
       { rows = 0, rejected = 0 } = {},
     ) => {
       const readingMs = Math.max(0, clock.monotonicMs() - begun - durationMs);
-      options.onRequest?.({ endpoint: name, outcome, durationMs, readingMs, status, bytes, rows, rejected });
+      options.onRequest?.({ endpoint, outcome, durationMs, readingMs, status, bytes, rows, rejected });
     };
     let checksum: Reply | null = null;
     try {
@@ -115,10 +118,7 @@ export function openSource(options: SourceOptions) {
       const reply = await send(path);
       options.onReply?.({ cost: resource.cost ?? 1, used: profile.used?.(reply.header) ?? null });
       if (reply.status !== 200) throw profile.refusal(reply, clock.now());
-      const read = await resource.read(reply, query, clock.now(), checksum);
-      const isOfPoints = (name === 'candles' || name === 'assetHistory') && profile.files === null;
-      const consistent = isOfPoints || name === 'rates' ? withoutContradicting(read) : read;
-      const answer = isOfPoints ? madeEarlier(consistent, reply, clock.now()) : consistent;
+      const answer = process(await resource.read(reply, query, clock.now(), checksum), reply);
       report('ok', answer, { rows: answer.rows.length, rejected: answer.rejected.length });
       return checksum === null ? answer : { ...answer, checksum: replyFacts(checksum) };
     } catch (error) {
@@ -135,16 +135,31 @@ export function openSource(options: SourceOptions) {
     }
   }
 
+  const lacks = (what: string) => new SourceError({ kind: 'refused', message: `${profile.name} has no ${what}` });
+
+  function list<Name extends keyof Lists>(name: Name): NonNullable<Lists[Name]> {
+    const resource = profile.lists[name];
+    if (resource === undefined) throw lacks(listNames[name]);
+    return resource;
+  }
+
   return Object.freeze({
     profile,
-    candles: (query: CandlesQuery) => ask('candles', query),
-    assetHistory: (id: string, query: HistoryRequest) => ask('assetHistory', { id, ...query }),
-    rates: () => ask('rates', {}),
-    assets: (query: Partial<AssetsRequest> = {}) => ask('assets', query),
-    assetMarkets: (id: string, query: Partial<PageRequest> = {}) => ask('assetMarkets', { id, ...query }),
-    markets: (query: Partial<MarketsRequest> = {}) => ask('markets', query),
-    exchanges: () => ask('exchanges', {}),
-    symbols: () => ask('symbols', {}),
+    /** The points of a window. */
+    async points(query: PointsQuery): Promise<PointsAnswer> {
+      const offer = offerOf(profile.offers, query.dataset);
+      if (offer === undefined) throw lacks(datasetText(query.dataset));
+      return ask(endpointOf(query.dataset), offer, query, (answer, reply) =>
+        profile.files === null ? madeEarlier(withoutContradicting(answer), reply, clock.now()) : answer,
+      );
+    },
+    rates: async () => ask('rates', list('rates'), {}, withoutContradicting),
+    assets: async (query: Partial<AssetsRequest> = {}) => ask('assets', list('assets'), query),
+    assetMarkets: async (id: string, query: Partial<PageRequest> = {}) =>
+      ask('assetMarkets', list('assetMarkets'), { id, ...query }),
+    markets: async (query: Partial<MarketsRequest> = {}) => ask('markets', list('markets'), query),
+    exchanges: async () => ask('exchanges', list('exchanges'), {}),
+    symbols: async () => ask('symbols', list('symbols'), {}),
     /** Waits for active calls, then closes the connections. */
     close: async () => {
       if (!isClosed) await connections.close();
@@ -158,10 +173,13 @@ export function openSource(options: SourceOptions) {
   });
 }
 
-/** Resources in words, for a source that lacks one. */
-const resourceNames: Readonly<Record<ResourceName, string>> = Object.freeze({
-  candles: 'candles',
-  assetHistory: 'asset history',
+/** A dataset among the endpoints that metrics and traces count: `assetHistory`. */
+export function endpointOf(dataset: DatasetName): string {
+  return dataset.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Lists in words, for a source that lacks one. */
+const listNames: Readonly<Record<keyof Lists, string>> = Object.freeze({
   rates: 'rates',
   assets: 'list of assets',
   assetMarkets: 'list of the markets of an asset',

@@ -121,7 +121,7 @@ export function createTracing(
       const nowMs = clock.now();
       const span = endedAt(nowMs - readingMs, durationMs, 'request', SpanKind.CLIENT, {
         'http.request.method': 'GET',
-        'url.template': endpoint === 'symbols' ? endpoint : pathTemplates[endpoint],
+        'url.template': (pathTemplates as Readonly<Record<string, string>>)[endpoint] ?? endpoint,
         'http.response.body.size': bytes,
         ...(status === null ? {} : { 'http.response.status_code': status }),
       });

@@ -3,8 +3,8 @@
 import type { ZodType } from 'zod';
 import { TidemarkError } from '../errors.ts';
 import { type Interval, intervalMs } from '../model/intervals.ts';
+import type { RangeLimits } from '../model/sources.ts';
 import { parseDuration } from '../model/time-text.ts';
-import type { RangeLimits } from '../model/windows.ts';
 import type { Alias } from '../store/series/aliases.ts';
 import { readWatchListFile } from './file.ts';
 import { aliasesOf } from './read.ts';

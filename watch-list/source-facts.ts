@@ -1,15 +1,15 @@
 /** What the watch list needs to know of configured sources. */
 
-import type { SourceFacts } from '../model/sources.ts';
-import type { RangeLimits } from '../model/windows.ts';
+import type { DatasetName } from '../model/datasets/index.ts';
+import { offerOf, type SourceFacts } from '../model/sources.ts';
 import type { SourceEntries } from './plan.ts';
 
-type WatchedSource = Pick<SourceFacts, 'exchange' | 'rangeLimits' | 'archive' | 'files'>;
+type WatchedSource = Pick<SourceFacts, 'exchange' | 'offers' | 'archive' | 'files'>;
 
 /** The sources as the watch list resolves them, without their markets. */
 export function watchedSources(sources: ReadonlyMap<string, WatchedSource>): ReadonlyMap<string, SourceEntries> {
-  const intervalsOf = (facts: WatchedSource | undefined, dataset: keyof RangeLimits) =>
-    Object.keys(facts?.rangeLimits[dataset] ?? {});
+  const intervalsOf = (facts: WatchedSource | undefined, dataset: DatasetName) =>
+    Object.keys(offerOf(facts?.offers ?? [], dataset)?.longestRangeMs ?? {});
   return new Map(
     [...sources].map(([name, facts]) => {
       const archive = facts.archive === null ? undefined : sources.get(facts.archive);

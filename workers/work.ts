@@ -6,6 +6,7 @@ import { lanes } from '../model/lanes.ts';
 import { listName } from '../model/lists.ts';
 import { overlaps, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
+import { offerOf } from '../model/sources.ts';
 import { type Command, isCommand, type Probe, type Window } from '../model/window.ts';
 import { probedSeries } from '../planning/beginning.ts';
 import { type PollPage, rowsAskedFor } from '../planning/polls.ts';
@@ -53,6 +54,7 @@ export function windowWork(window: Window, whole: Window, context: WorkerContext
   const { series, lane, seriesId, source } = window;
   // A command compares, or repairs what it compared. Of a file whose checksum is right, a row that it lacks is a difference.
   const isCompared = isCommand(window);
+  const isAbsenceUnknown = offerOf(context.source.client.profile.offers, series.dataset)?.absence === 'unknown';
   const commit = lanes[lane].stores ? commits.store : commits.compare;
   return {
     ...{ dataset: series.dataset, lane, window, whole },
@@ -64,7 +66,7 @@ export function windowWork(window: Window, whole: Window, context: WorkerContext
     async commit(answer, { number: attempt, nowMs }) {
       const asked = { timeMs: nowMs, dataset: series.dataset, seriesId, range: window, lane, source };
       await recordChecksum(database.pool, answer.checksum, { ...asked, attempt });
-      return commit({ window, attempt, answer, nowMs, rules: context.rules });
+      return commit({ window, attempt, answer, nowMs, rules: { ...context.rules, isAbsenceUnknown } });
     },
   };
 }
@@ -88,13 +90,10 @@ export function probeWork(window: Probe | Command, whole: Window, context: Worke
 
 async function requestPoints(window: Window, series: SeriesKey, { source }: WorkerContext): Promise<Answer> {
   const { client, symbolOf } = source;
-  const { startMs: start, endMs: end } = window.asks;
-  if (series.dataset === 'asset_history')
-    return client.assetHistory(series.assetId, { interval: series.interval, start, end });
-  const { exchange, interval, baseId, quoteId } = series;
+  const { startMs, endMs } = window.asks;
   const against = isCommand(window) ? window.against : null;
   const symbol = against === null ? await symbolOf(window.seriesId) : against.symbol;
-  return client.candles({ exchange, interval, baseId, quoteId, symbol, start, end });
+  return client.points({ ...series, startMs, endMs, symbol });
 }
 
 /**

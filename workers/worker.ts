@@ -86,7 +86,6 @@ export async function startWorker(options: WorkerOptions) {
     { limiter, failedRetryMs: settings.failedRetryMs },
   );
   const { graceMs, emptyConfirmMs, failedRetryMs } = settings;
-  const isAbsenceUnknown = options.source.profile.absence === 'unknown';
   const commitSlot: CommitSlot = (commit) => unlocked(() => slot(commit));
   const context: WorkerContext = {
     ...{ clock, database, source, log, events: options.events },
@@ -99,7 +98,7 @@ export async function startWorker(options: WorkerOptions) {
         return commitSlot(() => verifyWindow(database, window));
       },
     },
-    rules: { graceMs, emptyConfirmMs, failedRetryMs, isAbsenceUnknown },
+    rules: { graceMs, emptyConfirmMs, failedRetryMs },
     random: options.random ?? Math.random,
   };
   const middleware = options.middleware ?? ((_attempt, run) => run());

@@ -21,3 +21,8 @@ export function byDataset<Value>(value: (dataset: Dataset, name: DatasetName) =>
 
 /** Names of the value columns, in their order. */
 export const columnNames = byDataset(({ columns }): readonly string[] => columns.map(({ name }) => name));
+
+/** A dataset in a sentence: `asset history`. */
+export function datasetText(name: DatasetName): string {
+  return name.replaceAll('_', ' ');
+}

@@ -1,10 +1,12 @@
 /** The markets of sources: read from the source when the stored list is old, and found by symbol. */
 
 import { TidemarkError } from '../../errors.ts';
+import { datasetText } from '../../model/datasets/index.ts';
 import { formatTime } from '../../model/format.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import type { SourceChoice } from '../../model/selection.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { offerOf, type SourceFacts } from '../../model/sources.ts';
 import { otherMarketOf, otherMarketText, trackedAs } from '../../planning/one-market.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import { pauseForUse } from '../../sources/profiles/use.ts';
@@ -62,7 +64,7 @@ export async function marketsOf(
   // A list is stored as a whole.
   const [listed] = stored;
   if (listed !== undefined && !isOldList(listed.seenAtMs, nowMs)) return stored;
-  if (source.profile.resources.symbols === undefined)
+  if (source.profile.lists.symbols === undefined)
     throw new TidemarkError(
       'BAD_ARGUMENT',
       `the profile ${source.profile.name} has no list of markets`,
@@ -244,9 +246,8 @@ async function withArchive(
 ): Promise<SeriesSource[]> {
   const own = { source: name, symbol, isArchive: false };
   if (archive === null) return [own];
-  const { profile } = await sourceNamed(context, archive);
-  const has = ({ dataset, interval }: SeriesKey) => Object.hasOwn(profile.longestRangeMs[dataset], interval);
-  return series.every(has) ? [{ source: archive, symbol, isArchive: true }, own] : [own];
+  const { facts } = await sourceNamed(context, archive);
+  return series.every((key) => isGiven(facts, key)) ? [{ source: archive, symbol, isArchive: true }, own] : [own];
 }
 
 async function findMarket(
@@ -315,8 +316,8 @@ function unlistedMarket(
 
 /** The source whose list of markets names those of a source: itself, or of an archive the one that it belongs to; null: none. */
 async function listerOf(context: OperationContext, source: SourceSetup): Promise<SourceSetup | null> {
-  const { resources, marketsOf: profile } = source.profile;
-  if (resources.symbols !== undefined) return source;
+  const { lists, marketsOf: profile } = source.profile;
+  if (lists.symbols !== undefined) return source;
   const sources = (await context.sources()).all();
   return (
     sources.find(({ facts }) => facts.archive === source.facts.name) ??
@@ -330,10 +331,14 @@ export function pairOf({ base, quote }: { readonly base: string; readonly quote:
   return `${base}/${quote}`;
 }
 
-function assertGives({ facts: { name }, profile }: SourceSetup, key: SeriesKey): void {
-  const given: object = profile.longestRangeMs[key.dataset];
-  const what = key.dataset === 'candles' ? 'candles' : 'asset history';
-  const intervals = Object.keys(given);
+/** Whether the source gives the interval of the series. */
+function isGiven({ offers }: Pick<SourceFacts, 'offers'>, { dataset, interval }: SeriesKey): boolean {
+  return offerOf(offers, dataset)?.longestRangeMs[interval] !== undefined;
+}
+
+function assertGives({ facts: { name, offers } }: SourceSetup, key: SeriesKey): void {
+  const what = datasetText(key.dataset);
+  const intervals = Object.keys(offerOf(offers, key.dataset)?.longestRangeMs ?? {});
   if (intervals.includes(key.interval)) return;
   throw new TidemarkError(
     'BAD_ARGUMENT',
@@ -355,9 +360,7 @@ export async function symbolsAt(
   series: ReadonlyArray<{ readonly seriesId: number; readonly series: SeriesKey }>,
   nowMs: EpochMs,
 ): Promise<ReadonlyMap<number, string>> {
-  const given = series.filter(({ series: { dataset, interval } }) =>
-    Object.hasOwn(source.profile.longestRangeMs[dataset], interval),
-  );
+  const given = series.filter(({ series: key }) => isGiven(source.facts, key));
   await storeAliases(context);
   const own = await readSymbols(context.database, source.facts.name);
   const pairs = new Map<string, string>();

@@ -115,7 +115,7 @@ async function readOldMarkets(context: Context, list: WatchList, nowMs: number):
   for (const name of sourcesNeeded(list)) {
     const source = sources.find(name);
     // The plan notes a name that no source has.
-    if (source?.profile.resources.symbols === undefined) continue;
+    if (source?.profile.lists.symbols === undefined) continue;
     try {
       const [market] = await marketsOf(context, source, nowMs);
       if (market !== undefined && isOldList(market.seenAtMs, nowMs))

@@ -110,16 +110,16 @@ function creditWarning({ source, cost, long }: SourceCost): string[] {
   return lines;
 }
 
-function depthWarnings({ source, depthPeriods, shortest, lostMs }: SourceCost): string[] {
-  if (depthPeriods === null) return [];
-  const kept = `${source} keeps the newest ${formatCount(depthPeriods)} periods`;
+function depthWarnings({ source, depth, shortest, lostMs }: SourceCost): string[] {
+  if (depth === null) return [];
+  const kept = `${source} keeps the newest ${'ms' in depth ? formatDuration(depth.ms) : `${formatCount(depth.periods)} periods`}`;
   const lines: string[] = [];
   if (lostMs > 0)
     lines.push(`warning: ${kept}: ${formatDuration(lostMs)} of the missing ranges are older, and stay missing`);
-  if (shortest !== null)
-    lines.push(
-      `warning: ${kept} (${formatDuration(depthPeriods * intervalMs[shortest])} of ${shortest}): a longer break loses data for good`,
-    );
+  if (shortest !== null) {
+    const of = 'ms' in depth ? '' : ` (${formatDuration(depth.periods * intervalMs[shortest])} of ${shortest})`;
+    lines.push(`warning: ${kept}${of}: a longer break loses data for good`);
+  }
   return lines;
 }
 
@@ -246,7 +246,7 @@ export function costJson(cost: PlanCost): JsonDocument<'plan'> {
       unit: one.unit,
       requestsPerMinute: one.requestsPerMinute,
       seconds: seconds(one.durationMs),
-      keepsPeriods: one.depthPeriods,
+      keepsPeriods: one.depth !== null && 'periods' in one.depth ? one.depth.periods : null,
       lostSeconds: one.lostMs / 1000,
       neededPerMinute: neededOf(one.freshness),
       left: one.long?.left ?? null,

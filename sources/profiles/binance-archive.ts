@@ -8,9 +8,8 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { isDecimalText } from '../../model/decimal.ts';
-import type { CandleInterval } from '../../model/intervals.ts';
 import { dayMs, hourMs, intervalMs } from '../../model/intervals.ts';
-import { periodsWithout } from '../../model/ranges.ts';
+import { periodsWithout, type Range } from '../../model/ranges.ts';
 import type { ArchiveFiles } from '../../model/sources.ts';
 import { turnoverProblem } from '../../model/turnover.ts';
 import type { Candle } from '../../v2/resources.ts';
@@ -22,8 +21,7 @@ import { csvInZip } from '../csv-in-zip.ts';
 import { kindOfReply, replyError, retryAt } from '../refusal.ts';
 import { candleReader } from '../rows.ts';
 import { SourceError } from '../source-error.ts';
-import { type Profile, type Resources, rangesOf } from './profile.ts';
-import { intervalName, rangeOf, symbolOf } from './venue.ts';
+import { intervalName, type PointsAnswer, type PointsQuery, type Profile, rangesOf, symbolOf } from './profile.ts';
 
 const intervals = {
   m1: '1m',
@@ -51,17 +49,22 @@ export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number)
   url: 'https://data.binance.vision',
   exchange: 'binance',
   limits: () => [],
-  longestRangeMs: {
-    candles: rangesOf<CandleInterval>(1, intervals, {
-      ...intervalMs,
-      ...Object.fromEntries(Object.keys(intervals).map((interval) => [interval, shortestMs])),
-    }),
-    asset_history: {},
-  },
-  depthPeriods: null,
+  offers: [
+    {
+      ...{ dataset: 'candles', depth: null, cost: 1, absence: 'unknown' },
+      longestRangeMs: rangesOf(1, intervals, () => shortestMs),
+      path: (query) => pathOf(query, of.unit),
+      checksumPath: (query) => `${pathOf(query, of.unit)}.CHECKSUM`,
+      async read(reply, query, _nowMs, checksum) {
+        const name = fileName(query, of.unit);
+        assertChecksum(reply, checksum, name);
+        return inTurn(() => readFile(reply, query, name));
+      },
+    },
+  ],
+  lists: {},
   files: of,
   marketsOf: 'binance',
-  absence: 'unknown',
   longestPauseMs: hourMs,
   keyHeaders: () => ({}),
   refusal: (reply, nowMs) =>
@@ -72,37 +75,24 @@ export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number)
         : { kind: kindOfReply(reply), said: null, retryAtMs: retryAt(reply, nowMs) },
     ),
   symbolOf: (base, quote) => base + quote,
-  resources: {
-    candles: {
-      path: (query) => pathOf(query, of.unit),
-      checksumPath: (query) => `${pathOf(query, of.unit)}.CHECKSUM`,
-      async read(reply, query, _nowMs, checksum) {
-        const name = fileName(query, of.unit);
-        assertChecksum(reply, checksum, name);
-        return inTurn(() => readFile(reply, query, name));
-      },
-    },
-  },
 });
 
 // Its documentation: new files of months come on the first Monday of the next one.
 export const binanceArchive = binanceFiles('binance-archive', { unit: 'month', lagMs: dayMs }, 28 * dayMs);
 
-type Query = Resources['candles']['query'];
-
 /** Files are read one after the other, so that the first one is stored while the next one is read. */
 const inTurn = pLimit(1);
 
 /** Such as `/data/spot/monthly/klines/BTCUSDT/1m/BTCUSDT-1m-2024-05.zip`. A window lies within a file. */
-function pathOf(query: Query, unit: ArchiveFiles['unit']): string {
+function pathOf(query: PointsQuery, unit: ArchiveFiles['unit']): string {
   const symbol = encodeURIComponent(symbolOf(query));
   const interval = intervalName(intervals, query);
   return `/data/spot/${files[unit].folder}/klines/${symbol}/${interval}/${fileName(query, unit)}.zip`;
 }
 
 /** Such as `BTCUSDT-1m-2024-05`. */
-function fileName(query: Query, unit: ArchiveFiles['unit']): string {
-  const date = new Date(rangeOf(query).startMs).toISOString().slice(0, files[unit].nameLength);
+function fileName(query: PointsQuery, unit: ArchiveFiles['unit']): string {
+  const date = new Date(query.startMs).toISOString().slice(0, files[unit].nameLength);
   return `${encodeURIComponent(symbolOf(query))}-${intervalName(intervals, query)}-${date}`;
 }
 
@@ -155,9 +145,9 @@ const turnoverColumn = 7;
  *
  * @throws SourceError `incomplete` when the file has nothing of the range.
  */
-async function readFile(reply: Reply, query: Query, name: string): Promise<Resources['candles']['answer']> {
+async function readFile(reply: Reply, query: PointsQuery, name: string): Promise<PointsAnswer> {
   const { interval } = query;
-  const asked = rangeOf(query);
+  const asked: Range = query;
   const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
   const rejected: Rejected[] = [];
   const reader = candleReader(interval);

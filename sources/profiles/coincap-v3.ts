@@ -5,9 +5,8 @@
  */
 
 import { dayMs, minuteMs } from '../../model/intervals.ts';
-import { longestRangeMs } from '../../v2/limits.ts';
 import { longestServicePauseMs, refusal } from '../refusal.ts';
-import { assetHistory, lists } from './market-data-service.ts';
+import { lists, offer } from './market-data-service.ts';
 import type { Profile } from './profile.ts';
 
 export const coincapV3: Profile = {
@@ -21,13 +20,11 @@ export const coincapV3: Profile = {
     { unit: 'credit', amount: 4000, periodMs: 31 * dayMs, bytesEach: 2500, rowBytes: 142 },
   ],
   // Of histories, as in version 2.
-  longestRangeMs: { candles: {}, asset_history: longestRangeMs },
-  depthPeriods: null,
+  offers: [offer('asset_history', 'unknown')],
+  lists,
   files: null,
-  absence: 'unknown',
   longestPauseMs: longestServicePauseMs,
   keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),
   // A key may read all of it or nothing.
   refusal: (reply, nowMs) => refusal(reply, nowMs, 'unauthorized'),
-  resources: { assetHistory, ...lists },
 };

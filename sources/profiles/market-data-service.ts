@@ -1,41 +1,59 @@
 /** The Market Data Service: the interface of v2/, as docs/sources.md describes it. */
 
+import type { DatasetName } from '../../model/datasets/index.ts';
 import { minuteMs } from '../../model/intervals.ts';
+import { isOfMarket } from '../../model/series.ts';
+import type { OfferFacts } from '../../model/sources.ts';
 import { longestRangeMs, requestsPerMinute } from '../../v2/limits.ts';
 import { type Endpoint, pathOf } from '../../v2/paths.ts';
-import { candleAnswer, listAnswer, statedCoverage } from '../answer.ts';
+import { type Answer, candleAnswer, listAnswer, statedCoverage } from '../answer.ts';
 import { longestServicePauseMs, refusal } from '../refusal.ts';
-import { readAsset, readAssetMarket, readExchange, readHistoryPoint, readMarket, readRate } from '../rows.ts';
-import { type Profile, type Resource, type ResourceName, withQuery } from './profile.ts';
-
-type Listed = Exclude<ResourceName, 'candles' | 'assetHistory' | 'symbols'>;
+import {
+  type RowReader,
+  readAsset,
+  readAssetMarket,
+  readExchange,
+  readHistoryPoint,
+  readMarket,
+  readRate,
+} from '../rows.ts';
+import { type Lists, type Offer, type Profile, type Resource, withQuery } from './profile.ts';
 
 /** A list: its path, and the query as it is. */
-export function list<Name extends Listed & Endpoint>(
-  name: Name,
-  read: Parameters<typeof listAnswer>[1],
-): Resource<Name> {
+function list<Row extends object>(name: Endpoint, read: RowReader<Row>): Resource<object, Answer<Row>> {
   return {
     path: (query) => {
       const { id, ...parameters } = query as { id?: string };
       return withQuery(pathOf(name, id), parameters);
     },
-    read: (reply) => listAnswer(reply, read) as ReturnType<Resource<Name>['read']>,
+    read: (reply) => listAnswer(reply, read),
   };
 }
 
-export const assetHistory: Resource<'assetHistory'> = {
-  path: ({ id, ...parameters }) => withQuery(pathOf('assetHistory', id), parameters),
-  read: (reply, query) => ({ ...listAnswer(reply, readHistoryPoint), known: statedCoverage(reply, query) }),
-};
-
-export const lists = {
+export const lists: Lists = {
   rates: list('rates', readRate),
   assets: list('assets', readAsset),
   assetMarkets: list('assetMarkets', readAssetMarket),
   markets: list('markets', readMarket),
   exchanges: list('exchanges', readExchange),
 };
+
+/** The points of a dataset, in the interface's form. */
+export function offer(dataset: DatasetName, absence: OfferFacts['absence']): Offer {
+  return {
+    ...{ dataset, longestRangeMs, depth: null, cost: 1, absence },
+    path({ startMs: start, endMs: end, ...series }) {
+      const { interval } = series;
+      if (!isOfMarket(series)) return withQuery(pathOf('assetHistory', series.assetId), { interval, start, end });
+      const { exchange, baseId, quoteId } = series;
+      return withQuery(pathOf('candles'), { exchange, baseId, quoteId, interval, start, end });
+    },
+    read: (reply, query) => ({
+      ...(query.dataset === 'candles' ? candleAnswer(reply, query.interval) : listAnswer(reply, readHistoryPoint)),
+      known: statedCoverage(reply, query),
+    }),
+  };
+}
 
 export const marketDataService: Profile = {
   name: 'market-data-service',
@@ -48,22 +66,10 @@ export const marketDataService: Profile = {
       periodMs: minuteMs,
     },
   ],
-  longestRangeMs: { candles: longestRangeMs, asset_history: longestRangeMs },
-  depthPeriods: null,
+  offers: [offer('candles', 'no trade'), offer('asset_history', 'no trade')],
+  lists,
   files: null,
-  absence: 'no trade',
   longestPauseMs: longestServicePauseMs,
   keyHeaders: (key) => ({ authorization: `Bearer ${key}` }),
   refusal,
-  resources: {
-    candles: {
-      path: ({ symbol: _, ...query }) => withQuery(pathOf('candles'), query),
-      read: (reply, query) => ({
-        ...candleAnswer(reply, query.interval),
-        known: statedCoverage(reply, query),
-      }),
-    },
-    assetHistory,
-    ...lists,
-  },
 };

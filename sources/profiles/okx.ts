@@ -4,38 +4,12 @@
  * Source: www.okx.com/docs-v5, "Get candlesticks history", "Get instruments" and "Error Code".
  */
 
-import { hourMs, intervalMs } from '../../model/intervals.ts';
-import type { Reply } from '../attempt.ts';
-import { fieldOf, jsonOrNull, textAt } from '../refusal.ts';
-import type { SourceError, SourceErrorKind } from '../source-error.ts';
-import { type Profile, rangesOf, withQuery } from './profile.ts';
-import {
-  candlesAnswer,
-  intervalName,
-  objectBody,
-  placedCandle,
-  rangeOf,
-  refusalOf,
-  symbolOf,
-  symbolsAnswer,
-} from './venue.ts';
+import { fieldOf, textAt } from '../refusal.ts';
+import { restExchange } from '../rest.ts';
+import type { SourceErrorKind } from '../source-error.ts';
+import { withQuery } from './profile.ts';
 
-/** Names of the intervals. From six hours on, a name without `utc` means periods that begin by Hong Kong's time. */
-const intervals = {
-  m1: '1m',
-  m5: '5m',
-  m15: '15m',
-  m30: '30m',
-  h1: '1H',
-  h2: '2H',
-  h4: '4H',
-  h12: '12Hutc',
-  d1: '1Dutc',
-  w1: '1Wutc',
-} as const;
-
-const maxRows = 300;
-const longestPauseMs = hourMs;
+const limit = 300;
 
 /** Codes of errors. A code that is not here is `unexpected` in a 200. */
 const kinds = new Map<unknown, SourceErrorKind>([
@@ -51,71 +25,35 @@ const kinds = new Map<unknown, SourceErrorKind>([
   ['51001', 'not_found'],
 ]);
 
-export const okx: Profile = {
+export const okx = restExchange({
   name: 'okx',
   url: 'https://www.okx.com',
-  exchange: 'okx',
-  limits: () => [{ unit: 'request', amount: 20, periodMs: 2000 }],
-  longestRangeMs: { candles: rangesOf(maxRows, intervals, intervalMs), asset_history: {} },
-  depthPeriods: null,
-  files: null,
-  absence: 'unknown',
-  longestPauseMs,
-  keyHeaders: () => ({}),
-  refusal,
-  resources: {
-    candles: {
-      path(query) {
-        const { startMs, endMs } = rangeOf(query);
-        return withQuery('/api/v5/market/history-candles', {
-          instId: symbolOf(query),
-          bar: intervalName(intervals, query),
-          // Both exclusive, and named after the order of the pages, newest first.
-          before: startMs - 1,
-          after: endMs,
-          limit: maxRows,
-        });
+  limits: [{ unit: 'request', amount: 20, periodMs: 2000 }],
+  result: ({ code, data = null }) => (code === '0' ? data : undefined),
+  states: (body) => ({ said: textAt(body, 'msg'), kind: kinds.get(fieldOf(body, 'code')) }),
+  offers: [
+    {
+      dataset: 'candles',
+      // From six hours on, a name without `utc` means periods that begin by Hong Kong's time.
+      intervals: {
+        ...{ m1: '1m', m5: '5m', m15: '15m', m30: '30m', h1: '1H', h2: '2H', h4: '4H' },
+        ...{ h12: '12Hutc', d1: '1Dutc', w1: '1Wutc' },
       },
-      read: (reply, { interval }, nowMs) =>
-        candlesAnswer(
-          reply,
-          dataOf(reply, nowMs),
-          // Of spot markets, 5 is the volume in the base asset. 6 and 7 are that in the quote asset.
-          placedCandle(
-            interval,
-            {
-              ...{ time: 0, open: 1, high: 2, low: 3, close: 4, volume: 5, turnover: 7 },
-              // `confirm`
-              isClosed: (row) => row[8] !== '0',
-            },
-            1,
-          ),
-        ),
+      maxRows: limit,
+      // Both ends are exclusive, and named after the order of the pages, newest first.
+      path: ({ symbol: instId, interval: bar, startMs, endMs }) =>
+        withQuery('/api/v5/market/history-candles', { instId, bar, before: startMs - 1, after: endMs, limit }),
+      // Of spot markets, 5 is the volume in the base asset. 6 and 7 are that in the quote asset.
+      ...{ time: 0, values: { open: 1, high: 2, low: 3, close: 4, volume: 5 }, turnover: 7 },
+      // `confirm`
+      isClosed: (row) => row[8] !== '0',
     },
-    symbols: {
-      path: () => withQuery('/api/v5/public/instruments', { instType: 'SPOT' }),
-      read: (reply, _, nowMs) =>
-        symbolsAnswer(reply, dataOf(reply, nowMs), (row) => ({
-          symbol: row.instId,
-          base: row.baseCcy,
-          quote: row.quoteCcy,
-          // Its `listTime` is later than its first candles: 2020-11-27 for BTC-USDT, which has candles of 2018.
-          listedMs: null,
-          isTrading: row.state === 'live',
-        })),
-    },
+  ],
+  markets: {
+    path: withQuery('/api/v5/public/instruments', { instType: 'SPOT' }),
+    // Its `listTime` is later than its first candles: 2020-11-27 for BTC-USDT, which has candles of 2018.
+    read: ({ instId: symbol, baseCcy: base, quoteCcy: quote, state }) => ({
+      ...{ symbol, base, quote, isTrading: state === 'live' },
+    }),
   },
-};
-
-/** @throws SourceError for an answer with an error. */
-function dataOf(reply: Reply, nowMs: number): unknown {
-  const { code, data } = objectBody(reply);
-  if (code === '0') return data;
-  throw refusal(reply, nowMs);
-}
-
-function refusal(reply: Reply, nowMs: number): SourceError {
-  const body = jsonOrNull(reply.body.toString('utf8'));
-  const stated = { said: textAt(body, 'msg'), kind: kinds.get(fieldOf(body, 'code')) };
-  return refusalOf(reply, stated, nowMs, longestPauseMs);
-}
+});

@@ -1,6 +1,7 @@
 /** What a response says of the use of a source's limit. */
 
 import type { EpochMs } from '../../model/intervals.ts';
+import { costOfWindow } from '../../model/sources.ts';
 import type { Profile } from './profile.ts';
 
 /**
@@ -16,7 +17,7 @@ export function pauseForUse(
 ): number {
   const [limit] = profile.limits(false);
   if (limit === undefined) return 0;
-  const usual = (profile.resources.candles ?? profile.resources.assetHistory)?.cost ?? 1;
+  const usual = costOfWindow(profile.offers);
   const underWay = usual * (concurrency + 1);
   const untilNextMs = limit.periodMs - (nowMs % limit.periodMs);
   if (used !== null && used + underWay > limit.amount) return untilNextMs;

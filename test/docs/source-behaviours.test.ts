@@ -11,6 +11,7 @@ import { SourceError } from '../../sources/source-error.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { openVenues } from '../scripts/commands/watch-list-parts.ts';
 import { sourceAt } from '../sources/local-server.ts';
+import { candlesAt, historyAt } from '../sources/points-at.ts';
 import { symbols } from '../sources/profiles/venue-at.ts';
 
 const service = 'market-data-service';
@@ -35,7 +36,7 @@ async function ask(name: (typeof names)[number], faults: Partial<Faults>) {
   } as const;
   const exchange = name === service ? 'binance' : name;
   const market = { exchange, baseId: 'bitcoin', quoteId: 'tether', symbol: symbols[name] ?? 'BTCUSDT' };
-  return name === 'coincap-v3' ? source.assetHistory('bitcoin', range) : source.candles({ ...market, ...range });
+  return name === 'coincap-v3' ? historyAt(source, 'bitcoin', range) : candlesAt(source, { ...market, ...range });
 }
 
 type Answer = Awaited<ReturnType<typeof ask>>;

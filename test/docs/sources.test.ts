@@ -2,8 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { candleIntervals, dayMs, historyIntervals, intervalMs } from '../../model/intervals.ts';
-import type { Limit } from '../../model/sources.ts';
+import type { DatasetName } from '../../model/datasets/index.ts';
+import { candleIntervals, dayMs, historyIntervals, type Interval, intervalMs } from '../../model/intervals.ts';
+import { type Limit, offerOf } from '../../model/sources.ts';
 import type { Profile } from '../../sources/profiles/profile.ts';
 import { profiles } from '../../sources/profiles/profiles.ts';
 
@@ -24,14 +25,15 @@ test('the table has each profile once, and each has a section', () => {
 
 test.each(Object.entries(profiles))('%s: the table states what the profile says', (name, profile) => {
   const [candles, histories, rowsOfRequest, limits, depth, , absence, key] = rows.get(name) ?? [];
-  expect(candles).toBe(named(candleIntervals.filter((interval) => interval in profile.longestRangeMs.candles)));
-  expect(histories).toBe(
-    named(historyIntervals.filter((interval) => interval in profile.longestRangeMs.asset_history)),
-  );
+  const rangesOf = (dataset: DatasetName) => offerOf(profile.offers, dataset)?.longestRangeMs ?? {};
+  expect(candles).toBe(named(candleIntervals.filter((interval) => interval in rangesOf('candles'))));
+  expect(histories).toBe(named(historyIntervals.filter((interval) => interval in rangesOf('asset_history'))));
   expect(rowsOfRequest).toBe(longest(profile));
   expect(limits).toBe(limitsOf(profile));
-  expect(depth).toBe(profile.depthPeriods === null ? 'all' : `newest ${profile.depthPeriods}`);
-  expect(absence).toBe(profile.absence);
+  for (const offer of profile.offers) {
+    expect(depth).toBe(offer.depth === null ? 'all' : `newest ${Object.values(offer.depth)}`);
+    expect(absence).toBe(offer.absence);
+  }
   expect(key === 'none').toBe(Object.keys(profile.keyHeaders('sesame')).length === 0);
 });
 
@@ -40,13 +42,13 @@ function named(intervals: readonly string[]): string {
 }
 
 /** The rows of the longest range, which are the same for each interval of an exchange. */
-function longest({ exchange, files, longestRangeMs }: Profile): string {
+function longest({ exchange, files, offers }: Profile): string {
   if (files !== null) return `a calendar ${files.unit}`;
-  const { m1 = 0, h1 = 0 } = longestRangeMs.asset_history;
+  const { m1 = 0, h1 = 0 } = offers.at(-1)?.longestRangeMs ?? {};
   if (exchange === null) return `a range: ${m1 / dayMs} day of m1, ${h1 / dayMs} of h1`;
-  const counts = candleIntervals
-    .filter((interval) => interval in longestRangeMs.candles)
-    .map((interval) => (longestRangeMs.candles[interval] ?? 0) / intervalMs[interval]);
+  const counts = offers.flatMap(({ longestRangeMs }) =>
+    Object.entries(longestRangeMs).map(([interval, rangeMs]) => rangeMs / intervalMs[interval as Interval]),
+  );
   return [...new Set(counts)].map((count) => count.toLocaleString('en-US')).join(', ');
 }
 

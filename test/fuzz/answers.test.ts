@@ -49,12 +49,8 @@ afterAll(async () => {
 
 /** A worker's steps for a window: one request, then the commit, or the failure into the ledger. */
 async function fetchAndStore(series: SeriesKey, seriesId: number, window: Range, nowMs: number) {
-  const range = { start: window.startMs, end: window.endMs };
   try {
-    const answer =
-      series.dataset === 'candles'
-        ? await source.candles({ ...series, ...range })
-        : await source.assetHistory(series.assetId, { interval: series.interval, ...range });
+    const answer = await source.points({ ...series, ...window });
     await commitWindow(database, {
       window: fillOf({ seriesId, series, ...window }),
       ...{ attempt: 1, answer, nowMs, rules: rulesOf(hourMs, 0) },

@@ -2,11 +2,11 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../clock.ts';
-import { candlesOf } from '../../model/candle-lines.ts';
 import { marketDataService } from '../../sources/profiles/market-data-service.ts';
 import { openSource, type Source } from '../../sources/source.ts';
 import { SourceError } from '../../sources/source-error.ts';
 import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
+import { candlesAt } from '../sources/points-at.ts';
 import { type RawServer, startRawServer } from './raw-server.ts';
 
 const body = JSON.stringify({
@@ -141,8 +141,8 @@ test(
       async (sent) => {
         server.answer = bytesOf(sent);
         const asked = { exchange: 'x', interval: 'h1', baseId: 'a', quoteId: 'b' } as const;
-        const end = await source.candles(asked).then(
-          ({ rows: read, rejected }) => ({ kind: 'answer', read: [...candlesOf(read), ...rejected] }),
+        const end = await candlesAt(source, asked).then(
+          ({ rows: read, rejected }) => ({ kind: 'answer', read: [...read, ...rejected] }),
           (error: unknown) => {
             if (!(error instanceof SourceError)) throw error;
             expect(error.message).not.toContain('a-secret-key');

@@ -34,7 +34,7 @@ const messages: Partial<Record<Reason, string>> = {
   unusable_file: 'no row of the answer was readable, or none belonged to the window',
   disputed: 'the answer has rows of this period that differ',
   lacks: 'the source says that it does not have this itself',
-  beyond_depth: beyondDepthText('kraken', { ...bitcoinHours, interval: 'm1' }, 720),
+  beyond_depth: beyondDepthText('kraken', { ...bitcoinHours, interval: 'm1' }, { periods: 720 }),
 };
 const errors = {
   unreachable: 'GET /rates: connect ECONNREFUSED 127.0.0.1:1',

@@ -3,7 +3,7 @@
 import { expect, onTestFinished } from 'vitest';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { defaultSource, type SourceFacts } from '../../model/sources.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { hasOpenPoint } from '../../planning/periods.ts';
 import type { QueueBackend, QueueBackendOptions } from '../../queue/backend.ts';
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
@@ -16,12 +16,12 @@ import { trackSeries } from '../../store/series/series.ts';
 import { type RunningWorker, startWorker, type WorkerOptions } from '../../workers/worker.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { type Kind, openQueue, prepareQueue, silent } from '../queue/queue-parts.ts';
-import { sourcesOf } from '../sources/source-facts.ts';
+import { type GivenFacts, sourcesOf } from '../sources/source-facts.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
 /** The clock of the source, the worker and the scheduler. It stands still until the test moves it. */
 /** Options of a scheduler, with facts of the default source. */
-export type PipelineScheduler = Partial<SchedulerOptions & Pick<SourceFacts, 'requestsPerMinute' | 'rangeLimits'>>;
+export type PipelineScheduler = Partial<SchedulerOptions & Pick<GivenFacts, 'requestsPerMinute' | 'rangeLimits'>>;
 
 export interface GivenTime {
   nowMs: EpochMs;

@@ -6,13 +6,13 @@ import { openQueueBackend, type QueueBackendOptions } from '../../queue/backend.
 import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { clockAt } from '../parts/test-clock.ts';
-import { sourcesOf } from '../sources/source-facts.ts';
+import { type GivenFacts, sourcesOf } from '../sources/source-facts.ts';
 import { clockOf, type ProcessClock } from './process-clock.ts';
 
 export interface SchedulerProcessSettings
   extends Omit<SchedulerOptions, 'database' | 'queues' | 'log' | 'clock' | 'within' | 'sources'>,
     Pick<SourceFacts, 'requestsPerMinute'>,
-    Partial<Pick<SourceFacts, 'rangeLimits'>> {
+    Pick<GivenFacts, 'rangeLimits'> {
   readonly queueOptions: QueueBackendOptions;
   readonly databaseUrl: string;
   readonly applicationName: string;

@@ -21,7 +21,8 @@ onEachBackend('a silence that is far longer than usual', (kind) => {
       return { timeMs: hour(of), json };
     });
     const source = await serveRows(() => ({ rows, timestampMs: clock.nowMs }));
-    const profile = { ...marketDataService, absence };
+    const offers = marketDataService.offers.map((offer) => ({ ...offer, absence }));
+    const profile = { ...marketDataService, offers };
     const pipeline = await openPipeline(kind, clock, source.baseUrl, { source: { profile } });
     const range = { startMs: hour(-60), endMs: hour(-1) };
     const seriesId = await pipeline.track(bitcoinHours, range.startMs, range.endMs);

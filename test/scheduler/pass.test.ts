@@ -4,6 +4,7 @@ import { type PassContext, runPass } from '../../scheduler/pass.ts';
 import { trackList } from '../../store/lists/lists.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { bitcoinHours as candleSeries, defaultKind, onEachBackend } from '../queue/queue-parts.ts';
+import { offersOf } from '../sources/source-facts.ts';
 import { hourMs, noonMs, openParts, type WorkerParts } from '../workers/worker-parts.ts';
 
 function contextOf(
@@ -13,7 +14,7 @@ function contextOf(
   const { perMinute: requestsPerMinute = 50, polls, ...rest } = more;
   return {
     ...{ database, requests: queues.requests },
-    source: { name: defaultSource, requestsPerMinute, rangeLimits: { candles: { h1: hourMs } } },
+    source: { name: defaultSource, requestsPerMinute, offers: offersOf({ candles: { h1: hourMs } }) },
     rules: { backfillShare: 0.2, graceMs: 0, openRefreshMs: null, polls },
     ...rest,
   };

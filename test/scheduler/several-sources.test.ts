@@ -8,6 +8,7 @@ import { recordFetch } from '../../store/ledger/ledger.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
 import { readMarkets, setSeriesSources, storeMarkets } from '../../store/series/sources.ts';
 import { bitcoinHours as candleSeries, defaultKind } from '../queue/queue-parts.ts';
+import { offersOf } from '../sources/source-facts.ts';
 import { hourMs, noonMs, openParts } from '../workers/worker-parts.ts';
 
 const startMs = noonMs - 4 * hourMs;
@@ -17,7 +18,7 @@ const hour = (place: number) => ({
 });
 
 const rules = { backfillShare: 0.2, graceMs: 0, openRefreshMs: null };
-const hourly = { requestsPerMinute: 50, rangeLimits: { candles: { h1: hourMs } } };
+const hourly = { requestsPerMinute: 50, offers: offersOf({ candles: { h1: hourMs } }) };
 
 /** A series of four hours that two sources give. */
 async function open([first, next] = ['first', 'next']) {
@@ -62,12 +63,16 @@ test.each([
   expect(await planned(next)).toEqual([1]);
 });
 
-test('what is beyond the depth of the next source stays to be asked of the first', async () => {
-  const { planned, defer } = await open();
-  await defer(3, 'first');
-  expect(await planned('next', noonMs, { depthPeriods: 4 })).toEqual([3]);
-  expect(await planned('first')).toEqual([0, 1, 2]);
-});
+test.each([{ periods: 4 }, { ms: 4 * hourMs }])(
+  'what is beyond the depth of the next source, %j, stays to be asked of the first',
+  async (depth) => {
+    const { planned, defer } = await open();
+    await defer(3, 'first');
+    const offers = offersOf({ candles: { h1: hourMs } }, depth);
+    expect(await planned('next', noonMs, { offers })).toEqual([3]);
+    expect(await planned('first')).toEqual([0, 1, 2]);
+  },
+);
 
 test('an archive after another source is asked for what that one lacks', async () => {
   const { planned, defer } = await open();

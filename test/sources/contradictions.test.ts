@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { candlesOf } from '../../model/candle-lines.ts';
 import { hourMs } from '../../model/intervals.ts';
 import { serveBody, sourceAt } from './local-server.ts';
+import { candlesAt, historyAt } from './points-at.ts';
 
 const market = { exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'h1' } as const;
 const candle = (hour: number, close: string) =>
@@ -13,8 +13,8 @@ test.each([
 ])('rows of one period that differ are all rejected, equal ones are kept: candles, read %s', async (_, space) => {
   const rows = [candle(0, '2'), candle(1, '2'), candle(1, '2.0'), candle(2, '3'), candle(3, '2'), candle(2, '4')];
   const { baseUrl } = await serveBody(`{"data":${space}[${rows.join()}],"timestamp":1}`);
-  const answer = await sourceAt(baseUrl).candles(market);
-  expect(candlesOf(answer.rows).map(({ period, close }) => [period / hourMs, close])).toEqual([
+  const answer = await candlesAt(sourceAt(baseUrl), market);
+  expect(answer.rows.map(({ period, close }) => [period / hourMs, close])).toEqual([
     [0, '2'],
     [1, '2'],
     [1, '2.0'],
@@ -33,7 +33,7 @@ test.each([
 test('and points of a history', async () => {
   const rows = ['1.5', '1.50', '7'].map((priceUsd, place) => ({ priceUsd, time: place > 1 ? hourMs : 0 }));
   const { baseUrl } = await serveBody({ data: [...rows, { priceUsd: '8', time: hourMs }], timestamp: 1 });
-  const { rows: kept, rejected } = await sourceAt(baseUrl).assetHistory('a', { interval: 'h1' });
+  const { rows: kept, rejected } = await historyAt(sourceAt(baseUrl), 'a', { interval: 'h1' });
   expect([kept.map(({ priceUsd }) => priceUsd), rejected.length]).toEqual([['1.5', '1.50'], 2]);
 });
 

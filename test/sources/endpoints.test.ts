@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { candlesOf } from '../../model/candle-lines.ts';
 import type { Source } from '../../sources/source.ts';
 import { serveBody, sourceAt } from './local-server.ts';
+import { candlesAt, historyAt } from './points-at.ts';
 
 const range = { start: 0, end: 86_400_000 };
 const candles = {
@@ -38,7 +38,7 @@ describe('endpoints', () => {
     ],
     [
       '/v2/assets/kr%C3%B3na%20(x)%2Fy/history?interval=d1&start=0&end=86400000',
-      (source) => source.assetHistory('króna (x)/y', { interval: 'd1', ...range }),
+      (source) => historyAt(source, 'króna (x)/y', { interval: 'd1', ...range }),
       point,
       { time: 0, priceUsd: '44090.9649578312884148' },
     ],
@@ -53,10 +53,7 @@ describe('endpoints', () => {
     ['/v2/rates', (source) => source.rates(), rate, rate],
     [
       '/v2/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1&start=0&end=86400000',
-      async (source) => {
-        const answer = await source.candles(candles);
-        return { ...answer, rows: candlesOf(answer.rows) };
-      },
+      (source) => candlesAt(source, candles),
       candle,
       candle,
     ],

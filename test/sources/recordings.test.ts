@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { candlesOf } from '../../model/candle-lines.ts';
 import type { Source } from '../../sources/source.ts';
 import { describeRecordings, recordedLists, recording } from '../recordings.ts';
 import { answering, failureAt } from './failure-at.ts';
 import { serveBody, sourceAt } from './local-server.ts';
+import { candlesAt, historyAt } from './points-at.ts';
 
 type List = (typeof recordedLists)[number];
 
@@ -11,11 +11,10 @@ async function call(source: Source, list: List) {
   switch (list.resource) {
     case 'candle': {
       const market = { exchange: 'binance', baseId: 'x', quoteId: 'y' };
-      const answer = await source.candles({ ...market, interval: list.interval });
-      return { ...answer, rows: candlesOf(answer.rows) };
+      return candlesAt(source, { ...market, interval: list.interval });
     }
     case 'historyPoint':
-      return source.assetHistory('bitcoin', { interval: 'h1' });
+      return historyAt(source, 'bitcoin', { interval: 'h1' });
     case 'rate':
       return source.rates();
     case 'exchange':

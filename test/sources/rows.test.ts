@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { plainCandle, plainHistoryPoint } from '../../sources/rows.ts';
 import * as resources from '../../v2/resources.ts';
 import { serveBody, sourceAt } from './local-server.ts';
+import { candlesAt } from './points-at.ts';
 
 const candles = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h1' } as const;
 const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0', period: 3_600_000 };
@@ -13,7 +14,7 @@ describe('rows', () => {
     const server = await serveBody({
       data: [candle, bad, null, { ...candle, period: 7 }, { ...candle, close: 'x' }, candle],
     });
-    const answer = await sourceAt(server.baseUrl).candles(candles);
+    const answer = await candlesAt(sourceAt(server.baseUrl), candles);
     expect(answer.rows).toEqual([candle, candle]);
     expect(answer.rejected).toEqual([
       { raw: JSON.stringify(bad), reason: 'open is above high' },

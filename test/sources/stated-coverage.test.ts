@@ -5,12 +5,13 @@ import { hourMs } from '../../model/intervals.ts';
 import type { Source } from '../../sources/source.ts';
 import { failureOf } from './failure-at.ts';
 import { type LocalServer, serveBody, sourceAt } from './local-server.ts';
+import { candlesAt, historyAt } from './points-at.ts';
 
 const range = { start: 0, end: 24 * hourMs };
 const market = { exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1', ...range } as const;
 const asked: [string, (source: Source) => Promise<{ known: unknown }>][] = [
-  ['/candles', (source) => source.candles(market)],
-  ['/assets/{id}/history', (source) => source.assetHistory('bitcoin', { interval: 'h1', ...range })],
+  ['/candles', (source) => candlesAt(source, market)],
+  ['/assets/{id}/history', (source) => historyAt(source, 'bitcoin', { interval: 'h1', ...range })],
 ];
 
 function saying(header: string): Promise<LocalServer> {

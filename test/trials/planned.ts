@@ -2,19 +2,20 @@
 
 import type { EpochMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { longestRange, type RangeLimits } from '../../model/windows.ts';
+import { longestRange } from '../../model/windows.ts';
 import { newestEnd } from '../../planning/periods.ts';
 import { type PlanInput, planWindows } from '../../planning/plan.ts';
 import type { Database } from '../../store/db/database.ts';
 import { seriesWithGaps } from '../../store/series/gaps.ts';
+import { offersOf } from '../sources/source-facts.ts';
 import { graceMs, type SeriesModel } from './series-model.ts';
 
 const hours = 3_600_000;
 /** Short, so that a gap needs several windows. */
-const limits: RangeLimits = {
+const offers = offersOf({
   candles: { h1: 7 * hours, w1: 3 * 168 * hours },
   asset_history: { d1: 5 * 24 * hours },
-};
+});
 const plenty = { total: 10_000, refresh: 10_000 };
 
 export async function plannedAll(
@@ -36,7 +37,7 @@ export async function plannedAll(
     claimed: new Map(models.map(({ seriesId, claimed }) => [seriesId, claimed])),
     nowMs,
     graceMs,
-    longestRangeMs: (series) => longestRange(series, limits),
+    longestRangeMs: (series) => longestRange(series, offers),
     slots: plenty,
     cursor: 0,
     ...more,
@@ -44,7 +45,7 @@ export async function plannedAll(
   return {
     read,
     plan,
-    spanOf: ({ truth }: SeriesModel) => longestRange(truth.series, limits),
+    spanOf: ({ truth }: SeriesModel) => longestRange(truth.series, offers),
     endOf: ({ truth }: SeriesModel) => newestEnd(truth.series, nowMs, graceMs),
   };
 }

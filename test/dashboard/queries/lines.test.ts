@@ -28,7 +28,7 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
             ($1, tstzrange(to_timestamp($3), to_timestamp($4)), 'beyond_depth', $5, now(), now())`,
     [
       ...[seriesId, startMs / 1000, (startMs + dayMs) / 1000, (startMs + 3 * dayMs) / 1000],
-      beyondDepthText('kraken', market, 720),
+      beyondDepthText('kraken', market, { periods: 720 }),
     ],
   );
   const nowMs = endMs + hourMs - 1;

@@ -26,7 +26,7 @@ it.each(venues)('of $profile, with the fewest requests, to the last digit', asyn
       await opened.say(`backfill candles --source ${profile} --symbol ${symbol} --interval m1,h1 ${days} --json`),
     );
   const outcome = await backfill();
-  const longest = profiles[profile]?.longestRangeMs.candles ?? {};
+  const longest = profiles[profile]?.offers[0]?.longestRangeMs ?? {};
   const fewest = (interval: 'm1' | 'h1') => Math.ceil((2 * dayMs) / (longest[interval] ?? 0));
   expect(outcome).toMatchObject({ requests: fewest('m1') + fewest('h1'), windowsLeft: 0 });
   expect(simulator?.requests().total).toBe(outcome.requests + 1);

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { candlesOf } from '../../../model/candle-lines.ts';
 import type { Candle } from '../../../v2/resources.ts';
 import { describeRecordings, recording } from '../../recordings.ts';
 import { nowMs } from '../failure-at.ts';
+import { candlesAt, historyAt } from '../points-at.ts';
 import { market, symbols, venueAt } from './venue-at.ts';
 
 async function candles(name: string, body: unknown, interval: 'm1' | 'h1' | 'w1' = 'm1') {
   const { source } = await venueAt(name, body);
-  const answer = await source.candles({ ...market(name), interval });
-  return { ...answer, rows: candlesOf(answer.rows) };
+  return candlesAt(source, { ...market(name), interval });
 }
 
 /** `open high low close volume period` */
@@ -76,7 +75,7 @@ describeRecordings('recorded candles: every digit survives', () => {
     const text = recording('sources/coincap-v3-history-h1-bitcoin-20250610-rows');
     const recorded: { data: { priceUsd: string; time: number }[] } = JSON.parse(text);
     const { source } = await venueAt('coincap-v3', text);
-    const answer = await source.assetHistory('bitcoin', { interval: 'h1' });
+    const answer = await historyAt(source, 'bitcoin', { interval: 'h1' });
     expect(answer.rejected).toEqual([]);
     expect(answer.rows.map(({ priceUsd, time }) => `${priceUsd} ${time}`)).toEqual(
       recorded.data.map(({ priceUsd, time }) => `${priceUsd} ${time}`),
@@ -196,7 +195,7 @@ test('what a source says is open is covered by nothing, whatever the clock says'
 
 test('an answer of a cache is as old as its Age says', async () => {
   const { source } = await venueAt('binance', '[]', { headers: { age: '5400' } });
-  const { sourceTimeMs, durationMs } = await source.candles({ ...market('binance'), interval: 'm1' });
+  const { sourceTimeMs, durationMs } = await candlesAt(source, { ...market('binance'), interval: 'm1' });
   expect(sourceTimeMs).toBe(nowMs - durationMs - 5_400_000);
 });
 
@@ -212,7 +211,7 @@ test('binance: reads the weight that the current minute used', async () => {
       headers: headers as Record<string, string>,
       onReply: (reply) => used.push(reply),
     });
-    await source.candles({ ...market('binance'), interval: 'm1' });
+    await candlesAt(source, { ...market('binance'), interval: 'm1' });
   }
   expect(used).toEqual([
     { cost: 2, used: 1234 },

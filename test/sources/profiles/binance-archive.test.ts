@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { zipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
-import { candlesOf } from '../../../model/candle-lines.ts';
 import { minuteMs } from '../../../model/intervals.ts';
 import type { Profile } from '../../../sources/profiles/profile.ts';
 import { profiles } from '../../../sources/profiles/profiles.ts';
 import { describeRecordings, recordingFile } from '../../recordings.ts';
 import { failureOf } from '../failure-at.ts';
 import { serve, sourceAt } from '../local-server.ts';
+import { candlesAt } from '../points-at.ts';
 
 const startMs = Date.UTC(2024, 4, 1);
 const endMs = Date.UTC(2024, 5, 1);
@@ -50,13 +50,12 @@ async function read(csv: string, range = asked()) {
   const name = `ADABTC-1m-${new Date(range.start).toISOString().slice(0, 7)}`;
   const file = zip(csv, `${name}.csv`);
   const { source } = await archiveAt(file, `${sha256(file)}  ${name}.zip\n`);
-  const answer = await source.candles(range);
-  return { ...answer, rows: candlesOf(answer.rows) };
+  return candlesAt(source, range);
 }
 
 async function failure(file: Buffer | null, checksum: string | null) {
   const { source } = await archiveAt(file, checksum);
-  return failureOf(source, (it) => it.candles(asked()));
+  return failureOf(source, (it) => candlesAt(it, asked()));
 }
 
 const whole = line(startMs) + line(endMs - minuteMs);
@@ -64,7 +63,7 @@ const whole = line(startMs) + line(endMs - minuteMs);
 test('requests the checksum of the file of a month, and then the file', async () => {
   const file = zip(whole);
   const { source, server } = await archiveAt(file, sha256(file));
-  await source.candles(asked());
+  await candlesAt(source, asked());
   const path = '/data/spot/monthly/klines/ADABTC/1m/ADABTC-1m-2024-05.zip';
   expect(server.requests.map(({ url }) => url)).toEqual([`${path}.CHECKSUM`, path]);
 });
@@ -195,7 +194,7 @@ test('a line whose two volumes contradict one another is rejected alone, and its
 test('a checksum that fails in passing is requested again, as any other answer', async () => {
   const server = await serve((_, response) => void response.writeHead(503).end());
   const source = sourceAt(server.baseUrl, { profile: profiles['binance-archive'] as Profile });
-  expect(await failureOf(source, (it) => it.candles(asked()))).toMatchObject({ kind: 'server_error' });
+  expect(await failureOf(source, (it) => candlesAt(it, asked()))).toMatchObject({ kind: 'server_error' });
   expect(server.requests).toHaveLength(1);
 });
 

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceErrorKind } from '../../../sources/source-error.ts';
 import { failureOf, nowMs } from '../failure-at.ts';
+import { candlesAt, historyAt } from '../points-at.ts';
 import { market, symbols, venueAt } from './venue-at.ts';
 
 const second = 1000;
@@ -148,7 +149,7 @@ const all = [
 test.each(all)('%s: %i %j is %s', async (name, status, body, kind, said, more = {}) => {
   const { headers = {}, waitMs, unknownId = false } = more;
   const { server, source } = await venueAt(name, body, { status, headers });
-  const error = await failureOf(source, (it) => it.candles({ ...market(name), interval: 'm1' }));
+  const error = await failureOf(source, (it) => candlesAt(it, { ...market(name), interval: 'm1' }));
   const retryAtMs = waitMs === undefined ? null : nowMs + waitMs;
   expect(error).toMatchObject({ kind, status, unknownId, retryAtMs });
   expect(error.message).toMatch(said);
@@ -173,7 +174,7 @@ describe.each(Object.keys(symbols))('%s', (name) => {
     ]) {
       const { source } = await venueAt(name, body);
       const error = await failureOf(source, (it) =>
-        what === 'symbols' ? it.symbols() : it.candles({ ...market(name), interval: 'm1' }),
+        what === 'symbols' ? it.symbols() : candlesAt(it, { ...market(name), interval: 'm1' }),
       );
       expect([body, error.kind, error.unknownId, error.retryAtMs]).toEqual([body, 'unexpected', false, null]);
     }
@@ -181,7 +182,7 @@ describe.each(Object.keys(symbols))('%s', (name) => {
 
   test('a 404 of a gateway does not make a market unknown', async () => {
     const { source } = await venueAt(name, '<h1>404 page not found</h1>', { status: 404 });
-    const error = await failureOf(source, (it) => it.candles({ ...market(name), interval: 'm1' }));
+    const error = await failureOf(source, (it) => candlesAt(it, { ...market(name), interval: 'm1' }));
     expect(error).toMatchObject({ kind: 'not_found', unknownId: false });
   });
 });
@@ -189,7 +190,7 @@ describe.each(Object.keys(symbols))('%s', (name) => {
 test('kraken: candles of two markets are unexpected', async () => {
   const row = [nowMs / 1000, '1', '1', '1', '1', '1', '1', 1];
   const { source } = await venueAt('kraken', { error: [], result: { A: [row], B: [row], last: 1 } });
-  const error = await failureOf(source, (it) => it.candles({ ...market('kraken'), interval: 'm1' }));
+  const error = await failureOf(source, (it) => candlesAt(it, { ...market('kraken'), interval: 'm1' }));
   expect(error.kind).toBe('unexpected');
 });
 
@@ -202,6 +203,6 @@ test.each([
   [503, '', 'server_error', null],
 ] as const)('coincap-v3: %i %j is %s', async (status, body, kind, retryAtMs) => {
   const { source } = await venueAt('coincap-v3', body, { status });
-  const error = await failureOf(source, (it) => it.assetHistory('asdf', { interval: 'h1' }));
+  const error = await failureOf(source, (it) => historyAt(it, 'asdf', { interval: 'h1' }));
   expect(error).toMatchObject({ kind, retryAtMs });
 });

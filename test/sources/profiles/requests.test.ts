@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type CandleInterval, candleIntervals, intervalMs } from '../../../model/intervals.ts';
 import { profiles } from '../../../sources/profiles/profiles.ts';
 import { failureOf } from '../failure-at.ts';
+import { candlesAt, historyAt } from '../points-at.ts';
 import { market, symbols, venueAt } from './venue-at.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
@@ -10,7 +11,7 @@ const start = String(startMs);
 async function requested(name: string, interval: CandleInterval, rows: number): Promise<string | undefined> {
   const { server, source } = await venueAt(name, '');
   const range = { start: startMs, end: startMs + rows * intervalMs[interval] };
-  await failureOf(source, (it) => it.candles({ ...market(name), interval, ...range }));
+  await failureOf(source, (it) => candlesAt(it, { ...market(name), interval, ...range }));
   expect(server.requests).toHaveLength(1);
   return server.requests[0]?.url;
 }
@@ -50,7 +51,7 @@ const paths: Readonly<Record<string, { m1: string; d1: string; symbols: string }
 };
 
 test('there is a path for every profile of an exchange', () => {
-  const ofExchanges = Object.values(profiles).filter(({ resources }) => resources.symbols !== undefined);
+  const ofExchanges = Object.values(profiles).filter(({ lists }) => lists.symbols !== undefined);
   expect(ofExchanges.map(({ name }) => name).sort()).toEqual(Object.keys(paths));
   expect(Object.keys(symbols)).toEqual(Object.keys(paths));
 });
@@ -68,11 +69,11 @@ describe.each(Object.entries(paths))('%s', (name, expected) => {
   });
 
   test('has a name for every interval that it gives, and sends no request for another', async () => {
-    const given = profiles[name]?.longestRangeMs.candles ?? {};
+    const given = profiles[name]?.offers[0]?.longestRangeMs ?? {};
     for (const interval of candleIntervals) {
       const { server, source } = await venueAt(name, '');
       const error = await failureOf(source, (it) =>
-        it.candles({ ...market(name), interval, start: startMs, end: startMs + intervalMs[interval] }),
+        candlesAt(it, { ...market(name), interval, start: startMs, end: startMs + intervalMs[interval] }),
       );
       if (interval in given) {
         expect(server.requests[0]?.url).not.toContain('undefined');
@@ -90,7 +91,7 @@ test('coinbase: the longest range asks for at most 300 candles, the first and th
   const [from = 0, to = 0] = ['start', 'end'].map((name) => Date.parse(url.searchParams.get(name) ?? ''));
   expect((to - from) / 60_000).toBeLessThan(300);
   expect([from, to >= startMs + 299 * 60_000]).toEqual([startMs, true]);
-  expect(profiles.coinbase?.longestRangeMs.candles.m1).toBe(300 * 60_000);
+  expect(profiles.coinbase?.offers[0]?.longestRangeMs.m1).toBe(300 * 60_000);
 });
 
 test('okx: periods of half a day and longer begin by UTC, not by the time of Hong Kong', async () => {
@@ -104,7 +105,7 @@ test('okx: periods of half a day and longer begin by UTC, not by the time of Hon
 
 test('coincap-v3 requests histories and lists with the key as bearer, and has no candles', async () => {
   const { server, source } = await venueAt('coincap-v3', '{"data":[]}', { apiKey: 'sesame-street' });
-  await source.assetHistory('bitcoin', { interval: 'h1', start: startMs, end: startMs + 3_600_000 });
+  await historyAt(source, 'bitcoin', { interval: 'h1', start: startMs, end: startMs + 3_600_000 });
   await source.assets({ limit: 5 });
   await source.assetMarkets('bitcoin');
   await source.markets({ exchangeId: 'binance' });
@@ -119,6 +120,6 @@ test('coincap-v3 requests histories and lists with the key as bearer, and has no
     '/v3/exchanges',
   ]);
   expect(server.requests[0]?.headers.authorization).toBe('Bearer sesame-street');
-  const error = await failureOf(source, (it) => it.candles({ ...market('binance'), interval: 'm1' }));
+  const error = await failureOf(source, (it) => candlesAt(it, { ...market('binance'), interval: 'm1' }));
   expect([error.kind, error.message, server.requests.length]).toEqual(['refused', 'coincap-v3 has no candles', 6]);
 });

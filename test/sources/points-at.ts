@@ -1,0 +1,29 @@
+/** Requests of points, and the rows of their answers as objects. */
+
+import { candlesOf } from '../../model/candle-lines.ts';
+import type { CandleSeries, HistorySeries } from '../../model/series.ts';
+import type { Source } from '../../sources/source.ts';
+import type { Candle, HistoryPoint } from '../../v2/resources.ts';
+
+/** Half-open. */
+interface Asked {
+  readonly start?: number;
+  readonly end?: number;
+}
+
+export async function candlesAt(
+  source: Source,
+  { start = 0, end = 0, ...series }: Omit<CandleSeries, 'dataset'> & Asked & { readonly symbol?: string | undefined },
+) {
+  const answer = await source.points({ ...series, dataset: 'candles', startMs: start, endMs: end });
+  return { ...answer, rows: candlesOf(answer.rows as readonly Candle[]) };
+}
+
+export async function historyAt(
+  source: Source,
+  assetId: string,
+  { interval, start = 0, end = 0 }: Pick<HistorySeries, 'interval'> & Asked,
+) {
+  const answer = await source.points({ dataset: 'asset_history', assetId, interval, startMs: start, endMs: end });
+  return { ...answer, rows: answer.rows as readonly HistoryPoint[] };
+}
