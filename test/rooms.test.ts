@@ -35,6 +35,9 @@ const rooms: Readonly<Record<string, string>> = {
   schema: 'store planning model settings',
 };
 
+/** Folders of the store, from the ground: each imports only from those before it. */
+const storeFloors = ['db', 'timescale', 'series', 'ledger', 'commit', 'lists', 'settings', 'upkeep', 'status'];
+
 const topLevel = ['clock.ts', 'errors.ts', 'redaction.ts', 'version.ts'];
 /** A folder with more files holds several concepts. */
 const maxFiles = 25;
@@ -61,6 +64,13 @@ describe('a room imports only from rooms below it', () => {
       return top !== room && !allowed.includes(top) && !(isTopLevel && room !== 'model' && room !== 'v2');
     });
     expect(wrong).toEqual([]);
+  });
+
+  it('a folder of the store imports only from the folders before it', () => {
+    const floorOf = (path: string) => storeFloors.indexOf(path.split('/')[1] ?? '');
+    const found = [...imports('store')].filter(({ target }) => target.startsWith('store/'));
+    expect(found.length).toBeGreaterThan(100);
+    expect(found.filter(({ file, target }) => floorOf(target) === -1 || floorOf(target) > floorOf(file))).toEqual([]);
   });
 
   it('covers every folder with sources', () => {

@@ -6,9 +6,9 @@ import { minuteMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { CandleSeries } from '../../model/series.ts';
 import { openDatabase } from '../../store/db/database.ts';
+import { markAllBehind } from '../../store/series/rollups-behind.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
-import { markAllBehind } from '../../store/upkeep/rollups-behind.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
 
 export interface Extent {

@@ -5,8 +5,8 @@ import { dayMs, type EpochMs, minuteMs, periodStart } from '../../model/interval
 import type { CandleSeries } from '../../model/series.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { listShape } from '../../store/lists/shapes.ts';
+import { markAllBehind } from '../../store/series/rollups-behind.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { markAllBehind } from '../../store/upkeep/rollups-behind.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
 
 export interface Extent {

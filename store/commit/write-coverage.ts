@@ -19,7 +19,7 @@ import {
 import { ledgerInsert, ledgerRow, ledgerRows, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
 import { isAwaiting } from '../series/gap-reasons.ts';
-import { daysBehind } from '../upkeep/rollups-behind.ts';
+import { daysBehind } from '../series/rollups-behind.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
 import { recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';

@@ -11,7 +11,7 @@ import { recordGiven } from '../../store/commit/write-coverage.ts';
 import type { PointChanges } from '../../store/commit/write-points.ts';
 import { int4, int8, nullable, range, ranges, statement, time } from '../../store/db/statement.ts';
 import { markChangedMonths } from '../../store/series/changed-months.ts';
-import { daysBehind } from '../../store/upkeep/rollups-behind.ts';
+import { daysBehind } from '../../store/series/rollups-behind.ts';
 
 /** Coverage of a part of a series, as stated by a file. */
 export interface FileCoverage {
