@@ -105,30 +105,16 @@ export function asUseless({ kind, message }: SourceError, name: string): Tidemar
 }
 
 function uselessSource(kinds: readonly string[], message: string, name: string): TidemarkError {
-  const [, remedy] = namedCauses.find(([words]) => message.includes(words)) ?? [];
   if (name === defaultSource)
-    return new TidemarkError(
-      kinds === silent ? 'SOURCE_UNREACHABLE' : 'SOURCE_NOT_A_MARKET_DATA_SERVICE',
-      message,
-      remedy === undefined ? {} : { remedy },
-    );
+    return new TidemarkError(kinds === silent ? 'SOURCE_UNREACHABLE' : 'SOURCE_NOT_A_MARKET_DATA_SERVICE', message);
   if (kinds === silent)
     return new TidemarkError('SOURCE_UNREACHABLE', `${name}: ${message}`, {
-      remedy: remedy ?? 'check the network, and its url if the watch list has one',
+      remedy: 'check the network, and its url if the watch list has one',
     });
   return new TidemarkError('SOURCE_UNUSABLE', `${name} is answering unusably: ${message}`, {
-    remedy: remedy ?? 'check its url in `sources` of the watch list; docs/sources.md describes the profile',
+    remedy: 'check its url in `sources` of the watch list; docs/sources.md describes the profile',
   });
 }
-
-/** Words of sources/attempt.ts, and what to do about what they name. */
-const namedCauses = [
-  [
-    'its certificate',
-    "check the clock of this machine and the source's address; NODE_EXTRA_CA_CERTS can name a file with a company's authority",
-  ],
-  ['the proxy at ', 'check HTTPS_PROXY, HTTP_PROXY and NO_PROXY'],
-] as const;
 
 /**
  * The planner stops before a limit of a long period, such as the credits of a month, is exceeded.

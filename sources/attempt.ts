@@ -200,7 +200,12 @@ function failure(
   const isUnconnected = failsToConnect(error);
   const byProxy = proxy === null ? null : proxyTrouble(words, origin, isUnconnected);
   if (byProxy !== null)
-    return { kind: 'unreachable', words: `the proxy at ${proxy} ${byProxy}`, bytes: 0, isSent: false };
+    return {
+      kind: 'unreachable',
+      words: `the proxy at ${proxy} ${byProxy}`,
+      bytes: 0,
+      isSent: false,
+    };
   const tls = tlsTrouble(codeOf(error));
   if (tls !== null) return { ...answered, words: `${tls} (${words})` };
   const isAnswered =
@@ -219,7 +224,7 @@ function failsToConnect(error: unknown): boolean {
 
 /** @param words of undici, or of the only connection that is made here: the one to the proxy. */
 function proxyTrouble(words: string, origin: string, isUnconnected: boolean): string | null {
-  if (isUnconnected) return `cannot be reached (${words})`;
+  if (isUnconnected) return `cannot be reached (${words}); HTTPS_PROXY, HTTP_PROXY and NO_PROXY set it`;
   const status = /^Proxy .*\((\d+)\)/.exec(words)?.[1];
   if (status === undefined) return null;
   const variable = origin.startsWith('https:') ? 'HTTPS_PROXY' : 'HTTP_PROXY';

@@ -43,8 +43,12 @@ export function replyError(
   const said = wordsToShow(reply, details.said ?? redirection(reply) ?? body);
   const message = `${name}: status ${status}${said === '' ? '' : `: ${said}`}`;
   const bytes = reply.body.length;
-  return new SourceError({ kind, message, status, retryAtMs, unknownId, durationMs, bytes, body, cause });
+  const namesLength = lengthWords.test(said);
+  return new SourceError({ kind, message, status, retryAtMs, unknownId, namesLength, durationMs, bytes, body, cause });
 }
+
+/** Words of refusals that concern the length of the range. */
+const lengthWords = /range|too (?:long|large|many|big)|limit|exceed|span|maximum|window|period|days/i;
 
 function kindOf(reply: Reply, words: StatedMessages, forbidden: SourceErrorKind): SourceErrorKind {
   const { status } = reply;

@@ -58,6 +58,8 @@ export class SourceError extends Error {
   readonly retryAtMs: EpochMs | null;
   /** Whether the source's message states that the id is unknown. */
   readonly unknownId: boolean;
+  /** Whether the words of a refusal concern the length of the range. */
+  readonly namesLength: boolean;
   readonly durationMs: number;
   /** Decoded size of the body, as far as it was read. */
   readonly bytes: number;
@@ -75,6 +77,7 @@ export class SourceError extends Error {
     this.isSent = details.isSent ?? true;
     this.retryAtMs = details.retryAtMs ?? null;
     this.unknownId = details.unknownId ?? false;
+    this.namesLength = details.namesLength ?? false;
     this.durationMs = details.durationMs ?? 0;
     this.bytes = details.bytes ?? 0;
     this.body = details.body ?? '';

@@ -36,9 +36,6 @@ const maxOthers = 50;
 /** From the interface's longest range, 20 years of days, to a week; from a day of minutes to two minutes. */
 const maxHalvings = 10;
 
-/** Words of refusals that concern the length. A refusal in other words counts the second time. */
-const lengthWords = /range|too (?:long|large|many|big)|limit|exceed|span|maximum|window|period|days/i;
-
 /** Key of the limit on the length of the window's request. */
 function limitKey(window: Window): RangeKey {
   return rangeKey(window.series, askedInterval(window));
@@ -67,8 +64,14 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }) {
       return Object.freeze({ ...window, ...part, ...(isProbe(window) ? asksDays : asksAlone)(part) });
     },
 
-    /** Whether to request a refused window again, in part or in full. */
-    refused(asked: Window, { message, nowMs }: { message: string; nowMs: EpochMs }): 'again' | 'give_up' {
+    /**
+     * Whether to request a refused window again, in part or in full. A refusal whose words do not concern the length counts
+     * the second time.
+     */
+    refused(
+      asked: Window,
+      { namesLength, nowMs }: { readonly namesLength: boolean; readonly nowMs: EpochMs },
+    ): 'again' | 'give_up' {
       const name = nameOf(asked);
       if (nowMs < (givenUp.get(name) ?? 0)) return 'give_up';
       const trial = trials.get(name) ?? { refused: new Map(), lengthMs: null, halvings: 0, others: 0 };
@@ -76,7 +79,7 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }) {
       const isAgain = trial.refused.has(asked.startMs);
       trial.refused.set(asked.startMs, Math.max(askedMs, trial.refused.get(asked.startMs) ?? 0));
       trials.set(name, trial);
-      if (trial.lengthMs === null && !isAgain && !lengthWords.test(message)) return 'again';
+      if (trial.lengthMs === null && !isAgain && !namesLength) return 'again';
       // A request that was active before the trial became shorter proves nothing.
       if (trial.lengthMs !== null && askedMs > trial.lengthMs) return 'again';
       const periodMs = intervalMs[askedInterval(asked)];

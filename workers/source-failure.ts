@@ -142,7 +142,7 @@ export async function afterSourceError<Answer>(
     asksForLess:
       work.window !== null &&
       mayBeAboutLength(error) &&
-      context.source.rangeLimits.refused(work.window, { message, nowMs }) === 'again',
+      context.source.rangeLimits.refused(work.window, { namesLength: error.namesLength, nowMs }) === 'again',
     random: context.random(),
   });
   // Pause before writing the ledger: other workers go on sending requests until then.

@@ -115,7 +115,7 @@ describe('a proxy', () => {
     expect(asked).toEqual(both);
     for (const [at, words] of [
       [port, 'refuses (status 407: it needs a user and password in HTTPS_PROXY)'],
-      [1, 'cannot be reached (connect ECONNREFUSED 127.0.0.1:1)'],
+      [1, 'cannot be reached (connect ECONNREFUSED 127.0.0.1:1); HTTPS_PROXY, HTTP_PROXY and NO_PROXY set it'],
     ] as const) {
       vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${at}`);
       const message = `GET /rates: the proxy at 127.0.0.1:${at} ${words}`;

@@ -7,8 +7,8 @@ import { fillOf } from '../parts/windows.ts';
 const startMs = Date.UTC(2024, 0, 1);
 const restMs = 600_000;
 const nowMs = Date.UTC(2024, 2, 1);
-const vague = { message: 'bad request', nowMs };
-const clear = { message: 'range too long', nowMs };
+const vague = { namesLength: false, nowMs };
+const clear = { namesLength: true, nowMs };
 
 function dayOf(place: number, seriesId = 1): Window {
   const series = {
