@@ -44,6 +44,10 @@ export interface ContextOptions {
   readonly handlesSignals?: boolean;
   /** Applies METRICS_PORT and OTEL_EXPORTER_OTLP_ENDPOINT, for commands that run until they are stopped. */
   readonly isMeasured?: boolean;
+  /** The command has nothing to do without stored data, and creates no database. */
+  readonly needsDatabase?: boolean;
+  /** The command shows what is stored. It warns of a watch list with wrong sources, and goes on without the file's. */
+  readonly showsStored?: boolean;
 }
 
 /**
@@ -77,26 +81,6 @@ export function loadEnvFile(): void {
 /** Loaded on demand: BullMQ takes as much time as all the rest of a command that needs no queue. */
 const queueBackend = () => import('../queue/backend.ts');
 
-/** Commands that have nothing to do without stored data: they create no database. */
-const needDatabase = new Set([
-  'status',
-  'gaps',
-  'why',
-  'plan',
-  'verify',
-  'repair',
-  'export',
-  'lake',
-  'untrack',
-  'retry',
-  'pause',
-  'resume',
-  'retention',
-  'keys',
-  'viewer',
-  'move',
-]);
-
 /**
  * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked. No phase is left.
  * The clock is that of this machine, by which commands also read the times among their arguments.
@@ -105,10 +89,11 @@ const needDatabase = new Set([
  */
 export async function openContext(options: ContextOptions): Promise<Context> {
   const clock = systemClock;
-  const config = await withRanges(options.config ?? configFromEnvironment());
-  if (config.database.url === undefined && needDatabase.has(options.command) && !hasDatabase(config.directory))
-    throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(config.directory)}`);
-  const log = await openLog(config.logLevel ?? options.defaultLogLevel);
+  const settings = options.config ?? configFromEnvironment();
+  if (options.needsDatabase === true && settings.database.url === undefined && !hasDatabase(settings.directory))
+    throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(settings.directory)}`);
+  const log = await openLog(settings.logLevel ?? options.defaultLogLevel);
+  const config = await withWatchList(settings, options, log, withRanges);
   // First, so that an occupied port fails at once.
   const metrics = options.isMeasured === true ? await openMetrics(options.command, { clock, config, log }) : null;
   const tracing = options.isMeasured === true ? await openTracing(options.command, { clock, config, log }) : null;
@@ -181,7 +166,7 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     metrics,
     tracing,
     phase,
-    sources: () => (sources ??= import('./sources.ts').then(({ readRegistry }) => readRegistry(config))),
+    sources: () => (sources ??= withWatchList(config, options, log, readSources)),
   };
   return {
     ...parts,
@@ -207,6 +192,24 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     close,
   };
 }
+
+/** @throws TidemarkError BAD_WATCH_LIST, unless the command shows what is stored. */
+async function withWatchList<Value>(
+  config: Config,
+  { showsStored }: ContextOptions,
+  log: Logger,
+  read: (config: Config) => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await read(config);
+  } catch (error) {
+    if (showsStored !== true || !(error instanceof TidemarkError) || error.code !== 'BAD_WATCH_LIST') throw error;
+    log.warn(`the sources of the watch list are left out: ${error.message}`);
+    return read({ ...config, watchList: undefined });
+  }
+}
+
+const readSources = async (config: Config) => (await import('./sources.ts')).readRegistry(config);
 
 /** The configuration with what the watch list says of the default source. @throws TidemarkError BAD_WATCH_LIST */
 async function withRanges(config: Config): Promise<Config> {

@@ -14,7 +14,7 @@ import { parseAge } from '../input/parse-options.ts';
 import { table } from '../output/table.ts';
 
 export async function show(): Promise<void> {
-  await withContext({ command: 'retention', defaultLogLevel: 'warn' }, async (context) => {
+  await withContext({ command: 'retention', needsDatabase: true, defaultLogLevel: 'warn' }, async (context) => {
     const retentions = await readRetentions(context, context.clock.now());
     const rows = storedDatasets.map((dataset) => ({
       dataset,
@@ -43,7 +43,7 @@ export async function set(word: string, age: string, options: { confirm?: string
   const nowMs = systemClock.now();
   const limitMs = parseAge(age, 'the age', nowMs);
   await withContext(
-    { command: 'retention', defaultLogLevel: 'warn', handlesSignals: true },
+    { command: 'retention', needsDatabase: true, defaultLogLevel: 'warn', handlesSignals: true },
     async (context, signal) => {
       const cutMs = await findCut(context.database.pool, dataset, limitMs);
       const what = `every point of ${name} from before ${formatTime(cutMs)}`;
@@ -74,7 +74,7 @@ export async function set(word: string, age: string, options: { confirm?: string
 
 export async function off(word: string): Promise<void> {
   const dataset = datasetOf(word);
-  await withContext({ command: 'retention', defaultLogLevel: 'warn' }, async (context) => {
+  await withContext({ command: 'retention', needsDatabase: true, defaultLogLevel: 'warn' }, async (context) => {
     const wasOn = await writeRetention(context.database.pool, dataset, null);
     console.log(`${datasetWords[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`);
   });

@@ -52,7 +52,7 @@ export async function run(options: StatusOptions): Promise<void> {
   }
   if (options.every !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--every goes with --watch');
   const { check: part } = options;
-  const context = { command: 'status', defaultLogLevel: 'warn' } as const;
+  const context = { command: 'status', needsDatabase: true, showsStored: true, defaultLogLevel: 'warn' } as const;
   if (part !== undefined) {
     await withContext(context, (opened) => check(opened, part));
     return;
@@ -93,7 +93,13 @@ async function showAgain({ json, all }: StatusOptions, givenEveryMs: number | nu
   // Log lines would break the drawing.
   const isDrawnOnLog = terminal !== null && process.stderr.isTTY;
   const options = {
-    ...({ command: 'status', defaultLogLevel: 'error', handlesSignals: true } as const),
+    ...({
+      command: 'status',
+      needsDatabase: true,
+      showsStored: true,
+      defaultLogLevel: 'error',
+      handlesSignals: true,
+    } as const),
     config: isDrawnOnLog ? { ...config, logLevel: 'silent' as const } : config,
   };
   try {

@@ -53,16 +53,19 @@ function asJson({ seriesId, series, created, tracked, change }: TrackedSeries): 
 
 /** @param words ids or names of series. */
 export async function untrackAll(words: readonly string[]): Promise<void> {
-  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ clock, database }) => {
-    for (const seriesId of await findSeries(database, words)) {
-      const { series, untrackedMs } = await untrackSeries(database, seriesId, clock.now());
-      console.log(
-        untrackedMs === null
-          ? `no longer tracking ${seriesName(series)}; stored points stay`
-          : `${seriesName(series)} was untracked before, at ${formatTime(untrackedMs)}; stored points stay`,
-      );
-    }
-  });
+  await withContext(
+    { command: 'untrack', needsDatabase: true, defaultLogLevel: 'warn' },
+    async ({ clock, database }) => {
+      for (const seriesId of await findSeries(database, words)) {
+        const { series, untrackedMs } = await untrackSeries(database, seriesId, clock.now());
+        console.log(
+          untrackedMs === null
+            ? `no longer tracking ${seriesName(series)}; stored points stay`
+            : `${seriesName(series)} was untracked before, at ${formatTime(untrackedMs)}; stored points stay`,
+        );
+      }
+    },
+  );
 }
 
 const defaultEveryMs = 5 * minuteMs;
@@ -108,11 +111,14 @@ export async function trackDefaults(): Promise<void> {
 
 /** @throws TidemarkError BAD_ARGUMENT for a list that is not tracked. */
 export async function untrackOne(list: PolledList): Promise<void> {
-  await withContext({ command: 'untrack', defaultLogLevel: 'warn' }, async ({ clock, database }) => {
-    if (!(await untrackList(database, list, clock.now())))
-      throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
-    console.log(`no longer tracking ${listName(list)}; stored data stays`);
-  });
+  await withContext(
+    { command: 'untrack', needsDatabase: true, defaultLogLevel: 'warn' },
+    async ({ clock, database }) => {
+      if (!(await untrackList(database, list, clock.now())))
+        throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
+      console.log(`no longer tracking ${listName(list)}; stored data stays`);
+    },
+  );
 }
 
 const listChanges: Readonly<Record<TrackedList['change'], string>> = Object.freeze({

@@ -27,12 +27,15 @@ import { printText } from '../output/table.ts';
 const few = 5;
 
 export async function run(words: readonly string[]): Promise<void> {
-  await withContext({ command: 'why', defaultLogLevel: 'warn' }, async (context) => {
-    const nowMs = context.clock.now();
-    const seriesId = await findSeriesByName(context.database, words.join(' '));
-    const history = await readSeriesHistory(context.database, { seriesId, nowMs, most: few });
-    printText((await explain(context, history, nowMs)).join('\n'));
-  });
+  await withContext(
+    { command: 'why', needsDatabase: true, showsStored: true, defaultLogLevel: 'warn' },
+    async (context) => {
+      const nowMs = context.clock.now();
+      const seriesId = await findSeriesByName(context.database, words.join(' '));
+      const history = await readSeriesHistory(context.database, { seriesId, nowMs, most: few });
+      printText((await explain(context, history, nowMs)).join('\n'));
+    },
+  );
 }
 
 async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs): Promise<string[]> {

@@ -43,6 +43,23 @@ it('explains what is tracked, covered, missing and why, past requests and change
   expect(untracked).not.toContain('Next');
 });
 
+it.each([
+  'sources: { kraken: { profil: kraken } }',
+  'sources: { other: { profile: unknown } }',
+  'sources: { default: { ranges: { candles: { h9: 1d } } } }',
+])('goes on without the sources of a watch list that are wrong, like status and gaps: %s', async (text) => {
+  const { say, fails, write } = await openWatched();
+  await say(`track candles ${series} --from 2024-03-01 --to 2024-03-05`);
+  write(text);
+  for (const [words, shown] of [
+    ['gaps', 'binance bitcoin/tether h1'],
+    ['status', 'binance bitcoin/tether h1'],
+    ['why 1', 'Tracked from 2024-03-01'],
+  ] as const)
+    expect(await fails(words, 0, 'the sources of the watch list are left out')).toContain(shown);
+  await fails('plan', 2, 'BAD_WATCH_LIST');
+});
+
 it('suggests the nearest series for an unknown one', async () => {
   const { fails, say } = await openWatched();
   await say(`track candles ${series} --from 2024-03-01 --to 2024-03-05`);
