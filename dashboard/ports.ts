@@ -16,7 +16,7 @@ export interface StatePorts {
 
 export interface ActionPorts {
   /** @returns the result in a sentence. @throws TidemarkError when it cannot be done. */
-  act(request: ActionRequest, parts: ActionParts): Promise<string>;
+  act(request: ActionRequest, parts: ActionContext): Promise<string>;
   /** Tracks nothing. @throws TidemarkError when it cannot be tracked. */
   planTracking(selection: Selection): Promise<TrackingPlan>;
 }
@@ -46,7 +46,7 @@ export type ActionRequest =
   | { readonly action: 'untrack'; readonly series: readonly string[] }
   | { readonly action: 'pause' | 'resume' };
 
-export interface ActionParts {
+export interface ActionContext {
   /** Who asks for it. */
   readonly by: string;
   readonly signal: AbortSignal;

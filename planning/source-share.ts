@@ -169,7 +169,7 @@ function nextShare(
   };
 }
 
-export interface SourceParts<Source> {
+export interface DividedGaps<Source> {
   /** What each source will be asked for, if all of them have what they are expected to have. */
   readonly parts: ReadonlyArray<{ readonly source: Source; readonly open: SeriesGaps }>;
   /** The source that gives the newest data: the first that is no archive; undefined: there is none. */
@@ -189,7 +189,7 @@ export function divideGaps<Source extends SourceRules & { readonly name: string 
   sources: ReadonlyArray<{ readonly source: Source; readonly lacks: readonly Range[] }>,
   entry: SeriesGaps,
   nowMs: EpochMs,
-): SourceParts<Source> {
+): DividedGaps<Source> {
   let rest = entry.gaps;
   const lacks: Range[] = [];
   const parts = sources.map(({ source, lacks: own }, index) => {

@@ -1,6 +1,6 @@
 /** What the dashboard shows and may do: the same operations as the commands of these names. */
 
-import type { ActionParts, ActionPorts, ActionRequest, OfSeries, StatePorts } from '../dashboard/ports.ts';
+import type { ActionContext, ActionPorts, ActionRequest, OfSeries, StatePorts } from '../dashboard/ports.ts';
 import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatSpan } from '../model/format.ts';
 import type { Selection } from '../model/selection.ts';
@@ -45,7 +45,7 @@ export function actionPorts(given: OperationContext): ActionPorts {
 async function runAction(
   context: OperationContext,
   request: ActionRequest,
-  { by, signal, progress }: ActionParts,
+  { by, signal, progress }: ActionContext,
 ): Promise<string> {
   const { database } = context;
   const idsOf = async ({ series }: OfSeries) =>

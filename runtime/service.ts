@@ -25,7 +25,7 @@ import type { Context } from './context.ts';
 import { actionPorts, statePorts } from './dashboard-ports.ts';
 import { type ReplicaWatch, watchReplica } from './replica.ts';
 
-export interface DashboardParts {
+export interface ServiceUse {
   /** Open queues, closed by the caller; absent: opened when a page first needs them. */
   readonly queues?: QueueBackend;
   /** Marks simulated data. */
@@ -64,7 +64,7 @@ export const assertPortFree = (at: { readonly host: string; readonly port: numbe
 export async function runService(
   context: Context,
   at: { readonly host: string; readonly port: number } = context.config.service,
-  parts: DashboardParts = {},
+  parts: ServiceUse = {},
 ): Promise<RunningService> {
   const { clock, config, log } = context;
   const disposer = new Disposer(clock);
@@ -173,7 +173,7 @@ export function openDashboard(
   context: Context,
   host: string,
   disposer: Disposer,
-  options: DashboardParts & { readonly replica?: ReplicaWatch | null },
+  options: ServiceUse & { readonly replica?: ReplicaWatch | null },
 ): DashboardOptions | null {
   const { config, log } = context;
   const { dashboard, dashboardPassword: password, trustedProxies, statementTimeoutMs } = config.service;

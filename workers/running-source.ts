@@ -27,7 +27,7 @@ export interface RunningSource {
   readonly symbolOf: (seriesId: number) => Promise<string | undefined>;
 }
 
-export interface SourceParts {
+export interface SourceContext {
   readonly name: string;
   readonly client: Source;
   readonly queues: QueueBackend;
@@ -43,10 +43,10 @@ const symbolsKnownMs = 60_000;
 
 /** Reads what other workers have learned of the source. @param more.limiter of its queue. */
 export async function openRunningSource(
-  parts: SourceParts,
+  context: SourceContext,
   more: { readonly limiter: Parameters<typeof spacingWithin>[0]; readonly failedRetryMs: number },
 ): Promise<RunningSource> {
-  const { name, client, queues, database, log, clock } = parts;
+  const { name, client, queues, database, log, clock } = context;
   const requests = queues.requestsOf(name);
   const spacingMs = spacingWithin(more.limiter);
   const gate = createSourceGate({ database, source: name, requests, log, clock, spacingMs });
@@ -54,10 +54,10 @@ export async function openRunningSource(
   const rangeLimits = createRangeLimitLearner({ restMs: more.failedRetryMs });
   for (const [key, longestMs] of await readLongestRanges(database, name)) rangeLimits.learn(key, longestMs);
   const breaker = createCircuitBreaker({ what: sourceText(name), threshold: outageThreshold, log });
-  return { name, client, requests, breaker, gate, rangeLimits, unknownSeries: new Set(), symbolOf: symbols(parts) };
+  return { name, client, requests, breaker, gate, rangeLimits, unknownSeries: new Set(), symbolOf: symbols(context) };
 }
 
-function symbols({ clock, database, client, name }: SourceParts): RunningSource['symbolOf'] {
+function symbols({ clock, database, client, name }: SourceContext): RunningSource['symbolOf'] {
   const known = new Map<number, { readonly symbol: string | undefined; readonly untilMs: number }>();
   return async (seriesId) => {
     if (client.profile.exchange === null) return undefined;

@@ -13,15 +13,15 @@ import { areSourcesWanted, assertDefaultSource } from '../../runtime/sources.ts'
 import { openLog } from '../../settings/log.ts';
 import { keepLake } from '../../transfer/lake/keep-lake.ts';
 
-interface Parts {
+interface ProcessRoles {
   readonly scheduler: boolean;
   readonly worker: boolean;
   readonly service?: boolean;
   readonly concurrency?: number | undefined;
 }
 
-/** Runs the parts until SIGTERM or Ctrl-C. @param command its name in the log. @throws TidemarkError DATABASE_FULL. */
-export async function run(command: string, parts: Parts): Promise<void> {
+/** Runs the roles until SIGTERM or Ctrl-C. @param command its name in the log. @throws TidemarkError DATABASE_FULL. */
+export async function run(command: string, roles: ProcessRoles): Promise<void> {
   const stop = onStop({ clock: systemClock });
   const config = configFromEnvironment();
   const log = await openLog(config.logLevel ?? 'info');
@@ -30,8 +30,8 @@ export async function run(command: string, parts: Parts): Promise<void> {
   try {
     // Before an embedded database is created. Series of other sources need no SOURCE_URL.
     const isNew = config.database.url === undefined && !hasDatabase(config.directory);
-    if (parts.worker && isNew && !(await areSourcesWanted(config))) await assertDefaultSource(config);
-    if (parts.service) await assertPortFree(config.service);
+    if (roles.worker && isNew && !(await areSourcesWanted(config))) await assertDefaultSource(config);
+    if (roles.service) await assertPortFree(config.service);
     const context = await start('the database', () =>
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );
@@ -40,9 +40,9 @@ export async function run(command: string, parts: Parts): Promise<void> {
     const activity = openActivityLog(log, context.clock);
     closing.add(() => activity.close());
     const logged = { ...context, activity };
-    if (parts.worker) await start('the worker', () => runWorkers(logged, queues, parts.concurrency));
-    if (parts.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
-    if (parts.scheduler && config.watchList !== undefined) {
+    if (roles.worker) await start('the worker', () => runWorkers(logged, queues, roles.concurrency));
+    if (roles.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
+    if (roles.scheduler && config.watchList !== undefined) {
       const { clock, database } = context;
       const lake = keepLake({
         clock,
@@ -52,14 +52,14 @@ export async function run(command: string, parts: Parts): Promise<void> {
       });
       closing.add(() => lake.close());
     }
-    const service = parts.service
+    const service = roles.service
       ? await start('the service', () => runService(context, config.service, { queues }))
       : undefined;
     context.log.info(
       {
         source: url ?? undefined,
         // A process without a key uses the workers' budget, which is unknown yet.
-        ...(facts.isBudgetStated || parts.worker ? { requestsPerMinute: facts.requestsPerMinute } : {}),
+        ...(facts.isBudgetStated || roles.worker ? { requestsPerMinute: facts.requestsPerMinute } : {}),
         queue: queues.kind,
         database: context.embedded ? 'embedded' : 'configured',
         ...(service === undefined ? {} : { serving: service.url }),
