@@ -4,20 +4,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { TidemarkError } from '../errors.ts';
 import type { EpochMs } from '../model/intervals.ts';
+import { bool, bytes, int4, int8, nullable, oneOf, type RowOf, statement, text, time } from '../store/db/statement.ts';
 
-export interface KeyRequest {
-  readonly name: string;
-  readonly address: string | null;
-  readonly purpose: string | null;
-}
-
-export interface KeyEntry extends KeyRequest {
-  readonly id: number;
-  readonly state: 'pending' | 'issued' | 'revoked';
-  readonly requestedAtMs: EpochMs;
-  readonly issuedAtMs: EpochMs | null;
-  readonly revokedAtMs: EpochMs | null;
-}
+const request = { name: text, address: nullable(text), purpose: nullable(text) };
+export type KeyRequest = RowOf<typeof request>;
+export type KeyEntry = RowOf<(typeof allKeys)['row']>;
 
 /** Makes a key recognisable where it leaks: in a log, in a repository. */
 const prefix = 'tm_';
@@ -38,13 +29,16 @@ function hashKey(key: string): Buffer {
 
 /** Returns the id of an issued key; null for any other text, and for a revoked one. */
 export async function findKey(pool: pg.Pool, key: string): Promise<number | null> {
-  const result = await pool.query<{ id: number | null }>({
-    name: 'key-of',
-    text: 'select tidemark.key_of($1) as id',
-    values: [hashKey(key)],
-  });
-  return result.rows[0]?.id ?? null;
+  const [found] = await keyOf.on(pool, { hash: hashKey(key) });
+  return found?.id ?? null;
 }
+
+const keyOf = statement({
+  name: 'key-of',
+  text: 'select tidemark.key_of($hash) as id',
+  parameters: { hash: bytes },
+  row: { id: nullable(int4) },
+});
 
 /**
  * Stores a request of the web form, unless too many came from there in the last hour, or too many are
@@ -55,23 +49,36 @@ export async function requestKey(
   request: KeyRequest,
   from: string,
 ): Promise<'stored' | 'throttled' | 'full'> {
-  const result = await pool.query<{ outcome: 'stored' | 'throttled' | 'full' }>(
-    'select tidemark.ask_for_key($1, $2, $3, $4) as outcome',
-    [request.name, request.address, request.purpose, from],
-  );
-  return result.rows[0]?.outcome ?? 'full';
+  const [answer] = await askForKey.on(pool, { ...request, from });
+  return answer?.outcome ?? 'full';
 }
 
+const askForKey = statement({
+  name: 'ask-for-key',
+  text: 'select tidemark.ask_for_key($name, $address, $purpose, $from) as outcome',
+  parameters: { ...request, from: text },
+  row: { outcome: oneOf<'stored' | 'throttled' | 'full'>() },
+});
+
 /** Lists every key, the newest last. */
-export async function listKeys(pool: pg.Pool): Promise<KeyEntry[]> {
-  const result = await pool.query<KeyEntry>(
-    `select id, name, address, purpose, requested_at as "requestedAtMs", issued_at as "issuedAtMs",
-            revoked_at as "revokedAtMs",
-            case when revoked_at is not null then 'revoked' when issued_at is null then 'pending' else 'issued' end as state
-     from tidemark.api_keys order by id`,
-  );
-  return result.rows;
+export function listKeys(pool: pg.Pool): Promise<KeyEntry[]> {
+  return allKeys.on(pool, {});
 }
+
+const allKeys = statement({
+  name: 'keys',
+  text: `
+    select id, name, address, purpose, requested_at as "requestedAtMs", issued_at as "issuedAtMs",
+           revoked_at as "revokedAtMs",
+           case when revoked_at is not null then 'revoked'
+                when issued_at is null then 'pending' else 'issued' end as state
+    from tidemark.api_keys order by id`,
+  parameters: {},
+  row: {
+    ...{ id: int4, ...request, requestedAtMs: time, issuedAtMs: nullable(time), revokedAtMs: nullable(time) },
+    state: oneOf<'pending' | 'issued' | 'revoked'>(),
+  },
+});
 
 /**
  * Issues a pending key.
@@ -81,37 +88,48 @@ export async function listKeys(pool: pg.Pool): Promise<KeyEntry[]> {
  */
 export async function approveKey(pool: pg.Pool, id: number): Promise<string> {
   const key = newKey();
-  const result = await pool.query(
-    `update tidemark.api_keys set hash = $2, issued_at = now()
-     where id = $1 and issued_at is null and revoked_at is null`,
-    [id, hashKey(key)],
-  );
-  if (result.rowCount !== 1) throw new TidemarkError('UNKNOWN_KEY', `no request with the id ${id} is pending`);
+  const issued = await issuePending.on(pool, { id, hash: hashKey(key) });
+  if (issued.length !== 1) throw new TidemarkError('UNKNOWN_KEY', `no request with the id ${id} is pending`);
   return key;
 }
+
+const issuePending = statement({
+  name: 'issue-pending-key',
+  text: `update tidemark.api_keys set hash = $hash, issued_at = now()
+         where id = $id and issued_at is null and revoked_at is null returning id`,
+  parameters: { id: int4, hash: bytes },
+  row: { id: int4 },
+});
 
 /** Issues a key without a request. @returns its id, and the key, which can never be read again. */
 export async function issueKey(pool: pg.Pool, request: KeyRequest): Promise<{ id: number; key: string }> {
   const key = newKey();
-  const result = await pool.query<{ id: number }>(
-    `insert into tidemark.api_keys (name, address, purpose, hash, issued_at)
-     values ($1, $2, $3, $4, now()) returning id`,
-    [request.name, request.address, request.purpose, hashKey(key)],
-  );
-  const id = result.rows[0]?.id;
-  if (id === undefined) throw new Error('the key was not stored');
-  return { id, key };
+  const [stored] = await insertKey.on(pool, { ...request, hash: hashKey(key) });
+  if (stored === undefined) throw new Error('the key was not stored');
+  return { ...stored, key };
 }
+
+const insertKey = statement({
+  name: 'insert-key',
+  text: `insert into tidemark.api_keys (name, address, purpose, hash, issued_at)
+         values ($name, $address, $purpose, $hash, now()) returning id`,
+  parameters: { ...request, hash: bytes },
+  row: { id: int4 },
+});
 
 /** Revokes a key, or rejects a request for one. @throws TidemarkError UNKNOWN_KEY */
 export async function revokeKey(pool: pg.Pool, id: number): Promise<void> {
-  const result = await pool.query(
-    'update tidemark.api_keys set revoked_at = now() where id = $1 and revoked_at is null',
-    [id],
-  );
-  if (result.rowCount !== 1)
+  const revoked = await revoke.on(pool, { id });
+  if (revoked.length !== 1)
     throw new TidemarkError('UNKNOWN_KEY', `no key with the id ${id}, or it is revoked already`);
 }
+
+const revoke = statement({
+  name: 'revoke-key',
+  text: 'update tidemark.api_keys set revoked_at = now() where id = $id and revoked_at is null returning id',
+  parameters: { id: int4 },
+  row: { id: int4 },
+});
 
 export interface CountedRequest {
   /** False: `perMinute` other requests were made in the 60 seconds before. This one does not count. */
@@ -139,12 +157,15 @@ export async function countRequest(
   perMinute: number,
   atMs: EpochMs | null = null,
 ): Promise<CountedRequest> {
-  const result = await pool.query<CountedRequest>({
-    name: 'count-request',
-    text: `select admitted, used, oldest_ms as "oldestMs", now_ms as "nowMs" from tidemark.admit_request($1, $2, $3)`,
-    values: [caller, perMinute, atMs],
-  });
-  const row = result.rows[0];
+  const [row] = await admitRequest.on(pool, { caller, perMinute, atMs });
   if (row === undefined) throw new Error('the request was not counted');
   return row;
 }
+
+const admitRequest = statement({
+  name: 'count-request',
+  text: `select admitted, used, oldest_ms as "oldestMs", now_ms as "nowMs"
+         from tidemark.admit_request($caller, $perMinute, $atMs)`,
+  parameters: { caller: text, perMinute: int4, atMs: nullable(int8) },
+  row: { admitted: bool, used: int4, oldestMs: int8, nowMs: int8 },
+});

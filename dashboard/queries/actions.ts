@@ -1,7 +1,8 @@
 /** The record of actions at the dashboard. */
 
 import type { EpochMs } from '../../model/intervals.ts';
-import { type Database, timestamp } from '../../store/db/database.ts';
+import type { Database } from '../../store/db/database.ts';
+import { int4, int8, jsonb, nullable, oneOf, statement, text, time } from '../../store/db/statement.ts';
 import type { RecordedAction } from './shapes.ts';
 
 /** @returns its id. */
@@ -9,36 +10,48 @@ export async function recordAction(
   database: Database,
   action: Pick<RecordedAction, 'timeMs' | 'action' | 'request' | 'address' | 'userName'>,
 ): Promise<number> {
-  const { timeMs, request, address, userName } = action;
-  const result = await database.pool.query<{ id: number }>(
-    `insert into tidemark.actions (time, action, request, address, user_name, state)
-     values ($1, $2, $3, $4, $5, 'running') returning id`,
-    [timestamp(timeMs), action.action, JSON.stringify(request), address, userName],
-  );
-  const [row] = result.rows;
+  const [row] = await insertAction.on(database.pool, action);
   if (row === undefined) throw new Error('an insert without a row');
   return row.id;
 }
+
+const insertAction = statement({
+  name: 'insert-action',
+  text: `insert into tidemark.actions (time, action, request, address, user_name, state)
+         values ($timeMs, $action, $request, $address, $userName, 'running') returning id`,
+  parameters: { timeMs: time, action: text, request: jsonb(), address: text, userName: nullable(text) },
+  row: { id: int8 },
+});
 
 export async function endAction(
   database: Database,
   id: number,
   end: Pick<RecordedAction, 'state' | 'result'> & { readonly endedMs: EpochMs },
 ): Promise<void> {
-  await database.pool.query('update tidemark.actions set state = $2, result = $3, ended_at = $4 where id = $1', [
-    id,
-    end.state,
-    end.result,
-    timestamp(end.endedMs),
-  ]);
+  await updateAction.on(database.pool, { id, ...end });
 }
 
+const updateAction = statement({
+  name: 'end-action',
+  text: 'update tidemark.actions set state = $state, result = $result, ended_at = $endedMs where id = $id',
+  parameters: { id: int8, state: text, result: nullable(text), endedMs: time },
+  row: {},
+});
+
 /** The newest first. */
-export async function listActions(database: Database, most: number): Promise<RecordedAction[]> {
-  const result = await database.pool.query<RecordedAction>(
-    `select id, time as "timeMs", action, request, address, user_name as "userName", state, result, ended_at as "endedMs"
-     from tidemark.actions order by id desc limit $1`,
-    [most],
-  );
-  return result.rows;
+export function listActions(database: Database, most: number): Promise<RecordedAction[]> {
+  return newestActions.on(database.pool, { most });
 }
+
+const newestActions = statement({
+  name: 'newest-actions',
+  text: `
+    select id, time as "timeMs", action, request, address, user_name as "userName", state, result,
+           ended_at as "endedMs"
+    from tidemark.actions order by id desc limit $most`,
+  parameters: { most: int4 },
+  row: {
+    ...{ id: int8, timeMs: time, action: text, request: jsonb(), address: text, userName: nullable(text) },
+    ...{ state: oneOf<RecordedAction['state']>(), result: nullable(text), endedMs: nullable(time) },
+  },
+});

@@ -4,19 +4,12 @@
 
 import type { EpochMs, Range } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { type Database, timestamp } from '../../store/db/database.ts';
-import { atAndGrace, rangesJson } from '../../store/series/gaps.ts';
-import { type SeriesRow, seriesColumns, seriesNameSql, splitSeriesRow } from '../../store/series/series.ts';
+import type { Database } from '../../store/db/database.ts';
+import { int4, int8, nullable, ranges, statement, text, time } from '../../store/db/statement.ts';
+import { atAndGrace, nowAndGrace } from '../../store/series/gaps.ts';
+import { seriesColumns, seriesKey, seriesNameSql } from '../../store/series/series.ts';
 import { lengthsMs } from '../../store/status/completeness.ts';
 import type { StoredLine } from './shapes.ts';
-
-type LineRow = SeriesRow &
-  Omit<StoredLine, 'id' | 'interval' | 'requests' | 'requestsLeft'> & {
-    readonly missing: readonly Range[];
-    /** The tracked and closed part without the time before the beginning; null: it is empty. */
-    readonly askedFromMs: EpochMs | null;
-    readonly askedToMs: EpochMs | null;
-  };
 
 /** Lists the series in order of name. @param query.requestsFor number of the requests for ranges of a series. */
 export async function readSeriesLines(
@@ -27,20 +20,36 @@ export async function readSeriesLines(
     requestsFor: (series: SeriesKey, ranges: readonly Range[]) => number;
   },
 ): Promise<StoredLine[]> {
-  const result = await database.pool.query<LineRow>({
-    name: 'dashboard-lines',
-    text: `
+  const { nowMs, graceMs } = query;
+  const rows = await lines.on(database.pool, { nowMs, graceMs });
+  return rows.map(({ series, missing, askedFromMs, askedToMs, ...line }) => {
+    const asked = askedFromMs === null || askedToMs === null ? [] : [{ startMs: askedFromMs, endMs: askedToMs }];
+    return {
+      ...line,
+      interval: series.interval,
+      requests: query.requestsFor(series, asked),
+      requestsLeft: missing.length === 0 ? 0 : query.requestsFor(series, missing),
+    };
+  });
+}
+
+// Asked is the tracked and closed part without the time before the beginning; null: it is empty.
+const lines = statement({
+  name: 'dashboard-lines',
+  text: `
       select ${seriesColumns}, ${seriesNameSql} as name, s.exchange_id as exchange,
-             date_part('epoch', s.period)::bigint * 1000 as "periodMs", lower(s.tracked) as "fromMs", upper(s.tracked) as "toMs",
+             date_part('epoch', s.period)::bigint * 1000 as "periodMs",
+             lower(s.tracked) as "fromMs", upper(s.tracked) as "toMs",
              ${lengthsMs.wanted} as "wantedMs", ${lengthsMs.confirmedEmpty} as "emptyMs",
              m.missing as "missingMs", m.gaps,
              ${lengthsMs.wanted} - m.missing as "coveredMs",
-             case when s.missing = '{}' then '[]' else ${rangesJson('s.missing')} end as missing,
+             s.missing as missing,
              lower(tstzmultirange(s.wanted) - s.before_beginning) as "askedFromMs", upper(s.wanted) as "askedToMs",
-             ${lengthsMs.failed} as "failedMs", ${lengthsMs.beyondDepth} as "beyondDepthMs", ${lengthsMs.awaiting} as "awaitingMs",
+             ${lengthsMs.failed} as "failedMs", ${lengthsMs.beyondDepth} as "beyondDepthMs",
+             ${lengthsMs.awaiting} as "awaitingMs",
              case when upper_inf(s.tracked) then m.behind else 0 end as "behindMs",
              s.points, s.newest as "newestMs", s.revised, stored.xmin::text as version,
-             case when s.blocked_until > $1 then coalesce(s.blocked_message, 'refused') end as blocked
+             case when s.blocked_until > $nowMs then coalesce(s.blocked_message, 'refused') end as blocked
       from tidemark.measured_series(${atAndGrace}, null) s
       join tidemark.series stored on stored.id = s.id
       cross join lateral (
@@ -49,16 +58,12 @@ export async function readSeriesLines(
         from unnest(s.missing) r, lateral (select date_part('epoch', upper(r) - lower(r)) * 1000 as ms offset 0) l
       ) m
       order by s.dataset desc, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.period`,
-    values: [timestamp(query.nowMs), query.graceMs],
-  });
-  return result.rows.map((row) => {
-    const { seriesId, series, missing, askedFromMs, askedToMs, ...line } = splitSeriesRow(row);
-    const asked = askedFromMs === null || askedToMs === null ? [] : [{ startMs: askedFromMs, endMs: askedToMs }];
-    return {
-      ...line,
-      ...{ id: seriesId, interval: series.interval },
-      requests: query.requestsFor(series, asked),
-      requestsLeft: missing.length === 0 ? 0 : query.requestsFor(series, missing),
-    };
-  });
-}
+  parameters: nowAndGrace,
+  row: {
+    ...{ id: int4, series: seriesKey, name: text, exchange: nullable(text), periodMs: int8, fromMs: time },
+    ...{ toMs: nullable(time), wantedMs: int8, emptyMs: int8, missingMs: int8, gaps: int8, coveredMs: int8 },
+    ...{ missing: ranges, askedFromMs: nullable(time), askedToMs: nullable(time), failedMs: int8 },
+    ...{ beyondDepthMs: int8, awaitingMs: int8, behindMs: int8, points: int8, newestMs: nullable(time) },
+    ...{ revised: int8, version: text, blocked: nullable(text) },
+  },
+});

@@ -7,13 +7,14 @@
  * index.
  */
 
-import { byDataset, columnNames, datasets } from '../../model/datasets/index.ts';
-import { type EpochMs, type Interval, intervalMs } from '../../model/intervals.ts';
+import { columnNames, type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
+import { type Interval, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type RollupLevel, rollupLevels } from '../../model/rollup-levels.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { type Database, timestamp } from '../../store/db/database.ts';
-import { type SeriesRow, seriesColumns, toSeriesKey } from '../../store/series/series.ts';
+import type { Database } from '../../store/db/database.ts';
+import { float8, int4, int8, nullable, numeric, statement, statementsBy, time } from '../../store/db/statement.ts';
+import { keyColumns, seriesKey } from '../../store/series/series.ts';
 import { candlesOf } from '../../store/upkeep/rollup-definitions.ts';
 import type { ChartPoints, PointRow } from './shapes.ts';
 
@@ -34,9 +35,9 @@ export async function readChartPoints(
 ): Promise<ChartPoints> {
   const { seriesId, series, interval, range } = query;
   const own = interval === series.interval;
-  const values = [seriesId, timestamp(range.startMs), timestamp(range.endMs)];
+  const within = { seriesId, ...range };
   if (own) {
-    const rows = await rowsOf(database, storedPoints[series.dataset], values);
+    const rows = pointRows(await storedPoints(series.dataset).listsOn(database.pool, within));
     return { kind: datasets[series.dataset].chart, sampled: false, rows };
   }
   const level = rollupLevels.find((one) => one.interval === interval);
@@ -48,52 +49,76 @@ export async function readChartPoints(
       interval: series.interval,
     });
     if (derivedMs / intervalMs[series.interval] <= maxAggregated)
-      return { kind: 'candles', sampled: false, rows: await rowsOf(database, derivedCandles(level), values) };
+      return {
+        kind: 'candles',
+        sampled: false,
+        rows: pointRows(await derivedCandles(level.interval).listsOn(database.pool, within)),
+      };
   }
   const periodMs = intervalMs[interval];
   const periods = Math.ceil((range.endMs - range.startMs) / periodMs);
-  const rows = await rowsOf(database, sampleStatement(series.dataset), [
-    seriesId,
-    timestamp(range.startMs),
-    periodMs / 1000,
-    periods,
-  ]);
+  const sampled = { seriesId, startMs: range.startMs, seconds: periodMs / 1000, periods };
+  const rows = pointRows(await sampledPoints(series.dataset).listsOn(database.pool, sampled));
   return { kind: 'line', sampled: true, rows };
 }
 
-const shown = 'series_id = $1 and time >= $2::timestamptz and time < $3::timestamptz';
-const storedPoints = byDataset(({ table }, name) => ({
-  name: `dashboard-${name}`,
-  text: `select time, ${columnNames[name].join(', ')} from tidemark.${table} where ${shown} order by time`,
-}));
+/** The columns of these statements are a time and decimals. */
+const pointRows = (rows: unknown[][]) => rows as unknown as PointRow[];
 
-const derivedCandles = (level: RollupLevel) => ({
-  name: `dashboard-rollup-${level.interval}`,
-  text: `${candlesOf(level, shown)} order by time`,
+const shown = 'series_id = $seriesId and time >= $startMs and time < $endMs';
+const within = { seriesId: int4, startMs: time, endMs: time };
+const pointOf = (dataset: DatasetName) => ({
+  time,
+  ...Object.fromEntries(columnNames[dataset].map((name) => [name, numeric])),
 });
+const storedPoints = statementsBy(datasetNames, (name) =>
+  statement({
+    name: `dashboard-${name}`,
+    text: `select time, ${columnNames[name].join(', ')} from tidemark.${datasets[name].table}
+           where ${shown} order by time`,
+    parameters: within,
+    row: pointOf(name),
+  }),
+);
+
+const derivedCandles = statementsBy(
+  rollupLevels.map(({ interval }) => interval),
+  (interval) => {
+    const level = rollupLevels.find((one) => one.interval === interval);
+    if (level === undefined) throw new RangeError(`no rollup of ${interval}`);
+    return statement({
+      name: `dashboard-rollup-${interval}`,
+      text: `${candlesOf(level, shown)} order by time`,
+      parameters: within,
+      row: pointOf('candles'),
+    });
+  },
+);
 
 /**
  * The last value of each period, stamped with the period's start. Each is a lookup of one row, and
  * TimescaleDB skips the chunks that a period does not touch.
  */
-export const sampleStatement = (dataset: SeriesKey['dataset']) => {
+export const sampledPoints = statementsBy(datasetNames, (dataset) => {
   const { table, shown: value } = datasets[dataset];
-  return {
+  return statement({
     name: `dashboard-samples-${dataset}`,
     text: `
       select g.start as time, p.value
-      from (select $2::timestamptz + make_interval(secs => $3::double precision * i) as start
-            from generate_series(0, $4::integer - 1) i) g
+      from (select $startMs + make_interval(secs => $seconds * i) as start
+            from generate_series(0, $periods - 1) i) g
       cross join lateral (
         select ${value} as value from tidemark.${table}
-        where series_id = $1 and time >= g.start and time < g.start + make_interval(secs => $3::double precision)
+        where series_id = $seriesId and time >= g.start and time < g.start + make_interval(secs => $seconds)
           -- The same for all lookups, so that chunks outside the whole range are excluded once.
-          and time >= $2::timestamptz and time < $2::timestamptz + make_interval(secs => $3::double precision * $4::integer)
+          and time >= $startMs and time < $startMs + make_interval(secs => $seconds * $periods)
         order by time desc limit 1
       ) p
       order by 1`,
-  };
-};
+    parameters: { seriesId: int4, startMs: time, seconds: float8, periods: int4 },
+    row: { time, value: numeric },
+  });
+});
 
 /** Milliseconds of a range whose candles would be derived from points, and not from a stored rollup. */
 async function derivedFromPointsMs(
@@ -102,38 +127,29 @@ async function derivedFromPointsMs(
 ): Promise<number> {
   const rangeMs = range.endMs - range.startMs;
   if (level.from === null || intervalMs[interval] >= level.from.periodMs) return rangeMs;
-  const result = await database.pool.query<{ ms: number }>({
-    name: 'dashboard-derived-from-points',
-    text: `select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint as ms
-           from tidemark.series s, unnest(s.rollups_behind * tstzmultirange(tstzrange($2, $3))) r where s.id = $1`,
-    values: [seriesId, timestamp(range.startMs), timestamp(range.endMs)],
-  });
-  return result.rows[0]?.ms ?? 0;
+  const [behind] = await lengthBehind.on(database.pool, { seriesId, ...range });
+  return behind?.ms ?? 0;
 }
 
-async function rowsOf(
-  database: Database,
-  statement: { name: string; text: string },
-  parameters: readonly unknown[],
-): Promise<PointRow[]> {
-  const result = await database.pool.query<[EpochMs, ...string[]]>({
-    ...statement,
-    values: [...parameters],
-    rowMode: 'array',
-  });
-  return result.rows;
-}
+const lengthBehind = statement({
+  name: 'dashboard-derived-from-points',
+  text: `select coalesce(sum(extract(epoch from upper(r) - lower(r)) * 1000), 0)::bigint as ms
+         from tidemark.series s, unnest(s.rollups_behind * tstzmultirange(tstzrange($startMs, $endMs))) r
+         where s.id = $seriesId`,
+  parameters: within,
+  row: { ms: int8 },
+});
 
 /** Reads the series of a chart; null: there is no such series. */
 export async function readChartedSeries(database: Database, seriesId: number) {
-  type Times = Record<'earliestMs' | 'newestMs', EpochMs | null>;
-  const result = await database.pool.query<SeriesRow & Times>({
-    name: 'dashboard-series',
-    text: `select ${seriesColumns}, s.earliest as "earliestMs", s.newest as "newestMs"
-           from tidemark.series s where s.id = $1`,
-    values: [seriesId],
-  });
-  const [row] = result.rows;
-  if (row === undefined) return null;
-  return { series: toSeriesKey(row), earliestMs: row.earliestMs, newestMs: row.newestMs };
+  const [series] = await chartedSeries.on(database.pool, { seriesId });
+  return series ?? null;
 }
+
+const chartedSeries = statement({
+  name: 'dashboard-series',
+  text: `select ${keyColumns}, s.earliest as "earliestMs", s.newest as "newestMs"
+         from tidemark.series s where s.id = $seriesId`,
+  parameters: { seriesId: int4 },
+  row: { series: seriesKey, earliestMs: nullable(time), newestMs: nullable(time) },
+});

@@ -3,6 +3,7 @@
 import { type EpochMs, type Interval, nextPeriodStart, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { gridOrigin } from '../../model/rollup-levels.ts';
+import { int4, int8, jsonb, nullable, type RowOf, text, time } from '../../store/db/statement.ts';
 import { type Coverage, maxMissingRanges } from '../../v2/coverage-header.ts';
 import { millisecondsOf } from './query.ts';
 
@@ -35,21 +36,19 @@ export function emptySeries(range: Range, interval: Interval, settledMs: EpochMs
  * periods nothing is missing. Periods that are not visible count as missing. Of very many missing ranges the
  * first ones are listed, and `until` is where the next one begins.
  *
- * @param first number of the first of four parameters: start and end of the range in whole periods, now, and the time from
- * which periods are visible.
+ * Its parameters are {@link coverageParameters}.
  */
-export function coverageSubquery(first: number, period: string): string {
-  const [start, end, now, visibleFrom] = [0, 1, 2, 3].map((place) => `$${first + place}::timestamptz`);
-  const closed = `date_bin(${period}, ${now} - (select tidemark.grace()), ${gridOrigin})`;
+export function coverageSubquery(period: string): string {
+  const closed = `date_bin(${period}, $now - (select tidemark.grace()), ${gridOrigin})`;
   return `lateral (
     select case when span is null then '1' else trim_scale(trunc(tidemark.share_covered(shown, span), 4))::text end as share,
            coalesce(lacking.gaps, 0) as gaps,
-           coalesce(lacking.more, ${millisecondsOf(`greatest(${start}, least(${end}, ${closed}))`)}) as until,
+           coalesce(lacking.more, ${millisecondsOf(`greatest($start, least($end, ${closed}))`)}) as until,
            coalesce(lacking.missing, '[]') as missing
     from (
-      select case when least(${end}, ${closed}) > ${start} then tstzrange(${start}, least(${end}, ${closed})) end as span,
-             case when ${visibleFrom} is null then covered
-                  else covered * tstzmultirange(tstzrange(${visibleFrom}, null)) end as shown
+      select case when least($end, ${closed}) > $start then tstzrange($start, least($end, ${closed})) end as span,
+             case when $visibleFrom is null then covered
+                  else covered * tstzmultirange(tstzrange($visibleFrom, null)) end as shown
     ) measured left join lateral (
       select count(*)::integer as gaps, min(since) filter (where place > ${maxMissingRanges}) as more,
              jsonb_agg(jsonb_build_array(since, till) order by place) filter (where place <= ${maxMissingRanges}) as missing
@@ -61,18 +60,17 @@ export function coverageSubquery(first: number, period: string): string {
   )`;
 }
 
-/** Rows as JSON, and the result of {@link coverageSubquery}; `until` and both ends of each missing range are in milliseconds. */
-export interface SeriesRow {
-  readonly rows: string;
-  readonly derived_from?: string;
-  readonly share: string;
-  readonly gaps: number;
-  readonly until: EpochMs;
-  readonly missing: ReadonlyArray<readonly [EpochMs, EpochMs]>;
-}
+/** Start and end of the range in whole periods, now, and the time from which periods are visible; null: all are. */
+export const coverageParameters = { start: time, end: time, now: time, visibleFrom: nullable(time) };
 
-/** The columns of {@link coverageSubquery}. */
+/** The columns of {@link coverageSubquery}; `until` and both ends of each missing range are in milliseconds. */
 export const coverageColumns = 'share, gaps, until, missing';
+const coverage = { share: text, gaps: int4, until: int8, missing: jsonb<ReadonlyArray<readonly [EpochMs, EpochMs]>>() };
+
+/** Rows as JSON, and the coverage. */
+export const storedRow = { rows: text, ...coverage };
+export const derivedRow = { rows: text, derived_from: text, ...coverage };
+export type SeriesRow = RowOf<typeof storedRow> & Partial<RowOf<typeof derivedRow>>;
 
 export function withCoverage(row: SeriesRow): SeriesJson {
   const { rows, share, gaps, until, missing, derived_from: derivedFrom } = row;

@@ -2,7 +2,6 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
-import { timestamp } from '../../store/db/database.ts';
 
 /** The text in the first column of the only row; null for no row, or for a null. */
 export async function queryText(
@@ -51,7 +50,7 @@ export function isoOf(column: string): string {
 /** No point is later, and PostgreSQL cannot read later years from JavaScript's ISO 8601. */
 const maxClientTimeMs: EpochMs = Date.UTC(9999, 0, 1);
 
-/** A parameter for `timestamptz` from a client's time. */
-export function clientTimestamp(timeMs: EpochMs): string {
-  return timestamp(Math.max(0, Math.min(timeMs, maxClientTimeMs)));
+/** A client's time, within those that PostgreSQL reads. */
+export function clientTime(timeMs: EpochMs): EpochMs {
+  return Math.max(0, Math.min(timeMs, maxClientTimeMs));
 }

@@ -8,19 +8,23 @@ import type pg from 'pg';
 import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
 import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from '../../model/rollup-levels.ts';
 import type { SeriesKey, TimeRange } from '../../model/series.ts';
-import { timestamp } from '../../store/db/database.ts';
+import { bool, float8, type Statement, statement } from '../../store/db/statement.ts';
 import { rejectedPeriods } from '../../store/ledger/quarantine.ts';
+import { keyParameters, keyValues } from '../../store/series/series.ts';
 import { candleColumns, candlesOf } from '../../store/upkeep/rollup-definitions.ts';
 import {
   coverageColumns,
+  coverageParameters,
   coverageSubquery,
+  derivedRow,
   emptySeries,
   type SeriesJson,
   type SeriesRow,
+  storedRow,
   withCoverage,
 } from './coverage.ts';
 import { listQueries } from './lists.ts';
-import { clientTimestamp, isoOf, millisecondsOf } from './query.ts';
+import { clientTime, isoOf, millisecondsOf } from './query.ts';
 
 // NUMERIC writes neither quotes nor exponents, so its text needs no escaping.
 const json = `'{"open":"' || open || '","high":"' || high || '","low":"' || low || '","close":"' || close
@@ -28,93 +32,114 @@ const json = `'{"open":"' || open || '","high":"' || high || '","low":"' || low 
 const listed = (ordered: string) =>
   `select coalesce('[' || string_agg(row, ',') || ']', '[]') as rows from (select ${json} as row from (${ordered}) c) c`;
 
-/** $1 to $4 name the series, $5 and $6 are the range. */
-const market = 'exchange_id = $1 and base_id = $2 and quote_id = $3';
-const shown = `time >= greatest($5::timestamptz, $8::timestamptz) and time < $6::timestamptz`;
+const market = 'exchange_id = $exchange and base_id = $base and quote_id = $quote';
+const shown = 'time >= greatest($start, $visibleFrom) and time < $end';
+const { exchange, base, quote, asset, interval } = keyParameters;
+const marketParameters = { exchange, base, quote };
+const candleParameters = { ...marketParameters, interval, ...coverageParameters };
+const historyParameters = { asset, interval, ...coverageParameters };
 
 /** Covered ranges, except periods with rejected rows only. */
-const knownRanges = `s.covered - ${rejectedPeriods('$5::timestamptz', '$6::timestamptz')}`;
+const knownRanges = `s.covered - ${rejectedPeriods('$start', '$end')}`;
 
-const storedCandles = {
+const storedCandles = statement({
   name: 'serve-candles',
   text: `
     with line as materialized (
       select id, period, ${knownRanges} as covered from tidemark.series s
-      where dataset = 'candles' and ${market} and interval = $4 and (untracked_at is null or points > 0)
+      where dataset = 'candles' and ${market} and interval = $interval and (untracked_at is null or points > 0)
     )
-    select rows, ${coverageColumns} from line cross join ${coverageSubquery(5, 'period')} coverage cross join lateral (
-      ${listed(`select ${candleColumns} from tidemark.candle_points where series_id = (select id from line) and ${shown} order by time`)}
+    select rows, ${coverageColumns} from line cross join ${coverageSubquery('period')} coverage cross join lateral (
+      ${listed(`select ${candleColumns} from tidemark.candle_points
+                where series_id = (select id from line) and ${shown} order by time`)}
     ) points`,
-};
+  parameters: candleParameters,
+  row: storedRow,
+});
 
 /** The series that answers, as the view `candles` chooses it; no row: there is none. */
 const finer = `select d.series_id as id, ${knownRanges} as covered, d.derived_from
     from tidemark.derived_series d join tidemark.series s on s.id = d.series_id
-    where d.exchange_id = $1 and d.base_id = $2 and d.quote_id = $3 and d.interval = $4`;
+    where d.exchange_id = $exchange and d.base_id = $base and d.quote_id = $quote and d.interval = $interval`;
 
 const derived = (level: RollupLevel, rows: string) => `
     with line as materialized (${finer})
-    select rows, derived_from, ${coverageColumns} from line cross join ${coverageSubquery(5, periodLiteral(level))} coverage cross join lateral (
+    select rows, derived_from, ${coverageColumns}
+    from line cross join ${coverageSubquery(periodLiteral(level))} coverage cross join lateral (
       ${listed(`select ${candleColumns} from (${rows}) derived order by time`)}
     ) points`;
 
 const id = '(select id from line)';
 
-const fromFiner = new Map<string, { name: string; text: string }>(
+const fromFiner = new Map<string, Statement<typeof candleParameters, typeof derivedRow>>(
   rollupLevels.map((level) => [
     level.interval,
-    {
+    statement({
       name: `serve-${level.interval}-derived`,
       text: derived(level, candlesOf(level, `series_id = ${id} and ${shown}`)),
-    },
+      parameters: candleParameters,
+      row: derivedRow,
+    }),
   ]),
 );
 
-const historyRanges = `s.covered - ${rejectedPeriods('$3::timestamptz', '$4::timestamptz')}`;
 const history = (line: string, columns: string, which: string) => `
     with line as materialized (${line})
-    select rows, ${columns}${coverageColumns} from line cross join ${coverageSubquery(3, 'period')} coverage cross join lateral (
+    select rows, ${columns}${coverageColumns}
+    from line cross join ${coverageSubquery('period')} coverage cross join lateral (
       -- A JSON number: NUMERIC writes no exponent and no leading zero.
       select coalesce('[' || string_agg('{"priceUsd":' || price_usd || ',"time":' || ${millisecondsOf('time')}
                       || ',"date":"' || ${isoOf('time')} || '"}', ',') || ']', '[]') as rows
       from (
         select time, price_usd from tidemark.asset_history_points
-        where series_id = (select id from line) and time >= greatest($3::timestamptz, $6::timestamptz) and time < $4::timestamptz${which}
+        where series_id = (select id from line) and ${shown}${which}
         order by time
       ) p
     ) points`;
-const storedHistory = {
+const storedHistory = statement({
   name: 'serve-history',
   text: history(
-    `select id, period, ${historyRanges} as covered from tidemark.series s
-      where dataset = 'asset_history' and asset_id = $1 and interval = $2 and (untracked_at is null or points > 0)`,
+    `select id, period, ${knownRanges} as covered from tidemark.series s
+      where dataset = 'asset_history' and asset_id = $asset and interval = $interval
+        and (untracked_at is null or points > 0)`,
     '',
     '',
   ),
-};
-const derivedHistory = {
+  parameters: historyParameters,
+  row: storedRow,
+});
+const derivedHistory = statement({
   name: 'serve-history-derived',
   text: history(
-    `select d.series_id as id, d.period, tidemark.sampled_ranges(${historyRanges}, s.period, d.period) as covered, d.derived_from
+    `select d.series_id as id, d.period, tidemark.sampled_ranges(${knownRanges}, s.period, d.period) as covered,
+            d.derived_from
       from tidemark.derived_histories d join tidemark.series s on s.id = d.series_id
-      where d.asset_id = $1 and d.interval = $2`,
+      where d.asset_id = $asset and d.interval = $interval`,
     'derived_from, ',
     ` and time = date_bin((select period from line), time, ${gridOrigin})`,
   ),
-};
+  parameters: historyParameters,
+  row: derivedRow,
+});
 
-const marketIsKnown = {
+const known = { known: bool, graceMs: float8 };
+const marketIsKnown = statement({
   name: 'serve-market-is-known',
   text: `select exists (select from tidemark.series where dataset = 'candles' and ${market})
-             or exists (select from public.markets where exchange = $1 and base = $2 and quote = $3) as known,
+             or exists (select from public.markets where exchange = $exchange and base = $base and quote = $quote)
+               as known,
              extract(epoch from tidemark.grace())::double precision * 1000 as "graceMs"`,
-};
-const assetIsKnown = {
+  parameters: marketParameters,
+  row: known,
+});
+const assetIsKnown = statement({
   name: 'serve-asset-is-known',
-  text: `select exists (select from tidemark.series where dataset = 'asset_history' and asset_id = $1)
-             or exists (select from public.assets where asset = $1) as known,
+  text: `select exists (select from tidemark.series where dataset = 'asset_history' and asset_id = $asset)
+             or exists (select from public.assets where asset = $asset) as known,
              extract(epoch from tidemark.grace())::double precision * 1000 as "graceMs"`,
-};
+  parameters: { asset },
+  row: known,
+});
 
 /**
  * Rows whose periods start in the range, ascending.
@@ -129,28 +154,20 @@ async function seriesJson(
 ): Promise<SeriesJson | null> {
   const { interval } = series;
   const isCandles = series.dataset === 'candles';
-  const names = isCandles ? [series.exchange, series.baseId, series.quoteId] : [series.assetId];
   // Whole periods only: a period of a rollup or an aggregate includes all of its points or none.
-  const within = (timeMs: EpochMs) => clientTimestamp(nextPeriodStart(timeMs, interval));
+  const within = (timeMs: EpochMs) => clientTime(nextPeriodStart(timeMs, interval));
   const { startMs, endMs, visibleFromMs } = range;
-  const values = [
-    ...names,
-    interval,
-    within(startMs),
-    within(endMs),
-    timestamp(nowMs),
-    visibleFromMs === undefined ? null : within(visibleFromMs),
-  ];
+  const values = {
+    ...{ ...keyValues(series), start: within(startMs), end: within(endMs), now: nowMs },
+    visibleFrom: visibleFromMs === undefined ? null : within(visibleFromMs),
+  };
   const stored = isCandles ? storedCandles : storedHistory;
   const finerStatement = isCandles ? fromFiner.get(interval) : derivedHistory;
-  for (const statement of finerStatement === undefined ? [stored] : [stored, finerStatement]) {
-    const result = await pool.query<SeriesRow>({ ...statement, values });
-    const row = result.rows[0];
-    if (row !== undefined) return withCoverage(row);
-  }
-  const isKnown = isCandles ? marketIsKnown : assetIsKnown;
-  const known = await pool.query<{ known: boolean; graceMs: number }>({ ...isKnown, values: names });
-  const [found] = known.rows;
+  const [row] = await stored.on(pool, values);
+  const [derived] = row === undefined ? ((await finerStatement?.on(pool, values)) ?? []) : [];
+  const answer: SeriesRow | undefined = row ?? derived;
+  if (answer !== undefined) return withCoverage(answer);
+  const [found] = await (isCandles ? marketIsKnown : assetIsKnown).on(pool, values);
   return found?.known === true ? emptySeries(range, interval, nowMs - found.graceMs) : null;
 }
 

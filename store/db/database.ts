@@ -44,7 +44,7 @@ const maxLockWaitMs = 5000;
 const keepAliveMs = 10_000;
 
 // Types of query results: NUMERIC stays text (node-postgres' default), timestamps and counts become numbers.
-const types = new pg.TypeOverrides();
+export const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, Number);
 types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
 
@@ -220,7 +220,7 @@ export function isLockWait(error: unknown): boolean {
 /**
  * Parses PostgreSQL's ISO output in UTC, such as `2021-01-01 00:00:00.5+00`. Infinity has no milliseconds.
  */
-function parseTimestamp(text: string): EpochMs {
+export function parseTimestamp(text: string): EpochMs {
   const timeMs = Date.parse(text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text);
   if (Number.isNaN(timeMs)) throw new RangeError(`not a finite time: ${text}`);
   return timeMs;

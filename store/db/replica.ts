@@ -1,14 +1,7 @@
 /** Streaming replicas: how far one is behind its primary. */
 
 import type pg from 'pg';
-
-interface Replayed {
-  readonly isReplica: boolean;
-  /** Whether it has replayed the given position; null: no position was given. */
-  readonly isCurrent: boolean | null;
-  /** Age of the newest transaction that it replayed; null: none yet. */
-  readonly ageMs: number | null;
-}
+import { bool, int8, nullable, statement, text } from './statement.ts';
 
 /**
  * Milliseconds by which a streaming replica is behind its primary: 0 if it has replayed everything that the primary has
@@ -21,22 +14,29 @@ interface Replayed {
 export async function replicaLagMs(primary: pg.Pool, replica: pg.Pool): Promise<number | null> {
   // Before the replica is read: what the primary writes meanwhile does not count.
   const written = await writtenUpTo(primary).catch(() => null);
-  const { rows } = await replica.query<Replayed>({
-    name: 'replica-lag',
-    text: `select pg_is_in_recovery() as "isReplica", pg_last_wal_replay_lsn() >= $1::pg_lsn as "isCurrent",
-                  (date_part('epoch', clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000)::bigint as "ageMs"`,
-    values: [written],
-  });
-  const [seen] = rows;
+  const [seen] = await replayed.on(replica, { written });
   if (seen === undefined || !seen.isReplica) return null;
   return seen.isCurrent === true ? 0 : seen.ageMs === null ? null : Math.max(0, seen.ageMs);
 }
 
+/** `isCurrent` is null where no position was given, and `ageMs` where no transaction was replayed yet. */
+const replayed = statement({
+  name: 'replica-lag',
+  text: `select pg_is_in_recovery() as "isReplica", pg_last_wal_replay_lsn() >= $written::pg_lsn as "isCurrent",
+                (date_part('epoch', clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000)::bigint as "ageMs"`,
+  parameters: { written: nullable(text) },
+  row: { isReplica: bool, isCurrent: nullable(bool), ageMs: nullable(int8) },
+});
+
 /** Position of the last byte of the primary's log; null: it is a replica itself. */
 async function writtenUpTo(primary: pg.Pool): Promise<string | null> {
-  const { rows } = await primary.query<{ written: string | null }>({
-    name: 'primary-position',
-    text: `select case when not pg_is_in_recovery() then pg_current_wal_lsn()::text end as written`,
-  });
-  return rows[0]?.written ?? null;
+  const [position] = await primaryPosition.on(primary, {});
+  return position?.written ?? null;
 }
+
+const primaryPosition = statement({
+  name: 'primary-position',
+  text: 'select case when not pg_is_in_recovery() then pg_current_wal_lsn()::text end as written',
+  parameters: {},
+  row: { written: nullable(text) },
+});

@@ -3,13 +3,13 @@
  *
  * The types of parameters are written into the text as casts, so that `$now` may be used for everything that a
  * `timestamptz` is good for. A list of rows is one parameter: `from $moved` reads it as a table, whose columns are named
- * like its fields in snake case. `test/store/db/statement.test.ts` executes every statement, and compares the columns of
- * its rows with PostgreSQL's. Whether one is null is a promise.
+ * like its fields in snake case. `test/store/db/statement.test.ts` compares the columns of every statement with
+ * PostgreSQL's. Whether one is null is a promise.
  */
 
-import type pg from 'pg';
+import pg from 'pg';
 import type { EpochMs, Range } from '../../model/intervals.ts';
-import { timeRange, timeRanges, timestamp } from './database.ts';
+import { types as databaseTypes, parseTimestamp, timeRange, timeRanges, timestamp } from './database.ts';
 
 /** A type of PostgreSQL, and what its values are here. */
 export interface SqlType<Value> {
@@ -24,15 +24,23 @@ export interface RowsType<Columns extends Shape> {
 }
 
 export type Shape = Readonly<Record<string, SqlType<unknown>>>;
+
+/** Columns of which one value of a row is made. */
+export interface Group<Value> {
+  readonly columns: Shape;
+  make(columns: Readonly<Record<string, unknown>>): Value;
+}
+
+/** The columns of rows, in their order. */
+export type RowShape = Readonly<Record<string, SqlType<unknown> | Group<unknown>>>;
 export type Parameters = Readonly<Record<string, SqlType<unknown> | RowsType<Shape>>>;
 
-export type RowOf<Columns extends Shape> = { readonly [Name in keyof Columns]: ValueOf<Columns[Name]> };
-type ValueOf<Type> =
-  Type extends SqlType<infer Value>
-    ? Value
-    : Type extends RowsType<infer Columns>
-      ? ReadonlyArray<RowOf<Columns>>
-      : never;
+export type RowOf<Columns extends RowShape> = { readonly [Name in keyof Columns]: ValueOf<Columns[Name]> };
+type ValueOf<Type> = Type extends SqlType<infer Value> | Group<infer Value>
+  ? Value
+  : Type extends RowsType<infer Columns>
+    ? ReadonlyArray<RowOf<Columns>>
+    : never;
 export type ValuesOf<Of extends Parameters> = { readonly [Name in keyof Of]: ValueOf<Of[Name]> };
 
 function type<Value>(name: string, oid: number, encode: (value: Value) => unknown = (value) => value): SqlType<Value> {
@@ -46,38 +54,61 @@ export const bool = type<boolean>('boolean', 16);
 export const text = type<string>('text', 25);
 /** Decimals keep their digits. */
 export const numeric = type<string>('numeric', 1700);
-export const time = type<EpochMs>('timestamptz', 1184, timestamp);
-export const range = type<Range>('tstzrange', 3910, ({ startMs, endMs }) => timeRange(startMs, endMs));
+/** Minus infinity stands for a time before all others, as a parameter. */
+export const time = type<EpochMs>('timestamptz', 1184, (timeMs) =>
+  timeMs === Number.NEGATIVE_INFINITY ? '-infinity' : timestamp(timeMs),
+);
+/** Null end: open-ended. */
+export type OpenRange = { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
+export const openRange = type<OpenRange>('tstzrange', 3910, ({ startMs, endMs }) => timeRange(startMs, endMs));
+export const range = openRange as SqlType<unknown> as SqlType<Range>;
 export const ranges = type<readonly Range[]>('tstzmultirange', 4534, timeRanges);
 /** A text of which only some values occur. */
 export const oneOf = <Value extends string>(): SqlType<Value> => text as SqlType<Value>;
 export const json = <Value>(): SqlType<Value> => type<Value>('json', 114, JSON.stringify);
+export const jsonb = <Value>(): SqlType<Value> => type<Value>('jsonb', 3802, JSON.stringify);
+export const bytes = type<Buffer>('bytea', 17);
 
 export function nullable<Value>(of: SqlType<Value>): SqlType<Value | null> {
   return Object.freeze({ ...of, encode: (value: Value | null) => (value === null ? null : of.encode(value)) });
 }
 
-/** An array, as a parameter. */
+const arrayOids: Readonly<Record<string, number>> = { text: 1009, integer: 1007 };
+
 export function listOf<Value>(of: SqlType<Value>): SqlType<readonly Value[]> {
-  return type(`${of.name}[]`, 0, (values: readonly Value[]) => values.map((value) => of.encode(value)));
+  return type(`${of.name}[]`, arrayOids[of.name] ?? 0, (values: readonly Value[]) =>
+    values.map((value) => of.encode(value)),
+  );
 }
 
 export function rowsOf<Columns extends Shape>(columns: Columns): RowsType<Columns> {
   return Object.freeze({ columns });
 }
 
-export interface Statement<Of extends Parameters, Columns extends Shape> {
+/** @param make of the columns, by their names in the statement. */
+export function group<Columns extends Shape, Value>(
+  columns: Columns,
+  make: (columns: RowOf<Columns>) => Value,
+): Group<Value> {
+  return Object.freeze({ columns, make: make as Group<Value>['make'] });
+}
+
+/** The columns of a row, in their order. */
+export const columnsOf = (row: RowShape): Array<[string, SqlType<unknown>]> =>
+  Object.entries(row).flatMap(([name, of]) => ('columns' in of ? Object.entries(of.columns) : [[name, of]]));
+
+export interface Statement<Of extends Parameters, Columns extends RowShape> {
   readonly name: string;
   /** With numbered parameters. */
   readonly text: string;
   readonly row: Columns;
-  /** Number of its parameters in PostgreSQL. */
-  readonly parameterCount: number;
   /** Executes it. @returns its rows. */
   on(client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>): Promise<Array<RowOf<Columns>>>;
+  /** Executes it. @returns the columns of its rows, in their order. */
+  listsOn(client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>): Promise<unknown[][]>;
 }
 
-interface Definition<Of extends Parameters, Columns extends Shape> {
+interface Definition<Of extends Parameters, Columns extends RowShape> {
   /** Of the prepared statement, by which a session keeps its plan. */
   readonly name: string;
   /** Whether it is planned for its values each time, and not prepared. */
@@ -88,12 +119,23 @@ interface Definition<Of extends Parameters, Columns extends Shape> {
   readonly row: Columns;
 }
 
-const defined = new Map<string, Statement<Parameters, Shape>>();
+const defined = new Map<string, Statement<Parameters, RowShape>>();
 /** Every statement of the modules that are loaded. */
-export const definedStatements = (): ReadonlyArray<Statement<Parameters, Shape>> => [...defined.values()];
+export const definedStatements = (): ReadonlyArray<Statement<Parameters, RowShape>> => [...defined.values()];
+
+/** Values as the types above have them, whatever the connection's own are. */
+const types = new pg.TypeOverrides(databaseTypes);
+const bounds = /[[(]"([^"]*)",(?:"([^"]*)")?[)\]]/g;
+const parseRanges = (text: string): OpenRange[] =>
+  [...text.matchAll(bounds)].map(([, start = '', end]) => ({
+    startMs: parseTimestamp(start),
+    endMs: end === undefined ? null : parseTimestamp(end),
+  }));
+types.setTypeParser(range.oid, (text) => parseRanges(text)[0] ?? null);
+types.setTypeParser(ranges.oid, parseRanges);
 
 /** @throws Error for a name that another statement has, and for a parameter that the text or the list lacks. */
-export function statement<Of extends Parameters, Columns extends Shape>(
+export function statement<Of extends Parameters, Columns extends RowShape>(
   definition: Definition<Of, Columns>,
 ): Statement<Of, Columns> {
   const { name, parameters, row } = definition;
@@ -123,16 +165,48 @@ export function statement<Of extends Parameters, Columns extends Shape>(
     return `unnest(${arrays.join(', ')}) as ${snakeCase(parameter)} (${Object.keys(columns).map(snakeCase).join(', ')})`;
   }
 
+  const isGrouped = Object.values(row).some((of) => 'columns' in of);
+  const execute = async (client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>, rowMode?: 'array') => {
+    const query = { text: written, values: encoders.map((encode) => encode(values)), types, rowMode };
+    return (await client.query(definition.isPlannedAnew ? query : { name, ...query })).rows;
+  };
   const made: Statement<Of, Columns> = Object.freeze({
-    ...{ name, text: written, row, parameterCount: encoders.length },
-    on: async (client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>) => {
-      const query = { text: written, values: encoders.map((encode) => encode(values)) };
-      const result = await client.query(definition.isPlannedAnew ? query : { name, ...query });
-      return result.rows;
-    },
+    ...{ name, text: written, row },
+    listsOn: (client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>) => execute(client, values, 'array'),
+    on: async (client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>) =>
+      isGrouped ? (await execute(client, values, 'array')).map(grouped) : execute(client, values),
   });
-  defined.set(name, made as unknown as Statement<Parameters, Shape>);
+  const fields = Object.entries(row);
+  function grouped(values: readonly unknown[]): RowOf<Columns> {
+    const found: Record<string, unknown> = {};
+    let at = 0;
+    for (const [field, of] of fields) {
+      if (!('columns' in of)) {
+        found[field] = values[at++];
+        continue;
+      }
+      const parts: Record<string, unknown> = {};
+      for (const column in of.columns) parts[column] = values[at++];
+      found[field] = of.make(parts);
+    }
+    return found as RowOf<Columns>;
+  }
+  defined.set(name, made as unknown as Statement<Parameters, RowShape>);
   return made;
+}
+
+/**
+ * A statement for each of some words, such as the names of datasets, and for others at their first use.
+ *
+ * @param words those that the test describes. @param make the name of its statement has the word in it.
+ */
+export function statementsBy<Word extends string, Made>(words: readonly Word[], make: (word: Word) => Made) {
+  const all = new Map(words.map((word) => [word, make(word)]));
+  return (word: Word): Made => {
+    const known = all.get(word) ?? make(word);
+    all.set(word, known);
+    return known;
+  };
 }
 
 const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -10,6 +10,7 @@ import { defaultSource } from '../../model/sources.ts';
 import { type Database, timestamp } from '../db/database.ts';
 import {
   bool,
+  float8,
   int4,
   int8,
   nullable,
@@ -143,15 +144,18 @@ export async function countFetchesSince(
   sinceMs: EpochMs,
   source?: string,
 ): Promise<Readonly<Record<Lane, number>>> {
-  const result = await database.pool.query<{ lane: Lane; requests: number }>({
-    name: 'fetches-since',
-    text: `select lane, count(*) as requests from tidemark.fetches
-           where time > $1 and ($2::text is null or source = $2) group by lane`,
-    values: [timestamp(sinceMs), source],
-  });
-  const counts = new Map(result.rows.map(({ lane, requests }) => [lane, requests]));
+  const rows = await fetchesSince.on(database.pool, { since: sinceMs, source: source ?? null });
+  const counts = new Map(rows.map(({ lane, requests }) => [lane, requests]));
   return byLane(laneNames, (lane) => counts.get(lane) ?? 0);
 }
+
+const fetchesSince = statement({
+  name: 'fetches-since',
+  text: `select lane, count(*) as requests from tidemark.fetches
+         where time > $since and ($source is null or source = $source) group by lane`,
+  parameters: { since: time, source: nullable(text) },
+  row: { lane: oneOf<Lane>(), requests: int8 },
+});
 
 /**
  * What the requests to a source since `sinceMs` have cost: one each, and one for each `bytesEach` bytes of an answer. A request
@@ -165,23 +169,34 @@ export async function costSince(
   source: string,
   { sinceMs, bytesEach }: { readonly sinceMs: EpochMs; readonly bytesEach?: number | undefined },
 ): Promise<{ readonly used: number; readonly requests: number; readonly firstMs: EpochMs | null }> {
-  const result = await database.pool.query<{ used: number; requests: number; firstMs: EpochMs | null }>({
-    name: 'cost-since',
-    text: `select count(*)::int as requests, (count(*) + coalesce(sum(ceil(bytes / $3::float8)), 0))::int as used,
-             min(time) as "firstMs"
-           from tidemark.fetches where time > $1 and source = $2 and sent`,
-    values: [timestamp(sinceMs), source, bytesEach],
-  });
-  return result.rows[0] ?? { used: 0, requests: 0, firstMs: null };
+  const [cost] = await costOf.on(database.pool, { since: sinceMs, source, bytesEach: bytesEach ?? null });
+  return cost ?? { used: 0, requests: 0, firstMs: null };
 }
+
+const costOf = statement({
+  name: 'cost-since',
+  text: `select count(*)::int as requests, (count(*) + coalesce(sum(ceil(bytes / $bytesEach)), 0))::int as used,
+                min(time) as "firstMs"
+         from tidemark.fetches where time > $since and source = $source and sent`,
+  parameters: { since: time, source: text, bytesEach: nullable(float8) },
+  row: { requests: int4, used: int4, firstMs: nullable(time) },
+});
 
 /**
  * Deletes requests before `beforeMs`: whole chunks where there are any, because an emptied chunk would stay.
  */
 export async function pruneLedger(database: Database, beforeMs: EpochMs): Promise<void> {
   await dropChunks(database.pool, 'fetches', timestamp(beforeMs));
-  await database.pool.query('delete from tidemark.fetches where time < $1', [timestamp(beforeMs)]);
+  await deleteFetches.on(database.pool, { before: beforeMs });
 }
+
+const deleteFetches = statement({
+  name: 'delete-fetches',
+  isPlannedAnew: true,
+  text: 'delete from tidemark.fetches where time < $before',
+  parameters: { before: time },
+  row: {},
+});
 
 /** A text of the source in place of data, such as its retirement. Ledger and metrics call it `notice`. */
 export interface ServiceMessage {

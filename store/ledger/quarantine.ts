@@ -4,7 +4,8 @@ import type pg from 'pg';
 import { datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import { type Database, timeRange, timestamp, timestampOrNull } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { int4, int8, nullable, type RowOf, range, rowsOf, statement, text, time } from '../db/statement.ts';
 
 export interface RejectedRow {
   /** The row's JSON text. */
@@ -28,33 +29,42 @@ export async function quarantineRows(
   },
 ): Promise<void> {
   if (entry.rows.length === 0) return;
-  await client.query(
-    `insert into tidemark.quarantine (seen_at, dataset, series_id, range, reason, raw, time)
-     select $1, $2, $3, $4, * from unnest($5::text[], $6::text[], $7::timestamptz[])
-     on conflict do nothing`,
-    [
-      timestamp(entry.seenAtMs),
-      entry.dataset,
-      entry.seriesId,
-      entry.window ? timeRange(entry.window.startMs, entry.window.endMs) : null,
-      entry.rows.map((row) => toStorable(row.reason)),
-      entry.rows.map((row) => toStorable(row.raw)),
-      entry.rows.map((row) => timestampOrNull(readRejectedTime(row, entry.dataset))),
-    ],
-  );
+  const { seenAtMs: seenAt, dataset, seriesId = null, window = null } = entry;
+  const rejected = entry.rows.map((row) => ({
+    reason: toStorable(row.reason),
+    raw: toStorable(row.raw),
+    time: readRejectedTime(row, dataset),
+  }));
+  await insertRejected.on(client, { seenAt, dataset, seriesId, window, rejected });
 }
+
+const insertRejected = statement({
+  name: 'insert-rejected',
+  text: `insert into tidemark.quarantine (seen_at, dataset, series_id, range, reason, raw, time)
+         select $seenAt, $dataset, $seriesId, $window, * from $rejected
+         on conflict do nothing`,
+  parameters: {
+    ...{ seenAt: time, dataset: text, seriesId: nullable(int4), window: nullable(range) },
+    rejected: rowsOf({ reason: text, raw: text, time: nullable(time) }),
+  },
+  row: {},
+});
 
 /** A polled list brings the same bad row with other figures each time. */
 const maxListRows = 1000;
 
 /** Deletes all but the newest rows of a polled list in quarantine. */
 export async function trimQuarantine(client: pg.PoolClient, dataset: string): Promise<void> {
-  await client.query(
-    `delete from tidemark.quarantine where dataset = $1 and id <= (
-       select id from tidemark.quarantine where dataset = $1 order by id desc offset $2 limit 1)`,
-    [dataset, maxListRows],
-  );
+  await deleteOldRejected.on(client, { dataset });
 }
+
+const deleteOldRejected = statement({
+  name: 'delete-old-rejected',
+  text: `delete from tidemark.quarantine where dataset = $dataset and id <= (
+           select id from tidemark.quarantine where dataset = $dataset order by id desc offset ${maxListRows} limit 1)`,
+  parameters: { dataset: text },
+  row: {},
+});
 
 /** Rows `q` of the series `s`, as the index finds them. */
 export const belongsToSeries = 'q.dataset = s.dataset and coalesce(q.series_id, 0) = s.id';
@@ -109,36 +119,45 @@ export function rejectedPeriods(start: string, end: string): string {
 
 /** Counts the unresolved rows of some series and ranges. */
 export async function countRejected(database: Database, ranges: ReadonlyMap<number, Range>): Promise<number> {
-  const result = await database.pool.query<{ rows: number }>(
-    `select count(*) as rows
-     from unnest($1::int[], $2::tstzrange[]) w (id, range) join tidemark.series s on s.id = w.id
-     join tidemark.quarantine q on ${belongsToSeries}
-     where ${isUnresolved}
-       and case when q.time <@ q.range or q.range is null then q.time <@ w.range else q.range && w.range end`,
-    [
-      [...ranges.keys()],
-      [...ranges.values()].map(({ startMs, endMs }) => timeRange(startMs, Math.max(startMs, endMs))),
-    ],
-  );
-  return result.rows[0]?.rows ?? 0;
+  const wanted = [...ranges].map(([id, { startMs, endMs }]) => ({
+    id,
+    range: { startMs, endMs: Math.max(startMs, endMs) },
+  }));
+  const [counted] = await countUnresolved.on(database.pool, { wanted });
+  return counted?.rows ?? 0;
 }
 
-export interface Quarantined {
-  readonly seriesId: number;
-  readonly rows: number;
-  /** Reason of the newest row. */
-  readonly reason: string;
-}
+const countUnresolved = statement({
+  name: 'count-rejected',
+  isPlannedAnew: true,
+  text: `
+    select count(*) as rows
+    from (select * from $wanted) w join tidemark.series s on s.id = w.id
+    join tidemark.quarantine q on ${belongsToSeries}
+    where ${isUnresolved}
+      and case when q.time <@ q.range or q.range is null then q.time <@ w.range else q.range && w.range end`,
+  parameters: { wanted: rowsOf({ id: int4, range }) },
+  row: { rows: int8 },
+});
+
+export type Quarantined = RowOf<(typeof quarantined)['row']>;
 
 /** Counts the unresolved rows of each tracked series that has any. */
-export async function readQuarantined(database: Database): Promise<Quarantined[]> {
-  const result = await database.pool.query<Quarantined>(
-    `select s.id as "seriesId", count(*) as rows, (array_agg(q.reason order by q.seen_at desc, q.id desc))[1] as reason
-     from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
-     where s.untracked_at is null and ${isUnresolved} group by s.id order by s.id`,
-  );
-  return result.rows;
+export function readQuarantined(database: Database): Promise<Quarantined[]> {
+  return quarantined.on(database.pool, {});
 }
+
+/** `reason` is that of the newest row. */
+const quarantined = statement({
+  name: 'quarantined',
+  isPlannedAnew: true,
+  text: `
+    select s.id as "seriesId", count(*) as rows, (array_agg(q.reason order by q.seen_at desc, q.id desc))[1] as reason
+    from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
+    where s.untracked_at is null and ${isUnresolved} group by s.id order by s.id`,
+  parameters: {},
+  row: { seriesId: int4, rows: int8, reason: text },
+});
 
 /** The row's own time, by default from the field of its dataset; null: it has none. */
 export function readRejectedTime(rejected: RejectedRow, dataset: string): EpochMs | null {
@@ -164,6 +183,6 @@ function isTime(time: unknown): time is EpochMs {
 const latestTimeMs = Date.UTC(9999, 11, 31);
 
 /** PostgreSQL text cannot hold a NUL. */
-function toStorable(text: string): string {
-  return text.replaceAll('\u0000', '\uFFFD');
+function toStorable(written: string): string {
+  return written.replaceAll('\u0000', '\uFFFD');
 }

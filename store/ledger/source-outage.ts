@@ -3,7 +3,8 @@
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { refusalKinds, type SourceOutage, sourceTrouble } from '../../planning/source-outage.ts';
-import { type Database, timestamp } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { int8, nullable, oneOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { sourcesInUse } from '../series/sources.ts';
 import { checksumVerdict } from './ledger.ts';
 
@@ -14,37 +15,42 @@ const fewestFailures = 3;
 const recentMs = dayMs;
 
 /** Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures. */
-export async function readFailures(database: Database, source: string, nowMs: EpochMs): Promise<Failures> {
+export async function readFailures(database: Database, source: string, nowMs: EpochMs) {
   const recent = await readFailuresSince(database, source, nowMs - recentMs);
   return recent.successAtMs === null ? readFailuresSince(database, source, null) : recent;
 }
 
-type Failures = { failures: number; successAtMs: EpochMs | null } & {
-  [Name in Exclude<keyof SourceOutage, 'source'>]: SourceOutage[Name] | null;
-};
-
 /** @param sinceMs null: the whole ledger. */
-async function readFailuresSince(database: Database, source: string, sinceMs: EpochMs | null): Promise<Failures> {
-  const result = await database.pool.query<Failures>({
-    name: `source-outage ${sinceMs === null ? 'whole' : 'recent'}`,
+async function readFailuresSince(database: Database, source: string, sinceMs: EpochMs | null) {
+  const since = sinceMs ?? Number.NEGATIVE_INFINITY;
+  const [row] = await failuresSince(sinceMs === null ? 'whole' : 'recent').on(database.pool, { source, since });
+  if (row === undefined) throw new Error('a query without rows');
+  return row;
+}
+
+/** By how much of the ledger they read: a plan of one does not suit the other. */
+const failuresSince = statementsBy(['whole', 'recent'], (part) =>
+  statement({
+    name: `source-outage ${part}`,
     text: `
       with newest as materialized (
         select time from tidemark.fetches
-        where error is null and verdict <> '${checksumVerdict}' and time > $3::timestamptz and source = $2
+        where error is null and verdict <> '${checksumVerdict}' and time > $since and source = $source
         order by time desc limit 1
       )
       select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "sinceMs",
              max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
              (array_agg(error order by time desc))[1] as message
       from tidemark.fetches
-      where time > $3::timestamptz and time > coalesce((select time from newest), '-infinity')
-        and source = $2 and verdict = any ($1)`,
-    values: [sourceTrouble, source, sinceMs === null ? '-infinity' : timestamp(sinceMs)],
-  });
-  const [row] = result.rows;
-  if (row === undefined) throw new Error('a query without rows');
-  return row;
-}
+      where time > $since and time > coalesce((select time from newest), '-infinity')
+        and source = $source and verdict = any ('{${sourceTrouble.join(',')}}')`,
+    parameters: { source: text, since: time },
+    row: {
+      ...{ successAtMs: nullable(time), failures: int8, sinceMs: nullable(time), lastTriedMs: nullable(time) },
+      ...{ kind: nullable(oneOf<SourceOutage['kind']>()), message: nullable(text) },
+    },
+  }),
+);
 
 /** @returns the first outage among the default source and those of tracked series; null: all of them answer. */
 export async function readSourceOutage(database: Database, nowMs: EpochMs): Promise<SourceOutage | null> {

@@ -2,31 +2,36 @@
 
 import type pg from 'pg';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
-import { type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
+import { int4, type RowOf, rowsOf, statement, text } from '../db/statement.ts';
+import { seriesColumns, seriesKey } from './series.ts';
 
-/** Ids by code: of every source, or of one. */
-export interface Alias {
-  /** Empty: of every source. */
-  readonly source: string;
-  readonly code: string;
-  readonly asset: string;
+/** An id by its code. The source is empty: of every source. */
+const alias = { source: text, code: text, asset: text };
+export type Alias = RowOf<typeof alias>;
+
+export function readAliases(client: pg.Pool | pg.PoolClient): Promise<Alias[]> {
+  return allAliases.on(client, {});
 }
 
-export async function readAliases(client: pg.Pool | pg.PoolClient): Promise<Alias[]> {
-  const result = await client.query<Alias>(
-    'select source, code, asset from tidemark.asset_aliases order by source, code',
-  );
-  return result.rows;
-}
+const allAliases = statement({
+  name: 'aliases',
+  text: 'select source, code, asset from tidemark.asset_aliases order by source, code',
+  parameters: {},
+  row: alias,
+});
 
 /** Replaces all aliases. */
 export async function writeAliases(client: pg.PoolClient, aliases: readonly Alias[]): Promise<void> {
   await client.query('delete from tidemark.asset_aliases');
-  await client.query(
-    `insert into tidemark.asset_aliases (source, code, asset) select * from unnest($1::text[], $2::text[], $3::text[])`,
-    [aliases.map(({ source }) => source), aliases.map(({ code }) => code), aliases.map(({ asset }) => asset)],
-  );
+  await insertAliases.on(client, { aliases });
 }
+
+const insertAliases = statement({
+  name: 'insert-aliases',
+  text: 'insert into tidemark.asset_aliases (source, code, asset) select * from $aliases',
+  parameters: { aliases: rowsOf(alias) },
+  row: {},
+});
 
 export interface MarketName {
   readonly baseId: string;
@@ -43,22 +48,28 @@ export async function readMarketNames(
   source: string,
   exchange: string,
 ): Promise<ReadonlyMap<string, MarketName>> {
-  const result = await client.query<MarketName & { symbol: string }>(
-    `select m.symbol, case when s.is_known then m.base else m.base_id end as "baseId",
-            case when s.is_known then m.quote else m.quote_id end as "quoteId"
-     from public.source_markets m
-     cross join lateral (
-       select exists (select from tidemark.series where dataset = 'candles' and exchange_id = $2
-                        and base_id = m.base and quote_id = m.quote)
-          and not exists (select from tidemark.series where dataset = 'candles' and exchange_id = $2
-                            and base_id = m.base_id and quote_id = m.quote_id
-                            and (m.base_id, m.quote_id) <> (m.base, m.quote)) as is_known
-     ) s
-     where m.source = $1`,
-    [source, exchange],
-  );
-  return new Map(result.rows.map(({ symbol, ...name }) => [symbol, name]));
+  const rows = await marketNames.on(client, { source, exchange });
+  return new Map(rows.map(({ symbol, ...name }) => [symbol, name]));
 }
+
+const marketNames = statement({
+  name: 'market-names',
+  isPlannedAnew: true,
+  text: `
+    select m.symbol, case when s.is_known then m.base else m.base_id end as "baseId",
+           case when s.is_known then m.quote else m.quote_id end as "quoteId"
+    from public.source_markets m
+    cross join lateral (
+      select exists (select from tidemark.series where dataset = 'candles' and exchange_id = $exchange
+                       and base_id = m.base and quote_id = m.quote)
+         and not exists (select from tidemark.series where dataset = 'candles' and exchange_id = $exchange
+                           and base_id = m.base_id and quote_id = m.quote_id
+                           and (m.base_id, m.quote_id) <> (m.base, m.quote)) as is_known
+    ) s
+    where m.source = $source`,
+  parameters: { source: text, exchange: text },
+  row: { symbol: text, baseId: text, quoteId: text },
+});
 
 /** Another name of a series: its market in the codes of a source, or in the ids that stand for them. */
 export interface OtherName {
@@ -69,9 +80,14 @@ export interface OtherName {
 }
 
 /** Other names of candles: by the list of markets of a source, and by the aliases alone where there is none. */
-export async function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<readonly OtherName[]> {
-  const result = await client.query<SeriesRow & { other: string }>(
-    `with listed as (
+export function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<readonly OtherName[]> {
+  return otherNames.on(client, {});
+}
+
+const otherNames = statement({
+  name: 'other-names',
+  isPlannedAnew: true,
+  text: `with listed as (
        select distinct x.source, s.exchange_id from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
        where s.dataset = 'candles'
        union
@@ -88,15 +104,16 @@ export async function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<r
        cross join lateral tidemark.asset_names(s.exchange_id, s.quote_id) quote
        where s.dataset = 'candles' and (base, quote) <> (s.base_id, s.quote_id)
      )
-     select distinct ${seriesColumns}, s.exchange_id || ' ' || p.other_base || '/' || p.other_quote || ' ' || s.interval as other
+     select distinct ${seriesColumns},
+            s.exchange_id || ' ' || p.other_base || '/' || p.other_quote || ' ' || s.interval as name
      from pairs p
      join tidemark.series s on s.dataset = 'candles' and s.exchange_id = p.exchange_id and s.base_id = p.base and s.quote_id = p.quote
      where not exists (select from tidemark.series x where x.dataset = 'candles' and x.exchange_id = s.exchange_id
                          and x.base_id = p.other_base and x.quote_id = p.other_quote and x.interval = s.interval)
      order by s.id`,
-  );
-  return result.rows.map((row) => ({ id: row.id, series: toSeriesKey(row), name: row.other }));
-}
+  parameters: {},
+  row: { id: int4, series: seriesKey, name: text },
+});
 
 /** The series as they are stored: under another name of the same market, if there is one. One market is one series. */
 export async function storedKeys(client: pg.Pool | pg.PoolClient, keys: readonly SeriesKey[]): Promise<SeriesKey[]> {

@@ -4,9 +4,10 @@ import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
-import { type Database, timeRange, timestamp } from '../db/database.ts';
-import { multirangeLengthMs, rangesJson } from './gaps.ts';
-import { keyColumns, type SeriesRow, seriesColumns, toSeriesKey } from './series.ts';
+import type { Database } from '../db/database.ts';
+import { int4, int8, listOf, nullable, range, ranges, rowsOf, statement, time } from '../db/statement.ts';
+import { multirangeLengthMs } from './gaps.ts';
+import { identity, identityColumns, keyParameters, keyValues, type SeriesRow, toSeriesKey } from './series.ts';
 import { isAskedOfNext } from './sources.ts';
 
 export interface Missing {
@@ -28,44 +29,53 @@ export async function readMissingRanges(
   wanted: ReadonlyArray<Range & { readonly series: SeriesKey }>,
   nowMs: EpochMs,
 ): Promise<Missing[]> {
-  const result = await database.pool.query<Omit<Missing, 'series'>>(
-    `select coalesce(s.points, 0) as points, ${rangesJson('gaps.ranges')} as missing, ${rangesJson('p.ranges')} as later,
-            case when not isempty(p.ranges) then p.last_at end as "lastAtMs",
-            ${multirangeLengthMs('s.covered - s.before_beginning')} as "coveredMs"
-     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::tstzrange[])
-       with ordinality as w (dataset, exchange_id, base_id, quote_id, asset_id, interval, range, place)
-     -- By equality: PostgreSQL looks up no index for "is not distinct from", and compares all with all.
-     left join lateral (
-       select c.id from tidemark.series c
-       where (c.dataset, c.exchange_id, c.base_id, c.quote_id, c.interval)
-             = ('candles', w.exchange_id, w.base_id, w.quote_id, w.interval)
-       union all
-       select h.id from tidemark.series h
-       where (h.dataset, h.asset_id, h.interval) = ('asset_history', w.asset_id, w.interval)
-         and h.exchange_id is null and h.base_id is null and h.quote_id is null
-     ) named on true
-     left join tidemark.series s on s.id = named.id
-     cross join lateral (select tstzmultirange(w.range) - coalesce(s.covered, '{}') as ranges) gaps
-     cross join lateral (
-       select coalesce(range_agg(case when s.blocked_until > $8 then w.range else p.range end), '{}') * gaps.ranges as ranges,
-              max(greatest(p.retry_at, s.blocked_until)) as last_at
-       from (select) one
-       left join tidemark.pending_windows p on p.series_id = s.id and p.retry_at > $8 and p.range && gaps.ranges
-         and not ${isAskedOfNext}
-     ) p
-     order by w.place`,
-    [
-      ...keyColumns(wanted.map(({ series }) => series)),
-      wanted.map(({ startMs, endMs }) => timeRange(startMs, endMs)),
-      timestamp(nowMs),
-    ],
-  );
-  return result.rows.map((row, index) => {
+  const rows = await missingRanges.on(database.pool, {
+    wanted: wanted.map(({ series, startMs, endMs }, place) => ({
+      ...keyValues(series),
+      range: { startMs, endMs },
+      place,
+    })),
+    nowMs,
+  });
+  return rows.map((row, index) => {
     const series = wanted[index]?.series;
     if (series === undefined) throw new Error('a row without its series');
     return { series, ...row };
   });
 }
+
+const missingRanges = statement({
+  name: 'missing-ranges',
+  isPlannedAnew: true,
+  text: `
+     select coalesce(s.points, 0) as points, gaps.ranges as missing, p.ranges as later,
+            case when not isempty(p.ranges) then p.last_at end as "lastAtMs",
+            ${multirangeLengthMs('s.covered - s.before_beginning')} as "coveredMs"
+     from (select * from $wanted) w
+     -- By equality: PostgreSQL looks up no index for "is not distinct from", and compares all with all.
+     left join lateral (
+       select c.id from tidemark.series c
+       where (c.dataset, c.exchange_id, c.base_id, c.quote_id, c.interval)
+             = ('candles', w.exchange, w.base, w.quote, w.interval)
+       union all
+       select h.id from tidemark.series h
+       where (h.dataset, h.asset_id, h.interval) = ('asset_history', w.asset, w.interval)
+         and h.exchange_id is null and h.base_id is null and h.quote_id is null
+     ) named on true
+     left join tidemark.series s on s.id = named.id
+     cross join lateral (select tstzmultirange(w.range) - coalesce(s.covered, '{}') as ranges) gaps
+     cross join lateral (
+       select coalesce(range_agg(case when s.blocked_until > $nowMs then w.range else p.range end), '{}') * gaps.ranges
+                as ranges,
+              max(greatest(p.retry_at, s.blocked_until)) as last_at
+       from (select) one
+       left join tidemark.pending_windows p on p.series_id = s.id and p.retry_at > $nowMs and p.range && gaps.ranges
+         and not ${isAskedOfNext}
+     ) p
+     order by w.place`,
+  parameters: { wanted: rowsOf({ ...keyParameters, range, place: int4 }), nowMs: time },
+  row: { points: int8, missing: ranges, later: ranges, lastAtMs: nullable(time), coveredMs: int8 },
+});
 
 export interface RangeRow extends SeriesRow {
   readonly start: EpochMs;
@@ -93,12 +103,17 @@ export async function readCoveredRanges(
   database: Database,
   seriesIds: readonly number[] | undefined,
 ): Promise<CoveredSeries[]> {
-  const result = await database.pool.query<RangeRow>(
-    `select ${seriesColumns}, lower(r) as start, upper(r) as end
-     from tidemark.series s, unnest(s.covered - s.before_beginning) r
-     where case when $1::int[] is null then s.untracked_at is null else s.id = any ($1) end
-     order by s.id, r`,
-    [seriesIds],
-  );
-  return groupBySeries(result.rows);
+  return coveredRanges.on(database.pool, { seriesIds: seriesIds ?? null });
 }
+
+const coveredRanges = statement({
+  name: 'covered-ranges',
+  isPlannedAnew: true,
+  text: `
+    select ${identityColumns}, s.covered - s.before_beginning as ranges from tidemark.series s
+    where case when $seriesIds is null then s.untracked_at is null else s.id = any ($seriesIds) end
+      and s.covered - s.before_beginning <> '{}'
+    order by s.id`,
+  parameters: { seriesIds: nullable(listOf(int4)) },
+  row: { ...identity, ranges },
+});

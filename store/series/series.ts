@@ -5,38 +5,54 @@ import { type EpochMs, type Interval, intervalMs, periodStart } from '../../mode
 import type { Range } from '../../model/ranges.ts';
 import { isOfMarket, type SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { type Database, timeRange, timestamp } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import {
+  float8,
+  group,
+  int4,
+  nullable,
+  type OpenRange,
+  oneOf,
+  openRange,
+  statement,
+  text,
+  time,
+  type ValuesOf,
+} from '../db/statement.ts';
 
 export interface TrackedSeries {
   readonly seriesId: number;
   readonly series: SeriesKey;
   /** Whether the series is new. */
   readonly created: boolean;
-  /** The tracked range now; null end: open-ended. */
-  readonly tracked: { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
+  readonly tracked: OpenRange;
   readonly change: 'created' | 'resumed' | 'widened' | 'unchanged';
 }
 
-/** Whether a row belongs to a series, as SQL: for the parameters `$1` to `$6` of {@link keyValues}. */
-export const isSeries = `dataset = $1 and exchange_id is not distinct from $2 and base_id is not distinct from $3
-  and quote_id is not distinct from $4 and asset_id is not distinct from $5 and interval = $6`;
+/** Whether a row belongs to a series, as SQL with {@link keyParameters}. */
+export const isSeries = `dataset = $dataset and exchange_id is not distinct from $exchange
+  and base_id is not distinct from $base and quote_id is not distinct from $quote
+  and asset_id is not distinct from $asset and interval = $interval`;
 
-/** Dataset, exchange, base, quote, asset and interval; null where the dataset has no such field. */
-export function keyValues(series: SeriesKey): Array<string | null> {
-  const names = isOfMarket(series)
-    ? [series.exchange, series.baseId, series.quoteId, null]
-    : [null, null, null, series.assetId];
-  return [series.dataset, ...names, series.interval];
+/** The key of a series, as parameters; null where the dataset has no such field. */
+export const keyParameters = {
+  ...{ dataset: text, exchange: nullable(text), base: nullable(text), quote: nullable(text) },
+  ...{ asset: nullable(text), interval: text },
+};
+
+export function keyValues(series: SeriesKey): ValuesOf<typeof keyParameters> {
+  const { dataset, interval } = series;
+  return isOfMarket(series)
+    ? { dataset, exchange: series.exchange, base: series.baseId, quote: series.quoteId, asset: null, interval }
+    : { dataset, exchange: null, base: null, quote: null, asset: series.assetId, interval };
 }
 
-/** The {@link keyValues} of several series, an array for each column. */
-export function keyColumns(series: readonly SeriesKey[]): Array<Array<string | null | undefined>> {
-  const keys = series.map(keyValues);
-  return [0, 1, 2, 3, 4, 5].map((place) => keys.map((key) => key[place]));
-}
-
+/** The columns of {@link seriesKey}, of a row `s`. */
+export const keyColumns = 's.dataset, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.interval';
 /** Columns that identify a series. */
-export const seriesColumns = 's.id, s.dataset, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.interval';
+export const seriesColumns = `s.id, ${keyColumns}`;
+/** The columns of {@link identity}, of a row `s`. */
+export const identityColumns = `s.id as "seriesId", ${keyColumns}`;
 
 export interface SeriesRow {
   readonly id: number;
@@ -54,7 +70,7 @@ export const seriesNameSql = `case when s.asset_id is null
   else s.asset_id || ' ' || s.interval end`;
 
 /** The series of a row. The table's checks guarantee the fields of each dataset. */
-export function toSeriesKey(row: SeriesRow): SeriesKey {
+export function toSeriesKey(row: Omit<SeriesRow, 'id'>): SeriesKey {
   const { dataset, interval, exchange_id: exchange, base_id: baseId, quote_id: quoteId, asset_id: assetId } = row;
   const names = assetId === null ? { exchange, baseId, quoteId } : { assetId };
   return Object.freeze({ dataset, ...names, interval }) as SeriesKey;
@@ -67,6 +83,13 @@ export function splitSeriesRow<Row extends SeriesRow>(
   const { id, dataset, exchange_id, base_id, quote_id, asset_id, interval, ...values } = row;
   return { seriesId: id, series: toSeriesKey(row), ...values };
 }
+
+const maybe = nullable(text);
+export const seriesKey = group(
+  { dataset: text, exchange_id: maybe, base_id: maybe, quote_id: maybe, asset_id: maybe, interval: text },
+  toSeriesKey,
+);
+export const identity = { seriesId: int4, series: seriesKey };
 
 /** Inserts the default source of the series `made`, unless they have another one, as the end of a statement. */
 export const insertDefaultSources = `
@@ -84,53 +107,52 @@ export async function trackSeries(
   fromMs: EpochMs,
   toMs: EpochMs | null,
 ): Promise<TrackedSeries> {
-  const range = timeRange(
-    periodStart(fromMs, series.interval),
-    toMs === null ? null : periodEnd(toMs, series.interval),
-  );
-  const result = await database.pool.query<{
-    id: number;
-    tracked_from: EpochMs;
-    tracked_to: EpochMs | null;
-    change: TrackedSeries['change'];
-  }>(
-    `with made as (
+  const tracked = {
+    startMs: periodStart(fromMs, series.interval),
+    endMs: toMs === null ? null : periodEnd(toMs, series.interval),
+  };
+  const seconds = intervalMs[series.interval] / 1000;
+  const [row] = await track.on(database.pool, { ...keyValues(series), seconds, tracked });
+  if (row === undefined) throw new Error('the series was not stored');
+  const { id: seriesId, ...stored } = row;
+  return { seriesId, series, created: row.change === 'created', ...stored };
+}
+
+const track = statement({
+  name: 'track-series',
+  text: `with made as (
      insert into tidemark.series as s
        (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked)
-     values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8)
+     values ($dataset, $exchange, $base, $quote, $asset, $interval, make_interval(secs => $seconds), $tracked)
      on conflict (dataset, exchange_id, base_id, quote_id, asset_id, interval) do update
        set tracked = case when s.untracked_at is null
                           then range_merge(s.tracked, excluded.tracked) else excluded.tracked end,
            untracked_at = null, blocked_until = null, blocked_kind = null, blocked_message = null
      -- A subquery still sees the row from before this statement.
-     returning id, lower(tracked) as tracked_from, upper(tracked) as tracked_to,
+     returning id, tracked,
                coalesce((select case when b.untracked_at is not null then 'resumed'
                                      when b.tracked is distinct from s.tracked then 'widened'
                                      else 'unchanged' end
                          from tidemark.series b where b.id = s.id), 'created') as change
      ), sourced as (${insertDefaultSources})
      select * from made`,
-    [...keyValues(series), intervalMs[series.interval] / 1000, range],
-  );
-  const row = result.rows[0];
-  if (row === undefined) throw new Error('the series was not stored');
-  return {
-    seriesId: row.id,
-    series,
-    created: row.change === 'created',
-    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
-    change: row.change,
-  };
-}
+  parameters: { ...keyParameters, seconds: float8, tracked: openRange },
+  row: { id: int4, tracked: openRange, change: oneOf<TrackedSeries['change']>() },
+});
 
 /** The id of a series that is or was tracked; null when it never was. */
 async function findSeries(database: Database, series: SeriesKey): Promise<number | null> {
-  const result = await database.pool.query<{ id: number }>(
-    `select id from tidemark.series where ${isSeries}`,
-    keyValues(series),
-  );
-  return result.rows[0]?.id ?? null;
+  const [found] = await idOfSeries.on(database.pool, keyValues(series));
+  return found?.id ?? null;
 }
+
+const idOfSeries = statement({
+  name: 'id-of-series',
+  isPlannedAnew: true,
+  text: `select id from tidemark.series where ${isSeries}`,
+  parameters: keyParameters,
+  row: { id: int4 },
+});
 
 /**
  * The id of a series that an import is about to fill. A series that was never tracked is created as
@@ -143,24 +165,29 @@ export async function ensureSeries(
 ): Promise<number> {
   const known = await findSeries(database, series);
   if (known !== null) return known;
-  await database.pool.query(
-    `with made as (
-       insert into tidemark.series
-         (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, untracked_at)
-       values ($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, $9)
-       on conflict do nothing returning id
-     ) ${insertDefaultSources}`,
-    [
-      ...keyValues(series),
-      intervalMs[series.interval] / 1000,
-      timeRange(periodStart(range.startMs, series.interval), periodEnd(range.endMs, series.interval)),
-      timestamp(nowMs),
-    ],
-  );
+  const { interval } = series;
+  await insertUntracked.on(database.pool, {
+    ...keyValues(series),
+    seconds: intervalMs[interval] / 1000,
+    tracked: { startMs: periodStart(range.startMs, interval), endMs: periodEnd(range.endMs, interval) },
+    now: nowMs,
+  });
   const made = await findSeries(database, series);
   if (made === null) throw new Error('the series was not stored');
   return made;
 }
+
+const insertUntracked = statement({
+  name: 'insert-untracked-series',
+  text: `with made as (
+     insert into tidemark.series
+       (dataset, exchange_id, base_id, quote_id, asset_id, interval, period, tracked, untracked_at)
+     values ($dataset, $exchange, $base, $quote, $asset, $interval, make_interval(secs => $seconds), $tracked, $now)
+     on conflict do nothing returning id
+   ) ${insertDefaultSources}`,
+  parameters: { ...keyParameters, seconds: float8, tracked: openRange, now: time },
+  row: {},
+});
 
 /**
  * Stops requesting a series. Its stored data stays, and stays queryable.
@@ -173,16 +200,22 @@ export async function untrackSeries(
   seriesId: number,
   nowMs: EpochMs,
 ): Promise<{ readonly series: SeriesKey; readonly untrackedMs: EpochMs | null }> {
-  const result = await database.pool.query<SeriesRow & { untrackedMs: EpochMs | null }>(
-    `with before as (select id as known, untracked_at as "untrackedMs" from tidemark.series where id = $1 for update)
-     update tidemark.series s set untracked_at = coalesce(untracked_at, $2) from before where s.id = known
-     returning ${seriesColumns}, "untrackedMs"`,
-    [seriesId, timestamp(nowMs)],
-  );
-  const row = result.rows[0];
+  const [row] = await untrack.on(database.pool, { seriesId, now: nowMs });
   if (row === undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${seriesId}`);
-  return { series: toSeriesKey(row), untrackedMs: row.untrackedMs };
+  return row;
 }
+
+const untrack = statement({
+  name: 'untrack-series',
+  text: `
+    with before as (
+      select id as known, untracked_at as "untrackedMs" from tidemark.series where id = $seriesId for update
+    )
+    update tidemark.series s set untracked_at = coalesce(untracked_at, $now) from before where s.id = known
+    returning ${keyColumns}, "untrackedMs"`,
+  parameters: { seriesId: int4, now: time },
+  row: { series: seriesKey, untrackedMs: nullable(time) },
+});
 
 /** Blocks a series until `untilMs`: the source refuses every request for it. */
 export async function blockSeries(
@@ -196,29 +229,44 @@ export async function blockSeries(
     readonly untilMs: EpochMs;
   },
 ): Promise<void> {
-  await database.pool.query(
-    `with one_of_several as (
-       update tidemark.series_sources set blocked_until = $2
-       where series_id = $1 and source = $5 and exists (select from tidemark.series_sources where series_id = $1 and source <> $5)
-       returning 1
-     )
-     update tidemark.series set blocked_until = $2, blocked_kind = $3, blocked_message = $4
-     where id = $1 and not exists (select from one_of_several)`,
-    [block.seriesId, timestamp(block.untilMs), block.kind, block.message, block.source],
-  );
+  await blockUntil.on(database.pool, block);
 }
+
+const blockUntil = statement({
+  name: 'block-series',
+  text: `
+    with one_of_several as (
+      update tidemark.series_sources set blocked_until = $untilMs
+      where series_id = $seriesId and source = $source
+        and exists (select from tidemark.series_sources where series_id = $seriesId and source <> $source)
+      returning 1
+    )
+    update tidemark.series set blocked_until = $untilMs, blocked_kind = $kind, blocked_message = $message
+    where id = $seriesId and not exists (select from one_of_several)`,
+  parameters: { seriesId: int4, source: text, kind: text, message: text, untilMs: time },
+  row: {},
+});
 
 /** Tracked series whose open candle was not refreshed since. */
 export async function findUnrefreshed(database: Database, sinceMs: EpochMs): Promise<number[]> {
-  const result = await database.pool.query<{ id: number }>(
-    `select id from tidemark.series s
-     where untracked_at is null and upper_inf(tracked) and (refreshed_at is null or refreshed_at < $1)
-       and not (dataset = 'asset_history' and interval = 'd1')
-     order by id`,
-    [timestamp(sinceMs)],
-  );
-  return result.rows.map((row) => row.id);
+  const found = await unrefreshed.on(database.pool, { since: sinceMs });
+  return found.map(({ id }) => id);
 }
+
+/** Whether the source has a point of the open period of a series `s`, as SQL. */
+export const hasOpen = `(s.dataset, s.interval) in (
+  select dataset, interval from tidemark.dataset_intervals where has_open)`;
+
+const unrefreshed = statement({
+  name: 'unrefreshed-series',
+  isPlannedAnew: true,
+  text: `select id from tidemark.series s
+         where untracked_at is null and upper_inf(tracked) and (refreshed_at is null or refreshed_at < $since)
+           and ${hasOpen}
+         order by id`,
+  parameters: { since: time },
+  row: { id: int4 },
+});
 
 /** End of the period that holds the last moment before `timeMs`. */
 function periodEnd(timeMs: EpochMs, interval: Interval): EpochMs {

@@ -6,9 +6,24 @@ import type { Range } from '../../model/ranges.ts';
 import { defaultSource, type SourceMarket } from '../../model/sources.ts';
 import type { SymbolUse } from '../../planning/one-market.ts';
 import type { SourcePlace } from '../../planning/source-share.ts';
-import { type Database, inTransaction, timestamp } from '../db/database.ts';
+import { type Database, inTransaction } from '../db/database.ts';
+import {
+  bool,
+  float8,
+  int4,
+  int8,
+  json,
+  listOf,
+  nullable,
+  type RowOf,
+  rowsOf,
+  statement,
+  statementsBy,
+  text,
+  time,
+} from '../db/statement.ts';
 import { isFailed } from './gap-reasons.ts';
-import { type SeriesRow, seriesColumns, seriesNameSql, toSeriesKey } from './series.ts';
+import { keyColumns, seriesKey, seriesNameSql } from './series.ts';
 
 /** A source that gives a series, and the series' market in its terms. */
 export interface SeriesSource {
@@ -40,8 +55,15 @@ export function isOfSource(source: string, parameter: string, which = 'true'): s
 }
 
 /** The part of a statement's name that tells the texts of {@link isOfSource}. */
-export function nameOfText(source: string | undefined): string {
+export function nameOfText(source: string | undefined) {
   return source === undefined ? 'of all' : source === defaultSource ? 'of default' : 'of one';
+}
+
+/** A statement for each text of {@link isOfSource}. @param make undefined: of all sources; `ofKind` is part of its name. */
+export function byKindOfSource<Made>(make: (source: string | undefined, ofKind: string) => Made) {
+  const kinds = { 'of all': undefined, 'of default': defaultSource, 'of one': 'one' };
+  const made = statementsBy(['of all', 'of default', 'of one'], (kind: keyof typeof kinds) => make(kinds[kind], kind));
+  return (source: string | undefined): Made => made(nameOfText(source));
 }
 
 /**
@@ -79,26 +101,30 @@ export async function readShares(
   source: string,
   nowMs: EpochMs,
 ): Promise<ReadonlyMap<number, Share>> {
-  const result = await database.pool.query<Share>({
-    name: 'shares-of-source',
-    text: `select own.series_id as "seriesId", coalesce(of.better, '{}') as better, of."hasNext", coalesce(l.lacks, '[]') as lacks
-           from tidemark.series_sources own
-           join tidemark.series s on s.id = own.series_id and s.untracked_at is null
-           join lateral (
-             select count(*) as count, max(rank) > own.rank as "hasNext",
-                    array_agg(source order by rank)
-                      filter (where rank < own.rank and coalesce(blocked_until <= $2, true)) as better
-             from tidemark.series_sources where series_id = own.series_id
-           ) of on of.count > 1
-           left join lateral (
-             select ${windowsJson} as lacks
-             from tidemark.pending_windows p where p.series_id = own.series_id and ${isLackOfBetterSource('$1')}
-           ) l on true
-           where own.source = $1 and own.series_id in ${withOtherSources}`,
-    values: [source, timestamp(nowMs)],
-  });
-  return new Map(result.rows.map((row) => [row.seriesId, row]));
+  const rows = await shares.on(database.pool, { source, now: nowMs });
+  return new Map(rows.map((row) => [row.seriesId, row]));
 }
+
+const shares = statement({
+  name: 'shares-of-source',
+  text: `select own.series_id as "seriesId", coalesce(of.better, '{}') as better, of."hasNext",
+                coalesce(l.lacks, '[]') as lacks
+         from tidemark.series_sources own
+         join tidemark.series s on s.id = own.series_id and s.untracked_at is null
+         join lateral (
+           select count(*) as count, max(rank) > own.rank as "hasNext",
+                  array_agg(source order by rank)
+                    filter (where rank < own.rank and coalesce(blocked_until <= $now, true)) as better
+           from tidemark.series_sources where series_id = own.series_id
+         ) of on of.count > 1
+         left join lateral (
+           select ${windowsJson} as lacks
+           from tidemark.pending_windows p where p.series_id = own.series_id and ${isLackOfBetterSource('$source')}
+         ) l on true
+         where own.source = $source and own.series_id in ${withOtherSources}`,
+  parameters: { source: text, now: time },
+  row: { seriesId: int4, better: listOf(text), hasNext: bool, lacks: json<readonly Range[]>() },
+});
 
 /** Replaces the sources of a series. */
 export async function setSeriesSources(
@@ -117,24 +143,34 @@ export async function writeSeriesSources(
 ): Promise<void> {
   await client.query('select from tidemark.series where id = $1 for update', [seriesId]);
   // Not updated in place: a source that changes its rank is there twice for a moment, which its key forbids.
-  const before = await client.query<{ source: string; symbol: string; until: string | null }>(
-    `delete from tidemark.series_sources where series_id = $1 returning source, symbol, blocked_until::text as until`,
-    [seriesId],
-  );
-  const blocked = new Map(before.rows.map((row) => [`${row.source} ${row.symbol}`, row.until]));
-  await client.query(
-    `insert into tidemark.series_sources (series_id, rank, source, symbol, archive, blocked_until)
-     select $1, place, source, symbol, archive, until
-     from unnest($2::text[], $3::text[], $4::boolean[], $5::timestamptz[]) with ordinality as u (source, symbol, archive, until, place)`,
-    [
-      seriesId,
-      sources.map(({ source }) => source),
-      sources.map(({ symbol }) => symbol),
-      sources.map(({ isArchive }) => isArchive),
-      sources.map(({ source, symbol }) => blocked.get(`${source} ${symbol}`) ?? null),
-    ],
-  );
+  const before = await deleteSources.on(client, { seriesId });
+  const blocked = new Map(before.map((row) => [`${row.source} ${row.symbol}`, row.until]));
+  const rows = sources.map((one, place) => ({
+    ...one,
+    rank: place + 1,
+    until: blocked.get(`${one.source} ${one.symbol}`) ?? null,
+  }));
+  await insertSources.on(client, { seriesId, rows });
 }
+
+const deleteSources = statement({
+  name: 'delete-series-sources',
+  text: `delete from tidemark.series_sources where series_id = $seriesId
+         returning source, symbol, blocked_until::text as until`,
+  parameters: { seriesId: int4 },
+  row: { source: text, symbol: text, until: nullable(text) },
+});
+
+const insertSources = statement({
+  name: 'insert-series-sources',
+  text: `insert into tidemark.series_sources (series_id, rank, source, symbol, archive, blocked_until)
+         select $seriesId, rank, source, symbol, is_archive, until::timestamptz from $rows`,
+  parameters: {
+    seriesId: int4,
+    rows: rowsOf({ rank: int4, source: text, symbol: text, isArchive: bool, until: nullable(text) }),
+  },
+  row: {},
+});
 
 /** The symbols of the series that are tracked or have points. */
 export async function readSymbolUses(
@@ -142,44 +178,59 @@ export async function readSymbolUses(
   sources: readonly string[],
 ): Promise<SymbolUse[]> {
   if (sources.length === 0) return [];
-  const result = await client.query<SeriesRow & Omit<SymbolUse, 'series'>>(
-    `select ${seriesColumns}, x.source, x.symbol, s.untracked_at is null as "isTracked",
-            exists (select from tidemark.source_symbols m where (m.source, m.symbol) = (x.source, x.symbol)) as "isListed"
-     from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
-     where x.source = any ($1) and s.dataset = 'candles' and (s.untracked_at is null or s.points > 0)
-     order by s.id`,
-    [sources],
-  );
-  return result.rows.map((row) => {
-    const { source, symbol, isTracked, isListed } = row;
-    return { series: toSeriesKey(row), source, symbol, isTracked, isListed };
-  });
+  return symbolUses.on(client, { sources });
 }
+
+const symbolUses = statement({
+  name: 'symbol-uses',
+  isPlannedAnew: true,
+  text: `
+    select ${keyColumns}, x.source, x.symbol, s.untracked_at is null as "isTracked",
+           exists (select from tidemark.source_symbols m
+                   where (m.source, m.symbol) = (x.source, x.symbol)) as "isListed"
+    from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+    where x.source = any ($sources) and s.dataset = 'candles' and (s.untracked_at is null or s.points > 0)
+    order by s.id`,
+  parameters: { sources: listOf(text) },
+  row: { series: seriesKey, source: text, symbol: text, isTracked: bool, isListed: bool },
+});
 
 /** The source of each series that answers any request: the first that is no archive. */
 export async function readSourcesOf(
   database: Database,
   seriesIds: readonly number[],
 ): Promise<ReadonlyMap<number, SeriesSource>> {
-  const result = await database.pool.query<SeriesSource & { id: number }>(
-    `select distinct on (series_id) series_id as id, source, symbol, archive as "isArchive" from tidemark.series_sources
-     where series_id = any ($1) order by series_id, archive, rank`,
-    [seriesIds],
-  );
-  return new Map(result.rows.map(({ id, ...source }) => [id, source]));
+  const rows = await sourcesOf.on(database.pool, { seriesIds });
+  return new Map(rows.map(({ id, ...source }) => [id, source]));
 }
+
+const sourcesOf = statement({
+  name: 'sources-of-series',
+  isPlannedAnew: true,
+  text: `
+    select distinct on (series_id) series_id as id, source, symbol, archive as "isArchive" from tidemark.series_sources
+    where series_id = any ($seriesIds) order by series_id, archive, rank`,
+  parameters: { seriesIds: listOf(int4) },
+  row: { id: int4, source: text, symbol: text, isArchive: bool },
+});
 
 /** The order of sources in a list, as SQL: the default one comes first. */
 const inOrder = `source <> '${defaultSource}', source`;
 
 /** Every source of some series. */
 export async function readAllSources(database: Database, seriesIds: readonly number[]): Promise<string[]> {
-  const result = await database.pool.query<{ source: string }>(
-    `select source from tidemark.series_sources where series_id = any ($1::int[]) group by source order by ${inOrder}`,
-    [seriesIds],
-  );
-  return result.rows.map(({ source }) => source);
+  const rows = await allSources.on(database.pool, { seriesIds });
+  return rows.map(({ source }) => source);
 }
+
+const allSources = statement({
+  name: 'all-sources-of-series',
+  isPlannedAnew: true,
+  text: `select source from tidemark.series_sources
+         where series_id = any ($seriesIds) group by source order by ${inOrder}`,
+  parameters: { seriesIds: listOf(int4) },
+  row: { source: text },
+});
 
 /** Which of the series only this source gives; archives do not count. */
 export async function readSeriesOnlyOf(
@@ -187,25 +238,34 @@ export async function readSeriesOnlyOf(
   source: string,
   seriesIds: readonly number[],
 ): Promise<ReadonlySet<number>> {
-  const result = await database.pool.query<{ id: number }>(
-    `select series_id as id from tidemark.series_sources where series_id = any ($1::int[])
-     group by series_id having bool_or(source = $2) and bool_and(archive or source = $2)`,
-    [seriesIds, source],
-  );
-  return new Set(result.rows.map(({ id }) => id));
+  const rows = await seriesOnlyOf.on(database.pool, { seriesIds, source });
+  return new Set(rows.map(({ id }) => id));
 }
+
+const seriesOnlyOf = statement({
+  name: 'series-only-of-source',
+  isPlannedAnew: true,
+  text: `select series_id as id from tidemark.series_sources where series_id = any ($seriesIds)
+         group by series_id having bool_or(source = $source) and bool_and(archive or source = $source)`,
+  parameters: { seriesIds: listOf(int4), source: text },
+  row: { id: int4 },
+});
 
 /** The source that answers any request, of every series with {@link withOtherSources}, by the series' name. */
 export async function readNamedSeries(database: Database): Promise<ReadonlyMap<string, string>> {
-  const result = await database.pool.query<{ name: string; source: string }>({
-    name: 'named-series',
-    text: `select distinct on (s.id) ${seriesNameSql} as name, x.source
-           from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
-           where x.series_id in ${withOtherSources}
-           order by s.id, x.archive, x.rank`,
-  });
-  return new Map(result.rows.map(({ name, source }) => [name, source]));
+  const rows = await namedSeries.on(database.pool, {});
+  return new Map(rows.map(({ name, source }) => [name, source]));
 }
+
+const namedSeries = statement({
+  name: 'named-series',
+  text: `select distinct on (s.id) ${seriesNameSql} as name, x.source
+         from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+         where x.series_id in ${withOtherSources}
+         order by s.id, x.archive, x.rank`,
+  parameters: {},
+  row: { name: text, source: text },
+});
 
 /** A source of a series, in order of preference. */
 export interface GivingSource extends SeriesSource {
@@ -220,161 +280,187 @@ export async function readNamedSources(
   database: Database,
   nowMs: EpochMs,
 ): Promise<ReadonlyMap<string, readonly GivingSource[]>> {
-  const result = await database.pool.query<{ name: string; sources: GivingSource[] }>({
-    name: 'named-sources',
-    text: `with lacking as materialized (
-             select p.series_id, p.source, ${windowsJson} as lacks from tidemark.pending_windows p
-             where p.retry_at > $1 and ${isAskedOfNext} group by p.series_id, p.source
-           )
-           select ${seriesNameSql} as name,
-                  coalesce(json_agg(json_build_object('source', x.source, 'symbol', x.symbol, 'isArchive', x.archive,
-                                                      'lacks', coalesce(l.lacks, '[]')) order by x.rank)
-                             filter (where coalesce(x.blocked_until <= $1, true)), '[]') as sources
-           from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
-           left join lacking l on l.series_id = x.series_id and l.source = x.source
-           where x.series_id in ${withOtherSources}
-           group by s.id`,
-    values: [timestamp(nowMs)],
-  });
-  return new Map(result.rows.map(({ name, sources }) => [name, sources]));
+  const rows = await namedSources.on(database.pool, { now: nowMs });
+  return new Map(rows.map(({ name, sources }) => [name, sources]));
 }
+
+const namedSources = statement({
+  name: 'named-sources',
+  text: `
+    with lacking as materialized (
+      select p.series_id, p.source, ${windowsJson} as lacks from tidemark.pending_windows p
+      where p.retry_at > $now and ${isAskedOfNext} group by p.series_id, p.source
+    )
+    select ${seriesNameSql} as name,
+           coalesce(json_agg(json_build_object('source', x.source, 'symbol', x.symbol, 'isArchive', x.archive,
+                                               'lacks', coalesce(l.lacks, '[]')) order by x.rank)
+                      filter (where coalesce(x.blocked_until <= $now, true)), '[]') as sources
+    from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+    left join lacking l on l.series_id = x.series_id and l.source = x.source
+    where x.series_id in ${withOtherSources}
+    group by s.id`,
+  parameters: { now: time },
+  row: { name: text, sources: json<readonly GivingSource[]>() },
+});
 
 /** The market of a series in a source's terms; null: the source does not give it. */
 export async function readSymbol(database: Database, seriesId: number, source: string): Promise<string | null> {
-  const result = await database.pool.query<{ symbol: string }>({
-    name: 'symbol-of-series',
-    text: 'select symbol from tidemark.series_sources where series_id = $1 and source = $2',
-    values: [seriesId, source],
-  });
-  return result.rows[0]?.symbol ?? null;
+  const [found] = await symbolOfSeries.on(database.pool, { seriesId, source });
+  return found?.symbol ?? null;
 }
+
+const symbolOfSeries = statement({
+  name: 'symbol-of-series',
+  text: 'select symbol from tidemark.series_sources where series_id = $seriesId and source = $source',
+  parameters: { seriesId: int4, source: text },
+  row: { symbol: text },
+});
 
 /** The sources of series, in order of preference. @param seriesIds absent: of all series. */
 export async function readSourceLists(
   client: pg.Pool | pg.PoolClient,
   seriesIds: readonly number[] | null = null,
 ): Promise<ReadonlyMap<number, readonly SeriesSource[]>> {
-  const result = await client.query<SeriesSource & { id: number }>(
-    `select series_id as id, source, symbol, archive as "isArchive" from tidemark.series_sources
-     where $1::int[] is null or series_id = any ($1) order by series_id, rank`,
-    [seriesIds],
-  );
   const lists = new Map<number, SeriesSource[]>();
-  for (const { id, ...source } of result.rows) lists.set(id, [...(lists.get(id) ?? []), source]);
+  for (const { id, ...source } of await sourceLists.on(client, { seriesIds }))
+    lists.set(id, [...(lists.get(id) ?? []), source]);
   return lists;
 }
 
+const sourceLists = statement({
+  name: 'source-lists',
+  isPlannedAnew: true,
+  text: `select series_id as id, source, symbol, archive as "isArchive" from tidemark.series_sources
+         where $seriesIds is null or series_id = any ($seriesIds) order by series_id, rank`,
+  parameters: { seriesIds: nullable(listOf(int4)) },
+  row: { id: int4, source: text, symbol: text, isArchive: bool },
+});
+
 /** The symbols of every series that a source gives. */
 export async function readSymbols(database: Database, source: string): Promise<ReadonlyMap<number, string>> {
-  const result = await database.pool.query<{ id: number; symbol: string }>(
-    'select series_id as id, symbol from tidemark.series_sources where source = $1',
-    [source],
-  );
-  return new Map(result.rows.map(({ id, symbol }) => [id, symbol]));
+  const rows = await symbolsOfSource.on(database.pool, { source });
+  return new Map(rows.map(({ id, symbol }) => [id, symbol]));
 }
+
+const symbolsOfSource = statement({
+  name: 'symbols-of-source',
+  isPlannedAnew: true,
+  text: 'select series_id as id, symbol from tidemark.series_sources where source = $source',
+  parameters: { source: text },
+  row: { id: int4, symbol: text },
+});
 
 /** The sources of tracked series, the default one first. */
 export async function sourcesInUse(database: Database): Promise<string[]> {
-  const result = await database.pool.query<{ source: string }>({
-    name: 'sources-in-use',
-    // Reads a few entries of the index for each source, and not every series.
-    text: `with recursive named (source) as (
-             select min(source) from tidemark.series_sources
-             union all
-             select (select min(x.source) from tidemark.series_sources x where x.source > n.source) from named n
-             where n.source is not null
-           )
-           select source from named n
-           where source is not null and (
-             select true from tidemark.series_sources x where x.source = n.source
-               and (select s.untracked_at is null from tidemark.series s where s.id = x.series_id)
-             order by x.series_id limit 1)
-           order by ${inOrder}`,
-  });
-  return result.rows.map(({ source }) => source);
+  const rows = await usedSources.on(database.pool, {});
+  return rows.map(({ source }) => source);
 }
+
+// Reads a few entries of the index for each source, and not every series.
+const usedSources = statement({
+  name: 'sources-in-use',
+  text: `
+    with recursive named (source) as (
+      select min(source) from tidemark.series_sources
+      union all
+      select (select min(x.source) from tidemark.series_sources x where x.source > n.source) from named n
+      where n.source is not null
+    )
+    select source from named n
+    where source is not null and (
+      select true from tidemark.series_sources x where x.source = n.source
+        and (select s.untracked_at is null from tidemark.series s where s.id = x.series_id)
+      order by x.series_id limit 1)
+    order by ${inOrder}`,
+  parameters: {},
+  row: { source: text },
+});
 
 /**
  * The sources of tracked series, and whether a series of each has periods that close from now on. The default source
  * gives the lists too: it is there while they are tracked or polled.
  */
-export async function readFollowedSources(
-  database: Database,
-  nowMs: EpochMs,
-): Promise<{ readonly source: string; readonly isFollowed: boolean }[]> {
-  const result = await database.pool.query<{ source: string; isFollowed: boolean }>({
-    name: 'followed-sources',
-    text: `with tracked as materialized (
-             select source, bool_or(upper_inf(s.tracked) or upper(s.tracked) > $1) as followed
-             from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
-             where s.untracked_at is null group by source
-           ), found as (
-             select * from tracked
-             union all
-             select '${defaultSource}', false
-             where not exists (select from tracked where source = '${defaultSource}')
-               and (exists (select from tidemark.lists where untracked_at is null)
-                    or exists (select from tidemark.fetches where time > $2 and lane = 'poll'))
-           )
-           select source, followed as "isFollowed" from found order by ${inOrder}`,
-    values: [timestamp(nowMs), timestamp(nowMs - hourMs)],
-  });
-  return result.rows;
+export function readFollowedSources(database: Database, nowMs: EpochMs) {
+  return followedSources.on(database.pool, { now: nowMs, hourAgo: nowMs - hourMs });
 }
 
-export interface SourceShareOf {
-  /** `file`, or the name of a source; null: not recorded. */
-  readonly source: string | null;
-  /** From the first to the last covered period. */
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
-  readonly coveredMs: number;
-}
+const followedSources = statement({
+  name: 'followed-sources',
+  text: `
+    with tracked as materialized (
+      select source, bool_or(upper_inf(s.tracked) or upper(s.tracked) > $now) as followed
+      from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
+      where s.untracked_at is null group by source
+    ), found as (
+      select * from tracked
+      union all
+      select '${defaultSource}', false
+      where not exists (select from tracked where source = '${defaultSource}')
+        and (exists (select from tidemark.lists where untracked_at is null)
+             or exists (select from tidemark.fetches where time > $hourAgo and lane = 'poll'))
+    )
+    select source, followed as "isFollowed" from found order by ${inOrder}`,
+  parameters: { now: time, hourAgo: time },
+  row: { source: text, isFollowed: bool },
+});
+
+export type SourceShareOf = RowOf<(typeof sourceShares)['row']>;
 
 /** What each source gave of a series last, by the first time. */
-export async function readSourceShares(database: Database, seriesId: number): Promise<SourceShareOf[]> {
-  const result = await database.pool.query<SourceShareOf>(
-    `select source, min(from_time) as "startMs", max(to_time) as "endMs",
-            (sum(extract(epoch from to_time - from_time)) * 1000)::bigint as "coveredMs"
-     from public.source_coverage where series_id = $1 group by source order by 2, source nulls first`,
-    [seriesId],
-  );
-  return result.rows;
+export function readSourceShares(database: Database, seriesId: number): Promise<SourceShareOf[]> {
+  return sourceShares.on(database.pool, { seriesId });
 }
 
-export interface SourceUse {
-  readonly source: string;
-  /** Tracked series. */
-  readonly series: number;
-  readonly lastMinute: number;
-  readonly lastRequestMs: EpochMs | null;
-}
+/** `source` may be `file`; null: not recorded. The range is from the first to the last covered period. */
+const sourceShares = statement({
+  name: 'source-shares',
+  text: `
+    select source, min(from_time) as "startMs", max(to_time) as "endMs",
+           (sum(extract(epoch from to_time - from_time)) * 1000)::bigint as "coveredMs"
+    from public.source_coverage where series_id = $seriesId group by source order by 2, source nulls first`,
+  parameters: { seriesId: int4 },
+  row: { source: nullable(text), startMs: time, endMs: time, coveredMs: int8 },
+});
+
+export type SourceUse = RowOf<(typeof sourceUse)['row']>;
 
 /** The use of every source that tracked series or the recent ledger have. */
-export async function readSourceUse(database: Database, nowMs: EpochMs): Promise<SourceUse[]> {
-  const result = await database.pool.query<SourceUse>(
-    `with tracked as (
-       select source, count(*) as series from tidemark.series_sources join tidemark.series s on s.id = series_id
-       where s.untracked_at is null group by source
-     ), asked as (
-       select source, count(*) filter (where time > $1::timestamptz - interval '1 minute') as requests, max(time) as last
-       from tidemark.fetches where time > $1::timestamptz - interval '1 day' group by source
-     )
-     select source, coalesce(series, 0) as series, coalesce(requests, 0) as "lastMinute", last as "lastRequestMs"
-     from tracked full join asked using (source)`,
-    [timestamp(nowMs)],
-  );
-  return result.rows;
+export function readSourceUse(database: Database, nowMs: EpochMs): Promise<SourceUse[]> {
+  return sourceUse.on(database.pool, { now: nowMs });
 }
+
+/** `series` are the tracked ones. */
+const sourceUse = statement({
+  name: 'source-use',
+  isPlannedAnew: true,
+  text: `
+    with tracked as (
+      select source, count(*) as series from tidemark.series_sources join tidemark.series s on s.id = series_id
+      where s.untracked_at is null group by source
+    ), asked as (
+      select source, count(*) filter (where time > $now - interval '1 minute') as requests, max(time) as last
+      from tidemark.fetches where time > $now - interval '1 day' group by source
+    )
+    select source, coalesce(series, 0) as series, coalesce(requests, 0) as "lastMinute", last as "lastRequestMs"
+    from tracked full join asked using (source)`,
+  parameters: { now: time },
+  row: { source: text, series: int8, lastMinute: int8, lastRequestMs: nullable(time) },
+});
 
 /** Whether the markets of any of the sources are stored. */
 export async function areAnyListed(database: Database, sources: readonly string[]): Promise<boolean> {
   if (sources.length === 0) return false;
-  const result = await database.pool.query('select from tidemark.source_symbols where source = any ($1) limit 1', [
-    sources,
-  ]);
-  return result.rowCount === 1;
+  const found = await oneListed.on(database.pool, { sources });
+  return found.length === 1;
 }
+
+const oneListed = statement({
+  name: 'one-listed-market',
+  isPlannedAnew: true,
+  text: 'select from tidemark.source_symbols where source = any ($sources) limit 1',
+  parameters: { sources: listOf(text) },
+  row: {},
+});
 
 /** Stores a source's list of markets in place of the one before. */
 export async function storeMarkets(
@@ -383,39 +469,42 @@ export async function storeMarkets(
   markets: readonly SourceMarket[],
   nowMs: EpochMs,
 ): Promise<void> {
-  await database.pool.query(
-    `with gone as (delete from tidemark.source_symbols where source = $1 and symbol <> all ($2::text[]))
-     insert into tidemark.source_symbols (source, symbol, base, quote, listed_at, trading, seen_at)
-     -- A source may list a symbol twice.
-     select distinct on (symbol) $1, symbol, base, quote, to_timestamp(listed / 1000), trading, $7
-     from unnest($2::text[], $3::text[], $4::text[], $5::double precision[], $6::boolean[])
-       as u (symbol, base, quote, listed, trading)
-     order by symbol, trading desc
-     on conflict (source, symbol) do update
-       set base = excluded.base, quote = excluded.quote, listed_at = excluded.listed_at, trading = excluded.trading,
-           seen_at = excluded.seen_at`,
-    [
-      source,
-      markets.map(({ symbol }) => symbol),
-      markets.map(({ base }) => base),
-      markets.map(({ quote }) => quote),
-      markets.map(({ listedMs }) => listedMs),
-      markets.map(({ isTrading }) => isTrading),
-      timestamp(nowMs),
-    ],
-  );
+  await replaceMarkets.on(database.pool, { source, markets, now: nowMs });
 }
 
-export interface StoredMarket extends SourceMarket {
-  readonly seenAtMs: EpochMs;
-}
+const replaceMarkets = statement({
+  name: 'replace-markets',
+  isPlannedAnew: true,
+  text: `
+    with listed as materialized (select * from $markets), gone as (
+      delete from tidemark.source_symbols where source = $source and symbol <> all (select symbol from listed)
+    )
+    insert into tidemark.source_symbols (source, symbol, base, quote, listed_at, trading, seen_at)
+    -- A source may list a symbol twice.
+    select distinct on (symbol) $source, symbol, base, quote, to_timestamp(listed_ms / 1000), is_trading, $now
+    from listed order by symbol, is_trading desc
+    on conflict (source, symbol) do update
+      set base = excluded.base, quote = excluded.quote, listed_at = excluded.listed_at, trading = excluded.trading,
+          seen_at = excluded.seen_at`,
+  parameters: {
+    ...{ source: text, now: time },
+    markets: rowsOf({ symbol: text, base: text, quote: text, listedMs: nullable(float8), isTrading: bool }),
+  },
+  row: {},
+});
+
+export type StoredMarket = RowOf<(typeof storedMarkets)['row']>;
 
 /** The stored markets of a source, of one pair those that trade first; none: the list was never read. */
-export async function readMarkets(client: pg.Pool | pg.PoolClient, source: string): Promise<StoredMarket[]> {
-  const result = await client.query<StoredMarket>(
-    `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading", seen_at as "seenAtMs"
-     from tidemark.source_symbols where source = $1 order by base, quote, trading desc, symbol`,
-    [source],
-  );
-  return result.rows;
+export function readMarkets(client: pg.Pool | pg.PoolClient, source: string): Promise<StoredMarket[]> {
+  return storedMarkets.on(client, { source });
 }
+
+const storedMarkets = statement({
+  name: 'stored-markets',
+  isPlannedAnew: true,
+  text: `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading", seen_at as "seenAtMs"
+         from tidemark.source_symbols where source = $source order by base, quote, trading desc, symbol`,
+  parameters: { source: text },
+  row: { symbol: text, base: text, quote: text, listedMs: nullable(time), isTrading: bool, seenAtMs: time },
+});

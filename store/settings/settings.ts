@@ -6,10 +6,12 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
+import { defaultSource } from '../../model/sources.ts';
 import type { RangeKey } from '../../model/windows.ts';
 import type { RereadSettings } from '../../planning/reread.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import { isOfSource } from '../series/sources.ts';
+import { int8, oneOf, statement, text } from '../db/statement.ts';
+import { byKindOfSource, isOfSource } from '../series/sources.ts';
 
 /** Re-read settings of the watch list. Absent ones come from the environment. */
 export interface RereadOverride {
@@ -41,14 +43,16 @@ const names = {
 
 /** @returns its value; null: it is not set. */
 export async function readSetting(client: pg.Pool | pg.PoolClient, name: string): Promise<unknown> {
-  const result = await client.query<{ value: string }>({
-    name: 'one-setting',
-    text: 'select value from tidemark.settings where name = $1',
-    values: [name],
-  });
-  const value = result.rows[0]?.value;
-  return value === undefined ? null : JSON.parse(value);
+  const [found] = await oneSetting.on(client, { name });
+  return found === undefined ? null : JSON.parse(found.value);
 }
+
+const oneSetting = statement({
+  name: 'one-setting',
+  text: 'select value from tidemark.settings where name = $name',
+  parameters: { name: text },
+  row: { value: text },
+});
 
 /** @param value null deletes the setting. @returns whether anything was written or deleted. */
 export async function writeSetting(
@@ -56,26 +60,41 @@ export async function writeSetting(
   name: string,
   value: string | null,
 ): Promise<boolean> {
-  const result = await (value === null
-    ? client.query('delete from tidemark.settings where name = $1', [name])
-    : client.query(
-        `insert into tidemark.settings (name, value) values ($1, $2)
-         on conflict (name) do update set value = excluded.value`,
-        [name, value],
-      ));
-  return result.rowCount === 1;
+  const changed = await (value === null
+    ? deleteSetting.on(client, { name })
+    : upsertSetting.on(client, { name, value }));
+  return changed.length === 1;
 }
+
+const deleteSetting = statement({
+  name: 'delete-setting',
+  text: 'delete from tidemark.settings where name = $name returning name',
+  parameters: { name: text },
+  row: { name: text },
+});
+
+const upsertSetting = statement({
+  name: 'upsert-setting',
+  text: `insert into tidemark.settings (name, value) values ($name, $value)
+         on conflict (name) do update set value = excluded.value returning name`,
+  parameters: { name: text, value: text },
+  row: { name: text },
+});
 
 /** Identifies the store wherever it is moved or restored to. */
 export async function storeId(database: Database): Promise<string> {
   const known = await readSetting(database.pool, names.store);
   if (typeof known === 'string') return known;
-  await database.pool.query(
-    'insert into tidemark.settings (name, value) values ($1, $2) on conflict (name) do nothing',
-    [names.store, JSON.stringify(randomUUID())],
-  );
+  await insertSetting.on(database.pool, { name: names.store, value: JSON.stringify(randomUUID()) });
   return storeId(database);
 }
+
+const insertSetting = statement({
+  name: 'insert-setting',
+  text: 'insert into tidemark.settings (name, value) values ($name, $value) on conflict (name) do nothing',
+  parameters: { name: text, value: text },
+  row: {},
+});
 
 /** Null: requests are not paused. */
 export async function readPause(client: pg.Pool | pg.PoolClient): Promise<Pause | null> {
@@ -139,28 +158,45 @@ export async function storeLongestRange(
   longestMs: number,
   source: string,
 ): Promise<void> {
-  const [dataset, interval] = key.split(' ');
+  const [dataset = '', interval = ''] = key.split(' ');
   await inTransaction(database, async (client) => {
-    await client.query(
-      `insert into tidemark.settings as s (name, value) values ($1, $2)
-       on conflict (name) do update set value = least(s.value::bigint, excluded.value::bigint)::text`,
-      [`${rangePrefix(source)}${key}`, String(longestMs)],
-    );
-    await client.query(
-      `delete from tidemark.pending_windows p using tidemark.series s
-       where s.id = p.series_id and s.dataset = $1 and s.interval = $2 and p.reason = 'failed' and p.kind = 'refused'
-         and extract(epoch from upper(p.range) - lower(p.range)) * 1000 > $3 and ${isOfSource(source, '$4')}`,
-      [dataset, interval, longestMs, source],
-    );
+    await lowerRange.on(client, { name: `${rangePrefix(source)}${key}`, value: String(longestMs) });
+    await deleteRefused(source).on(client, { dataset, interval, longestMs, source });
   });
 }
 
+const lowerRange = statement({
+  name: 'lower-longest-range',
+  text: `insert into tidemark.settings as s (name, value) values ($name, $value)
+         on conflict (name) do update set value = least(s.value::bigint, excluded.value::bigint)::text`,
+  parameters: { name: text, value: text },
+  row: {},
+});
+
+const deleteRefused = byKindOfSource((source = defaultSource, ofKind) =>
+  statement({
+    name: `delete-refused-windows ${ofKind}`,
+    isPlannedAnew: true,
+    text: `delete from tidemark.pending_windows p using tidemark.series s
+           where s.id = p.series_id and s.dataset = $dataset and s.interval = $interval
+             and p.reason = 'failed' and p.kind = 'refused'
+             and extract(epoch from upper(p.range) - lower(p.range)) * 1000 > $longestMs
+             and ${isOfSource(source, '$source')}`,
+    parameters: { dataset: text, interval: text, longestMs: int8, source: text },
+    row: {},
+  }),
+);
+
 /** Milliseconds by dataset and interval. */
 export async function readLongestRanges(database: Database, source: string): Promise<ReadonlyMap<RangeKey, number>> {
-  const result = await database.pool.query<{ key: RangeKey; value: string }>({
-    name: 'longest-ranges',
-    text: `select substr(name, length($1) + 1) as key, value from tidemark.settings where starts_with(name, $1)`,
-    values: [rangePrefix(source)],
-  });
-  return new Map(result.rows.map((row) => [row.key, Number(row.value)]));
+  const rows = await longestRanges.on(database.pool, { prefix: rangePrefix(source) });
+  return new Map(rows.map(({ key, longestMs }) => [key, longestMs]));
 }
+
+const longestRanges = statement({
+  name: 'longest-ranges',
+  text: `select substr(name, length($prefix) + 1) as key, value::bigint as "longestMs" from tidemark.settings
+         where starts_with(name, $prefix)`,
+  parameters: { prefix: text },
+  row: { key: oneOf<RangeKey>(), longestMs: int8 },
+});

@@ -9,11 +9,12 @@ import type { PolledDataset } from '../../model/lists.ts';
 import type { ShownReason } from '../../model/reasons.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { type Database, timestamp } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { float8, int8, nullable, oneOf, type RowOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
 import { readFailures } from '../ledger/source-outage.ts';
 import { isAwaiting } from '../series/gap-reasons.ts';
-import { atAndGrace } from '../series/gaps.ts';
+import { atAndGrace, nowAndGrace } from '../series/gaps.ts';
 import { timescaleSchema } from '../timescale/extension.ts';
 
 export interface IntervalMeasures {
@@ -37,59 +38,65 @@ export interface IntervalMeasures {
 }
 
 /** @param query.graceMs time after its end in which a period may still change. */
-export async function measureIntervals(
+export function measureIntervals(
   database: Database,
-  query: { nowMs: number; graceMs: number },
+  { nowMs, graceMs }: { nowMs: number; graceMs: number },
 ): Promise<IntervalMeasures[]> {
-  const result = await database.pool.query<IntervalMeasures>({
-    name: 'measure-intervals',
-    text: `
+  return intervalMeasures.on(database.pool, { nowMs, graceMs });
+}
+
+const intervalMeasures = statement({
+  name: 'measure-intervals',
+  text: `
       with empty as materialized (
         select series_id, max(upper(range)) as up_to from tidemark.pending_windows
         where ${isAwaiting('reason')} group by series_id
       ), measured as (
-        select s.*, lower(s.tracked) <= $1 and (upper_inf(s.tracked) or upper(s.tracked) > $1) as reaches_now,
-               coalesce(s.blocked_until > $1, false) as is_blocked,
+        select s.*, lower(s.tracked) <= $nowMs and (upper_inf(s.tracked) or upper(s.tracked) > $nowMs) as reaches_now,
+               coalesce(s.blocked_until > $nowMs, false) as is_blocked,
                greatest(lower(s.tracked), upper(s.covered), e.up_to) as known_up_to
         from tidemark.closed_series(${atAndGrace}) s left join empty e on e.series_id = s.id
         where s.untracked_at is null
       )
       select dataset, interval, count(*) as series, count(*) filter (where is_blocked) as blocked,
              sum(points)::bigint as points, sum(revised)::bigint as revised,
-             sum(greatest(0, extract(epoch from least(upper(tracked), closed_up_to) - lower(tracked))))::float8 as "trackedSeconds",
+             sum(greatest(0, extract(epoch from least(upper(tracked), closed_up_to) - lower(tracked))))::float8
+               as "trackedSeconds",
              max(greatest(0, extract(epoch from closed_up_to - known_up_to)))
                filter (where reaches_now and not is_blocked)::float8 as "lagSeconds",
-             max(extract(epoch from $1 - newest)) filter (where reaches_now)::float8 as "newestAgeSeconds"
+             max(extract(epoch from $nowMs - newest)) filter (where reaches_now)::float8 as "newestAgeSeconds"
       from measured group by dataset, interval order by dataset, interval`,
-    values: [timestamp(query.nowMs), query.graceMs],
-  });
-  return result.rows;
-}
+  parameters: nowAndGrace,
+  row: {
+    ...{ dataset: oneOf<SeriesKey['dataset']>(), interval: oneOf<Interval>(), series: int8, blocked: int8 },
+    ...{ points: int8, revised: int8, trackedSeconds: float8 },
+    ...{ lagSeconds: nullable(float8), newestAgeSeconds: nullable(float8) },
+  },
+});
 
-export interface GapMeasures {
-  readonly dataset: SeriesKey['dataset'];
-  readonly interval: Interval;
-  readonly reason: ShownReason;
-  readonly gaps: number;
-  readonly seconds: number;
-}
+export type GapMeasures = RowOf<(typeof gapMeasures)['row']>;
 
 /** Measures gaps by reason. Reasons without gaps are left out. */
-export async function measureGaps(
+export function measureGaps(
   database: Database,
-  query: { nowMs: number; graceMs: number },
+  { nowMs, graceMs }: { nowMs: number; graceMs: number },
 ): Promise<GapMeasures[]> {
-  const result = await database.pool.query<GapMeasures>({
-    name: 'measure-gaps',
-    text: `
-      select dataset, interval, reason, count(*) as gaps,
-             sum(extract(epoch from gap_end - gap_start))::float8 as seconds
-      from tidemark.gap_pieces(${atAndGrace}, null, false)
-      group by dataset, interval, reason order by dataset, interval, reason`,
-    values: [timestamp(query.nowMs), query.graceMs],
-  });
-  return result.rows;
+  return gapMeasures.on(database.pool, { nowMs, graceMs });
 }
+
+const gapMeasures = statement({
+  name: 'measure-gaps',
+  text: `
+    select dataset, interval, reason, count(*) as gaps,
+           sum(extract(epoch from gap_end - gap_start))::float8 as seconds
+    from tidemark.gap_pieces(${atAndGrace}, null, false)
+    group by dataset, interval, reason order by dataset, interval, reason`,
+  parameters: nowAndGrace,
+  row: {
+    ...{ dataset: oneOf<SeriesKey['dataset']>(), interval: oneOf<Interval>(), reason: oneOf<ShownReason>() },
+    ...{ gaps: int8, seconds: float8 },
+  },
+});
 
 export interface RequestMeasures {
   /** Requests that ended in the last 60 seconds, by lane. */
@@ -115,15 +122,19 @@ export interface PollMeasures {
 }
 
 /** @param query.ratesEveryMs polling interval of the rates; 0: they are not polled. */
-export async function measurePolls(
+export function measurePolls(
   database: Database,
-  query: { nowMs: number; ratesEveryMs: number },
+  { nowMs, ratesEveryMs }: { nowMs: number; ratesEveryMs: number },
 ): Promise<PollMeasures[]> {
-  const result = await database.pool.query<PollMeasures>({
-    name: 'measure-polls',
-    text: `
+  return pollMeasures.on(database.pool, { nowMs, ratesEveryMs });
+}
+
+const pollMeasures = statement({
+  name: 'measure-polls',
+  text: `
       select l.list as dataset, max(extract(epoch from l.every))::float8 as "everySeconds",
-             case when bool_and(c.time is not null) then max(extract(epoch from $1 - c.time))::float8 end as "newestAgeSeconds"
+             case when bool_and(c.time is not null) then max(extract(epoch from $nowMs - c.time))::float8 end
+               as "newestAgeSeconds"
       from tidemark.lists l
       left join lateral (
         select p.time from tidemark.list_polls p where p.list_id = l.id and p.completed_at is not null
@@ -132,15 +143,14 @@ export async function measurePolls(
       where l.untracked_at is null and l.list <> 'rates' group by l.list
       union all
       -- One index lookup for each currency: finding the newest of all rates would scan them.
-      select 'rates', $2::float8 / 1000,
-             (select extract(epoch from $1 - max(p.time))::float8 from tidemark.currencies c, lateral (
+      select 'rates', $ratesEveryMs / 1000,
+             (select extract(epoch from $nowMs - max(p.time))::float8 from tidemark.currencies c, lateral (
                 select time from tidemark.rate_points r where r.currency_id = c.id order by time desc limit 1) p)
-      where $2 > 0
+      where $ratesEveryMs > 0
       order by 1`,
-    values: [timestamp(query.nowMs), query.ratesEveryMs],
-  });
-  return result.rows;
-}
+  parameters: { nowMs: time, ratesEveryMs: float8 },
+  row: { dataset: oneOf<PolledDataset>(), everySeconds: float8, newestAgeSeconds: nullable(float8) },
+});
 
 /** Measured with indexes, for prices as exchanges trade, in 16 fraction digits; see docs/storage.md. */
 const typical: Readonly<Record<SeriesKey['dataset'], { columnstore: number; row: number }>> = Object.freeze({
@@ -153,8 +163,8 @@ const minPoints = 100_000;
 
 /** Plain tables: their size over their points. */
 const plainTableSize = `
-  select coalesce(sum(points), 0)::bigint as points, pg_total_relation_size($2::regclass)::bigint as bytes
-  from tidemark.series where dataset = $1`;
+  select coalesce(sum(points), 0)::bigint as points, pg_total_relation_size($table::regclass)::bigint as bytes
+  from tidemark.series where dataset = $dataset`;
 
 /**
  * Hypertables: the size of compressed chunks over their rows, as `analyze` last counted them. The newest chunks are still
@@ -163,8 +173,19 @@ const plainTableSize = `
 const columnstoreSize = (schema: string) => `
   select coalesce(sum(${schema}.approximate_row_count(format('%I.%I', chunk_schema, chunk_name)::regclass)), 0)::bigint as points,
          coalesce(sum(after_compression_total_bytes), 0)::bigint as bytes
-  from ${schema}.chunk_columnstore_stats($2::regclass)
-  where compression_status = 'Compressed' and $1::text is not null`;
+  from ${schema}.chunk_columnstore_stats($table::regclass)
+  where compression_status = 'Compressed' and $dataset is not null`;
+
+/** By the schema of TimescaleDB; `''`: the tables are plain. */
+const tableSize = statementsBy(['', 'public'] as string[], (schema) =>
+  statement({
+    name: `table-size ${schema}`,
+    isPlannedAnew: true,
+    text: schema === '' ? plainTableSize : columnstoreSize(schema),
+    parameters: { dataset: text, table: text },
+    row: { points: int8, bytes: int8 },
+  }),
+);
 
 /** Bytes a point, with indexes: as measured here, or as documented where there are few points. */
 export interface PointBytes {
@@ -177,11 +198,11 @@ export async function bytesPerPoint(database: Database): Promise<Readonly<Record
   const schema = await timescaleSchema(database.pool);
   const isPlain = schema === null;
   const of = async (dataset: SeriesKey['dataset']) => {
-    const result = await database.pool.query<{ points: number; bytes: number }>(
-      schema === null ? plainTableSize : columnstoreSize(schema),
-      [dataset, `tidemark.${datasets[dataset].table}`],
-    );
-    const { points = 0, bytes = 0 } = result.rows[0] ?? {};
+    const [size] = await tableSize(schema ?? '').on(database.pool, {
+      dataset,
+      table: `tidemark.${datasets[dataset].table}`,
+    });
+    const { points = 0, bytes = 0 } = size ?? {};
     const seen = points >= minPoints ? bytes / points : null;
     const { row, columnstore } = typical[dataset];
     return isPlain ? { row: seen ?? row, kept: seen ?? row } : { row, kept: seen ?? columnstore };
@@ -192,16 +213,26 @@ export async function bytesPerPoint(database: Database): Promise<Readonly<Record
 }
 
 /** Rows in quarantine, by dataset. */
-export async function measureQuarantine(database: Database): Promise<ReadonlyArray<{ dataset: string; rows: number }>> {
-  const result = await database.pool.query<{ dataset: string; rows: number }>({
-    name: 'measure-quarantine',
-    text: 'select dataset, count(*) as rows from tidemark.quarantine group by dataset order by dataset',
-  });
-  return result.rows;
+export function measureQuarantine(database: Database) {
+  return quarantineMeasures.on(database.pool, {});
 }
+
+const quarantineMeasures = statement({
+  name: 'measure-quarantine',
+  text: 'select dataset, count(*) as rows from tidemark.quarantine group by dataset order by dataset',
+  parameters: {},
+  row: { dataset: text, rows: int8 },
+});
 
 /** Bytes of the database on disk. Reads the size of every file, and many chunks have many files. */
 export async function databaseBytes(database: Database): Promise<number> {
-  const result = await database.pool.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes');
-  return result.rows[0]?.bytes ?? 0;
+  const [size] = await databaseSize.on(database.pool, {});
+  return size?.bytes ?? 0;
 }
+
+const databaseSize = statement({
+  name: 'database-size',
+  text: 'select pg_database_size(current_database()) as bytes',
+  parameters: {},
+  row: { bytes: int8 },
+});

@@ -3,25 +3,28 @@
 import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
-import { type Database, timestamp } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import {
+  int4,
+  jsonb,
+  listOf,
+  nullable,
+  type OpenRange,
+  oneOf,
+  openRange,
+  type RowOf,
+  range,
+  statement,
+  text,
+  time,
+} from '../db/statement.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import { readOtherNames } from '../series/aliases.ts';
-import { type SeriesRow, seriesColumns, toSeriesKey } from '../series/series.ts';
+import { identity, identityColumns, seriesColumns, seriesKey } from '../series/series.ts';
 
-export type PastFetch = Omit<LedgerEntry, 'dataset' | 'seriesId' | 'revised' | 'bytes'>;
-
-export interface PastRevision {
-  readonly timeMs: EpochMs;
-  readonly seenAtMs: EpochMs;
-  /** Column names and their previous values, as text. */
-  readonly before: Readonly<Record<string, string>>;
-}
-
-export interface PastRejection {
-  readonly seenAtMs: EpochMs;
-  readonly reason: string;
-  readonly raw: string;
-}
+export type PastFetch = RowOf<(typeof fetches)['row']>;
+export type PastRevision = RowOf<(typeof revisions)['row']>;
+export type PastRejection = RowOf<(typeof rejections)['row']>;
 
 export interface SeriesHistory {
   readonly seriesId: number;
@@ -29,7 +32,7 @@ export interface SeriesHistory {
   readonly createdMs: EpochMs;
   /** Null: it is tracked. */
   readonly untrackedMs: EpochMs | null;
-  readonly tracked: { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
+  readonly tracked: OpenRange;
   /** The earliest time with a point, stored or shown by a probe; null: unknown. */
   readonly beginsMs: EpochMs | null;
   readonly blocked: { readonly untilMs: EpochMs; readonly message: string } | null;
@@ -54,9 +57,16 @@ export async function findSeries(database: Database, words: readonly string[]): 
 
 /** Every series, tracked or not, with its name as in `status`. */
 export async function listSeriesNames(database: Database): Promise<{ readonly id: number; readonly name: string }[]> {
-  const result = await database.pool.query<SeriesRow>(`select ${seriesColumns} from tidemark.series s order by id`);
-  return result.rows.map((row) => ({ id: row.id, name: seriesName(toSeriesKey(row)) }));
+  const rows = await keysOfSeries.on(database.pool, {});
+  return rows.map(({ id, series }) => ({ id, name: seriesName(series) }));
 }
+
+const keysOfSeries = statement({
+  name: 'keys-of-series',
+  text: `select ${seriesColumns} from tidemark.series s order by id`,
+  parameters: {},
+  row: { id: int4, series: seriesKey },
+});
 
 const maxSuggested = 3;
 
@@ -81,11 +91,8 @@ export async function findSeriesByName(database: Database, name: string): Promis
     throw new TidemarkError('BAD_ARGUMENT', `several series are named ${JSON.stringify(spelled)} but for case`, {
       remedy: `did you mean ${JSON.stringify(found.name)} or ${JSON.stringify(another.name)}?`,
     });
-  const near = await database.pool.query<{ near: string[] }>('select tidemark.near_names($1, $2) as near', [
-    wanted,
-    names.map((one) => one.name),
-  ]);
-  const [nearest] = near.rows[0]?.near ?? [];
+  const [near] = await nearNames.on(database.pool, { wanted, names: names.map((one) => one.name) });
+  const [nearest] = near?.near ?? [];
   // Of a part of a name, such as `binance bitcoin`, the first few that contain it.
   const typed = wanted.split(/[ /]/);
   const containing = names.filter((one) => typed.every((word) => one.name.toLowerCase().includes(word)));
@@ -103,76 +110,82 @@ export async function findSeriesByName(database: Database, name: string): Promis
   );
 }
 
+const nearNames = statement({
+  name: 'near-names',
+  text: 'select tidemark.near_names($wanted, $names) as near',
+  parameters: { wanted: text, names: listOf(text) },
+  row: { near: listOf(text) },
+});
+
 /** @throws TidemarkError UNKNOWN_SERIES */
 export async function readSeriesHistory(
   database: Database,
   query: { seriesId: number; nowMs: EpochMs; most: number },
 ): Promise<SeriesHistory> {
   const { seriesId, nowMs, most } = query;
-  const result = await database.pool.query<
-    SeriesRow & {
-      created_at: EpochMs;
-      untracked_at: EpochMs | null;
-      tracked_from: EpochMs;
-      tracked_to: EpochMs | null;
-      begins: EpochMs | null;
-      blocked_until: EpochMs | null;
-      blocked_message: string | null;
-    }
-  >(
-    `select ${seriesColumns}, created_at, untracked_at, lower(tracked) as tracked_from, upper(tracked) as tracked_to,
-            least(earliest, begins) as begins, case when blocked_until > $2 then blocked_until end as blocked_until,
-            coalesce(blocked_message, 'refused') as blocked_message
-     from tidemark.series s where id = $1`,
-    [seriesId, timestamp(nowMs)],
-  );
-  const [row] = result.rows;
+  const [row] = await seriesFacts.on(database.pool, { seriesId, now: nowMs });
   if (row === undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${seriesId}`);
+  const { blockedUntilMs: untilMs, message, ...facts } = row;
+  const newest = { seriesId, most };
   return {
-    seriesId,
-    series: toSeriesKey(row),
-    createdMs: row.created_at,
-    untrackedMs: row.untracked_at,
-    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
-    beginsMs: row.begins,
-    blocked:
-      row.blocked_until === null ? null : { untilMs: row.blocked_until, message: row.blocked_message ?? 'refused' },
-    fetches: await readFetches(database, seriesId, most),
-    revisions: await readRevisions(database, seriesId, most),
-    rejections: await readRejections(database, seriesId, most),
+    ...facts,
+    blocked: untilMs === null ? null : { untilMs, message },
+    fetches: await fetches.on(database.pool, newest),
+    revisions: await revisions.on(database.pool, newest),
+    rejections: await rejections.on(database.pool, newest),
   };
 }
 
-async function readFetches(database: Database, seriesId: number, most: number): Promise<PastFetch[]> {
-  const result = await database.pool.query<
-    Omit<PastFetch, 'range'> & { startMs: EpochMs | null; endMs: EpochMs | null }
-  >(
-    `select time as "timeMs", lower(range) as "startMs", upper(range) as "endMs", lane, attempt, verdict, status, fresh,
-            changed, unchanged, rejected, duration_ms as "durationMs", error, source
-     from tidemark.fetches where series_id = $1 order by time desc limit $2`,
-    [seriesId, most],
-  );
-  return result.rows.map(({ startMs, endMs, ...row }) => ({
-    ...row,
-    range: startMs === null || endMs === null ? null : { startMs, endMs },
-  }));
-}
+const seriesFacts = statement({
+  name: 'series-facts',
+  text: `
+    select ${identityColumns}, created_at as "createdMs", untracked_at as "untrackedMs", tracked,
+           least(earliest, begins) as "beginsMs",
+           case when blocked_until > $now then blocked_until end as "blockedUntilMs",
+           coalesce(blocked_message, 'refused') as message
+    from tidemark.series s where id = $seriesId`,
+  parameters: { seriesId: int4, now: time },
+  row: {
+    ...{ ...identity, createdMs: time, untrackedMs: nullable(time), tracked: openRange, beginsMs: nullable(time) },
+    ...{ blockedUntilMs: nullable(time), message: text },
+  },
+});
 
-async function readRevisions(database: Database, seriesId: number, most: number): Promise<PastRevision[]> {
-  const result = await database.pool.query<PastRevision>(
-    `select time as "timeMs", seen_at as "seenAtMs",
-            (select jsonb_object_agg(key, value) from jsonb_each_text(before)) as before
-     from tidemark.point_revisions where series_id = $1 order by seen_at desc, time desc limit $2`,
-    [seriesId, most],
-  );
-  return result.rows;
-}
+const newestOf = { seriesId: int4, most: int4 };
 
-async function readRejections(database: Database, seriesId: number, most: number): Promise<PastRejection[]> {
-  const result = await database.pool.query<PastRejection>(
-    `select seen_at as "seenAtMs", reason, raw from tidemark.quarantine
-     where series_id = $1 order by seen_at desc, id desc limit $2`,
-    [seriesId, most],
-  );
-  return result.rows;
-}
+const fetches = statement({
+  name: 'past-fetches',
+  isPlannedAnew: true,
+  text: `
+    select time as "timeMs", range, lane, attempt, verdict, status, fresh, changed, unchanged, rejected,
+           duration_ms as "durationMs", error, source
+    from tidemark.fetches where series_id = $seriesId order by time desc limit $most`,
+  parameters: newestOf,
+  row: {
+    ...{ timeMs: time, range: nullable(range), lane: oneOf<LedgerEntry['lane']>(), attempt: int4, verdict: text },
+    ...{ status: nullable(int4), fresh: int4, changed: int4, unchanged: int4, rejected: int4, durationMs: int4 },
+    ...{ error: nullable(text), source: text },
+  },
+});
+
+/** `before` has the previous values by the names of columns. */
+const revisions = statement({
+  name: 'past-revisions',
+  isPlannedAnew: true,
+  text: `
+    select time as "timeMs", seen_at as "seenAtMs",
+           (select jsonb_object_agg(key, value) from jsonb_each_text(before)) as before
+    from tidemark.point_revisions where series_id = $seriesId order by seen_at desc, time desc limit $most`,
+  parameters: newestOf,
+  row: { timeMs: time, seenAtMs: time, before: jsonb<Readonly<Record<string, string>>>() },
+});
+
+const rejections = statement({
+  name: 'past-rejections',
+  isPlannedAnew: true,
+  text: `
+    select seen_at as "seenAtMs", reason, raw from tidemark.quarantine
+    where series_id = $seriesId order by seen_at desc, id desc limit $most`,
+  parameters: newestOf,
+  row: { seenAtMs: time, reason: text, raw: text },
+});

@@ -2,6 +2,7 @@
 
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
+import { nullable, statement, text } from '../db/statement.ts';
 
 /** First supported release. Its storage is what Tidemark is tested on. */
 const minVersion = Object.freeze({ major: 2, minor: 28 });
@@ -26,20 +27,24 @@ export function upgradeRemedy(available: string | null): string {
 
 /** The extension's version in this database; null: no extension, and plain tables. */
 export async function timescaleVersion(client: pg.ClientBase | pg.Pool): Promise<string | null> {
-  const result = await client.query<{ version: string }>(
-    `select extversion as version from pg_extension where extname = 'timescaledb'`,
-  );
-  return result.rows[0]?.version ?? null;
+  const [found] = await extension.on(client, {});
+  return found?.version ?? null;
 }
 
 /** The schema of the extension's functions, quoted; null without the extension. */
 export async function timescaleSchema(client: pg.ClientBase | pg.Pool): Promise<string | null> {
-  const result = await client.query<{ schema: string }>(
-    `select quote_ident(nspname) as schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-     where extname = 'timescaledb'`,
-  );
-  return result.rows[0]?.schema ?? null;
+  const [found] = await extension.on(client, {});
+  return found?.schema ?? null;
 }
+
+const extension = statement({
+  name: 'timescale-extension',
+  isPlannedAnew: true,
+  text: `select extversion as version, quote_ident(nspname) as schema
+         from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'timescaledb'`,
+  parameters: {},
+  row: { version: text, schema: text },
+});
 
 /**
  * Drops the chunks of a table of the schema `tidemark` that end at or before a time.
@@ -56,13 +61,23 @@ export async function dropChunks(client: pg.ClientBase | pg.Pool, table: string,
 /** Whether a table of the schema `tidemark` is a hypertable. */
 export async function isHypertable(client: pg.ClientBase | pg.Pool, table: string): Promise<boolean> {
   if ((await timescaleVersion(client)) === null) return false;
-  const result = await client.query(
-    `select from timescaledb_information.hypertables
-     where hypertable_schema = 'tidemark' and hypertable_name = $1`,
-    [table],
-  );
-  return result.rowCount === 1;
+  return (await listHypertables(client)).has(table);
 }
+
+/** The hypertables of the schema `tidemark`, in a database that has the extension. */
+export async function listHypertables(client: pg.ClientBase | pg.Pool): Promise<ReadonlySet<string>> {
+  const rows = await hypertables.on(client, {});
+  return new Set(rows.map(({ name }) => name));
+}
+
+const hypertables = statement({
+  name: 'hypertables',
+  isPlannedAnew: true,
+  text: `select hypertable_name::text as name from timescaledb_information.hypertables
+         where hypertable_schema = 'tidemark'`,
+  parameters: {},
+  row: { name: text },
+});
 
 /**
  * Refuses a database with an unusable TimescaleDB. Without its library hypertables look like empty tables.
@@ -108,8 +123,14 @@ export async function createExtension(client: pg.ClientBase): Promise<void> {
 
 /** The version that `create extension` would create; null where the server has none. */
 async function availableVersion(client: pg.ClientBase | pg.Pool): Promise<string | null> {
-  const result = await client.query<{ version: string | null }>(
-    `select default_version as version from pg_available_extensions where name = 'timescaledb'`,
-  );
-  return result.rows[0]?.version ?? null;
+  const [found] = await available.on(client, {});
+  return found?.version ?? null;
 }
+
+const available = statement({
+  name: 'available-timescale',
+  isPlannedAnew: true,
+  text: `select default_version as version from pg_available_extensions where name = 'timescaledb'`,
+  parameters: {},
+  row: { version: nullable(text) },
+});

@@ -6,6 +6,8 @@
 
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import { listOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { timescaleVersion } from './extension.ts';
 
 const writtenFor = '2.28 to 2.30';
@@ -29,36 +31,42 @@ export interface ChunkState {
  * Lists the chunks of tables of the schema `tidemark` that end by a time and are not completely in the columnstore, the
  * oldest first, without frozen ones.
  *
- * @param query.before as PostgreSQL reads it.
  * @throws TidemarkError TIMESCALE_UNKNOWN where this release of TimescaleDB has no such catalog.
  */
 export async function listChunksInRows(
   pool: pg.Pool,
-  query: { tables: readonly string[]; before: string },
+  query: { tables: readonly string[]; beforeMs: EpochMs },
 ): Promise<ChunkState[]> {
   const version = (await timescaleVersion(pool)) ?? '';
   const isNamed = version.startsWith('2.28.');
   try {
-    const result = await pool.query<ChunkState>(
-      `select i.hypertable_name as table, chunk
-       from timescaledb_information.chunks i
-       join timescaledb_information.hypertables h using (hypertable_schema, hypertable_name)
-       cross join lateral format('%I.%I', i.chunk_schema, i.chunk_name) chunk
-       join _timescaledb_catalog.chunk c
-         on ${isNamed ? 'c.schema_name = i.chunk_schema and c.table_name = i.chunk_name' : 'c.relid = to_regclass(chunk)'}
-       cross join lateral _timescaledb_functions.chunk_status_text(c.status) states
-       where hypertable_schema = 'tidemark' and hypertable_name = any ($1) and h.compression_enabled
-         and i.range_end <= $2 and states <> '{COMPRESSED}' and 'FROZEN' <> all (states)
-       order by i.range_end, chunk`,
-      [query.tables, query.before],
-    );
-    return result.rows;
+    return await chunksInRows(isNamed ? 'by name' : 'by id').on(pool, query);
   } catch (error) {
     if (!undefinedCodes.includes(codeOf(error))) throw error;
     const message = `TimescaleDB ${version} differs from ${writtenFor}, which this version of Tidemark knows`;
     throw new TidemarkError('TIMESCALE_UNKNOWN', message, { cause: error });
   }
 }
+
+const chunksInRows = statementsBy(['by name'] as Array<'by name' | 'by id'>, (join) => {
+  const byName = 'c.schema_name = i.chunk_schema and c.table_name = i.chunk_name';
+  return statement({
+    name: `chunks-in-rows ${join}`,
+    isPlannedAnew: true,
+    text: `
+      select i.hypertable_name::text as table, chunk
+      from timescaledb_information.chunks i
+      join timescaledb_information.hypertables h using (hypertable_schema, hypertable_name)
+      cross join lateral format('%I.%I', i.chunk_schema, i.chunk_name) chunk
+      join _timescaledb_catalog.chunk c on ${join === 'by name' ? byName : 'c.relid = to_regclass(chunk)'}
+      cross join lateral _timescaledb_functions.chunk_status_text(c.status) states
+      where hypertable_schema = 'tidemark' and hypertable_name = any ($tables) and h.compression_enabled
+        and i.range_end <= $beforeMs and states <> '{COMPRESSED}' and 'FROZEN' <> all (states)
+      order by i.range_end, chunk`,
+    parameters: { tables: listOf(text), beforeMs: time },
+    row: { table: text, chunk: text },
+  });
+});
 
 /** Pools whose database has no such catalog: plain PostgreSQL, or a newer release. */
 const withoutCatalog = new WeakSet<pg.Pool>();
@@ -72,23 +80,26 @@ const withoutCatalog = new WeakSet<pg.Pool>();
 export async function timesWithoutChunk(pool: pg.Pool, table: string, times: readonly string[]): Promise<string[]> {
   if (withoutCatalog.has(pool)) return [];
   try {
-    const result = await pool.query<{ time: string }>({
-      name: 'times-without-chunk',
-      text: `select distinct unnest(array[min(time), max(time)])::text as time
-             from _timescaledb_catalog.hypertable h
-             join _timescaledb_catalog.dimension d on d.hypertable_id = h.id
-             cross join unnest($2::timestamptz[]) t (time)
-             cross join lateral (select (extract(epoch from time) * 1000000)::bigint as at) u
-             where h.schema_name = 'tidemark' and h.table_name = $1 and not exists (
-               select from _timescaledb_catalog.dimension_slice s
-               where s.dimension_id = d.id and s.range_start <= at and s.range_end > at)
-             group by at / d.interval_length`,
-      values: [table, times],
-    });
-    return result.rows.map(({ time }) => time);
+    const rows = await chunklessTimes.on(pool, { table, times });
+    return rows.map((row) => row.time);
   } catch (error) {
     if (![...undefinedCodes, notPermitted].includes(codeOf(error))) throw error;
     withoutCatalog.add(pool);
     return [];
   }
 }
+
+const chunklessTimes = statement({
+  name: 'times-without-chunk',
+  text: `select distinct unnest(array[min(time), max(time)])::text as time
+         from _timescaledb_catalog.hypertable h
+         join _timescaledb_catalog.dimension d on d.hypertable_id = h.id
+         cross join unnest($times::timestamptz[]) t (time)
+         cross join lateral (select (extract(epoch from time) * 1000000)::bigint as at) u
+         where h.schema_name = 'tidemark' and h.table_name = $table and not exists (
+           select from _timescaledb_catalog.dimension_slice s
+           where s.dimension_id = d.id and s.range_start <= at and s.range_end > at)
+         group by at / d.interval_length`,
+  parameters: { table: text, times: listOf(text) },
+  row: { time: text },
+});

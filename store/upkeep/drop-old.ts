@@ -7,10 +7,12 @@
 
 import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
+import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import { days, hours } from '../../model/rollup-levels.ts';
 import type { StoredDataset } from '../../model/series.ts';
 import { allowLong, type Database, inTransaction, isLockWait, timestamp } from '../db/database.ts';
+import { int4, int8, rowsOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { dropChunks, isHypertable } from '../timescale/extension.ts';
 import { listRetentions, retainedTables } from './retention.ts';
 
@@ -80,7 +82,7 @@ function dropBefore(
 }
 
 async function dropRates(client: pg.PoolClient, cutMs: EpochMs): Promise<number> {
-  const dropped = await dropRows(client, 'rate_points', 'currency_id', cutMs);
+  const dropped = await dropRows(client, retainedTables.rates, cutMs);
   return sum(dropped.values());
 }
 
@@ -90,42 +92,14 @@ async function dropPoints(
   cutMs: EpochMs,
   nowMs: EpochMs,
 ): Promise<number> {
-  const table = retainedTables[dataset];
-  const dropped = await dropRows(client, table, 'series_id', cutMs);
+  const dropped = await dropRows(client, retainedTables[dataset], cutMs);
   // Points first and then the series' rows, in the order of a commit: the other order could deadlock. The lock is a
   // statement of its own: a statement that waited for a commit still reads the points as they were before it.
   await client.query('select from tidemark.series where dataset = $1 order by id for no key update', [dataset]);
-  // A period that holds the cut has lost its point, so the kept part of a series begins with the next period. A week
-  // of a source may begin on any day, so one point of that period may be left, outside of coverage.
-  await client.query(
-    `with kept as (
-       select s.id, date_bin(s.period, $2::timestamptz - interval '1 microsecond', $3) + s.period as since
-       from tidemark.series s where s.dataset = $1
-     ), gone as (
-       select * from unnest($4::int[], $5::bigint[]) as g (id, points)
-     )
-     update tidemark.series s
-        set tracked = case when isempty(s.tracked * tstzrange(k.since, null)) then s.tracked
-                           else s.tracked * tstzrange(k.since, null) end,
-            untracked_at = case when isempty(s.tracked * tstzrange(k.since, null))
-                                then coalesce(s.untracked_at, $6) else s.untracked_at end,
-            covered = s.covered * tstzmultirange(tstzrange(k.since, null)),
-            confirmed_empty = s.confirmed_empty * tstzmultirange(tstzrange(k.since, null)),
-            before_beginning = s.before_beginning * tstzmultirange(tstzrange(k.since, null)),
-            rollups_behind = s.rollups_behind * tstzmultirange(tstzrange($2::timestamptz, null)),
-            uncovered_points = (s.uncovered_points + s.covered * tstzmultirange(tstzrange($2::timestamptz, k.since)))
-                               * tstzmultirange(tstzrange($2, null)),
-            points = greatest(s.points - coalesce(g.points, 0), 0),
-            earliest = case when s.earliest >= $2 then s.earliest
-                            else (select min(p.time) from tidemark.${table} p
-                                  where p.series_id = s.id and p.time >= $2) end,
-            newest = case when s.newest >= $2 then s.newest end,
-            newest_covered = case when s.newest_covered >= $2 then s.newest_covered end
-       from kept k left join gone g using (id)
-      where s.id = k.id
-        and (lower(s.tracked) < k.since or lower(s.covered) < k.since or s.earliest < k.since or g.points > 0)`,
-    [dataset, timestamp(cutMs), timestamp(gridOriginMs), [...dropped.keys()], [...dropped.values()], timestamp(nowMs)],
-  );
+  await cutSeries(dataset).on(client, {
+    ...{ dataset, cut: cutMs, gridOrigin: gridOriginMs, now: nowMs },
+    gone: [...dropped].map(([id, points]) => ({ id, points })),
+  });
   if (dataset === 'candles') {
     for (const { table } of [hours, days])
       await client.query(`delete from ${table} where time < $1`, [timestamp(cutMs)]);
@@ -146,27 +120,74 @@ async function dropPoints(
   return sum(dropped.values());
 }
 
+const cutSeries = statementsBy(datasetNames, (name) =>
+  // A period that holds the cut has lost its point, so the kept part of a series begins with the next period. A week
+  // of a source may begin on any day, so one point of that period may be left, outside of coverage.
+  statement({
+    name: `cut-series-${name}`,
+    isPlannedAnew: true,
+    text: `
+     with kept as (
+       select s.id, date_bin(s.period, $cut - interval '1 microsecond', $gridOrigin) + s.period as since
+       from tidemark.series s where s.dataset = $dataset
+     ), gone as (
+       select * from $gone
+     )
+     update tidemark.series s
+        set tracked = case when isempty(s.tracked * tstzrange(k.since, null)) then s.tracked
+                           else s.tracked * tstzrange(k.since, null) end,
+            untracked_at = case when isempty(s.tracked * tstzrange(k.since, null))
+                                then coalesce(s.untracked_at, $now) else s.untracked_at end,
+            covered = s.covered * tstzmultirange(tstzrange(k.since, null)),
+            confirmed_empty = s.confirmed_empty * tstzmultirange(tstzrange(k.since, null)),
+            before_beginning = s.before_beginning * tstzmultirange(tstzrange(k.since, null)),
+            rollups_behind = s.rollups_behind * tstzmultirange(tstzrange($cut, null)),
+            uncovered_points = (s.uncovered_points + s.covered * tstzmultirange(tstzrange($cut, k.since)))
+                               * tstzmultirange(tstzrange($cut, null)),
+            points = greatest(s.points - coalesce(g.points, 0), 0),
+            earliest = case when s.earliest >= $cut then s.earliest
+                            else (select min(p.time) from tidemark.${datasets[name].table} p
+                                  where p.series_id = s.id and p.time >= $cut) end,
+            newest = case when s.newest >= $cut then s.newest end,
+            newest_covered = case when s.newest_covered >= $cut then s.newest_covered end
+       from kept k left join gone g using (id)
+      where s.id = k.id
+        and (lower(s.tracked) < k.since or lower(s.covered) < k.since or s.earliest < k.since or g.points > 0)`,
+    parameters: {
+      ...{ dataset: text, cut: time, gridOrigin: time, now: time },
+      gone: rowsOf({ id: int4, points: int8 }),
+    },
+    row: {},
+  }),
+);
+
 /** @returns the number of deleted rows by series or currency. */
-async function dropRows(
-  client: pg.PoolClient,
-  table: string,
-  line: 'series_id' | 'currency_id',
-  cutMs: EpochMs,
-): Promise<Map<number, number>> {
-  const cut = timestamp(cutMs);
+async function dropRows(client: pg.PoolClient, table: string, cutMs: EpochMs): Promise<Map<number, number>> {
   const isChunked = await isHypertable(client, table);
   // No writer comes between the count and the drop. Readers are not blocked.
   if (isChunked) await client.query(`lock table only tidemark.${table} in exclusive mode`);
-  const dropped = await client.query<{ line: number; points: number }>(
-    isChunked
-      ? `select ${line} as line, count(*) as points from tidemark.${table} where time < $1 group by ${line}`
-      : `with gone as (delete from tidemark.${table} where time < $1 returning ${line})
-         select ${line} as line, count(*) as points from gone group by ${line}`,
-    [cut],
-  );
-  if (isChunked) await dropChunks(client, table, cut);
-  return new Map(dropped.rows.map((row) => [row.line, row.points]));
+  const dropped = await countedOrDeleted(`${table} ${isChunked ? 'counted' : 'deleted'}`).on(client, { cut: cutMs });
+  if (isChunked) await dropChunks(client, table, timestamp(cutMs));
+  return new Map(dropped.map(({ line, points }) => [line, points]));
 }
+
+/** Old rows by series or currency: counted before the chunks of a hypertable are dropped, and deleted in a plain table. */
+const countedOrDeleted = statementsBy(
+  Object.values(retainedTables).flatMap((table) => [`${table} counted`, `${table} deleted`]),
+  (words: string) => {
+    const [table = '', how] = words.split(' ');
+    const line = table === retainedTables.rates ? 'currency_id' : 'series_id';
+    const rows = how === 'counted' ? `tidemark.${table} where time < $cut` : 'gone';
+    const gone = `with gone as (delete from tidemark.${table} where time < $cut returning ${line})`;
+    return statement({
+      name: `old-rows ${words}`,
+      isPlannedAnew: true,
+      text: `${how === 'counted' ? '' : gone} select ${line} as line, count(*) as points from ${rows} group by ${line}`,
+      parameters: { cut: time },
+      row: { line: int4, points: int8 },
+    });
+  },
+);
 
 function sum(values: Iterable<number>): number {
   let total = 0;

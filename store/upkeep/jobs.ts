@@ -10,7 +10,8 @@ import type { Clock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { type LockWaits, readLockWaits } from '../db/activity.ts';
-import { type Database, isLockWait, onLongConnection, timestamp } from '../db/database.ts';
+import { type Database, isLockWait, onLongConnection } from '../db/database.ts';
+import { bool, int4, int8, nullable, oneOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { timescaleSchema, timescaleVersion } from '../timescale/extension.ts';
 import { hypertables } from '../timescale/hypertables.ts';
 import { type ChunkState, listChunksInRows } from '../timescale/internals.ts';
@@ -72,8 +73,14 @@ const isOverdue = `(
 /** Lists failing jobs, without paused ones and the extension's telemetry. None without TimescaleDB. */
 export async function readFailingJobs(database: Database): Promise<FailingJob[]> {
   if ((await timescaleVersion(database.pool)) === null) return [];
-  const result = await database.pool.query<FailingJob>(
-    `select j.job_id as "jobId", j.proc_name as kind, j.hypertable_schema || '.' || j.hypertable_name as of,
+  return failingJobs.on(database.pool, {});
+}
+
+const failingJobs = statement({
+  name: 'failing-jobs',
+  isPlannedAnew: true,
+  text: `
+     select j.job_id as "jobId", j.proc_name::text as kind, j.hypertable_schema || '.' || j.hypertable_name as of,
             case s.last_run_status when 'Failed' then 'failed' else 'overdue' end as state,
             coalesce(s.total_failures, 0) as failures,
             case when isfinite(s.last_run_started_at) then s.last_run_started_at end as "lastRunMs",
@@ -86,9 +93,12 @@ export async function readFailingJobs(database: Database): Promise<FailingJob[]>
        and (s.last_run_status = 'Failed' or ${isOverdue})
      -- Jobs of our tables first.
      order by j.hypertable_name is null, j.job_id`,
-  );
-  return result.rows;
-}
+  parameters: {},
+  row: {
+    ...{ jobId: int4, kind: text, of: nullable(text), state: oneOf<FailingJob['state']>(), failures: int8 },
+    ...{ lastRunMs: nullable(time), message: text },
+  },
+});
 
 const columnstoreTables = hypertables.filter(({ segmentBy }) => segmentBy !== null).map(({ name }) => name);
 
@@ -100,8 +110,8 @@ const columnstoreTables = hypertables.filter(({ segmentBy }) => segmentBy !== nu
  */
 async function readDueChunks(database: Database, query: { nowMs: EpochMs; afterDays: number }): Promise<ChunkState[]> {
   if (query.afterDays === 0 || (await timescaleSchema(database.pool)) === null) return [];
-  const before = timestamp(query.nowMs - query.afterDays * dayMs);
-  return listChunksInRows(database.pool, { tables: columnstoreTables, before });
+  const beforeMs = query.nowMs - query.afterDays * dayMs;
+  return listChunksInRows(database.pool, { tables: columnstoreTables, beforeMs });
 }
 
 /** Advisory lock: of several schedulers one moves chunks. */
@@ -129,21 +139,18 @@ export async function moveDueChunks(
   if ((await readDueChunks(database, options)).length === 0) return;
   const tables = await tablesWithoutPolicy(database);
   if (tables.size === 0) return;
-  const schema = await timescaleSchema(database.pool);
+  const moving = movedChunk((await timescaleSchema(database.pool)) ?? 'public');
   await onLongConnection(database, options.signal, async (client) => {
-    const lock = await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [lockKey]);
-    if (lock.rows[0]?.mine !== true) return;
+    const [lock] = await tryLock.on(client, {});
+    if (lock?.mine !== true) return;
     // Read under the lock: another scheduler may have merged a chunk into the one before it.
     for (const chunk of await readDueChunks(database, options)) {
       if (options.signal.aborted) return;
       if (!tables.has(chunk.table)) continue;
       const begun = options.clock.monotonicMs();
       try {
-        const moved = await client.query(
-          `select ${schema}.compress_chunk(c) from to_regclass($1) c where c is not null`,
-          [chunk.chunk],
-        );
-        if (moved.rowCount === 0) continue;
+        const moved = await moving.on(client, chunk);
+        if (moved.length === 0) continue;
         options.onMoved({ ...chunk, durationMs: Math.round(options.clock.monotonicMs() - begun) });
       } catch (error) {
         if (options.signal.aborted) return;
@@ -154,13 +161,36 @@ export async function moveDueChunks(
   });
 }
 
+const tryLock = statement({
+  name: 'try-lock-chunks',
+  text: `select pg_try_advisory_lock(${lockKey}) as mine`,
+  parameters: {},
+  row: { mine: bool },
+});
+
+/** By the schema of TimescaleDB. */
+const movedChunk = statementsBy(['public'] as string[], (schema) =>
+  statement({
+    name: `move-chunk ${schema}`,
+    isPlannedAnew: true,
+    text: `select ${schema}.compress_chunk(c)::text as moved from to_regclass($chunk) c where c is not null`,
+    parameters: { chunk: text },
+    row: { moved: nullable(text) },
+  }),
+);
+
+const policies = statement({
+  name: 'columnstore-policies',
+  isPlannedAnew: true,
+  text: `select job_id as "jobId", hypertable_name::text as table from timescaledb_information.jobs
+         where proc_name = 'policy_compression' and hypertable_schema = 'tidemark'`,
+  parameters: {},
+  row: { jobId: int4, table: text },
+});
+
 /** Tables without a working policy. A paused policy counts as working. */
 async function tablesWithoutPolicy(database: Database): Promise<Set<string>> {
   const failing = new Set((await readFailingJobs(database)).map(({ jobId }) => jobId));
-  const policies = await database.pool.query<{ job_id: number; table: string }>(
-    `select job_id, hypertable_name as table from timescaledb_information.jobs
-     where proc_name = 'policy_compression' and hypertable_schema = 'tidemark'`,
-  );
-  const kept = policies.rows.filter(({ job_id }) => !failing.has(job_id)).map(({ table }) => table);
-  return new Set(columnstoreTables.filter((table) => !kept.includes(table)));
+  const kept = (await policies.on(database.pool, {})).filter(({ jobId }) => !failing.has(jobId));
+  return new Set(columnstoreTables.filter((name) => !kept.some(({ table }) => table === name)));
 }

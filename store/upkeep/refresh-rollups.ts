@@ -9,7 +9,8 @@ import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { days, hours } from '../../model/rollup-levels.ts';
-import { type Database, inTransaction, isLockWait, timestamp, timestampOrNull } from '../db/database.ts';
+import { type Database, inTransaction, isLockWait, timestamp } from '../db/database.ts';
+import { float8, int4, listOf, nullable, type RowOf, statement, time } from '../db/statement.ts';
 import { isHypertable } from '../timescale/extension.ts';
 import { bucketColumns } from './rollup-definitions.ts';
 
@@ -24,13 +25,8 @@ export interface RefreshOptions {
   readonly onSeries?: (done: number, of: number) => void;
 }
 
-export interface RangeBehind {
-  readonly seriesId: number;
-  readonly periodMs: number;
-  /** Whole days. */
-  readonly startMs: EpochMs;
-  readonly endMs: EpochMs;
-}
+/** Whole days of a series. */
+export type RangeBehind = RowOf<(typeof behindSince)['row']>;
 
 /** The current day changes all the time. Its last candles come within the hour after it. */
 const restMs = hourMs;
@@ -45,21 +41,26 @@ const pointsOfPiece = (30 * dayMs) / minuteMs;
  *
  * @param query.nowMs leaves out days that had not ended; absent: includes them.
  */
-export async function rangesBehind(
+export function rangesBehind(
   database: Database,
-  { nowMs, seriesIds }: Partial<Pick<RefreshOptions, 'nowMs' | 'seriesIds'>> = {},
+  { nowMs, seriesIds = null }: { nowMs?: EpochMs; seriesIds?: readonly number[] | null | undefined } = {},
 ): Promise<RangeBehind[]> {
-  const endMs = nowMs === undefined ? undefined : Math.floor((nowMs - restMs) / dayMs) * dayMs;
-  const result = await database.pool.query<RangeBehind>(
-    `select s.id as "seriesId", extract(epoch from s.period)::float8 * 1000 as "periodMs",
-            lower(behind) as "startMs", upper(behind) as "endMs"
-     from tidemark.series s, unnest(s.rollups_behind * tstzmultirange(tstzrange(null, $1::timestamptz))) behind
-     where s.dataset = 'candles' and s.rollups_behind <> '{}' and ($2::int[] is null or s.id = any ($2))
-     order by s.id, behind`,
-    [timestampOrNull(endMs), seriesIds ?? null],
-  );
-  return result.rows;
+  const endMs = nowMs === undefined ? null : Math.floor((nowMs - restMs) / dayMs) * dayMs;
+  return behindSince.on(database.pool, { endMs, seriesIds });
 }
+
+const behindSince = statement({
+  name: 'ranges-behind',
+  isPlannedAnew: true,
+  text: `
+    select s.id as "seriesId", extract(epoch from s.period)::float8 * 1000 as "periodMs",
+           lower(behind) as "startMs", upper(behind) as "endMs"
+    from tidemark.series s, unnest(s.rollups_behind * tstzmultirange(tstzrange(null, $endMs))) behind
+    where s.dataset = 'candles' and s.rollups_behind <> '{}' and ($seriesIds is null or s.id = any ($seriesIds))
+    order by s.id, behind`,
+  parameters: { endMs: nullable(time), seriesIds: nullable(listOf(int4)) },
+  row: { seriesId: int4, periodMs: float8, startMs: time, endMs: time },
+});
 
 /**
  * Derives every day again that has changed and has ended. Several processes may do so at once. Series whose rows another

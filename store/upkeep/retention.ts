@@ -11,7 +11,8 @@ import { byDataset } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { StoredDataset } from '../../model/series.ts';
 import { isAge, timeOfAge } from '../../model/time-text.ts';
-import { type Database, timestamp } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { bool, int4, statement, text, time } from '../db/statement.ts';
 import { writeSetting } from '../settings/settings.ts';
 import { isHypertable } from '../timescale/extension.ts';
 import { chunkDaysOf } from '../timescale/hypertables.ts';
@@ -65,10 +66,7 @@ export async function listRetentions(database: Database, nowMs: EpochMs): Promis
  * @throws TidemarkError BAD_CONFIGURATION when a stored age is invalid.
  */
 export async function retentionAges(client: pg.ClientBase | pg.Pool): Promise<Map<StoredDataset, string>> {
-  const result = await client.query<{ name: string; value: string }>(
-    `select name, value from tidemark.settings where name like 'retention.%'`,
-  );
-  const values = new Map(result.rows.map((row) => [row.name, row.value]));
+  const values = new Map((await retentions.on(client, {})).map((row) => [row.name, row.value]));
   const ages = new Map<StoredDataset, string>();
   for (const dataset of storedDatasets) {
     const age = values.get(settingName(dataset));
@@ -85,24 +83,31 @@ export async function retentionAges(client: pg.ClientBase | pg.Pool): Promise<Ma
   return ages;
 }
 
+const retentions = statement({
+  name: 'retentions',
+  text: `select name, value from tidemark.settings where name like 'retention.%'`,
+  parameters: {},
+  row: { name: text, value: text },
+});
+
 /** Whether points of a dataset before `cutMs` are stored. */
 export async function hasPointsBefore(
   client: pg.ClientBase | pg.Pool,
   dataset: StoredDataset,
   cutMs: EpochMs,
 ): Promise<boolean> {
-  const result =
-    dataset === 'rates'
-      ? await client.query<{ any: boolean }>(
-          'select exists (select from tidemark.rate_points where time < $1) as any',
-          [timestamp(cutMs)],
-        )
-      : await client.query<{ any: boolean }>(
-          'select exists (select from tidemark.series where dataset = $1 and earliest < $2) as any',
-          [dataset, timestamp(cutMs)],
-        );
-  return result.rows[0]?.any === true;
+  const [found] = await anyBefore.on(client, { dataset, cut: cutMs });
+  return found?.any === true;
 }
+
+const anyBefore = statement({
+  name: 'any-points-before',
+  isPlannedAnew: true,
+  text: `select case when $dataset = 'rates' then exists (select from tidemark.rate_points where time < $cut)
+                     else exists (select from tidemark.series where dataset = $dataset and earliest < $cut) end as any`,
+  parameters: { dataset: text, cut: time },
+  row: { any: bool },
+});
 
 /**
  * Start of the chunk that holds `momentMs`. Without such a chunk it is computed like TimescaleDB's grid:
@@ -114,16 +119,31 @@ export async function findCut(
   dataset: StoredDataset,
   momentMs: EpochMs,
 ): Promise<EpochMs> {
-  const grid = `date_bin(make_interval(days => $2), $1::timestamptz, '1970-01-01T00:00:00Z')`;
-  const chunks = `select coalesce(max(range_start) filter (where range_end > $1), greatest(${grid}, max(range_end)))
-    from timescaledb_information.chunks
-    where hypertable_schema = 'tidemark' and hypertable_name = $3 and range_start <= $1`;
   const table = retainedTables[dataset];
-  const chunkDays = chunkDaysOf(table);
-  const result = (await isHypertable(client, table))
-    ? await client.query<{ cut: EpochMs }>(`select (${chunks}) as cut`, [timestamp(momentMs), chunkDays, table])
-    : await client.query<{ cut: EpochMs }>(`select ${grid} as cut`, [timestamp(momentMs), chunkDays]);
-  const row = result.rows[0];
+  const moment = { moment: momentMs, chunkDays: chunkDaysOf(table) };
+  const [row] = (await isHypertable(client, table))
+    ? await chunkCut.on(client, { ...moment, table })
+    : await gridCut.on(client, moment);
   if (row === undefined) throw new Error('a query without rows');
   return row.cut;
 }
+
+const grid = `date_bin(make_interval(days => $chunkDays), $moment, '1970-01-01T00:00:00Z')`;
+
+const gridCut = statement({
+  name: 'retention-cut-of-grid',
+  text: `select ${grid} as cut`,
+  parameters: { moment: time, chunkDays: int4 },
+  row: { cut: time },
+});
+
+const chunkCut = statement({
+  name: 'retention-cut-of-chunks',
+  isPlannedAnew: true,
+  text: `
+    select (select coalesce(max(range_start) filter (where range_end > $moment), greatest(${grid}, max(range_end)))
+            from timescaledb_information.chunks
+            where hypertable_schema = 'tidemark' and hypertable_name = $table and range_start <= $moment) as cut`,
+  parameters: { moment: time, chunkDays: int4, table: text },
+  row: { cut: time },
+});

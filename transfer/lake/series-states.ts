@@ -1,32 +1,21 @@
 /** What a lake has to know of each series: its covered months and when their points last changed. Never reads points. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import type { SeriesKey } from '../../model/series.ts';
-import { type Database, timestamp } from '../../store/db/database.ts';
+import type { Database } from '../../store/db/database.ts';
+import { int4, int8, json, openRange, type RowOf, ranges, statement, time } from '../../store/db/statement.ts';
 import { rejectedPeriods } from '../../store/ledger/quarantine.ts';
-import { rangesJson } from '../../store/series/gaps.ts';
-import { type SeriesRow, seriesColumns, toSeriesKey } from '../../store/series/series.ts';
+import { identity, identityColumns } from '../../store/series/series.ts';
 
-export interface SeriesState {
-  readonly seriesId: number;
-  readonly series: SeriesKey;
-  readonly tracked: { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
-  /** Coverage without the periods for which only rejected rows came. Sorted and disjoint, like the next one. */
-  readonly covered: readonly Range[];
-  readonly confirmedEmpty: readonly Range[];
-  /** Mark of the newest change of a month's points, by name such as `2024-01`. */
-  readonly changes: Readonly<Record<string, string>>;
-}
-
-interface Row extends SeriesRow {
-  tracked_from: EpochMs;
-  tracked_to: EpochMs | null;
-  covered: Range[];
-  confirmed_empty: Range[];
-  changes: Record<string, string>;
-}
+/**
+ * `covered` is the coverage without the periods for which only rejected rows came, and `changes` has the mark of the newest
+ * change of each month's points, by name such as `2024-01`.
+ */
+const state = {
+  ...{ ...identity, tracked: openRange, covered: ranges, confirmedEmpty: ranges },
+  changes: json<Readonly<Record<string, string>>>(),
+};
+export type SeriesState = RowOf<typeof state>;
 
 /** Series of a page: few enough to bound memory. */
 const pageSeries = 200;
@@ -34,7 +23,7 @@ const pageSeries = 200;
 /** Reads the states of all series, by id. */
 export async function* readSeriesStates(database: Database): AsyncGenerator<SeriesState> {
   for (let after = 0; ; ) {
-    const page = await read(database.pool, 's.id > $1 order by s.id limit $2', [after, pageSeries]);
+    const page = await pageOfStates.on(database.pool, { after });
     yield* page;
     after = page.at(-1)?.seriesId ?? after;
     if (page.length < pageSeries) return;
@@ -43,46 +32,48 @@ export async function* readSeriesStates(database: Database): AsyncGenerator<Seri
 
 /** @throws Error when there is no such series. */
 export async function readSeriesState(client: pg.PoolClient, seriesId: number): Promise<SeriesState> {
-  const [state] = await read(client, 's.id = $1', [seriesId]);
-  if (state === undefined) throw new Error(`there is no series ${seriesId}`);
-  return state;
+  const [found] = await oneState.on(client, { seriesId });
+  if (found === undefined) throw new Error(`there is no series ${seriesId}`);
+  return found;
 }
 
-async function read(
-  client: pg.Pool | pg.PoolClient,
-  chosen: string,
-  values: readonly number[],
-): Promise<SeriesState[]> {
-  const result = await client.query<Row>(
-    `with chosen as materialized (select s.* from tidemark.series s where ${chosen})
-     select ${seriesColumns}, lower(s.tracked) as tracked_from, upper(s.tracked) as tracked_to,
-            ${rangesJson(`s.covered - ${rejectedPeriods('lower(s.covered)', 'upper(s.covered)')}`)} as covered,
-            ${rangesJson('s.confirmed_empty')} as confirmed_empty,
+const statesOf = (chosen: string) => `
+     with chosen as materialized (select s.* from tidemark.series s where ${chosen})
+     select ${identityColumns}, s.tracked,
+            s.covered - ${rejectedPeriods('lower(s.covered)', 'upper(s.covered)')} as covered,
+            s.confirmed_empty as "confirmedEmpty",
             (select coalesce(json_object_agg(to_char(m.month, 'YYYY-MM'),
                                to_char(m.changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')), '{}')
              from tidemark.changed_months m where m.series_id = s.id) as changes
-     from chosen s order by s.id`,
-    [...values],
-  );
-  return result.rows.map((row) => ({
-    seriesId: row.id,
-    series: toSeriesKey(row),
-    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
-    covered: row.covered,
-    confirmedEmpty: row.confirmed_empty,
-    changes: row.changes,
-  }));
-}
+     from chosen s order by s.id`;
+
+const pageOfStates = statement({
+  name: 'lake-states',
+  isPlannedAnew: true,
+  text: statesOf(`s.id > $after order by s.id limit ${pageSeries}`),
+  parameters: { after: int4 },
+  row: state,
+});
+
+const oneState = statement({
+  name: 'lake-state',
+  isPlannedAnew: true,
+  text: statesOf('s.id = $seriesId'),
+  parameters: { seriesId: int4 },
+  row: state,
+});
 
 /** Counts the revisions of a series' points in a range. */
-export async function countRevisionsIn(
-  client: pg.PoolClient,
-  seriesId: number,
-  { startMs, endMs }: Range,
-): Promise<number> {
-  const result = await client.query<{ revisions: number }>(
-    `select count(*) as revisions from tidemark.point_revisions where series_id = $1 and time >= $2 and time < $3`,
-    [seriesId, timestamp(startMs), timestamp(endMs)],
-  );
-  return result.rows[0]?.revisions ?? 0;
+export async function countRevisionsIn(client: pg.PoolClient, seriesId: number, range: Range): Promise<number> {
+  const [counted] = await revisionsIn.on(client, { seriesId, ...range });
+  return counted?.revisions ?? 0;
 }
+
+const revisionsIn = statement({
+  name: 'revisions-in-range',
+  isPlannedAnew: true,
+  text: `select count(*) as revisions from tidemark.point_revisions
+         where series_id = $seriesId and time >= $startMs and time < $endMs`,
+  parameters: { seriesId: int4, startMs: time, endMs: time },
+  row: { revisions: int8 },
+});

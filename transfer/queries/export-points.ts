@@ -5,6 +5,7 @@ import { TidemarkError } from '../../errors.ts';
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { timeRanges, timestamp, timestampOrNull } from '../../store/db/database.ts';
+import { int4, listOf, nullable, type RowOf, statement, text, time } from '../../store/db/statement.ts';
 import { type ExportedSeries, readPages } from './export-series.ts';
 
 export type ExportedPoint = [timeMs: EpochMs, ...values: string[]];
@@ -96,36 +97,36 @@ export interface RatesQuery {
   readonly toMs: EpochMs | null;
 }
 
-export interface ExportedCurrency {
-  readonly currencyId: number;
-  readonly currency: string;
-  readonly symbol: string;
-  readonly currencySymbol: string | null;
-  readonly type: string;
-  readonly points: number;
-  readonly firstMs: EpochMs;
-  readonly lastMs: EpochMs;
-}
+export type ExportedCurrency = RowOf<(typeof currenciesWithRates)['row']>;
 
 /** Currencies with a rate in the range. @throws TidemarkError UNKNOWN_SERIES when a named one has none. */
 export async function readExportCurrencies(client: pg.PoolClient, query: RatesQuery): Promise<ExportedCurrency[]> {
-  const result = await client.query<ExportedCurrency>(
-    `select c.id as "currencyId", c.currency, c.symbol, c.currency_symbol as "currencySymbol", c.type,
-            p.points, p.first as "firstMs", p.last as "lastMs"
-     from tidemark.currencies c
-     join (select currency_id, count(*)::int as points, min(time) as first, max(time) as last from tidemark.rate_points
-           where time >= coalesce($2::timestamptz, '-infinity') and time < coalesce($3::timestamptz, 'infinity')
-           group by currency_id) p on p.currency_id = c.id
-     where $1::text[] is null or c.currency = any ($1)
-     order by c.currency`,
-    [query.currencies, timestampOrNull(query.fromMs), timestampOrNull(query.toMs)],
-  );
-  const found = new Set(result.rows.map(({ currency }) => currency));
+  const rows = await currenciesWithRates.on(client, query);
+  const found = new Set(rows.map(({ currency }) => currency));
   const missing = query.currencies?.find((currency) => !found.has(currency));
   if (missing !== undefined) {
     throw new TidemarkError('UNKNOWN_SERIES', `no rate of ${missing} is stored in that range`, {
       remedy: '`select currency, symbol from latest_rates` lists the currencies',
     });
   }
-  return result.rows;
+  return rows;
 }
+
+const currenciesWithRates = statement({
+  name: 'exported-currencies',
+  isPlannedAnew: true,
+  text: `
+    select c.id as "currencyId", c.currency, c.symbol, c.currency_symbol as "currencySymbol", c.type,
+           p.points, p.first as "firstMs", p.last as "lastMs"
+    from tidemark.currencies c
+    join (select currency_id, count(*)::int as points, min(time) as first, max(time) as last from tidemark.rate_points
+          where time >= coalesce($fromMs, '-infinity') and time < coalesce($toMs, 'infinity')
+          group by currency_id) p on p.currency_id = c.id
+    where $currencies is null or c.currency = any ($currencies)
+    order by c.currency`,
+  parameters: { currencies: nullable(listOf(text)), fromMs: nullable(time), toMs: nullable(time) },
+  row: {
+    ...{ currencyId: int4, currency: text, symbol: text, currencySymbol: nullable(text), type: text },
+    ...{ points: int4, firstMs: time, lastMs: time },
+  },
+});

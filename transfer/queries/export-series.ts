@@ -7,10 +7,21 @@ import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import { clip, type Range, subtract } from '../../model/ranges.ts';
 import { describeReason } from '../../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
-import { type Database, disableTimeouts, inTransaction, timestamp, timestampOrNull } from '../../store/db/database.ts';
+import { type Database, disableTimeouts, inTransaction } from '../../store/db/database.ts';
+import {
+  float8,
+  int4,
+  jsonb,
+  nullable,
+  openRange,
+  type RowOf,
+  range,
+  ranges,
+  statement,
+  time,
+} from '../../store/db/statement.ts';
 import { rejectedPeriods } from '../../store/ledger/quarantine.ts';
-import { rangesJson } from '../../store/series/gaps.ts';
-import { isSeries, keyValues } from '../../store/series/series.ts';
+import { isSeries, keyParameters, keyValues } from '../../store/series/series.ts';
 
 export interface ExportQuery {
   readonly series: readonly SeriesKey[];
@@ -40,19 +51,6 @@ export interface ExportedSeries {
   readonly gaps: readonly ExportGap[];
 }
 
-interface Row {
-  id: number;
-  range_start: EpochMs;
-  range_end: EpochMs;
-  tracked_from: EpochMs;
-  tracked_to: EpochMs | null;
-  covered: Range[];
-  rejected: Range[];
-  confirmed_empty: Range[];
-  before_beginning: Range[];
-  pending: Array<Range & Parameters<typeof describeReason>[0]>;
-}
-
 /**
  * @throws TidemarkError UNKNOWN_SERIES when one was never tracked; BAD_ARGUMENT when no period of the range
  * has closed.
@@ -64,29 +62,46 @@ export async function readExportSeries(client: pg.PoolClient, query: ExportQuery
 }
 
 async function readOne(client: pg.PoolClient, series: SeriesKey, query: ExportQuery): Promise<ExportedSeries> {
-  const bounds = (column: string) => rangesJson(`${column} * tstzmultirange(tstzrange(range_start, range_end))`);
-  const result = await client.query<Row>(
-    `with found as (
-       select s.*, coalesce(date_bin(s.period, $7::timestamptz, $11), lower(s.tracked)) as range_start,
-              least(coalesce(date_bin(s.period, $8::timestamptz + s.period - interval '1 microsecond', $11),
+  const { fromMs, toMs, nowMs, graceMs } = query;
+  const [row] = await exported.on(client, { ...keyValues(series), fromMs, toMs, nowMs, graceMs });
+  if (row === undefined) {
+    throw new TidemarkError('UNKNOWN_SERIES', `${seriesName(series)} was never tracked here`);
+  }
+  if (row.range === null) {
+    throw new TidemarkError('BAD_ARGUMENT', `no period of ${seriesName(series)} in that range has closed yet`);
+  }
+  const { range, rejected: _, pending: __, ...stored } = row;
+  return { ...stored, series, range, gaps: explainGaps(subtract([range], row.covered), row) };
+}
+
+const within = (column: string) => `${column} * tstzmultirange(tstzrange(range_start, range_end))`;
+const gridOrigin = `'${new Date(gridOriginMs).toISOString()}'::timestamptz`;
+
+const exported = statement({
+  name: 'exported-series',
+  isPlannedAnew: true,
+  text: `
+     with found as (
+       select s.*, coalesce(date_bin(s.period, $fromMs, ${gridOrigin}), lower(s.tracked)) as range_start,
+              least(coalesce(date_bin(s.period, $toMs + s.period - interval '1 microsecond', ${gridOrigin}),
                              upper(s.tracked)),
-                    date_bin(s.period, $9::timestamptz - make_interval(secs => $10::double precision / 1000), $11)) as closed_end
+                    date_bin(s.period, $nowMs - make_interval(secs => $graceMs / 1000), ${gridOrigin})) as closed_end
        from tidemark.series s
        where ${isSeries}
      ), bounded as (
        -- An open-ended series always has a period that has just closed and is not fetched yet.
        select f.*, greatest(range_start, least(closed_end,
-                case when $8::timestamptz is null and upper_inf(tracked)
+                case when $toMs is null and upper_inf(tracked)
                      then upper(covered * tstzmultirange(tstzrange(range_start, closed_end))) end)) as range_end
        from found f
      ), answered as (
        select s.*, ${rejectedPeriods('s.range_start', 's.range_end')} as rejected from bounded s
      )
-     select id, range_start, range_end, lower(tracked) as tracked_from, upper(tracked) as tracked_to,
+     select id as "seriesId", case when range_start < range_end then tstzrange(range_start, range_end) end as range,
+            tracked,
             -- Where only rejected rows came nothing is stored: whoever imports the file has to ask for it.
-            ${bounds('(covered - rejected)')} as covered, ${bounds('rejected')} as rejected,
-            ${bounds('confirmed_empty')} as confirmed_empty,
-            ${bounds('before_beginning')} as before_beginning,
+            ${within('(covered - rejected)')} as covered, ${within('rejected')} as rejected,
+            ${within('confirmed_empty')} as "confirmedEmpty", ${within('before_beginning')} as "beforeBeginning",
             (select coalesce(jsonb_agg(jsonb_build_object(
                       'startMs', ${ms('lower(p.range)')}, 'endMs', ${ms('upper(p.range)')},
                       'cause', p.reason, 'message', p.message, 'source', p.source) order by p.range), '[]')
@@ -94,47 +109,25 @@ async function readOne(client: pg.PoolClient, series: SeriesKey, query: ExportQu
              where p.series_id = b.id and not p.of_covered
                and p.range && tstzrange(b.range_start, b.range_end)) as pending
      from answered b`,
-    [
-      ...keyValues(series),
-      timestampOrNull(query.fromMs),
-      timestampOrNull(query.toMs),
-      timestamp(query.nowMs),
-      query.graceMs,
-      timestamp(gridOriginMs),
-    ],
-  );
-  const row = result.rows[0];
-  if (row === undefined) {
-    throw new TidemarkError('UNKNOWN_SERIES', `${seriesName(series)} was never tracked here`);
-  }
-  const range = { startMs: row.range_start, endMs: row.range_end };
-  if (range.startMs >= range.endMs) {
-    throw new TidemarkError('BAD_ARGUMENT', `no period of ${seriesName(series)} in that range has closed yet`);
-  }
-  const { covered } = row;
-  return {
-    seriesId: row.id,
-    series,
-    range,
-    tracked: { startMs: row.tracked_from, endMs: row.tracked_to },
-    covered,
-    confirmedEmpty: row.confirmed_empty,
-    beforeBeginning: row.before_beginning,
-    gaps: explainGaps(subtract([range], covered), row),
-  };
-}
+  parameters: { ...keyParameters, fromMs: nullable(time), toMs: nullable(time), nowMs: time, graceMs: float8 },
+  row: {
+    ...{ seriesId: int4, range: nullable(range), tracked: openRange, covered: ranges, rejected: ranges },
+    ...{ confirmedEmpty: ranges, beforeBeginning: ranges },
+    pending: jsonb<ReadonlyArray<Range & Parameters<typeof describeReason>[0]>>(),
+  },
+});
 
 /** Splits the gaps where the reason changes. */
-function explainGaps(gaps: readonly Range[], { pending, ...row }: Row): ExportGap[] {
+function explainGaps(gaps: readonly Range[], row: RowOf<(typeof exported)['row']>): ExportGap[] {
   const found: ExportGap[] = [];
   let left = gaps;
   const rejected = row.rejected.map((range) => ({ ...range, reason: 'only rejected rows came' }));
-  const deferred = pending.map((gap) => ({ startMs: gap.startMs, endMs: gap.endMs, reason: describeReason(gap) }));
+  const deferred = row.pending.map((gap) => ({ startMs: gap.startMs, endMs: gap.endMs, reason: describeReason(gap) }));
   for (const { reason, ...waiting } of [...deferred, ...rejected]) {
     found.push(...clip(left, waiting).map((range) => ({ ...range, reason })));
     left = subtract(left, [waiting]);
   }
-  const tracked = { startMs: row.tracked_from, endMs: row.tracked_to ?? Number.POSITIVE_INFINITY };
+  const tracked = { startMs: row.tracked.startMs, endMs: row.tracked.endMs ?? Number.POSITIVE_INFINITY };
   found.push(...clip(left, tracked).map((range) => ({ ...range, reason: 'not stored yet' })));
   found.push(...subtract(left, [tracked]).map((range) => ({ ...range, reason: 'not tracked' })));
   return found.sort((a, b) => a.startMs - b.startMs);

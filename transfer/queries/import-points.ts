@@ -6,7 +6,7 @@
  */
 
 import type pg from 'pg';
-import { datasets } from '../../model/datasets/index.ts';
+import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
@@ -15,6 +15,7 @@ import { type PointLines, pointLines, pointParameters, pointSql, timeOf } from '
 import { copyPoints, mergePoints, noChanges, type PointChanges } from '../../store/commit/write-points.ts';
 import { type Database, inTransaction, timeRanges, timestamp } from '../../store/db/database.ts';
 import { LostRace, retryLostRaces } from '../../store/db/failure.ts';
+import { int4, statement, statementsBy, time } from '../../store/db/statement.ts';
 import { quarantineRows, type RejectedRow } from '../../store/ledger/quarantine.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { addFileCoverage, type FileCoverage } from './import-coverage.ts';
@@ -70,16 +71,23 @@ export function claimCoverage(
     // Lock the series first: a retention that commits later cuts the coverage again.
     await client.query('select from tidemark.series where id = $1 for update', [seriesId]);
     if (firstMs !== null) {
-      const first = await client.query(
-        `select from tidemark.${datasets[series.dataset].table} where series_id = $1 and time = $2`,
-        [seriesId, timestamp(firstMs)],
-      );
-      if (first.rowCount === 0) return false;
+      const first = await pointAt(series.dataset).on(client, { seriesId, firstMs });
+      if (first.length === 0) return false;
     }
     await addFileCoverage(client, seriesId, { ...stated, series, timesMs: [], changes: noChanges });
     return true;
   });
 }
+
+const pointAt = statementsBy(datasetNames, (dataset) =>
+  statement({
+    name: `point-at-${dataset}`,
+    isPlannedAnew: true,
+    text: `select from tidemark.${datasets[dataset].table} where series_id = $seriesId and time = $firstMs`,
+    parameters: { seriesId: int4, firstMs: time },
+    row: {},
+  }),
+);
 
 /** Stores a piece. @returns the counts of its rows by outcome. */
 export function storePiece(database: Database, piece: FilePiece): Promise<PieceResult> {

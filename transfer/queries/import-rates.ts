@@ -5,7 +5,8 @@
 
 import type { EpochMs } from '../../model/intervals.ts';
 import type { StoredDataset } from '../../model/series.ts';
-import { arrayOf, type Database, inTransaction, timestamps } from '../../store/db/database.ts';
+import { type Database, inTransaction } from '../../store/db/database.ts';
+import { int4, int8, jsonb, nullable, numeric, rowsOf, statement, text, time } from '../../store/db/statement.ts';
 import { quarantineRows, type RejectedRow } from '../../store/ledger/quarantine.ts';
 import type { Rate } from '../../v2/resources.ts';
 import { emptyPiece, type FileDifference, type PieceResult } from './import-points.ts';
@@ -24,41 +25,54 @@ export async function importRates(database: Database, piece: RatesPiece): Promis
     const [first] = piece.rows;
     if (first === undefined) return emptyPiece;
     const { id, symbol, currencySymbol, type } = first.rate;
-    await client.query(
-      `insert into tidemark.currencies (currency, symbol, currency_symbol, type) values ($1, $2, $3, $4)
-       on conflict (currency) do nothing`,
-      [id, symbol, currencySymbol, type],
-    );
-    const values = [
-      id,
-      arrayOf(timestamps(piece.rows.map(({ timeMs }) => timeMs))),
-      arrayOf(piece.rows.map(({ rate }) => rate.rateUsd)),
-    ];
-    const stored = await client.query(
-      `insert into tidemark.rate_points (currency_id, time, rate_usd)
-       select c.id, i.time, i.rate
-       from tidemark.currencies c, unnest($2::timestamptz[], $3::numeric[]) i (time, rate)
-       where c.currency = $1
-       on conflict do nothing`,
-      values,
-    );
-    const compared = await client.query<{ rewritten: number; differences: FileDifference[] }>(
-      `select count(*) filter (where p.rate_usd = i.rate and p.rate_usd::text <> i.rate::text)::int as rewritten,
-              coalesce(jsonb_agg(jsonb_build_object('timeMs', (extract(epoch from i.time) * 1000)::bigint,
-                  'stored', jsonb_build_object('rate_usd', p.rate_usd::text),
-                  'inFile', jsonb_build_object('rate_usd', i.rate::text)) order by i.time)
-                filter (where p.rate_usd <> i.rate), '[]') as differences
-       from tidemark.currencies c, unnest($2::timestamptz[], $3::numeric[]) i (time, rate),
-            tidemark.rate_points p
-       where c.currency = $1 and p.currency_id = c.id and p.time = i.time`,
-      values,
-    );
-    const { rewritten, differences } = compared.rows[0] ?? { rewritten: 0, differences: [] };
-    const fresh = stored.rowCount ?? 0;
+    await insertCurrency.on(client, { id, symbol, currencySymbol, type });
+    const values = { id, rates: piece.rows.map(({ timeMs, rate }) => ({ time: timeMs, rate: rate.rateUsd })) };
+    const [stored] = await insertRates.on(client, values);
+    const [compared] = await compareRates.on(client, values);
+    const { rewritten, differences } = compared ?? { rewritten: 0, differences: [] };
+    const fresh = stored?.fresh ?? 0;
     const unchanged = piece.rows.length - fresh - differences.length;
     return { ...emptyPiece, fresh, unchanged, rewritten, differences };
   });
 }
+
+const insertCurrency = statement({
+  name: 'insert-currency',
+  text: `insert into tidemark.currencies (currency, symbol, currency_symbol, type)
+         values ($id, $symbol, $currencySymbol, $type) on conflict (currency) do nothing`,
+  parameters: { id: text, symbol: text, currencySymbol: nullable(text), type: text },
+  row: {},
+});
+
+const ofFile = { id: text, rates: rowsOf({ time, rate: numeric }) };
+
+const insertRates = statement({
+  name: 'import-rates',
+  isPlannedAnew: true,
+  text: `
+    with made as (
+      insert into tidemark.rate_points (currency_id, time, rate_usd)
+      select c.id, time, rate from tidemark.currencies c, $rates where c.currency = $id
+      on conflict do nothing returning 1
+    ) select count(*) as fresh from made`,
+  parameters: ofFile,
+  row: { fresh: int8 },
+});
+
+const compareRates = statement({
+  name: 'compare-rates',
+  isPlannedAnew: true,
+  text: `
+    select count(*) filter (where p.rate_usd = i.rate and p.rate_usd::text <> i.rate::text)::int as rewritten,
+           coalesce(jsonb_agg(jsonb_build_object('timeMs', (extract(epoch from i.time) * 1000)::bigint,
+               'stored', jsonb_build_object('rate_usd', p.rate_usd::text),
+               'inFile', jsonb_build_object('rate_usd', i.rate::text)) order by i.time)
+             filter (where p.rate_usd <> i.rate), '[]') as differences
+    from tidemark.currencies c, (select * from $rates) i, tidemark.rate_points p
+    where c.currency = $id and p.currency_id = c.id and p.time = i.time`,
+  parameters: ofFile,
+  row: { rewritten: int4, differences: jsonb<readonly FileDifference[]>() },
+});
 
 /** Quarantines rows of a file that belong to no series or to no time. */
 export async function quarantineOutsideRows(

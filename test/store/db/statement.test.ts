@@ -1,15 +1,16 @@
-/** Every statement is executed with nulls, in a transaction that is rolled back: its columns are those that it declares. */
+/** PostgreSQL describes every statement, without executing it: its columns are those that it declares. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { definedStatements, int4, nullable, statement, text } from '../../../store/db/statement.ts';
+import type pg from 'pg';
+import { expect, inject, it } from 'vitest';
+import { columnsOf, definedStatements, int4, nullable, statement, text } from '../../../store/db/statement.ts';
 import { useStore } from '../open-store.ts';
 
 const store = useStore();
 
 it('declares the columns that PostgreSQL gives, for every statement', async () => {
-  const rooms = ['store', 'service', 'dashboard', 'transfer', 'scheduler', 'operations'];
+  const rooms = ['store', 'schema', 'service', 'dashboard', 'transfer', 'scheduler', 'operations'];
   const files = rooms.flatMap((room) =>
     readdirSync(room, { recursive: true, encoding: 'utf8' }).map((name) => join(room, name)),
   );
@@ -20,17 +21,40 @@ it('declares the columns that PostgreSQL gives, for every statement', async () =
   expect(statements.length).toBeGreaterThan(5);
   const client = await store.database.pool.connect();
   try {
-    for (const { name, text: sql, row, parameterCount } of statements) {
-      await client.query('begin');
-      const { fields } = await client.query(sql, Array.from({ length: parameterCount }).fill(null));
-      await client.query('rollback');
-      const found = fields.map((field) => [field.name, field.dataTypeID]);
-      expect([name, found]).toEqual([name, Object.entries(row).map(([column, { oid }]) => [column, oid])]);
+    const found: Record<string, unknown> = {};
+    const declared: Record<string, unknown> = {};
+    for (const { name, text: sql, row } of statements) {
+      if (inject('absent').timescale !== '' && /timescale|columnstore|hypertable|compress/.test(sql)) continue;
+      const fields = await describe(client, sql).catch((error: unknown) => {
+        throw new Error(`${name}: ${sql}`, { cause: error });
+      });
+      found[name] = fields.map((field) => [field.name, field.dataTypeID]);
+      declared[name] = columnsOf(row).map(([column, { oid }]) => [column, oid]);
     }
+    expect(found).toEqual(declared);
   } finally {
     client.release(true);
   }
 });
+
+/** The columns of a statement's rows. */
+function describe(client: pg.PoolClient, sql: string): Promise<readonly pg.FieldDef[]> {
+  return new Promise((resolve, reject) => {
+    let fields: readonly pg.FieldDef[] = [];
+    client.query({
+      submit(connection: pg.Connection) {
+        connection.parse({ name: '', text: sql, types: [] }, true);
+        connection.describe({ type: 'S', name: '' }, true);
+        connection.sync();
+      },
+      handleRowDescription: (message: { fields: readonly pg.FieldDef[] }) => {
+        fields = message.fields;
+      },
+      handleError: reject,
+      handleReadyForQuery: () => resolve(fields),
+    } as pg.Submittable);
+  });
+}
 
 it('numbers parameters by name, and refuses one that the text or the list lacks', async () => {
   const parameters = { id: int4, name: nullable(text) };
