@@ -11,7 +11,14 @@ export interface Column {
   readonly name: string;
   /** In the interface, documents and the page. */
   readonly json: string;
+  /** A source may lack it. Absent: each point has it. */
+  readonly isOptional?: true;
+  /** A smaller value is impossible; absent: none is. */
+  readonly least?: '0';
 }
+
+/** What no point has, of two of its columns: `high is below low`. */
+export type Impossible = readonly [column: string, is: 'below' | 'above', other: string];
 
 export interface Dataset {
   readonly name: string;
@@ -22,6 +29,9 @@ export interface Dataset {
   readonly table: string;
   readonly intervals: readonly Interval[];
   readonly columns: readonly [Column, ...Column[]];
+  readonly impossible: readonly Impossible[];
+  /** Whether the time of each point starts a period. */
+  readonly isOnGrid: boolean;
   /** The time of a point in JSON. */
   readonly timeField: string;
   /** The value that stands for a point where one is shown. */

@@ -3,7 +3,8 @@
  * other is the average price: it lies between low and high. Columns that are exchanged, or of another market, do not.
  */
 
-import type { DecimalText } from './decimal.ts';
+import { type DecimalText, isDecimalText } from './decimal.ts';
+import type { Point } from './point-lines.ts';
 
 /** Prices and both volumes are rounded, and some sources count trades that set no price. */
 const tolerance = 0.01;
@@ -15,6 +16,13 @@ export interface Traded {
   readonly volume: DecimalText;
   /** In the quote asset. */
   readonly turnover: DecimalText;
+}
+
+/** @param turnover of a candle; null: it is no decimal. */
+export function tradedOf({ values }: Point, turnover: unknown): Traded | null {
+  const [, high, low, , volume] = values;
+  if (typeof turnover !== 'string' || !isDecimalText(turnover)) return null;
+  return high == null || low == null || volume == null ? null : { high, low, volume, turnover };
 }
 
 /** @returns why not; null: they agree. Exact to a double: digits that it lacks are far below the tolerance. */

@@ -1,17 +1,19 @@
 /** Parses and validates a 200 response: its rows, and the coverage that the source states in a header. */
 
 import { isUtf8 } from 'node:buffer';
-import type { CandleLines } from '../model/candle-lines.ts';
-import type { CandleInterval, EpochMs, Interval } from '../model/intervals.ts';
+import type { DatasetName } from '../model/datasets/index.ts';
+import type { EpochMs, Interval } from '../model/intervals.ts';
+import { linesOf, type Point, type PointLines, pointObject } from '../model/point-lines.ts';
 import { type Range, subtract } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
 import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-coverage.ts';
 import { coverageHeader, readCoverage } from '../v2/coverage-header.ts';
-import { type Candle, epochMs } from '../v2/resources.ts';
+import { epochMs } from '../v2/resources.ts';
 import type { Reply } from './attempt.ts';
 import { parseExactJson } from './json.ts';
 import { messagesOf, replyError, statesUnknownId } from './refusal.ts';
-import { candleReader, type RowReader } from './rows.ts';
-import { scanCandles } from './scan-candles.ts';
+import { pointReader, type RowReader } from './rows.ts';
+import { scanPoints } from './scan.ts';
 import type { ReplyFacts, SourceError, SourceErrorKind } from './source-error.ts';
 
 /** A row that failed validation, kept for quarantine. */
@@ -130,12 +132,20 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** @throws SourceError as {@link listAnswer}. */
-export function candleAnswer(reply: Reply, interval: CandleInterval): Answer<Candle, Candle[] | CandleLines> {
-  const scanned = scanCandles(reply.body, interval);
-  if (scanned === null) return listAnswer(reply, candleReader(interval));
+export function pointsAnswer(
+  reply: Reply,
+  { dataset, interval }: Pick<SeriesKey, 'dataset' | 'interval'>,
+): Answer<never, PointLines> {
+  const scanned = scanPoints(reply.body, dataset, interval);
+  if (scanned === null) return inLines(dataset, listAnswer(reply, pointReader(dataset, interval)));
   const { rows, sourceTimeMs, impossible } = scanned;
-  const rejected = impossible.map(({ candle, reason }) => ({ raw: rawOf(candle), reason }));
+  const rejected = impossible.map(({ point, reason }) => ({ raw: rawOf(pointObject(dataset, point)), reason }));
   return { rows, rejected, sourceTimeMs, ...replyFacts(reply) };
+}
+
+/** The answer with its points as lines. */
+export function inLines(dataset: DatasetName, { rows, ...answer }: Answer<Point>): Answer<never, PointLines> {
+  return { ...answer, rows: linesOf(dataset, rows) };
 }
 
 /**

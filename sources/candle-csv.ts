@@ -3,13 +3,13 @@
  * is not as venues write it (a sign, an exponent, impossible values) is left to the caller.
  */
 
-import type { CandleLines } from '../model/candle-lines.ts';
+import { datasets } from '../model/datasets/index.ts';
 import type { DecimalText } from '../model/decimal.ts';
-import { type EpochMs, type Interval, isOnGrid } from '../model/intervals.ts';
+import { type Interval, isOnGrid } from '../model/intervals.ts';
+import { collectPoints } from '../model/point-lines.ts';
 import type { Range } from '../model/ranges.ts';
 import { turnoverProblem } from '../model/turnover.ts';
-import type { Candle } from '../v2/resources.ts';
-import { columns as decimals, endOf, isPossible, newPlaces, scanDecimal, startOf } from './plain-decimals.ts';
+import { arePossible, decimalAt, newPlaces, scanDecimal } from './scan.ts';
 
 /** Lines of time, open, high, low, close, volume, and other columns. */
 export interface CsvForm {
@@ -24,17 +24,15 @@ export interface CsvForm {
 }
 
 const [newline, comma, zero] = [10, 44, 48] as const;
+const decimals = datasets.candles.columns.length;
 /** Size of a piece. */
 const pieceBytes = 1 << 18;
 
 /** Reads a file, and takes single candles; ends with all of them. */
 export function candleCsv(file: Buffer, form: CsvForm) {
   const { columns, turnoverColumn, timeDigits, interval, range } = form;
-  const timesMs: EpochMs[] = [];
-  const starts: number[] = [];
-  const added: string[] = [];
-  let addedAt = file.length;
-  const row = newPlaces();
+  const points = collectPoints('candles', file);
+  const row = newPlaces(decimals);
 
   /** @returns the end of a line whose other columns start here: decimals of a candle, and some that are not read; -1 of another. */
   function scanColumns(from: number): number {
@@ -55,14 +53,14 @@ export function candleCsv(file: Buffer, form: CsvForm) {
       commas += 1;
       if (commas === turnoverColumn) turnoverAt = at + 1;
     }
-    if (commas !== columns - 1 || !isPossible(file, row)) return -1;
+    if (commas !== columns - 1 || !arePossible.candles(file, row)) return -1;
     if (turnoverColumn === undefined) return at;
     const turnover = file.toString('latin1', turnoverAt, turnoverEnd) as DecimalText;
     return turnoverProblem({ low: textOf(2), high: textOf(1), volume: textOf(4), turnover }) === null ? at : -1;
   }
 
   /** Of the columns open, high, low, close, volume. */
-  const textOf = (column: number) => file.toString('latin1', startOf(row, column), endOf(row, column)) as DecimalText;
+  const textOf = (column: number) => decimalAt(file, row, column);
 
   /** Reads the line that starts here. @returns its end. */
   function readLine(from: number, others: string[]): number {
@@ -75,10 +73,7 @@ export function candleCsv(file: Buffer, form: CsvForm) {
       others.push(file.toString('latin1', from, otherEnd));
       return otherEnd;
     }
-    if (timeMs >= range.startMs && timeMs < range.endMs) {
-      timesMs.push(timeMs);
-      starts.push(start);
-    }
+    if (timeMs >= range.startMs && timeMs < range.endMs) points.keep(timeMs, row.starts);
     return end;
   }
 
@@ -100,19 +95,8 @@ export function candleCsv(file: Buffer, form: CsvForm) {
       }
     },
     /** Adds a candle that was read otherwise. */
-    add({ open, high, low, close, volume, period }: Candle): void {
-      const line = `${open}\t${high}\t${low}\t${close}\t${volume}\n`;
-      timesMs.push(period);
-      starts.push(addedAt);
-      added.push(line);
-      addedAt += line.length;
-    },
-    end: (): CandleLines => ({
-      length: timesMs.length,
-      timesMs,
-      starts,
-      text: added.length === 0 ? file : Buffer.concat([file, Buffer.from(added.join(''), 'latin1')]),
-    }),
+    add: points.add,
+    end: points.end,
   };
 }
 

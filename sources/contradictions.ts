@@ -4,48 +4,60 @@
  * no harm.
  */
 
-import { type CandleLines, candlesOf, isCandleLines } from '../model/candle-lines.ts';
 import { compareDecimals, type DecimalText } from '../model/decimal.ts';
 import type { EpochMs } from '../model/intervals.ts';
-import type { Candle, HistoryPoint, Rate } from '../v2/resources.ts';
+import { type Point, type PointLines, pickPoints, pointAt, pointObject } from '../model/point-lines.ts';
+import type { Rate } from '../v2/resources.ts';
 import type { Rejected } from './answer.ts';
 
-const reason = (key: Key) =>
-  `another row of the same ${typeof key === 'string' ? 'currency' : 'period'} has other values`;
-
-type Point = Candle | HistoryPoint | Rate;
-/** Its time, or the currency of a rate. */
+/** The time of a point, or the currency of a rate. */
 type Key = EpochMs | string;
-type Points = readonly Point[] | CandleLines;
 
-/** The rows without those that contradict one another, which are returned as rejected. */
-export function withoutContradictions<Rows extends Points>(rows: Rows): { rows: Rows; rejected: Rejected[] } {
-  const keys: readonly Key[] = isCandleLines(rows) ? rows.timesMs : rows.map(keyOf);
-  const places = repeated(keys);
-  if (places.length === 0) return { rows, rejected: [] };
-  const isOut = new Set(places.filter((of) => !areEqual(of.map((place) => pointAt(rows, place)))).flat());
-  if (isOut.size === 0) return { rows, rejected: [] };
-  const rejected = [...isOut].map((place) => {
-    const key = keys[place] ?? '';
-    const timeMs = typeof key === 'string' ? null : key;
-    return { raw: JSON.stringify(pointAt(rows, place)), reason: reason(key), timeMs, isDisputed: true };
-  });
-  const isKept = (_: unknown, place: number) => !isOut.has(place);
-  if (!isCandleLines(rows)) return { rows: rows.filter(isKept) as unknown as Rows, rejected };
-  const kept = rows.timesMs.filter(isKept);
-  return {
-    rows: { ...rows, length: kept.length, timesMs: kept, starts: rows.starts.filter(isKept) },
-    rejected,
-  };
+interface Consistent<Rows> {
+  readonly rows: Rows;
+  readonly rejected: Rejected[];
 }
 
-/** The same for a whole answer of candles, of a history or of rates. */
-export function withoutContradicting<Points>(answer: Points): Points {
-  const { rows, rejected } = answer as unknown as { rows: readonly Point[]; rejected: Rejected[] };
-  const kept = withoutContradictions(rows);
-  return kept.rejected.length === 0
-    ? answer
-    : { ...answer, rows: kept.rows, rejected: [...rejected, ...kept.rejected] };
+/** The points without those that contradict one another, which are rejected. */
+export function consistentPoints<Of extends Consistent<PointLines>>(answer: Of): Of {
+  const { rows } = answer;
+  const out = contradicting(rows.timesMs, (place) => pointAt(rows, place).values);
+  if (out.size === 0) return answer;
+  const rejected = [...out].map((place): Rejected => {
+    const point = pointAt(rows, place);
+    return { raw: JSON.stringify(pointObject(rows.dataset, point)), ...disputed('period'), timeMs: point.timeMs };
+  });
+  const kept = [...rows.timesMs.keys()].filter((place) => !out.has(place));
+  return { ...answer, rows: pickPoints(rows, kept), rejected: [...answer.rejected, ...rejected] };
+}
+
+/** The same of rates. */
+export function consistentRates<Of extends Consistent<Rate[]>>(answer: Of): Of {
+  const { rows } = answer;
+  const out = contradicting(
+    rows.map(({ id }) => id),
+    (place) => [rows[place]?.rateUsd ?? null],
+  );
+  if (out.size === 0) return answer;
+  const rejected = [...out].map(
+    (place): Rejected => ({ raw: JSON.stringify(rows[place]), ...disputed('currency'), timeMs: null }),
+  );
+  return { ...answer, rows: rows.filter((_, place) => !out.has(place)), rejected: [...answer.rejected, ...rejected] };
+}
+
+const disputed = (key: string) => ({ reason: `another row of the same ${key} has other values`, isDisputed: true });
+
+/** Places of the rows that differ from another one of the same key. */
+function contradicting(keys: readonly Key[], valuesAt: (place: number) => Point['values']): Set<number> {
+  const isDiffering = (places: readonly number[]) => {
+    const [first = [], ...others] = places.map(valuesAt);
+    return others.some((other) => other.some((value, column) => areDifferent(value, first[column] ?? null)));
+  };
+  return new Set(repeated(keys).filter(isDiffering).flat());
+}
+
+function areDifferent(a: DecimalText | null, b: DecimalText | null): boolean {
+  return a === null || b === null ? a !== b : compareDecimals(a, b) !== 0;
 }
 
 /** The places of each key that occurs more than once. */
@@ -64,29 +76,4 @@ function repeated(keys: readonly Key[]): number[][] {
 function areStrictlyOrdered(keys: readonly Key[]): boolean {
   const sign = Math.sign(Number(keys[1] ?? 0) - Number(keys[0] ?? 0));
   return keys.every((key, place) => place === 0 || sign * (Number(key) - Number(keys[place - 1])) > 0);
-}
-
-const keyOf = (point: Point): Key => ('rateUsd' in point ? point.id : 'period' in point ? point.period : point.time);
-
-function pointAt(rows: Points, place: number): Point {
-  if (!isCandleLines(rows)) return rows[place] as Point;
-  const [candle] = candlesOf({
-    ...rows,
-    length: 1,
-    timesMs: rows.timesMs.slice(place, place + 1),
-    starts: rows.starts.slice(place, place + 1),
-  });
-  return candle as Candle;
-}
-
-function areEqual([first, ...others]: readonly Point[]): boolean {
-  const expected = valuesOf(first);
-  return others.every((other) =>
-    valuesOf(other).every((value, column) => compareDecimals(value, expected[column] as DecimalText) === 0),
-  );
-}
-
-function valuesOf(point: Point | undefined): DecimalText[] {
-  if (point !== undefined && 'rateUsd' in point) return [point.rateUsd];
-  return Object.values(point ?? {}).filter((value) => typeof value === 'string');
 }

@@ -1,17 +1,19 @@
 /** The profile of an exchange with a REST interface: its offers, and its list of markets, from what is stated of them. */
 
-import { type DatasetName, datasetText } from '../model/datasets/index.ts';
+import { type DatasetName, datasets, datasetText } from '../model/datasets/index.ts';
 import { isDecimalText } from '../model/decimal.ts';
 import { type EpochMs, hourMs, type Interval, intervalMs } from '../model/intervals.ts';
 import { mayBeName } from '../model/names.ts';
+import type { Point } from '../model/point-lines.ts';
+import type { SeriesKey } from '../model/series.ts';
 import type { Depth, Limit, SourceMarket } from '../model/sources.ts';
-import { isExchanged, turnoverProblem } from '../model/turnover.ts';
-import { type Candle, wholeNumber } from '../v2/resources.ts';
-import { isObject, parsedBody, rowsAnswer } from './answer.ts';
+import { isExchanged, tradedOf, turnoverProblem } from '../model/turnover.ts';
+import { wholeNumber } from '../v2/resources.ts';
+import { inLines, isObject, parsedBody, rowsAnswer } from './answer.ts';
 import type { Reply } from './attempt.ts';
 import { intervalName, type Lists, type Offer, type Profile, rangesOf, symbolOf } from './profiles/profile.ts';
 import { jsonOrNull, kindOfReply, replyError, retryAt } from './refusal.ts';
-import { candleReader, type RowReader } from './rows.ts';
+import { pointReader, type RowReader } from './rows.ts';
 import type { SourceError, SourceErrorKind } from './source-error.ts';
 
 /** The fields of an object in an answer. */
@@ -145,7 +147,7 @@ function offerOf(offer: RestOffer, resultOf: ResultOf): Offer {
         .filter((row) => offer.isClosed?.(fieldsOf(row), fields) === false)
         .flatMap((row) => timeOf(row) ?? []);
       return {
-        ...rowsAnswer(reply, rows, placedCandle(query.interval, offer), null, timeOf),
+        ...inLines(dataset, rowsAnswer(reply, rows, placedPoint(query, offer), null, timeOf)),
         known: openMs.length === 0 ? null : { untilMs: Math.min(...openMs), missing: [] },
       };
     },
@@ -166,27 +168,22 @@ function decimalAt(row: unknown, place: Place | undefined): unknown {
   return typeof value === 'number' && isDecimalText(String(value)) ? String(value) : value;
 }
 
-/** Reads candles whose values stand at fixed places. */
-function placedCandle(interval: Interval, offer: RestOffer): RowReader<Candle> {
-  const readCandle = candleReader(interval);
-  const { values } = offer;
+/** Reads points whose values stand at fixed places. */
+function placedPoint({ dataset, interval }: SeriesKey, offer: RestOffer): RowReader<Point> {
+  const readPoint = pointReader(dataset, interval);
+  const { columns, timeField } = datasets[dataset];
+  const places = columns.map(({ name, json }) => [json, offer.values[name]] as const);
   return (row) => {
-    if (typeof row !== 'object' || row === null) return 'not a candle';
-    const candle = readCandle({
-      open: decimalAt(row, values.open),
-      high: decimalAt(row, values.high),
-      low: decimalAt(row, values.low),
-      close: decimalAt(row, values.close),
-      volume: decimalAt(row, values.volume),
-      period: timeAt(row, offer),
-    });
-    if (typeof candle === 'string' || offer.turnover === undefined) return candle;
-    const turnover = decimalAt(row, offer.turnover);
+    if (typeof row !== 'object' || row === null) return 'not a row';
+    const fields: Record<string, unknown> = { [timeField]: timeAt(row, offer) };
+    for (const [name, place] of places) fields[name] = decimalAt(row, place);
+    const point = readPoint(fields);
+    if (typeof point === 'string' || offer.turnover === undefined) return point;
     // One that agrees in neither order may be of another unit, such as contracts: it says nothing of the volume.
-    const traded = typeof turnover === 'string' && isDecimalText(turnover) ? { ...candle, turnover } : null;
+    const traded = tradedOf(point, decimalAt(row, offer.turnover));
     return traded !== null && isExchanged(traded)
       ? `${turnoverProblem(traded)}; the two columns seem exchanged`
-      : candle;
+      : point;
   };
 }
 

@@ -1,9 +1,10 @@
-/** Readers of single rows, one for each resource, by the schemas of v2/resources.ts. */
+/** Readers of single rows: of points by the columns of their dataset, of lists by the schemas of v2/resources.ts. */
 
 import type { z } from 'zod';
+import { byDataset, type DatasetName, datasets } from '../model/datasets/index.ts';
 import { areTextComparable, compareDecimals, type DecimalText, decimalText, isDecimalText } from '../model/decimal.ts';
 import { type EpochMs, type Interval, isOnGrid, latestMs } from '../model/intervals.ts';
-import type { Candle, HistoryPoint } from '../v2/resources.ts';
+import type { Point } from '../model/point-lines.ts';
 import * as resources from '../v2/resources.ts';
 
 /** Returns the row, or the reason why the value is invalid. */
@@ -14,19 +15,6 @@ export const readAssetMarket = bySchema(resources.assetMarket);
 export const readMarket = bySchema(resources.market);
 export const readExchange = bySchema(resources.exchange);
 export const readRate = bySchema(resources.rate);
-const candleBySchema = bySchema(resources.candle);
-const historyPointBySchema = bySchema(resources.historyPoint);
-
-// Points come in thousands, so the fast path is tried first.
-export const readHistoryPoint: RowReader<HistoryPoint> = (value) =>
-  plainHistoryPoint(value) ?? historyPointBySchema(value);
-
-export function candleReader(interval: Interval): RowReader<resources.Candle> {
-  return (value) => {
-    const row = plainCandle(value) ?? candleBySchema(value);
-    return typeof row === 'string' ? row : (impossible(row, interval) ?? row);
-  };
-}
 
 function bySchema<Row extends object>(schema: z.ZodType<Row>): RowReader<Row> {
   return (value) => {
@@ -39,66 +27,93 @@ function bySchema<Row extends object>(schema: z.ZodType<Row>): RowReader<Row> {
   };
 }
 
-/*
- * Fast path for points whose decimals are text. The schema reads them the same, and any other form, but creates about
- * twenty objects a row, which is a large part of a busy worker's time.
+/** Reads a point from an object with the names of the interface. */
+export function pointReader(dataset: DatasetName, interval: Interval): RowReader<Point> {
+  const [plain, schema] = [plainReaders[dataset], schemaReaders[dataset]];
+  return (value) => {
+    const point = plain(value) ?? schema(value);
+    return typeof point === 'string' ? point : (impossible(dataset, interval, point) ?? point);
+  };
+}
+
+/** Why no market has the point in a series of the interval; null: one may have it. */
+export function impossible(dataset: DatasetName, interval: Interval, { timeMs, values }: Point): string | null {
+  if (!isOnGridOf(dataset, timeMs, interval)) return `does not start a period of ${interval}`;
+  return impossibilities[dataset](values);
+}
+
+/** Whether a point may have the time. The interface does not state on which day a week begins. */
+export function isOnGridOf(dataset: DatasetName, timeMs: EpochMs, interval: Interval): boolean {
+  return !datasets[dataset].isOnGrid || isOnGrid(timeMs, interval === 'w1' ? 'd1' : interval);
+}
+
+/** Reads points of any form. */
+export const schemaReaders = byDataset(({ columns, timeField }, name) =>
+  bySchema(
+    resources.points[name].transform((row): Point => {
+      const fields: Readonly<Record<string, unknown>> = row;
+      const values = columns.map(({ json }) => fields[json] as DecimalText | null);
+      return { timeMs: Number(fields[timeField]), values };
+    }),
+  ),
+);
+
+/**
+ * Reads points whose decimals are text; null for any other. The schema reads them the same, and creates about twenty objects a
+ * row, which is a large part of a busy worker's time.
  */
-
-export function plainCandle(value: unknown): Candle | null {
-  if (!isObject(value)) return null;
-  const { open, high, low, close, volume, period } = value;
-  const isPlain =
-    isDecimal(open) && isDecimal(high) && isDecimal(low) && isDecimal(close) && isDecimal(volume) && isTime(period);
-  return isPlain ? { open, high, low, close, volume, period } : null;
-}
-
-export function plainHistoryPoint(value: unknown): HistoryPoint | null {
-  if (!isObject(value)) return null;
-  const { priceUsd, time } = value;
-  return isDecimal(priceUsd) && isTime(time) ? { priceUsd, time } : null;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
-
-function isDecimal(value: unknown): value is DecimalText {
-  return typeof value === 'string' && isDecimalText(value);
-}
+export const plainReaders = byDataset(({ columns, timeField }) => {
+  const names = columns.map(({ json }) => json);
+  const optional = columns.map(({ isOptional = false }) => isOptional);
+  return (row: unknown): Point | null => {
+    if (typeof row !== 'object' || row === null) return null;
+    const fields = row as Readonly<Record<string, unknown>>;
+    const timeMs = fields[timeField];
+    if (!isTime(timeMs)) return null;
+    const values: Array<DecimalText | null> = [];
+    for (let column = 0; column < names.length; column += 1) {
+      const value = fields[names[column] ?? ''];
+      if (typeof value === 'string' && isDecimalText(value)) values.push(value);
+      else if (value == null && optional[column]) values.push(null);
+      else return null;
+    }
+    return { timeMs, values };
+  };
+});
 
 function isTime(value: unknown): value is EpochMs {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= latestMs;
 }
 
+/** Places of two columns: the first is at most the second. */
+export type Order = readonly [smaller: number, larger: number];
+
+/** What `impossible` of a dataset demands, in its order. */
+export const orders = byDataset(({ columns, impossible }): readonly Order[] => {
+  const placeOf = (name: string) => columns.findIndex((column) => column.name === name);
+  return impossible.map(([column, is, other]) =>
+    is === 'below' ? [placeOf(other), placeOf(column)] : [placeOf(column), placeOf(other)],
+  );
+});
+
 const zero = decimalText('0');
 
-/** Why `candle` is impossible for `interval`, whatever the market did; null: it is possible. */
-export function impossible(candle: Candle, interval: Interval): string | null {
-  const { open, high, low, close, volume, period } = candle;
-  if (!isOnGridOf(period, interval)) return `does not start a period of ${interval}`;
-  if (isPlainlyPossible(candle)) return null;
-  if (compareDecimals(high, low) < 0) return 'high is below low';
-  if (compareDecimals(open, low) < 0) return 'open is below low';
-  if (compareDecimals(open, high) > 0) return 'open is above high';
-  if (compareDecimals(close, low) < 0) return 'close is below low';
-  if (compareDecimals(close, high) > 0) return 'close is above high';
-  if (volume.startsWith('-') && compareDecimals(volume, zero) < 0) return 'volume is negative';
-  return null;
-}
-
-/** Whether a period of the interval starts at a time. The interface does not state on which day a week begins. */
-export function isOnGridOf(timeMs: EpochMs, interval: Interval): boolean {
-  return isOnGrid(timeMs, interval === 'w1' ? 'd1' : interval);
-}
-
-/** Fast path: compares as text, in a fifth of the time. False decides nothing. */
-function isPlainlyPossible({ open, high, low, close, volume }: Candle): boolean {
-  return (
-    low <= open &&
-    open <= high &&
-    low <= close &&
-    close <= high &&
-    !volume.startsWith('-') &&
-    areTextComparable([low, open, close, high])
-  );
-}
+const impossibilities = byDataset(({ columns, impossible }, name) => {
+  const ordered = orders[name];
+  const compared = [...new Set(ordered.flat())];
+  const notNegative = columns.flatMap(({ least }, column) => (least === undefined ? [] : [column]));
+  const isBelow = (a: DecimalText | null | undefined, b: DecimalText | null | undefined) =>
+    a != null && b != null && compareDecimals(a, b) < 0;
+  /** Fast path: compares as text, in a fifth of the time. False decides nothing. */
+  const isPlainlyPossible = (values: Point['values']) =>
+    ordered.every(([smaller, larger]) => (values[smaller] ?? '~') <= (values[larger] ?? '')) &&
+    notNegative.every((column) => values[column]?.startsWith('-') !== true) &&
+    areTextComparable(compared.map((column) => values[column] as DecimalText));
+  return (values: Point['values']): string | null => {
+    if (isPlainlyPossible(values)) return null;
+    const broken = ordered.findIndex(([smaller, larger]) => isBelow(values[larger], values[smaller]));
+    if (broken !== -1) return impossible[broken]?.join(' ').replace(' ', ' is ') ?? null;
+    const negative = notNegative.find((column) => isBelow(values[column], zero));
+    return negative === undefined ? null : `${columns[negative]?.name} is negative`;
+  };
+});

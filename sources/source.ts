@@ -13,7 +13,7 @@ import type { AssetsRequest, MarketsRequest, PageRequest } from '../v2/requests.
 import { type Answer, madeEarlier, replyFacts } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { openConnections, proxyFor } from './connections.ts';
-import { withoutContradicting } from './contradictions.ts';
+import { consistentPoints, consistentRates } from './contradictions.ts';
 import type { Lists, PointsAnswer, PointsQuery, Profile, Resource } from './profiles/profile.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
@@ -150,10 +150,10 @@ export function openSource(options: SourceOptions) {
       const offer = offerOf(profile.offers, query.dataset);
       if (offer === undefined) throw lacks(datasetText(query.dataset));
       return ask(endpointOf(query.dataset), offer, query, (answer, reply) =>
-        profile.files === null ? madeEarlier(withoutContradicting(answer), reply, clock.now()) : answer,
+        profile.files === null ? madeEarlier(consistentPoints(answer), reply, clock.now()) : answer,
       );
     },
-    rates: async () => ask('rates', list('rates'), {}, withoutContradicting),
+    rates: async () => ask('rates', list('rates'), {}, consistentRates),
     assets: async (query: Partial<AssetsRequest> = {}) => ask('assets', list('assets'), query),
     assetMarkets: async (id: string, query: Partial<PageRequest> = {}) =>
       ask('assetMarkets', list('assetMarkets'), { id, ...query }),

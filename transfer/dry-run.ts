@@ -6,7 +6,7 @@ import { counted } from '../model/format.ts';
 import { seriesName } from '../model/series.ts';
 import type { RejectedRow } from '../store/ledger/quarantine.ts';
 import type { CheckedFile, FileCheck } from './import-file.ts';
-import { candleOf, historyPointOf, rateOf, seriesOfRow } from './import-rows.ts';
+import { pointOf, rateOf, seriesOfRow } from './import-rows.ts';
 
 /** @throws TidemarkError FILE_NOT_USABLE */
 export async function readChecked({ path, tally, beforePiece }: FileCheck, { file, unit }: CheckedFile): Promise<void> {
@@ -34,7 +34,7 @@ function readingOf(layout: Layout, row: ReadRow): { name: string | null; refusal
   if (layout.dataset === 'rates') return { name: row.names[0] ?? null, refusal: rateOf(row).refusal };
   const series = seriesOfRow(layout, row.names);
   if (typeof series === 'string') return { name: null, refusal: { raw: JSON.stringify(row), reason: series } };
-  const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
+  const read = pointOf(row, series);
   const reason = read.refusal?.reason ?? row.problem;
   const refusal = reason === undefined ? null : { raw: read.raw, reason: `${row.place}: ${reason}` };
   return { name: seriesName(series), refusal };

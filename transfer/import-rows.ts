@@ -7,9 +7,9 @@ import { datasets } from '../model/datasets/index.ts';
 import { type EpochMs, type Interval, isOnGrid } from '../model/intervals.ts';
 import { holds, normalize, type Range, subtract } from '../model/ranges.ts';
 import { keyNames, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
-import { candleReader, readHistoryPoint, readRate } from '../sources/rows.ts';
+import { pointReader, readRate } from '../sources/rows.ts';
 import type { RejectedRow } from '../store/ledger/quarantine.ts';
-import { type Candle, type HistoryPoint, id, type Rate } from '../v2/resources.ts';
+import { id, type Rate } from '../v2/resources.ts';
 import type { FileCoverage } from './queries/import-coverage.ts';
 
 /** The series of a row, or the reason why its names are invalid. */
@@ -25,13 +25,10 @@ export function seriesOfRow(layout: Layout, names: Names): SeriesKey | string {
   return series ?? `interval: not an interval of ${datasets[dataset].word}`;
 }
 
-export function candleOf(row: FileRow, interval: Extract<SeriesKey, { dataset: 'candles' }>['interval']) {
-  const [open, high, low, close, volume] = row.values;
-  return read<Candle>({ open, high, low, close, volume, period: row.time }, candleReader(interval));
-}
-
-export function historyPointOf(row: FileRow) {
-  return read<HistoryPoint>({ priceUsd: row.values[0], time: row.time }, readHistoryPoint);
+export function pointOf(row: FileRow, { dataset, interval }: SeriesKey) {
+  const { columns, timeField } = datasets[dataset];
+  const values = columns.map(({ json }, column) => [json, row.values[column]]);
+  return read({ ...Object.fromEntries(values), [timeField]: row.time }, pointReader(dataset, interval));
 }
 
 export interface TimedRate {

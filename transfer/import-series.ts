@@ -17,14 +17,14 @@ import { TidemarkError } from '../errors.ts';
 import type { FileRow } from '../files/layout.ts';
 import { counted, formatCount } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
+import type { Point } from '../model/point-lines.ts';
 import { confirmedRanges, normalize, type Range } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { closedUpTo, periodOf } from '../planning/periods.ts';
 import type { Database } from '../store/db/database.ts';
 import type { RejectedRow } from '../store/ledger/quarantine.ts';
 import { ensureSeries, trackSeries } from '../store/series/series.ts';
-import type { Candle, HistoryPoint } from '../v2/resources.ts';
-import { candleOf, historyPointOf, type Stated, timeRejection } from './import-rows.ts';
+import { pointOf, type Stated, timeRejection } from './import-rows.ts';
 import { claimCoverage, emptyPiece, type FilePiece, type PieceResult, storePiece } from './queries/import-points.ts';
 import { quarantineOutsideRows } from './queries/import-rates.ts';
 
@@ -47,7 +47,7 @@ export class SeriesImport {
   readonly #context: ImportContext;
   readonly #series: SeriesKey;
   readonly #stated: Stated | null;
-  #rows: Array<Candle | HistoryPoint> = [];
+  #rows: Point[] = [];
   #refused: RejectedRow[] = [];
   #open: FileRow | null = null;
   /** Periods of rejected rows. */
@@ -77,15 +77,15 @@ export class SeriesImport {
       return null;
     }
     const series = this.#series;
-    const read = series.dataset === 'candles' ? candleOf(row, series.interval) : historyPointOf(row);
-    const timeMs = read.row === null ? row.time : timeOfPoint(read.row);
+    const read = pointOf(row, series);
+    const timeMs = read.row === null ? row.time : read.row.timeMs;
     const wrongTime = timeRejection(timeMs, { lastMs: this.#lastMs, nowMs: this.#context.clock.now() }, this.#stated);
     const reason = read.refusal?.reason ?? wrongTime ?? row.problem ?? null;
     this.#rowsRead += 1;
     if (wrongTime !== null) this.#hasWrongTime = true;
     else this.#lastMs = Number(timeMs);
     if (reason === null && read.row !== null) {
-      this.#firstMs ??= timeOfPoint(read.row);
+      this.#firstMs ??= read.row.timeMs;
       this.#rows.push(read.row);
     } else {
       this.#refused.push({ raw: read.raw, reason: `${row.place}: ${reason ?? 'not a point'}` });
@@ -188,14 +188,10 @@ export class SeriesImport {
   #window(endMs: EpochMs | null): Range | null {
     const { interval } = this.#series;
     const [first, last] = [this.#rows[0], this.#rows.at(-1)];
-    const firstMs = first === undefined ? null : periodOf(timeOfPoint(first), interval).startMs;
-    const lastMs = last === undefined ? null : periodOf(timeOfPoint(last), interval).endMs;
+    const firstMs = first === undefined ? null : periodOf(first.timeMs, interval).startMs;
+    const lastMs = last === undefined ? null : periodOf(last.timeMs, interval).endMs;
     const startMs = Math.min(this.#storedUpToMs ?? Infinity, firstMs ?? Infinity);
     const reachesMs = Math.max(endMs ?? -Infinity, lastMs ?? -Infinity);
     return startMs < reachesMs ? { startMs, endMs: reachesMs } : null;
   }
-}
-
-function timeOfPoint(row: Candle | HistoryPoint): EpochMs {
-  return 'period' in row ? row.period : row.time;
 }

@@ -6,8 +6,9 @@
  */
 
 import { z } from 'zod';
+import { byDataset, type DatasetName, type Datasets } from '../model/datasets/index.ts';
 import { type DecimalText, isDecimalText } from '../model/decimal.ts';
-import { latestMs } from '../model/intervals.ts';
+import { type EpochMs, latestMs } from '../model/intervals.ts';
 
 const notADecimal = 'not a decimal';
 
@@ -70,9 +71,25 @@ export const asset = z.object({
 });
 export type Asset = z.output<typeof asset>;
 
+/** Points of each dataset, with the names of its columns. */
+export const points = byDataset(({ columns, timeField }) =>
+  z.object({
+    ...Object.fromEntries(columns.map(({ json, isOptional }) => [json, isOptional ? absentAsNull(decimal) : decimal])),
+    [timeField]: epochMs,
+  }),
+);
+
+/** What every source gives of a point of the dataset. */
+type PointOf<Name extends DatasetName> = Record<
+  Exclude<Datasets[Name]['columns'][number], { readonly isOptional: true }>['json'],
+  DecimalText
+> &
+  Record<Datasets[Name]['timeField'], EpochMs>;
+
 /** A price of an asset at `time`; for `d1` the mean over the UTC day that starts there. */
-export const historyPoint = z.object({ priceUsd: decimal, time: epochMs });
-export type HistoryPoint = z.output<typeof historyPoint>;
+export type HistoryPoint = PointOf<'asset_history'>;
+/** `period` is the start of the candle, `volume` the amount of the base asset traded in it. */
+export type Candle = PointOf<'candles'>;
 
 export const assetMarket = z.object({
   /** In the field the exchange's display name, not its id. */
@@ -127,17 +144,6 @@ export const rate = z.object({
   type: text,
 });
 export type Rate = z.output<typeof rate>;
-
-/** `period` is the start of the candle, `volume` the amount of the base asset traded in it. */
-export const candle = z.object({
-  open: decimal,
-  high: decimal,
-  low: decimal,
-  close: decimal,
-  volume: decimal,
-  period: epochMs,
-});
-export type Candle = z.output<typeof candle>;
 
 function exchangeIdAsId(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('exchangeId' in value) || 'id' in value) return value;

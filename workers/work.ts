@@ -13,7 +13,6 @@ import { type PollPage, rowsAskedFor } from '../planning/polls.ts';
 import type { Source } from '../sources/source.ts';
 import { SourceError } from '../sources/source-error.ts';
 import { commitProbe } from '../store/commit/commit-probe.ts';
-import { timesOf } from '../store/commit/points.ts';
 import type { PointAnswer, WindowAnswer } from '../store/commit/prepare-window.ts';
 import { type LedgerEntry, recordChecksum } from '../store/ledger/ledger.ts';
 import { commitPage } from '../store/lists/commit-page.ts';
@@ -78,7 +77,7 @@ export function probeWork(window: Probe | Command, whole: Window, context: Worke
     ...{ dataset: series.dataset, lane, window, whole },
     fetch: async () => assertWhole(await requestPoints(window, probedSeries(series), context), window),
     async commit({ rows, ...answer }, { number: attempt, nowMs }) {
-      const probe = { window, answer, attempt, nowMs, timesMs: timesOf(rows), rules: context.rules };
+      const probe = { window, answer, attempt, nowMs, timesMs: rows.timesMs, rules: context.rules };
       const result = await context.commits.slot(() => commitProbe(context.database, probe));
       if (result.doubt === null) return result;
       const { status, bytes, durationMs } = answer;

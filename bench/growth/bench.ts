@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
 import { decimalText } from '../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
+import { linesOf, type Point } from '../../model/point-lines.ts';
 import type { CandleSeries } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { openQueueBackend } from '../../queue/backend.ts';
@@ -203,11 +204,22 @@ interface Filled {
   readonly rows: readonly Candle[];
 }
 
+const pointOf = ({ open, high, low, close, volume, period }: Candle): Point => ({
+  ...{ timeMs: period, values: [open, high, low, close, volume] },
+});
+
 async function commit({ database }: Store, { seriesId, series, range, rows }: Filled): Promise<void> {
   const result = await commitWindow(database, {
     window: { seriesId, series, ...range, source: defaultSource, asks: range, lane: 'backfill' },
     attempt: 1,
-    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
+    answer: {
+      rows: linesOf('candles', rows.map(pointOf)),
+      rejected: [],
+      sourceTimeMs: nowMs,
+      status: 200,
+      bytes: 0,
+      durationMs: 0,
+    },
     nowMs,
     rules: { graceMs: 60_000, emptyConfirmMs: hourMs },
   });

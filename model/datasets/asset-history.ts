@@ -9,6 +9,8 @@ export const assetHistory = {
   table: 'asset_history_points',
   intervals: historyIntervals,
   columns: [{ name: 'price_usd', json: 'priceUsd' }],
+  impossible: [],
+  isOnGrid: false,
   timeField: 'time',
   shown: 'price_usd',
   chart: 'line',

@@ -7,19 +7,18 @@
 
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
-import { isDecimalText } from '../../model/decimal.ts';
 import { dayMs, hourMs, intervalMs } from '../../model/intervals.ts';
+import type { Point } from '../../model/point-lines.ts';
 import { periodsWithout, type Range } from '../../model/ranges.ts';
 import type { ArchiveFiles } from '../../model/sources.ts';
-import { turnoverProblem } from '../../model/turnover.ts';
-import type { Candle } from '../../v2/resources.ts';
+import { tradedOf, turnoverProblem } from '../../model/turnover.ts';
 import { longestRaw, type Rejected, replyFacts } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { candleCsv } from '../candle-csv.ts';
-import { withoutContradictions } from '../contradictions.ts';
+import { consistentPoints } from '../contradictions.ts';
 import { csvInZip } from '../csv-in-zip.ts';
 import { kindOfReply, replyError, retryAt } from '../refusal.ts';
-import { candleReader } from '../rows.ts';
+import { pointReader, type RowReader } from '../rows.ts';
 import { SourceError } from '../source-error.ts';
 import { intervalName, type PointsAnswer, type PointsQuery, type Profile, rangesOf, symbolOf } from './profile.ts';
 
@@ -150,7 +149,7 @@ async function readFile(reply: Reply, query: PointsQuery, name: string): Promise
   const asked: Range = query;
   const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
   const rejected: Rejected[] = [];
-  const reader = candleReader(interval);
+  const reader = pointReader('candles', interval);
   const csv = candleCsv(await unzipped(reply, name), {
     columns,
     turnoverColumn,
@@ -168,19 +167,18 @@ async function readFile(reply: Reply, query: PointsQuery, name: string): Promise
       if (text === '' || isHeader) continue;
       const row = readLine(text, timeDigits, reader);
       if (!('reason' in row)) {
-        if (isAsked(row.period)) csv.add(row);
+        if (isAsked(row.timeMs)) csv.add(row);
       } else if (row.timeMs == null || isAsked(row.timeMs)) rejected.push({ ...row, raw: text.slice(0, longestRaw) });
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const { rows, rejected: contradicting } = withoutContradictions(csv.end());
-  rejected.push(...contradicting);
-  if (rows.length === 0 && rejected.every(({ timeMs }) => timeMs === undefined))
+  const { rows, rejected: refused } = consistentPoints({ rows: csv.end(), rejected });
+  if (rows.length === 0 && refused.every(({ timeMs }) => timeMs === undefined))
     throw unusable(reply, 'the file has no row of the requested time');
   // Without a candle the whole answer is unreadable: the next source gives all of it.
   const missing = rows.length === 0 ? [] : periodsWithout(asked, rows.timesMs, intervalMs[interval]);
   const known = { untilMs: Number.POSITIVE_INFINITY, missing };
-  return { rows, rejected, sourceTimeMs: null, isWhole: true, known, ...replyFacts(reply) };
+  return { rows, rejected: refused, sourceTimeMs: null, isWhole: true, known, ...replyFacts(reply) };
 }
 
 const wrongUnit = (digits: number) =>
@@ -190,7 +188,7 @@ const wrongUnit = (digits: number) =>
 const header = /^open.?time,/i;
 
 /** A line of another form than the usual one: a candle, or why it is none. */
-function readLine(text: string, digits: number, read: ReturnType<typeof candleReader>): Candle | Omit<Rejected, 'raw'> {
+function readLine(text: string, digits: number, read: RowReader<Point>): Point | Omit<Rejected, 'raw'> {
   const values = text.split(',');
   const [time = '', open, high, low, close, volume] = values;
   const period = time.length === 16 ? Number(time) / 1000 : Number(time);
@@ -199,7 +197,7 @@ function readLine(text: string, digits: number, read: ReturnType<typeof candleRe
   if (time.length !== digits || placed.timeMs === undefined) return { reason: wrongUnit(digits), ...placed };
   const row = read({ open, high, low, close, volume, period });
   if (typeof row === 'string') return { reason: row, ...placed };
-  const turnover = values[turnoverColumn] ?? '';
-  const problem = isDecimalText(turnover) ? turnoverProblem({ ...row, turnover }) : null;
+  const traded = tradedOf(row, values[turnoverColumn]);
+  const problem = traded === null ? null : turnoverProblem(traded);
   return problem === null ? row : { reason: problem, ...placed };
 }

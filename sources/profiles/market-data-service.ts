@@ -6,17 +6,9 @@ import { isOfMarket } from '../../model/series.ts';
 import type { OfferFacts } from '../../model/sources.ts';
 import { longestRangeMs, requestsPerMinute } from '../../v2/limits.ts';
 import { type Endpoint, pathOf } from '../../v2/paths.ts';
-import { type Answer, candleAnswer, listAnswer, statedCoverage } from '../answer.ts';
+import { type Answer, listAnswer, pointsAnswer, statedCoverage } from '../answer.ts';
 import { longestServicePauseMs, refusal } from '../refusal.ts';
-import {
-  type RowReader,
-  readAsset,
-  readAssetMarket,
-  readExchange,
-  readHistoryPoint,
-  readMarket,
-  readRate,
-} from '../rows.ts';
+import { type RowReader, readAsset, readAssetMarket, readExchange, readMarket, readRate } from '../rows.ts';
 import { type Lists, type Offer, type Profile, type Resource, withQuery } from './profile.ts';
 
 /** A list: its path, and the query as it is. */
@@ -49,7 +41,7 @@ export function offer(dataset: DatasetName, absence: OfferFacts['absence']): Off
       return withQuery(pathOf('candles'), { exchange, baseId, quoteId, interval, start, end });
     },
     read: (reply, query) => ({
-      ...(query.dataset === 'candles' ? candleAnswer(reply, query.interval) : listAnswer(reply, readHistoryPoint)),
+      ...pointsAnswer(reply, query),
       known: statedCoverage(reply, query),
     }),
   };

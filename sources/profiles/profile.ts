@@ -3,15 +3,15 @@
  * requests, the queue counts them, and the store decides what an answer proves.
  */
 
-import type { CandleLines } from '../../model/candle-lines.ts';
 import { datasetText } from '../../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../../model/intervals.ts';
+import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { ArchiveFiles, Limit, LongestRanges, OfferFacts, SourceMarket } from '../../model/sources.ts';
 import type { UpstreamCoverage } from '../../planning/upstream-coverage.ts';
 import type { AssetsRequest, MarketsRequest, PageRequest } from '../../v2/requests.ts';
-import type { Asset, AssetMarket, Candle, Exchange, HistoryPoint, Market, Rate } from '../../v2/resources.ts';
+import type { Asset, AssetMarket, Exchange, Market, Rate } from '../../v2/resources.ts';
 import type { Answer } from '../answer.ts';
 import type { HeaderLookup, Reply } from '../attempt.ts';
 import { SourceError } from '../source-error.ts';
@@ -23,7 +23,7 @@ export type PointsQuery = SeriesKey &
     readonly symbol?: string | undefined;
   };
 
-export interface PointsAnswer extends Answer<never, ReadonlyArray<Candle | HistoryPoint> | CandleLines> {
+export interface PointsAnswer extends Answer<never, PointLines> {
   /** What the source states of its own coverage; null: nothing. */
   readonly known: UpstreamCoverage | null;
 }

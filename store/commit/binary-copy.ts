@@ -5,9 +5,8 @@
  * digits, weight of the first, sign, digits after the point) and timestamp.c (`timestamptz_recv`: microseconds since 2000).
  */
 
-import { isSeparator, nextDecimal } from '../../model/candle-lines.ts';
 import { type DecimalText, largestExponent, longestDecimal, plainText } from '../../model/decimal.ts';
-import type { EpochMs } from '../../model/intervals.ts';
+import { isSeparator, type PointLines } from '../../model/point-lines.ts';
 
 /** `PGCOPY`, no flags, no extension. */
 const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
@@ -24,12 +23,7 @@ const negative = 0x4000;
 
 export interface SeriesLines {
   readonly seriesId: number;
-  readonly points: {
-    readonly timesMs: readonly EpochMs[];
-    readonly text: Buffer;
-    /** Where the decimals of each time start in the text. */
-    readonly starts: readonly number[];
-  };
+  readonly points: Pick<PointLines, 'timesMs' | 'text' | 'at'>;
 }
 
 /** The data of `copy TABLE (series_id, time, ...) from stdin (format binary)`, in pieces. @param columns decimals of a row. */
@@ -45,7 +39,7 @@ export function* binaryCopy(all: readonly SeriesLines[], columns: number): Gener
   let length = header.copy(piece);
   for (const { seriesId, points } of all) {
     start.writeInt32BE(seriesId, 6);
-    const { timesMs, text, starts } = points;
+    const { timesMs } = points;
     for (let place = 0; place < timesMs.length; place += 1) {
       if (length + longest + trailer.length > size) {
         yield piece.subarray(0, length);
@@ -56,7 +50,7 @@ export function* binaryCopy(all: readonly SeriesLines[], columns: number): Gener
       const high = Math.floor(microseconds / 2 ** 32);
       start.writeInt32BE(high, 14);
       start.writeUInt32BE(microseconds - high * 2 ** 32, 18);
-      length = writeTuple(start, text, starts[place] ?? text.length, columns, piece, length);
+      length = writeTuple(start, points, place * columns, columns, piece, length);
       if (length > size) throw new RangeError('a decimal is too long');
     }
   }
@@ -64,20 +58,32 @@ export function* binaryCopy(all: readonly SeriesLines[], columns: number): Gener
   yield piece.subarray(0, length);
 }
 
-/** Writes the start of a tuple, and the decimals that start at `from`. @returns where the tuple ends. */
-function writeTuple(start: Buffer, text: Buffer, from: number, columns: number, tuples: Buffer, to: number): number {
+/** Writes the start of a tuple, and the values whose places begin at `from`. @returns where the tuple ends. */
+function writeTuple(
+  start: Buffer,
+  { text, at }: SeriesLines['points'],
+  from: number,
+  columns: number,
+  tuples: Buffer,
+  to: number,
+): number {
   let length = to;
   for (let byte = 0; byte < startBytes; byte += 1) tuples[length++] = start[byte] ?? 0;
-  let at = from;
-  for (let column = 0; column < columns; column += 1) {
-    at = writeDecimal(text, nextDecimal(text, at), tuples, length);
+  for (let column = from; column < from + columns; column += 1) {
+    const place = at[column] ?? -1;
+    if (place < 0) {
+      // The length of null is -1.
+      for (let byte = 0; byte < 4; byte += 1) tuples[length++] = 0xff;
+      continue;
+    }
+    writeDecimal(text, place, tuples, length);
     length += 4 + (((tuples[length + 2] ?? 0) << 8) | (tuples[length + 3] ?? 0));
   }
   return length;
 }
 
-/** Writes the decimal that starts at `from`, with its length before it. @returns where its text ends. */
-function writeDecimal(text: Buffer, from: number, tuples: Buffer, to: number): number {
+/** Writes the decimal that starts at `from`, with its length before it. */
+function writeDecimal(text: Buffer, from: number, tuples: Buffer, to: number): void {
   let at = from;
   const isNegative = text[at] === minus;
   if (isNegative) at += 1;
@@ -119,7 +125,10 @@ function writeDecimal(text: Buffer, from: number, tuples: Buffer, to: number): n
       tuples[length++] = group;
     }
   }
-  if (text[at] === smallE || text[at] === largeE) return writeWithExponent(text, from, tuples, to);
+  if (text[at] === smallE || text[at] === largeE) {
+    writeWithExponent(text, from, tuples, to);
+    return;
+  }
   while (length > first && tuples[length - 1] === 0 && tuples[length - 2] === 0) length -= 2;
   let kept = first;
   for (; kept < length && tuples[kept] === 0 && tuples[kept + 1] === 0; kept += 2) weight -= 1;
@@ -134,7 +143,6 @@ function writeDecimal(text: Buffer, from: number, tuples: Buffer, to: number): n
   writeInt16(tuples, to + 6, groups === 0 ? 0 : weight);
   writeInt16(tuples, to + 8, isNegative && groups > 0 ? negative : 0);
   writeInt16(tuples, to + 10, scale);
-  return at;
 }
 
 function writeInt16(tuples: Buffer, at: number, value: number): void {
@@ -143,10 +151,9 @@ function writeInt16(tuples: Buffer, at: number, value: number): void {
 }
 
 /** Sources may write `1.2e-7`. */
-function writeWithExponent(text: Buffer, from: number, tuples: Buffer, to: number): number {
+function writeWithExponent(text: Buffer, from: number, tuples: Buffer, to: number): void {
   let end = from;
   while (end < text.length && !isSeparator(text[end])) end += 1;
   const plain = plainText(text.toString('latin1', from, end) as DecimalText);
   writeDecimal(Buffer.from(plain), 0, tuples, to);
-  return end;
 }

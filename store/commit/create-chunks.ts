@@ -6,9 +6,9 @@
 
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import type { PointLines } from '../../model/point-lines.ts';
 import { type Database, inTransaction, timestamps } from '../db/database.ts';
 import { timesWithoutChunk } from '../timescale/internals.ts';
-import type { PointLines } from './points.ts';
 
 /** A transaction of fewer points is over in some milliseconds. */
 const fewPoints = 1000;

@@ -7,11 +7,12 @@
 import type pg from 'pg';
 import { columnNames, datasetNames } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
+import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { arrayOf, type Database, timeRange, timestamp, timestamps } from '../db/database.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from '../series/series.ts';
-import { type PointLines, pointParameters, pointSql } from './points.ts';
+import { pointParameters, pointSql } from './points.ts';
 
 export interface Difference {
   readonly seriesId: number;

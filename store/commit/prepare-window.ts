@@ -4,15 +4,14 @@
  */
 
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
+import { type PointLines, pickPoints } from '../../model/point-lines.ts';
 import { clip, normalize, type Range } from '../../model/ranges.ts';
 import { hasWitnesses, type Window } from '../../model/window.ts';
 import { closedUpTo, periodOf } from '../../planning/periods.ts';
 import { longSilences } from '../../planning/silences.ts';
 import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-coverage.ts';
 import type { Verdict } from '../../planning/verdict.ts';
-import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { type RejectedRow, readRejectedTime } from '../ledger/quarantine.ts';
-import { type PointLines, type PointRows, pointLines, timesOf } from './points.ts';
 import type { PointChanges } from './write-points.ts';
 
 /** A response with status 200, as the source's client read it. */
@@ -32,7 +31,7 @@ export interface WindowAnswer<Row, Rows = readonly Row[]> {
   readonly durationMs: number;
 }
 
-export type PointAnswer = WindowAnswer<Candle | HistoryPoint, PointRows>;
+export type PointAnswer = WindowAnswer<never, PointLines>;
 
 export interface CommitRules {
   readonly graceMs: number;
@@ -121,9 +120,12 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
   const isWhole = (answer.known?.missing ?? []).length === 0;
   const asks = isWhole && hasWitnesses(requested) ? requested.asks : part;
   const window = { ...requested, startMs: part.startMs, endMs: part.endMs, asks };
-  const timesMs = timesOf(rows);
+  const { timesMs } = rows;
   const isStale = staleTimes(commit, untilMs);
-  const pointsIn = (range: Range) => pointLines(series.dataset, rows, placesIn(timesMs, range, isStale));
+  const pointsIn = (range: Range) => {
+    const places = placesIn(timesMs, range, isStale);
+    return places === null ? rows : pickPoints(rows, places);
+  };
   const points = pointsIn(window);
   const beside = [
     { startMs: asks.startMs, endMs: window.startMs },

@@ -12,10 +12,11 @@ import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { columnNames, datasetNames } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
+import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import { timestamp } from '../db/database.ts';
 import { binaryCopy } from './binary-copy.ts';
-import { type PointLines, pointParameters, pointSql } from './points.ts';
+import { pointParameters, pointSql } from './points.ts';
 
 export interface PointChanges {
   readonly fresh: number;

@@ -14,6 +14,7 @@ import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { open, withBrowser } from '../dashboard/browser/browser.ts';
 import { type DashboardWorld, openDashboardWorld, quietQueue } from '../dashboard/dashboard-world.ts';
+import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
 import { bitcoinHours } from '../queue/queue-parts.ts';
 import { useStore } from '../store/open-store.ts';
@@ -83,7 +84,7 @@ describeTaking('pictures of the dashboard', () => {
         nowMs: nowMs - 2 * hourMs,
         rules: rulesOf(hourMs),
         answer: {
-          rows: truth.candles(minutes, window),
+          rows: pointLinesOf('candles', truth.candles(minutes, window)),
           rejected: [],
           sourceTimeMs: nowMs,
           status: 200,

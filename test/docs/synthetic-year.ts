@@ -17,6 +17,7 @@ import { trackList, untrackList } from '../../store/lists/lists.ts';
 import { commitRates } from '../../store/lists/rates.ts';
 import type { SnapshotRow } from '../../store/lists/shapes.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
 import { poll as pollList } from '../store/lists/polling.ts';
 
@@ -142,14 +143,21 @@ async function commit(
   key: SeriesKey,
   window: Range,
   nowMs: EpochMs,
-  rows: readonly unknown[] = key.dataset === 'candles'
+  rows: readonly object[] = key.dataset === 'candles'
     ? truth.candles(key, window, fetchedMs)
     : truth.history(key, window, fetchedMs),
 ): Promise<void> {
   const result = await commitWindow(database, {
     window: fillOf({ seriesId, series: key, ...window }),
     attempt: 1,
-    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
+    answer: {
+      rows: pointLinesOf(key.dataset, rows),
+      rejected: [],
+      sourceTimeMs: nowMs,
+      status: 200,
+      bytes: 0,
+      durationMs: 0,
+    },
     nowMs,
     rules: rulesOf(hourMs),
   } as Parameters<typeof commitWindow>[1]);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { candlesOf } from '../../model/candle-lines.ts';
-import { candleAnswer, listAnswer } from '../../sources/answer.ts';
-import { candleReader } from '../../sources/rows.ts';
-import { scanCandles } from '../../sources/scan-candles.ts';
+import { pointAt } from '../../model/point-lines.ts';
+import { listAnswer, pointsAnswer } from '../../sources/answer.ts';
+import { pointReader } from '../../sources/rows.ts';
+import { scanPoints } from '../../sources/scan.ts';
 import { SourceError } from '../../sources/source-error.ts';
 import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
 import { type SeriesBody, seriesBodies } from './bodies.ts';
@@ -43,12 +43,12 @@ test(
           secret: null,
         };
         const interval = series.interval === 'h6' ? 'h1' : series.interval;
-        if (scanCandles(body, interval) !== null) scanned += 1;
+        if (scanPoints(body, 'candles', interval) !== null) scanned += 1;
         const fast = outcomeOf(() => {
-          const answer = candleAnswer(reply, interval);
-          return { ...answer, rows: candlesOf(answer.rows) };
+          const answer = pointsAnswer(reply, { dataset: 'candles', interval });
+          return { ...answer, rows: answer.rows.timesMs.map((_, place) => pointAt(answer.rows, place)) };
         });
-        expect(fast).toEqual(outcomeOf(() => listAnswer(reply, candleReader(interval))));
+        expect(fast).toEqual(outcomeOf(() => listAnswer(reply, pointReader('candles', interval))));
       },
       { batch: 500, batches: 3, share: 0.3 },
     );

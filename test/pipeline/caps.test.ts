@@ -13,6 +13,7 @@ import { listGaps, seriesWithGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
+import { pointLinesOf } from '../parts/points.ts';
 import { openOwnStore } from '../store/open-store.ts';
 import { emptyConfirmMs, graceMs } from './run-pipeline.ts';
 import { coverageOf, storedPoints } from './stored.ts';
@@ -58,7 +59,8 @@ async function fill(database: Database, seriesIds: number[], spanMs: number, cap
     });
     for (const window of windows) {
       const all = rowsOf(window.series, window);
-      const rows = cap.keeps === 'oldest' ? all.slice(0, cap.rows) : all.slice(-cap.rows);
+      const kept = cap.keeps === 'oldest' ? all.slice(0, cap.rows) : all.slice(-cap.rows);
+      const rows = pointLinesOf(window.series.dataset, kept);
       const answer = { rows, rejected: [], sourceTimeMs: atMs, status: 200, bytes: 1, durationMs: 1 };
       const commit = { window, attempt: 1, answer, nowMs: atMs, rules: { graceMs, emptyConfirmMs } };
       await commitWindow(database, commit as WindowCommit);

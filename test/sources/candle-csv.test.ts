@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { candlesOf } from '../../model/candle-lines.ts';
 import { minuteMs } from '../../model/intervals.ts';
+import { pointAt } from '../../model/point-lines.ts';
 import { candleCsv } from '../../sources/candle-csv.ts';
-import { candleReader } from '../../sources/rows.ts';
+import { pointReader } from '../../sources/rows.ts';
+import { candlesOf } from '../parts/points.ts';
 
 const startMs = Date.UTC(2024, 4, 1);
 const range = { startMs, endMs: startMs + 5 * minuteMs };
@@ -36,16 +37,17 @@ const line = fc
   .map(([at, values, rest]) => `${at},${values.join()}${rest}`);
 
 test('reads what the row reader accepts, to the digit, and leaves every other line alone', () => {
-  const read = candleReader('m1');
+  const read = pointReader('candles', 'm1');
   let whole = 0;
   fc.assert(
-    fc.property(fc.array(line, { maxLength: 8 }), fc.boolean(), (lines, hasEnd) => {
-      const file = Buffer.from(lines.join('\n') + (hasEnd && lines.length > 0 ? '\n' : ''));
+    fc.property(fc.array(line, { maxLength: 8 }), fc.boolean(), (texts, hasEnd) => {
+      const file = Buffer.from(texts.join('\n') + (hasEnd && texts.length > 0 ? '\n' : ''));
       const csv = candleCsv(file, form);
       const others = [...csv.read()].flat();
-      const rows = candlesOf(csv.end());
+      const lines = csv.end();
+      const rows = lines.timesMs.map((_, place) => pointAt(lines, place));
       const left = [...others];
-      const kept = lines.filter((text) => {
+      const kept = texts.filter((text) => {
         const place = left.indexOf(text);
         if (place !== -1) left.splice(place, 1);
         return place === -1 && text !== '';
@@ -57,7 +59,7 @@ test('reads what the row reader accepts, to the digit, and leaves every other li
       });
       whole += rows.length;
       expect(rows).toEqual(
-        expected.filter((row) => typeof row === 'string' || (row.period >= startMs && row.period < range.endMs)),
+        expected.filter((row) => typeof row === 'string' || (row.timeMs >= startMs && row.timeMs < range.endMs)),
       );
     }),
     { numRuns: 5000 },
@@ -78,18 +80,19 @@ test('a file of usual lines has none of another form', () => {
 test('candles that were read elsewhere follow', () => {
   const csv = candleCsv(Buffer.from(`${startMs},1,1,1,1,1,x\n`), form);
   expect([...csv.read()]).toEqual([[]]);
-  const row = candleReader('m1')({
+  const candle = {
     open: '-1',
     high: '1e3',
     low: '-2',
     close: '0',
     volume: '4',
     period: startMs + minuteMs,
-  });
+  };
+  const row = pointReader('candles', 'm1')(candle);
   if (typeof row === 'string') throw new Error(row);
   csv.add(row);
   expect(candlesOf(csv.end())).toEqual([
     { open: '1', high: '1', low: '1', close: '1', volume: '1', period: startMs },
-    row,
+    candle,
   ]);
 });

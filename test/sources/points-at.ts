@@ -1,9 +1,8 @@
 /** Requests of points, and the rows of their answers as objects. */
 
-import { candlesOf } from '../../model/candle-lines.ts';
 import type { CandleSeries, HistorySeries } from '../../model/series.ts';
 import type { Source } from '../../sources/source.ts';
-import type { Candle, HistoryPoint } from '../../v2/resources.ts';
+import { candlesOf, historyOf } from '../parts/points.ts';
 
 /** Half-open. */
 interface Asked {
@@ -16,7 +15,7 @@ export async function candlesAt(
   { start = 0, end = 0, ...series }: Omit<CandleSeries, 'dataset'> & Asked & { readonly symbol?: string | undefined },
 ) {
   const answer = await source.points({ ...series, dataset: 'candles', startMs: start, endMs: end });
-  return { ...answer, rows: candlesOf(answer.rows as readonly Candle[]) };
+  return { ...answer, rows: candlesOf(answer.rows) };
 }
 
 export async function historyAt(
@@ -25,5 +24,5 @@ export async function historyAt(
   { interval, start = 0, end = 0 }: Pick<HistorySeries, 'interval'> & Asked,
 ) {
   const answer = await source.points({ dataset: 'asset_history', assetId, interval, startMs: start, endMs: end });
-  return { ...answer, rows: answer.rows as readonly HistoryPoint[] };
+  return { ...answer, rows: historyOf(answer.rows) };
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainCandle, plainHistoryPoint } from '../../sources/rows.ts';
-import * as resources from '../../v2/resources.ts';
+import { plainReaders, schemaReaders } from '../../sources/rows.ts';
 import { serveBody, sourceAt } from './local-server.ts';
 import { candlesAt } from './points-at.ts';
 
@@ -67,14 +66,14 @@ describe('points read without the schema', () => {
   test('equal the points of the schema, or are left to it', () => {
     fc.assert(
       fc.property(fc.oneof(candleLike, fc.anything()), (value) => {
-        const row = plainCandle(value);
-        if (row !== null) expect(resources.candle.parse(value)).toEqual(row);
+        const row = plainReaders.candles(value);
+        if (row !== null) expect(schemaReaders.candles(value)).toEqual(row);
       }),
     );
     fc.assert(
       fc.property(fc.oneof(pointLike, fc.anything()), (value) => {
-        const row = plainHistoryPoint(value);
-        if (row !== null) expect(resources.historyPoint.parse(value)).toEqual(row);
+        const row = plainReaders.asset_history(value);
+        if (row !== null) expect(schemaReaders.asset_history(value)).toEqual(row);
       }),
     );
   });

@@ -1,5 +1,6 @@
 /** Windows of candles and histories, committed as a worker does. */
 
+import type { DatasetName } from '../../model/datasets/index.ts';
 import { decimalText } from '../../model/decimal.ts';
 import { type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
@@ -9,6 +10,7 @@ import type { WindowCommit, WindowResult } from '../../store/commit/prepare-wind
 import type { Database } from '../../store/db/database.ts';
 import { commitRates } from '../../store/lists/rates.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
+import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
 
 /** A value that identifies its time, with more digits than a double holds. */
@@ -33,6 +35,16 @@ export function answerOf<Row, More extends object>(rows: readonly Row[], sourceT
   return { rows, rejected: [], sourceTimeMs, status: 200, bytes: 1, durationMs: 1, ...more };
 }
 
+/** The same, of points in the form of the interface. */
+export function pointAnswerOf<More extends object>(
+  dataset: DatasetName,
+  rows: readonly object[],
+  sourceTimeMs: EpochMs,
+  more?: More,
+) {
+  return { ...answerOf([], sourceTimeMs, more), rows: pointLinesOf(dataset, rows) };
+}
+
 export function commitPoints(
   database: Database,
   of: { seriesId: number; series: SeriesKey; window: Range; changed?: ReadonlyMap<EpochMs, string> },
@@ -41,7 +53,7 @@ export function commitPoints(
   const nowMs = Date.now();
   return commitWindow(database, {
     window: fillOf({ seriesId, series, ...window }),
-    answer: answerOf(pointsOf(series, window, changed), nowMs),
+    answer: pointAnswerOf(series.dataset, pointsOf(series, window, changed), nowMs),
     ...{ attempt: 1, nowMs, rules: rulesOf(minuteMs) },
   } as WindowCommit);
 }

@@ -12,6 +12,7 @@ import {
 } from '../../store/commit/prepare-window.ts';
 import { type Database, isLockWait } from '../../store/db/database.ts';
 import { storeTroubleOf } from '../../workers/store-failure.ts';
+import { pointLinesOf } from '../parts/points.ts';
 import { windowOf as windowOfLane } from '../parts/windows.ts';
 import { type Answered, type AnswerPlan, answerPlan, answerTo } from './answers.ts';
 import { breakingAt, type Crash } from './crash.ts';
@@ -76,7 +77,7 @@ export function answerPick(world: World, picked: Pick): Chosen {
   const commit = {
     window: windowOfLane(of, lane, { asks: requested, run: 'b2' }),
     attempt: 1,
-    answer: { ...answer, status: 200, bytes: 1 },
+    answer: { ...answer, rows: pointLinesOf(of.series.dataset, answer.rows), status: 200, bytes: 1 },
     nowMs: world.nowMs,
     rules: { graceMs, emptyConfirmMs },
   } as WindowCommit;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { asset, assetMarket, candle, exchange, historyPoint, rate } from '../../v2/resources.ts';
+import { asset, assetMarket, exchange, points, rate } from '../../v2/resources.ts';
 import { describeRecordings, recordedLists, recording } from '../recordings.ts';
 
-const schemas = { asset, assetMarket, candle, exchange, historyPoint, rate };
+const schemas = { asset, assetMarket, candle: points.candles, exchange, historyPoint: points.asset_history, rate };
 
 const dollar = {
   id: 'united-states-dollar',
@@ -38,8 +38,9 @@ test.each(['icelandic-króna', 'a(b)', '𝒳'])('accepts the id %j', (id) => {
 
 test('accepts only integer milliseconds as times', () => {
   const point = { priceUsd: '1', time: 0 };
-  expect(historyPoint.safeParse(point).success).toBe(true);
-  for (const time of ['0', 0.5, -1, null, 9e15]) expect(historyPoint.safeParse({ ...point, time }).success).toBe(false);
+  expect(schemas.historyPoint.safeParse(point).success).toBe(true);
+  for (const time of ['0', 0.5, -1, null, 9e15])
+    expect(schemas.historyPoint.safeParse({ ...point, time }).success).toBe(false);
 });
 
 describeRecordings('recorded answers', () => {

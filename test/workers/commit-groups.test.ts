@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { decimalText } from '../../model/decimal.ts';
 import { type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import type { PointLines } from '../../model/point-lines.ts';
 import type { HistorySeries } from '../../model/series.ts';
 import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import type { Database } from '../../store/db/database.ts';
@@ -10,6 +11,7 @@ import { trackSeries } from '../../store/series/series.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { groupCommits } from '../../workers/commit-groups.ts';
 import type { Committer } from '../../workers/worker-context.ts';
+import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
 import { market } from '../schema/api/candles.ts';
 import { useStore } from '../store/open-store.ts';
@@ -49,7 +51,7 @@ describe('a group of waiting windows', () => {
   });
 
   const common = { attempt: 1, nowMs, rules: rulesOf(hourMs) };
-  const answered = <Row>(rows: readonly Row[]) => ({
+  const answered = (rows: PointLines) => ({
     rows,
     rejected: [],
     sourceTimeMs: nowMs,
@@ -66,7 +68,7 @@ describe('a group of waiting windows', () => {
 
   function candles(place: number, hour: number, rows: readonly Candle[] = minutesOf(hour)): WindowCommit {
     const window = fillOf({ seriesId: ids[place] ?? 0, series: seriesOf(place), ...hourOf(hour) });
-    return { ...common, window, answer: answered(rows) };
+    return { ...common, window, answer: answered(pointLinesOf('candles', rows)) };
   }
   function prices(hour: number): WindowCommit {
     const rows: HistoryPoint[] = minutesOf(hour).map(({ period }) => ({
@@ -74,7 +76,7 @@ describe('a group of waiting windows', () => {
       time: period,
     }));
     const window = fillOf({ seriesId: historyId, series: history(), ...hourOf(hour) });
-    return { ...common, window, answer: answered(rows) };
+    return { ...common, window, answer: answered(pointLinesOf('asset_history', rows)) };
   }
 
   /** All are waiting before the first transaction begins. */

@@ -8,23 +8,23 @@
 import type pg from 'pg';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
+import { linesOf, type Point, type PointLines, pickPoints } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { mayContainPoints } from '../../store/commit/evaluate-answers.ts';
-import { type PointLines, pointLines, pointParameters, pointSql, timeOf } from '../../store/commit/points.ts';
+import { pointParameters, pointSql } from '../../store/commit/points.ts';
 import { copyPoints, mergePoints, noChanges, type PointChanges } from '../../store/commit/write-points.ts';
 import { type Database, inTransaction, timeRanges, timestamp } from '../../store/db/database.ts';
 import { LostRace, retryLostRaces } from '../../store/db/failure.ts';
 import { int4, statement, statementsBy, time } from '../../store/db/statement.ts';
 import { quarantineRows, type RejectedRow } from '../../store/ledger/quarantine.ts';
-import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { addFileCoverage, type FileCoverage } from './import-coverage.ts';
 
 export interface FilePiece {
   readonly seriesId: number;
   readonly series: SeriesKey;
   /** Of the series' dataset, ascending, each time once. */
-  readonly rows: ReadonlyArray<Candle | HistoryPoint>;
+  readonly rows: readonly Point[];
   /** Ranges of which the file claims to have every point. The piece does not cover them: see {@link claimCoverage}. */
   readonly covered: readonly Range[];
   /** Holds all of the rows, and all that is covered. */
@@ -98,7 +98,7 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
   return inTransaction(database, async (client) => {
     const { seriesId, series, rows, window } = piece;
     const asked = { seriesId, ...window };
-    const all = pointLines(series.dataset, rows);
+    const all = linesOf(series.dataset, rows);
     const [isHeld = true] = how === 'merge' ? [true] : await mayContainPoints(client, [{ window: asked }]);
     let found: FileComparison = { differences: [], rewritten: 0 };
     let changes: PointChanges = { ...noChanges, fresh: all.timesMs.length };
@@ -109,8 +109,8 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
       const kept = piece.overwrite ? found.differences.filter(({ inFile }) => inFile === null) : found.differences;
       found = { ...found, differences: kept };
       const keptTimes = new Set(kept.map(({ timeMs }) => timeMs));
-      const taken = rows.filter((row) => !keptTimes.has(timeOf(row)));
-      const points = pointLines(series.dataset, taken);
+      const taken = [...all.timesMs.keys()].filter((place) => !keptTimes.has(all.timesMs[place] ?? Number.NaN));
+      const points = pickPoints(all, taken);
       const merged = await mergePoints(client, { window: asked, points }, piece.nowMs);
       if (merged === null || (merged.revised > 0 && !piece.overwrite)) throw new LostRace();
       changes = merged;

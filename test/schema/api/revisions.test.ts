@@ -7,7 +7,7 @@ import type { WindowCommit } from '../../../store/commit/prepare-window.ts';
 import { timestamp } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { fillOf, rulesOf } from '../../parts/windows.ts';
-import { answerOf } from '../../store/committing.ts';
+import { pointAnswerOf } from '../../store/committing.ts';
 import { useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn } from './price-line.ts';
@@ -41,7 +41,12 @@ beforeAll(async () => {
       });
       await commitWindow(store.database, {
         window: fillOf({ seriesId, series, ...window }),
-        ...{ attempt: 1, answer: answerOf(points, day(date)), nowMs: day(date), rules: rulesOf(hourMs) },
+        ...{
+          attempt: 1,
+          answer: pointAnswerOf(series.dataset, points, day(date)),
+          nowMs: day(date),
+          rules: rulesOf(hourMs),
+        },
       } as WindowCommit);
     }
   }

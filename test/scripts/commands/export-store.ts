@@ -10,6 +10,7 @@ import type { WindowCommit, WindowResult } from '../../../store/commit/prepare-w
 import type { Database } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { pointLinesOf } from '../../parts/points.ts';
 import { rulesOf, fillOf as windowOf } from '../../parts/windows.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openOwnStore, openTestStore, type TestStore } from '../../store/open-store.ts';
@@ -57,12 +58,19 @@ export function commitRows(
     rows,
     window,
     ...of
-  }: { seriesId: number; series: SeriesKey; window: Range; rows: readonly unknown[]; nowMs: EpochMs },
+  }: { seriesId: number; series: SeriesKey; window: Range; rows: readonly object[]; nowMs: EpochMs },
 ): Promise<WindowResult> {
   return commitWindow(database, {
     window: windowOf({ ...of, ...window }),
     ...{ attempt: 1, nowMs, rules: rulesOf(minuteMs) },
-    answer: { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 0, durationMs: 0 },
+    answer: {
+      rows: pointLinesOf(of.series.dataset, rows),
+      rejected: [],
+      sourceTimeMs: nowMs,
+      status: 200,
+      bytes: 0,
+      durationMs: 0,
+    },
   } as WindowCommit);
 }
 

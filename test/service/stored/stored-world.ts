@@ -8,6 +8,7 @@ import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { pointLinesOf } from '../../parts/points.ts';
 import { fillOf, rulesOf } from '../../parts/windows.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { loadLists } from './load-lists.ts';
@@ -46,6 +47,6 @@ export async function fill(database: Database, key: SeriesKey, window: Range): P
   await commitWindow(database, {
     window: fillOf({ seriesId, series: key, ...window }),
     ...{ attempt: 1, nowMs, rules: rulesOf(hourMs) },
-    answer: { ...answer, rows },
+    answer: { ...answer, rows: pointLinesOf(key.dataset, rows) },
   } as Parameters<typeof commitWindow>[1]);
 }

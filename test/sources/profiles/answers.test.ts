@@ -163,7 +163,7 @@ describe.each(Object.entries(forms))('%s, an answer written after the documentat
       'open is above high',
       'does not start a period of m1',
       'volume is negative',
-      'not a candle',
+      'not a row',
       expect.any(String),
     ]);
   });

@@ -48,7 +48,7 @@ test('COPY reads the same values in the binary format as in text', async () => {
     fc.asyncProperty(rows, async (table) => {
       const tuples = table.map(([seriesId, timeMs, one, other]) => ({
         seriesId,
-        points: { timesMs: [timeMs], text: Buffer.from(`${one}\t${other}\n`), starts: [0] },
+        points: { timesMs: [timeMs], text: Buffer.from(`${one}\t${other}\n`), at: Int32Array.of(0, one.length + 1) },
       }));
       const lines = table.map(([series, timeMs, one, other]) => `${series}\t${timestamp(timeMs)}\t${one}\t${other}\n`);
       const columns = '(series_id, time, one, other) from stdin';

@@ -16,7 +16,7 @@ import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import type { Candle, HistoryPoint } from '../../../v2/resources.ts';
 import { rulesOf, windowOf } from '../../parts/windows.ts';
-import { answerOf } from '../committing.ts';
+import { pointAnswerOf } from '../committing.ts';
 import { onEachDatabase, useStore } from '../open-store.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
@@ -80,7 +80,8 @@ onEachDatabase('commitWindow', (kind) => {
     const asked = { seriesId: more.seriesId ?? seriesId, series: more.series ?? series, ...range };
     return commitWindow(store.database, {
       window: windowOf(asked, lane, { asks }),
-      ...{ attempt, nowMs: atMs, rules: { ...rulesOf(hourMs), ...rules }, answer: answerOf(rows, nowMs, answer) },
+      ...{ attempt, nowMs: atMs, rules: { ...rulesOf(hourMs), ...rules } },
+      answer: pointAnswerOf(asked.series.dataset, rows, nowMs, answer),
     } as WindowCommit);
   }
   const minutesOf = ({ startMs: from, endMs: to }: Range) =>

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { candlesOf } from '../../model/candle-lines.ts';
-import { candleAnswer } from '../../sources/answer.ts';
-import { scanCandles } from '../../sources/scan-candles.ts';
+import { pointsAnswer } from '../../sources/answer.ts';
+import { scanPoints } from '../../sources/scan.ts';
+import { candlesOf } from '../parts/points.ts';
 
 const candle = { open: '1.50', high: '2', low: '1', close: '1.5', volume: '0.0', period: 3_600_000 };
 const plain = (value: unknown) => Buffer.from(JSON.stringify(value));
-const scan = (body: Buffer) => scanCandles(body, 'h1');
+const scan = (body: Buffer) => scanPoints(body, 'candles', 'h1');
 const read = (body: Buffer) => {
-  const answer = candleAnswer(reply(body), 'h1');
+  const answer = pointsAnswer(reply(body), { dataset: 'candles', interval: 'h1' });
   return { ...answer, rows: candlesOf(answer.rows) };
 };
 const reply = (body: Buffer) => ({
