@@ -63,18 +63,6 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
   });
 }
 
-/** Backfills the series normally until then: a probe does not help. */
-export async function postponeProbe(database: Database, seriesId: number, untilMs: EpochMs): Promise<void> {
-  await postpone.on(database.pool, { seriesId, until: untilMs });
-}
-
-const postpone = statement({
-  name: 'postpone-probe',
-  text: 'update tidemark.series set probe_after = $until where id = $seriesId',
-  parameters: { seriesId: int4, until: time },
-  row: {},
-});
-
 /** Reads the earliest time with a point, and locks the series for the rest of the transaction. */
 async function lockBeginning(client: pg.PoolClient, seriesId: number): Promise<EpochMs | null> {
   const [row] = await lockKnown.on(client, { seriesId });

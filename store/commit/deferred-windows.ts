@@ -96,6 +96,18 @@ const defer = statement({
   row: {},
 });
 
+/** Backfills the series normally until then: a probe does not help. */
+export async function postponeProbe(database: Database, seriesId: number, untilMs: EpochMs): Promise<void> {
+  await postpone.on(database.pool, { seriesId, until: untilMs });
+}
+
+const postpone = statement({
+  name: 'postpone-probe',
+  text: 'update tidemark.series set probe_after = $until where id = $seriesId',
+  parameters: { seriesId: int4, until: time },
+  row: {},
+});
+
 /**
  * Deletes deferred windows that are covered by now, whether in one piece or several, and pending probes of a
  * time in which points have come.

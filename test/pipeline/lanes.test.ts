@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { runPass } from '../../scheduler/pass.ts';
-import { postponeProbe } from '../../store/commit/commit-probe.ts';
+import { postponeProbe } from '../../store/commit/deferred-windows.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { bitcoinHours, onEachBackend } from '../queue/queue-parts.ts';
 import { graceMs, openPipeline, simulate } from './run-pipeline.ts';

@@ -6,7 +6,7 @@ import type { CandleSeries, HistorySeries, SeriesKey } from '../../model/series.
 import { defaultSource } from '../../model/sources.ts';
 import { runPass } from '../../scheduler/pass.ts';
 import type { PassRules } from '../../scheduler/read-facts.ts';
-import { postponeProbe } from '../../store/commit/commit-probe.ts';
+import { postponeProbe } from '../../store/commit/deferred-windows.ts';
 import type { Database } from '../../store/db/database.ts';
 import { seriesStatus } from '../../store/status/status.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
