@@ -24,6 +24,8 @@ export interface Dataset {
   readonly name: string;
   /** On the command line and in the watch list. */
   readonly word: string;
+  /** What its points are, in help. */
+  readonly about: string;
   /** What a series is of: its key has these names. */
   readonly of: 'market' | 'asset';
   readonly table: string;
@@ -37,6 +39,8 @@ export interface Dataset {
   /** The value that stands for a point where one is shown. */
   readonly shown: string;
   readonly chart: 'candles' | 'line';
+  /** Longer candles are stored of shorter ones, with their own points (docs/rollups.md). */
+  readonly hasRollups: boolean;
   /** Whether the source has a point of the open period. */
   readonly hasOpen: (interval: Interval) => boolean;
   /** Days in a new chunk. */

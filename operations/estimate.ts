@@ -1,5 +1,6 @@
 /** Estimates the cost of a plan beside what is stored, tracked and polled already. */
 
+import { byDataset, datasetNames } from '../model/datasets/index.ts';
 import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import { subtract } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
@@ -127,7 +128,7 @@ export async function estimateCost(
   return {
     ...estimated,
     costs: datasets.filter((cost) => cost.series > 0),
-    disk: { candles: disk('candles'), asset_history: disk('asset_history') },
+    disk: byDataset((_, dataset) => disk(dataset)),
     requestsPerMinute: perMinuteOf(largest?.source.name),
     isShared: used.length > 1,
     sources: costs.filter(({ series }) => series > 0),
@@ -162,7 +163,7 @@ function inAll(estimates: readonly Estimate[]): Estimate {
   if (first === undefined) throw new Error('there is always the default source');
   return others.reduce(
     (sum, one) => ({
-      costs: (['candles', 'asset_history'] as const).flatMap((dataset) => {
+      costs: datasetNames.flatMap((dataset) => {
         const of = [...sum.costs, ...one.costs].filter((cost) => cost.dataset === dataset);
         const add = (field: 'series' | 'missingMs' | 'requests' | 'points') =>
           of.reduce((total, cost) => total + cost[field], 0);

@@ -3,6 +3,7 @@
  * series.
  */
 
+import { datasetNames, datasets } from '../model/datasets/index.ts';
 import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../model/intervals.ts';
 import { clip, lengthMs, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
@@ -72,7 +73,7 @@ export interface Estimate {
 }
 
 export function estimate(planned: readonly PlannedSeries[], rules: EstimateRules): Estimate {
-  const costs = (['candles', 'asset_history'] as const).flatMap((dataset) => {
+  const costs = datasetNames.flatMap((dataset) => {
     const of = planned.filter(({ series }) => series.dataset === dataset);
     return of.length === 0 ? [] : [costOf(dataset, of)];
   });
@@ -192,7 +193,7 @@ export function diskFor(
 
 /** Hours and days that are stored of a series, for each of its points: see docs/rollups.md. */
 function rollupsPerPoint({ dataset, interval }: SeriesKey): number {
-  if (dataset !== 'candles') return 0;
+  if (!datasets[dataset].hasRollups) return 0;
   const periodMs = intervalMs[interval];
   return sum([hourMs, dayMs].map((rollupMs) => (periodMs < rollupMs ? periodMs / rollupMs : 0)));
 }

@@ -5,6 +5,7 @@ import { historyIntervals } from '../intervals.ts';
 export const assetHistory = {
   name: 'asset_history',
   word: 'history',
+  about: 'price history of an asset',
   of: 'asset',
   table: 'asset_history_points',
   intervals: historyIntervals,
@@ -14,6 +15,7 @@ export const assetHistory = {
   timeField: 'time',
   shown: 'price_usd',
   chart: 'line',
+  hasRollups: false,
   // A day has the mean over all of it.
   hasOpen: (interval) => interval !== 'd1',
   chunkDays: 90,

@@ -5,6 +5,7 @@ import { candleIntervals } from '../intervals.ts';
 export const candles = {
   name: 'candles',
   word: 'candles',
+  about: 'candles of a market',
   of: 'market',
   table: 'candle_points',
   intervals: candleIntervals,
@@ -26,6 +27,7 @@ export const candles = {
   timeField: 'period',
   shown: 'close',
   chart: 'candles',
+  hasRollups: true,
   hasOpen: () => true,
   chunkDays: 30,
 } as const satisfies Dataset;

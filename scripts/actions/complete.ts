@@ -2,8 +2,8 @@
 
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
-import { candleIntervals, historyIntervals } from '../../model/intervals.ts';
-import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { datasetNames, datasets } from '../../model/datasets/index.ts';
+import { keyNames, keyOf, type SeriesKey, seriesName } from '../../model/series.ts';
 import type { KnownSeries } from '../../planning/watch-list-changes.ts';
 import { completionScripts } from '../output/completion-scripts.ts';
 
@@ -17,12 +17,13 @@ const takesSeveral: Readonly<Record<string, boolean>> = {
 };
 
 /** The options that name series, and the value of a series. */
-const namingOptions: Readonly<Record<string, (series: SeriesKey) => string | undefined>> = {
-  exchange: (series) => (series.dataset === 'candles' ? series.exchange : undefined),
-  base: (series) => (series.dataset === 'candles' ? series.baseId : undefined),
-  quote: (series) => (series.dataset === 'candles' ? series.quoteId : undefined),
-  asset: (series) => (series.dataset === 'asset_history' ? series.assetId : undefined),
-};
+const namingOptions = Object.fromEntries(
+  Object.values(keyNames)
+    .flat()
+    .filter((name) => name !== 'interval')
+    .map((name) => [name, (series: SeriesKey) => keyOf(series)[namesOf(series).indexOf(name)]]),
+);
+const namesOf = (series: SeriesKey): readonly string[] => keyNames[datasets[series.dataset].of];
 
 /** The options whose value is a source. */
 const sourceOptions: readonly string[] = ['source', 'against'];
@@ -78,8 +79,9 @@ export async function addSuggestions(program: Command, words: readonly string[])
     }
     const interval = options.get('interval');
     if (interval === undefined) continue;
+    const dataset = datasetNames.find((one) => name.endsWith(` ${datasets[one].word}`)) ?? 'asset_history';
     interval.handler = (complete) => {
-      for (const one of name.endsWith(' candles') ? candleIntervals : historyIntervals) complete(one, '');
+      for (const one of datasets[dataset].intervals) complete(one, '');
     };
   }
 }

@@ -21,11 +21,11 @@ import {
   importFile,
 } from '../../transfer/import-file.ts';
 import { ImportTally } from '../../transfer/import-tally.ts';
-import { type CandleNames, candlesNamed } from '../input/selectors.ts';
+import { type SeriesNames, seriesNamed } from '../input/selectors.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';
 
-export interface Options extends Omit<ImportOptions, 'format'>, Partial<CandleNames> {
+export interface Options extends Omit<ImportOptions, 'format'>, SeriesNames {
   readonly format?: ImportOptions['format'] | CandleFormatName;
   readonly columns?: string;
   readonly dryRun?: true;
@@ -133,7 +133,7 @@ function candleFileKind(options: Options): CandleFileKind | null {
     if (options[name] !== undefined)
       throw new TidemarkError('BAD_ARGUMENT', `--${name} is for files of \`export\`, not for ${option}`);
   const { exchange = '', base = '', quote = '', interval = '' } = options;
-  const [series, ...others] = candlesNamed({ exchange, base, quote, interval });
+  const [series, ...others] = seriesNamed('candles', { exchange, base, quote, interval });
   if (series?.dataset !== 'candles' || others.length > 0)
     throw new TidemarkError('BAD_ARGUMENT', `--interval ${interval} names several intervals`, {
       remedy: 'import the files of each interval in a call of their own',

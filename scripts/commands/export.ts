@@ -2,31 +2,21 @@
 
 import { type Command, Option } from 'commander';
 import { fileFormats } from '../../files/layout.ts';
+import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { ExportOptions } from '../actions/export.ts';
-import {
-  type CandleNames,
-  candleOptions,
-  candlesNamed,
-  type HistoryNames,
-  historyNamed,
-  historyOptions,
-  times,
-} from '../input/selectors.ts';
+import { type SeriesNames, seriesNamed, seriesOptions, times } from '../input/selectors.ts';
 
 export function exportCommand(program: Command): void {
   const parent = program.command('export').helpCommand(false);
-  addOptions(candleOptions(parent.command('candles').description('candles of a market')), true).action(
-    async (options: CandleNames & ExportOptions & { allowGaps?: true }) => {
-      const series = candlesNamed(options);
-      await (await import('../actions/export.ts')).exportSeries(series, options);
-    },
-  );
-  addOptions(historyOptions(parent.command('history').description('price history of an asset')), true).action(
-    async (options: HistoryNames & ExportOptions & { allowGaps?: true }) => {
-      const series = historyNamed(options);
-      await (await import('../actions/export.ts')).exportSeries(series, options);
-    },
-  );
+  for (const name of datasetNames) {
+    const { word, about } = datasets[name];
+    addOptions(seriesOptions(parent.command(word).description(about), name), true).action(
+      async (options: SeriesNames & ExportOptions & { allowGaps?: true }) => {
+        const series = seriesNamed(name, options);
+        await (await import('../actions/export.ts')).exportSeries(series, options);
+      },
+    );
+  }
   addOptions(parent.command('rates').description('polled rates'), false)
     .option('--currency <list>', 'one or more currencies, such as euro, with commas (default: all)')
     .action(async (options: ExportOptions & { currency?: string }) =>

@@ -3,16 +3,11 @@
 import type { Command } from 'commander';
 import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
-import {
-  candleIntervals,
-  type EpochMs,
-  historyIntervals,
-  isCandleInterval,
-  isHistoryInterval,
-} from '../../model/intervals.ts';
+import { type DatasetName, datasetNames, datasets, datasetText } from '../../model/datasets/index.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { mayBeName, visible } from '../../model/names.ts';
 import type { Selection, SourceChoice } from '../../model/selection.ts';
-import type { SeriesKey } from '../../model/series.ts';
+import { keyNames, type SeriesKey, seriesOfKey } from '../../model/series.ts';
 import { parseTime } from './parse-options.ts';
 
 interface SourceOptions {
@@ -25,17 +20,8 @@ interface RangeOptions {
   readonly to?: string;
 }
 
-export interface CandleNames {
-  readonly exchange: string;
-  readonly base: string;
-  readonly quote: string;
-  readonly interval: string;
-}
-
-export interface HistoryNames {
-  readonly asset: string;
-  readonly interval: string;
-}
+/** The options that name series: each the values of its key. */
+export type SeriesNames = Partial<Readonly<Record<'exchange' | 'base' | 'quote' | 'asset' | 'interval', string>>>;
 
 export const times =
   'a date or time (2024-01-31, 2024-01-31T06:00, UTC unless it has an offset: +02:00), an age (11y, 90d, 6h), or milliseconds since 1970';
@@ -46,7 +32,7 @@ export interface SelectingOptions {
 }
 
 /**
- * Adds `candles` and `history` to a command, each with its options.
+ * Adds a command for each dataset, with its options.
  *
  * @param help texts of `--json` and `--dry-run`; `flags` are additional options of both subcommands.
  */
@@ -66,25 +52,24 @@ export function addSelections<Options extends SelectingOptions>(
     for (const [flag, text] of Object.entries(help.flags ?? {})) command.option(flag, text);
     return help.dryRun === undefined ? command : command.option('--dry-run', help.dryRun);
   };
-  const candles = parent.command('candles').description('candles of a market');
-  flags(sourceOptions(candleOptions(candles, 'option'), true), 'option').action(
-    (options: Partial<CandleNames> & SourceOptions & Partial<RangeOptions> & Options) => {
-      const { from, ...chosen } = candlesChosen(oneEach(options), candles);
-      return run({ ...chosen, ...rangeOf({ ...options, from }, systemClock.now()) }, options);
-    },
-  );
-  const history = parent.command('history').description('price history of an asset');
-  flags(sourceOptions(historyOptions(history), false), 'requiredOption').action(
-    (options: HistoryNames & SourceOptions & RangeOptions & Options) =>
-      run(
-        {
-          series: historyNamed(oneEach(options)),
-          source: choiceOf(options),
-          ...rangeOf(options, systemClock.now()),
-        },
-        options,
-      ),
-  );
+  for (const name of datasetNames) {
+    const { word, about, of } = datasets[name];
+    const isOfMarket = of === 'market';
+    const command = parent.command(word).description(about);
+    // A source may name the market instead.
+    const kind = isOfMarket ? 'option' : 'requiredOption';
+    flags(sourceOptions(seriesOptions(command, name, kind), isOfMarket), kind).action(
+      (options: SeriesNames & SourceOptions & Partial<RangeOptions> & Options) => {
+        const names = oneEach(options);
+        const chosen = isOfMarket ? marketChosen(name, names, command) : assetChosen(name, names);
+        return run({ ...chosen, ...rangeOf({ from: '', ...options }, systemClock.now()) }, options);
+      },
+    );
+  }
+}
+
+function assetChosen(dataset: DatasetName, options: SeriesNames & SourceOptions) {
+  return { series: seriesNamed(dataset, options), source: choiceOf(options) };
 }
 
 function sourceOptions(command: Command, hasSymbol: boolean): Command {
@@ -107,13 +92,14 @@ function optionsNamed(command: Command, names: readonly string[]): Array<{ name:
 }
 
 /** With a source its symbol names the market, and the names are optional. */
-function candlesChosen(
-  options: Partial<CandleNames> & SourceOptions & Partial<RangeOptions>,
+function marketChosen(
+  dataset: DatasetName,
+  options: SeriesNames & SourceOptions & Partial<RangeOptions>,
   command: Command,
-): Pick<Selection, 'series' | 'source'> & Pick<RangeOptions, 'from'> {
+): Pick<Selection, 'series' | 'source'> {
   const choice = choiceOf(options);
   const isNamed = choice === null || (choice.symbol === null && options.exchange !== undefined);
-  const needed = isNamed ? ['exchange', 'base', 'quote', 'interval', 'from'] : ['interval', 'from'];
+  const needed = isNamed ? [...keyNames.market, 'from'] : ['interval', 'from'];
   const missing = optionsNamed(command, needed).find(({ name }) => !Object.hasOwn(options, name));
   if (missing !== undefined)
     command.error(`error: required option '${missing.flags}' not specified`, {
@@ -126,17 +112,11 @@ function candlesChosen(
       'BAD_ARGUMENT',
       '--source needs --symbol, such as --symbol BTC/USDT; of a Market Data Service --exchange, --base and --quote',
     );
-  const { exchange, base, quote, interval = '', from = '' } = options;
-  const named = {
-    exchange: exchange ?? options.source,
-    base: base ?? 'base',
-    quote: quote ?? 'quote',
-    interval,
-  };
+  const { exchange, base, quote, interval = '' } = options;
+  const named = { exchange: exchange ?? options.source ?? '', base: base ?? 'base', quote: quote ?? 'quote', interval };
   return {
-    series: candlesNamed({ ...named, exchange: named.exchange ?? '' }),
+    series: seriesNamed(dataset, named),
     source: choice === null ? null : { ...choice, exchange, base, quote },
-    from,
   };
 }
 
@@ -145,7 +125,7 @@ function candlesChosen(
  *
  * @throws TidemarkError BAD_ARGUMENT
  */
-function oneEach<Names extends Partial<CandleNames & HistoryNames>>(names: Names): Names {
+function oneEach<Names extends SeriesNames>(names: Names): Names {
   for (const option of ['exchange', 'base', 'quote', 'asset'] as const) {
     if (names[option]?.includes(',')) {
       throw new TidemarkError('BAD_ARGUMENT', `--${option} ${JSON.stringify(names[option])} is not one id`, {
@@ -156,38 +136,37 @@ function oneEach<Names extends Partial<CandleNames & HistoryNames>>(names: Names
   return names;
 }
 
-/** Adds the options that name candles. @param kind `option` where a source may name them instead. */
-export function candleOptions(command: Command, kind: 'option' | 'requiredOption' = 'requiredOption'): Command {
-  return command[kind]('--exchange <id>', 'exchange, such as binance')
-    [kind]('--base <id>', 'asset that is bought, such as bitcoin')
-    [kind]('--quote <id>', 'asset it is paid with, such as tether')
-    [kind]('--interval <list>', `one or more of ${candleIntervals.join(', ')}, with commas`);
-}
+const namingOptions: Readonly<Record<Exclude<keyof SeriesNames, 'interval'>, readonly [flag: string, help: string]>> = {
+  exchange: ['--exchange <id>', 'exchange, such as binance'],
+  base: ['--base <id>', 'asset that is bought, such as bitcoin'],
+  quote: ['--quote <id>', 'asset it is paid with, such as tether'],
+  asset: ['--asset <id>', 'asset, such as bitcoin'],
+};
 
-/** Adds the options that name histories. */
-export function historyOptions(command: Command): Command {
-  return command
-    .requiredOption('--asset <id>', 'asset, such as bitcoin')
-    .requiredOption('--interval <list>', `one or more of ${historyIntervals.join(', ')}, with commas`);
-}
-
-/** @throws TidemarkError BAD_ARGUMENT */
-export function candlesNamed(options: CandleNames): SeriesKey[] {
-  const exchange = nameOf(options.exchange, '--exchange');
-  const baseId = nameOf(options.base, '--base');
-  const quoteId = nameOf(options.quote, '--quote');
-  return intervalsOf(options.interval).map((interval): SeriesKey => {
-    if (!isCandleInterval(interval)) throw badInterval(interval, 'candles', candleIntervals);
-    return { dataset: 'candles', exchange, baseId, quoteId, interval };
-  });
+/** Adds the options that name series of a dataset. @param kind `option` where a source may name them instead. */
+export function seriesOptions(
+  command: Command,
+  dataset: DatasetName,
+  kind: 'option' | 'requiredOption' = 'requiredOption',
+): Command {
+  const { of, intervals } = datasets[dataset];
+  for (const name of keyNames[of]) if (name !== 'interval') command[kind](...namingOptions[name]);
+  return command[kind]('--interval <list>', `one or more of ${intervals.join(', ')}, with commas`);
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */
-export function historyNamed(options: HistoryNames): SeriesKey[] {
-  const assetId = nameOf(options.asset, '--asset');
-  return intervalsOf(options.interval).map((interval): SeriesKey => {
-    if (!isHistoryInterval(interval)) throw badInterval(interval, 'asset history', historyIntervals);
-    return { dataset: 'asset_history', assetId, interval };
+export function seriesNamed(dataset: DatasetName, options: SeriesNames): SeriesKey[] {
+  const { of, intervals } = datasets[dataset];
+  const names = keyNames[of].filter((name) => name !== 'interval');
+  const key = names.map((name) => nameOf(options[name] ?? '', `--${name}`));
+  return intervalsOf(options.interval ?? '').map((interval) => {
+    const series = seriesOfKey(dataset, [...key, interval]);
+    if (series !== null) return series;
+    const known = intervals.join(', ');
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `--interval: ${datasetText(dataset)} has no interval ${JSON.stringify(interval)}, only ${known}`,
+    );
   });
 }
 
@@ -224,11 +203,4 @@ export function nameOf(text: string, option: string): string {
     throw new TidemarkError('BAD_ARGUMENT', `${option} ${shown} is not an id`);
   }
   return name;
-}
-
-function badInterval(interval: string, dataset: string, known: readonly string[]): TidemarkError {
-  return new TidemarkError(
-    'BAD_ARGUMENT',
-    `--interval: ${dataset} has no interval ${JSON.stringify(interval)}, only ${known.join(', ')}`,
-  );
 }

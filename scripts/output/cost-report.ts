@@ -1,20 +1,19 @@
 /** Formats the cost of a plan for `plan` and `--dry-run`. */
 
+import { datasets } from '../../model/datasets/index.ts';
 import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { intervalMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
 import type { SourceCost } from '../../operations/source-cost.ts';
-import type { Cost, Disk, Freshness } from '../../planning/estimate.ts';
+import type { Disk, Freshness } from '../../planning/estimate.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
 import type { JsonDocument } from './documents.ts';
 import { table } from './table.ts';
 
-const names: Readonly<Record<Cost['dataset'], string>> = { candles: 'candles', asset_history: 'history' };
-
 export function costText(cost: PlanCost): string {
   const lines = cost.costs.map((line) => ({
-    name: names[line.dataset],
+    name: datasets[line.dataset].word,
     series: line.series,
     missingMs: line.missingMs,
     requests: line.requests,

@@ -1,8 +1,9 @@
 /** Groups series until they fit the available lines, and draws a bar per group. */
 
 import stringWidth from 'string-width';
+import { datasets } from '../../model/datasets/index.ts';
 import { formatCount, formatPercent } from '../../model/format.ts';
-import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
 import type { Portion } from '../../planning/progress.ts';
 import { bar, fitted, type Space } from './terminal.ts';
 
@@ -48,7 +49,7 @@ export function byKind<Row extends { readonly series: SeriesKey }>(rows: readonl
 
 /** Exchange and interval, or `history` and interval. */
 function kindOf(series: SeriesKey): string {
-  return series.dataset === 'candles' ? `${series.exchange} ${series.interval}` : `history ${series.interval}`;
+  return `${isOfMarket(series) ? series.exchange : datasets[series.dataset].word} ${series.interval}`;
 }
 
 function groupOf(portions: readonly Portion[]): Group {

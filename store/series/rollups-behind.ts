@@ -1,12 +1,13 @@
 /** The days of a series whose stored rollups no longer agree with its points. */
 
+import { datasets } from '../../model/datasets/index.ts';
 import { dayMs, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 
 /** The whole days around changed points, for `rollups_behind` of their series; null: the series has no stored rollups. */
 export function daysBehind(series: SeriesKey, { startMs, endMs }: Range): Range | null {
-  if (series.dataset !== 'candles' || intervalMs[series.interval] >= dayMs) return null;
+  if (!datasets[series.dataset].hasRollups || intervalMs[series.interval] >= dayMs) return null;
   return { startMs: Math.floor(startMs / dayMs) * dayMs, endMs: Math.ceil(endMs / dayMs) * dayMs };
 }
 
