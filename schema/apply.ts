@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { rollupLevels } from '../model/rollup-levels.ts';
+import { int4, listOf, statement, text } from '../store/db/statement.ts';
 import { isHypertable, timescaleVersion } from '../store/timescale/extension.ts';
 import { type ApiObject, apiObjects } from './api.ts';
 import { commentColumns, commentTexts } from './comments.ts';
@@ -38,11 +39,7 @@ export async function applyApi(client: pg.ClientBase): Promise<boolean> {
   const objects = apiObjects(await isHypertable(client, 'candle_points'));
   const names = objects.map(({ name }) => name);
   const wanted = fingerprint(objects);
-  const settings = await client.query<{ name: string; value: string }>(
-    'select name, value from tidemark.settings where name = any ($1)',
-    [derivedSettings],
-  );
-  const present = new Map(settings.rows.map((row) => [row.name, row.value]));
+  const present = new Map((await settings.on(client, {})).map(({ name, value }) => [name, value]));
   if ((await countMissing(client, objects)) === 0 && present.get(objectsSetting) === wanted) return false;
 
   const grants = present.has(aggregatesSetting) ? await explained(() => dropAggregates(client)) : [];
@@ -89,22 +86,33 @@ export function dropApi(client: pg.ClientBase): Promise<boolean> {
 
 /** Whether the API is that of this version, according to the last {@link applyApi}. */
 export async function isApiCurrent(pool: pg.Pool): Promise<boolean> {
-  const result = await pool.query<{ value: string }>('select value from tidemark.settings where name = $1', [
-    objectsSetting,
-  ]);
+  const stored = (await settings.on(pool, {})).find(({ name }) => name === objectsSetting);
   const fingerprints = [true, false].map((timescale) => fingerprint(apiObjects(timescale)));
-  return fingerprints.includes(result.rows[0]?.value ?? '');
+  return fingerprints.includes(stored?.value ?? '');
 }
+
+const settings = statement({
+  name: 'api-settings',
+  isPlannedAnew: true,
+  text: `select name, value from tidemark.settings where name like 'derived: %'`,
+  parameters: {},
+  row: { name: text, value: text },
+});
 
 /** Counts the objects that the database lacks. */
 async function countMissing(client: pg.ClientBase, objects: readonly { readonly name: string }[]): Promise<number> {
-  const result = await client.query<{ missing: number }>(
-    `select count(*)::int as missing from unnest($1::text[]) name
-     where case when name like '%(%' then to_regprocedure(name)::oid else to_regclass(name)::oid end is null`,
-    [objects.map(({ name }) => name)],
-  );
-  return result.rows[0]?.missing ?? 0;
+  const [counted] = await missingObjects.on(client, { names: objects.map(({ name }) => name) });
+  return counted?.missing ?? 0;
 }
+
+const missingObjects = statement({
+  name: 'missing-api-objects',
+  isPlannedAnew: true,
+  text: `select count(*)::int as missing from unnest($names) name
+         where case when name like '%(%' then to_regprocedure(name)::oid else to_regclass(name)::oid end is null`,
+  parameters: { names: listOf(text) },
+  row: { missing: int4 },
+});
 
 /**
  * Drops the continuous aggregates of earlier versions: a view cannot replace them. On plain PostgreSQL they were views.
@@ -113,27 +121,38 @@ async function countMissing(client: pg.ClientBase, objects: readonly { readonly 
  */
 async function dropAggregates(client: pg.ClientBase): Promise<string[]> {
   if ((await timescaleVersion(client)) === null) return [];
-  const found = await client.query<{ name: string }>(
-    `select 'tidemark.' || view_name as name from timescaledb_information.continuous_aggregates
-     where view_schema = 'tidemark'`,
-  );
-  const aggregates = new Set(found.rows.map(({ name }) => name));
+  const aggregates = new Set((await continuousAggregates.on(client, {})).map(({ name }) => name));
   if (aggregates.size === 0) return [];
   const names = rollupLevels.map(({ name }) => name).reverse();
-  const grants = await client.query<{ statement: string }>(
-    `select format('grant %s on %s to %s', string_agg(distinct a.privilege_type, ', '), c.oid::regclass,
-                   case a.grantee when 0 then 'public' else a.grantee::regrole::text end) as statement
-     from pg_class c, aclexplode(c.relacl) a
-     where c.oid = any (select to_regclass(name) from unnest($1::text[]) name) and a.grantee <> c.relowner
-       and a.privilege_type = 'SELECT'
-     group by c.oid, a.grantee`,
-    [names],
-  );
+  const grants = await grantsOfReading.on(client, { names });
   await client.query(detachCandles);
   for (const name of names)
     await client.query(`drop ${aggregates.has(name) ? 'materialized view' : 'view'} if exists ${name}`);
-  return grants.rows.map(({ statement }) => statement);
+  return grants.map(({ grant }) => grant);
 }
+
+const continuousAggregates = statement({
+  name: 'continuous-aggregates',
+  isPlannedAnew: true,
+  text: `select 'tidemark.' || view_name as name from timescaledb_information.continuous_aggregates
+         where view_schema = 'tidemark'`,
+  parameters: {},
+  row: { name: text },
+});
+
+const grantsOfReading = statement({
+  name: 'grants-of-reading',
+  isPlannedAnew: true,
+  text: `
+    select format('grant %s on %s to %s', string_agg(distinct a.privilege_type, ', '), c.oid::regclass,
+                  case a.grantee when 0 then 'public' else a.grantee::regrole::text end) as grant
+    from pg_class c, aclexplode(c.relacl) a
+    where c.oid = any (select to_regclass(name) from unnest($names) name) and a.grantee <> c.relowner
+      and a.privilege_type = 'SELECT'
+    group by c.oid, a.grantee`,
+  parameters: { names: listOf(text) },
+  row: { grant: text },
+});
 
 function fingerprint(objects: readonly ApiObject[]): string {
   const texts = [...objects.map(({ create }) => create), commentTexts];

@@ -4,6 +4,7 @@
  */
 
 import pg from 'pg';
+import { bool, listOf, nullable, statement, text } from '../store/db/statement.ts';
 
 /** Between a comment and its example, as `tidemark.help` splits them. */
 export const exampleMark = '\nExample: ';
@@ -254,29 +255,29 @@ const own: Readonly<Record<string, string>> = {
  * @param views names of the derived views, with the schema.
  */
 export async function commentColumns(client: pg.ClientBase, views: readonly string[]): Promise<void> {
-  const found = await client.query<{
-    relation: string;
-    column: string;
-    isView: boolean;
-    comment: string | null;
-  }>(
-    `select n.nspname || '.' || c.relname as relation, a.attname as column, c.relkind = 'v' as "isView",
-            col_description(c.oid, a.attnum) as comment
-     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
-     where a.attnum > 0 and not a.attisdropped
-       and (n.nspname = 'tidemark' and c.relkind in ('r', 'p') or n.nspname || '.' || c.relname = any ($1))`,
-    [views],
-  );
   const statements = Object.entries(relations).map(
     ([name, text]) => `comment on table ${name} is ${pg.escapeLiteral(text)}`,
   );
-  for (const { relation, column, isView, comment } of found.rows) {
+  for (const { relation, column, isView, comment } of await columnComments.on(client, { views })) {
     const text = own[`${relation}.${column}`] ?? (isView || comment === null ? columns[column] : undefined);
     if (text === undefined || text === comment) continue;
     statements.push(`comment on column ${relation}.${pg.escapeIdentifier(column)} is ${pg.escapeLiteral(text)}`);
   }
   await client.query(statements.join(';\n'));
 }
+
+const columnComments = statement({
+  name: 'comments-of-columns',
+  isPlannedAnew: true,
+  text: `
+    select n.nspname || '.' || c.relname as relation, a.attname::text as column, c.relkind = 'v' as "isView",
+           col_description(c.oid, a.attnum) as comment
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+    where a.attnum > 0 and not a.attisdropped
+      and (n.nspname = 'tidemark' and c.relkind in ('r', 'p') or n.nspname || '.' || c.relname = any ($views))`,
+  parameters: { views: listOf(text) },
+  row: { relation: text, column: text, isView: bool, comment: nullable(text) },
+});
 
 /** Changes with the comments. */
 export const commentTexts = JSON.stringify([relations, columns, own]);

@@ -6,6 +6,7 @@
 
 import type pg from 'pg';
 import type { StorageSettings } from '../settings/config.ts';
+import { bool, float8, int4, statement, text } from '../store/db/statement.ts';
 import { timescaleVersion } from '../store/timescale/extension.ts';
 import { type Hypertable, hypertables } from '../store/timescale/hypertables.ts';
 
@@ -21,13 +22,20 @@ export async function adaptToTimescale(
 
 /** Days in a new chunk of each hypertable, by name. */
 async function readChunkDays(client: pg.ClientBase): Promise<ReadonlyMap<string, number>> {
-  const found = await client.query<{ name: string; chunk_days: number }>(
-    `select hypertable_name as name, (extract(epoch from time_interval) / 86400)::double precision as chunk_days
-     from timescaledb_information.dimensions
-     where hypertable_schema = 'tidemark' and dimension_number = 1`,
-  );
-  return new Map(found.rows.map((row) => [row.name, row.chunk_days]));
+  const rows = await lengthsOfChunks.on(client, {});
+  return new Map(rows.map(({ name, days }) => [name, days]));
 }
+
+const lengthsOfChunks = statement({
+  name: 'lengths-of-chunks',
+  isPlannedAnew: true,
+  text: `
+    select hypertable_name::text as name, (extract(epoch from time_interval) / 86400)::double precision as days
+    from timescaledb_information.dimensions
+    where hypertable_schema = 'tidemark' and dimension_number = 1`,
+  parameters: {},
+  row: { name: text, days: float8 },
+});
 
 /**
  * Turns plain tables into hypertables, with every row, key and index, and sets the length of chunks in a new store. Others
@@ -102,14 +110,7 @@ async function setLayout(client: pg.ClientBase, table: Hypertable, segmentBy: st
 }
 
 async function setPolicy(client: pg.ClientBase, name: string, afterDays: number): Promise<string[]> {
-  const found = await client.query<{ same: boolean }>(
-    `select (config->>'compress_after')::interval = make_interval(days => $2)
-            and schedule_interval = make_interval(hours => $3) as same
-     from timescaledb_information.jobs
-     where proc_name = 'policy_compression' and hypertable_schema = 'tidemark' and hypertable_name = $1`,
-    [name, afterDays, policyHours],
-  );
-  const current = found.rows[0];
+  const [current] = await policy.on(client, { name, afterDays });
   if (current?.same === true || (current === undefined && afterDays === 0)) return [];
   await client.query(`call remove_columnstore_policy('tidemark.${name}', if_exists => true)`);
   if (afterDays === 0) return [`tidemark.${name} no longer moves chunks to the columnstore`];
@@ -119,3 +120,15 @@ async function setPolicy(client: pg.ClientBase, name: string, afterDays: number)
   );
   return [`tidemark.${name} moves chunks to the columnstore when they are ${afterDays} days old`];
 }
+
+const policy = statement({
+  name: 'columnstore-policy',
+  isPlannedAnew: true,
+  text: `
+    select (config->>'compress_after')::interval = make_interval(days => $afterDays)
+           and schedule_interval = make_interval(hours => ${policyHours}) as same
+    from timescaledb_information.jobs
+    where proc_name = 'policy_compression' and hypertable_schema = 'tidemark' and hypertable_name = $name`,
+  parameters: { name: text, afterDays: int4 },
+  row: { same: bool },
+});

@@ -8,6 +8,7 @@ import { TidemarkError } from '../errors.ts';
 import { readConfig, type StorageSettings } from '../settings/config.ts';
 import { connectTimeoutMs } from '../store/db/database.ts';
 import { inLockedTransaction } from '../store/db/locked-transaction.ts';
+import { backendPid, bool, int4, statement, text } from '../store/db/statement.ts';
 import { assertTimescaleUsable, createExtension, timescaleSchema } from '../store/timescale/extension.ts';
 import { applyApi, dropApi, isApiCurrent } from './apply.ts';
 import { adaptToTimescale } from './hypertables.ts';
@@ -97,12 +98,12 @@ async function untilStopped<Result>(
   { url, signal }: Pick<MigrateOptions, 'url' | 'signal'>,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const [backend] = await backendPid.on(client, {});
   const end = async () => {
     const other = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
     other.on('error', () => {});
     await other.connect();
-    await other.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+    await other.query('select pg_terminate_backend($1)', [backend?.pid]);
     await other.end();
   };
   const stop = () => void end().catch(() => {});
@@ -159,13 +160,9 @@ async function runMigrations(client: pg.Client, direction: 'up' | 'down'): Promi
  */
 export async function assertMigrated(pool: pg.Pool): Promise<void> {
   await assertTimescaleUsable(pool);
-  const known = await pool.query<{ present: boolean }>(
-    `select to_regclass('tidemark.migrations') is not null as present`,
-  );
-  if (!known.rows[0]?.present)
-    throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
-  const newest = await pool.query<{ name: string }>('select name from tidemark.migrations order by id desc limit 1');
-  const found = newest.rows[0]?.name;
+  const [known] = await hasMigrations.on(pool, {});
+  if (!known?.present) throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
+  const found = (await lastMigration.on(pool, {}))[0]?.name;
   if (found !== newestMigration) {
     const state = found === undefined ? 'empty' : `at ${found}`;
     const message = `the database is ${state}, and this version of Tidemark needs ${newestMigration}`;
@@ -176,15 +173,33 @@ export async function assertMigrated(pool: pg.Pool): Promise<void> {
   throw new TidemarkError('DATABASE_NOT_MIGRATED', message);
 }
 
+const hasMigrations = statement({
+  name: 'has-migrations',
+  text: `select to_regclass('tidemark.migrations') is not null as present`,
+  parameters: {},
+  row: { present: bool },
+});
+
+const lastMigration = statement({
+  name: 'last-migration',
+  isPlannedAnew: true,
+  text: 'select name::text from tidemark.migrations order by id desc limit 1',
+  parameters: {},
+  row: { name: text },
+});
+
+const serverVersion = statement({
+  name: 'server-version',
+  text: `select current_setting('server_version_num')::integer as number, current_setting('server_version') as version`,
+  parameters: {},
+  row: { number: int4, version: text },
+});
+
 /** `UNIQUE NULLS NOT DISTINCT` needs 15. */
 async function assertServerVersion(client: pg.Client): Promise<void> {
-  const result = await client.query<{ number: string; version: string }>(
-    `select current_setting('server_version_num') as number, current_setting('server_version') as version`,
-  );
-  const row = result.rows[0];
-  if (Number(row?.number) < 150_000) {
-    throw new TidemarkError('DATABASE_TOO_OLD', `the server is PostgreSQL ${row?.version}`);
-  }
+  const [server] = await serverVersion.on(client, {});
+  if (server !== undefined && server.number < 150_000)
+    throw new TidemarkError('DATABASE_TOO_OLD', `the server is PostgreSQL ${server.version}`);
 }
 
 /** Adds the extension's schema to this session's search path. */

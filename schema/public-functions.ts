@@ -10,6 +10,7 @@
 
 import type pg from 'pg';
 import { inLockedTransaction } from '../store/db/locked-transaction.ts';
+import { int4, statement, text } from '../store/db/statement.ts';
 
 /** Declared volatile, although they only read or compute. */
 const reading = words(`
@@ -38,8 +39,8 @@ function words(text: string): string[] {
 const writing = `
   select p.oid, p.proacl, p.proowner from pg_proc p
   where p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-    and (p.pronamespace = 'pg_catalog'::regnamespace and p.proname = any ($2)
-         or p.provolatile = 'v' and p.proname <> all ($1) and exists (
+    and (p.pronamespace = 'pg_catalog'::regnamespace and p.proname = any ('{${largeObjects.join(',')}}')
+         or p.provolatile = 'v' and p.proname <> all ('{${reading.join(',')}}') and exists (
               select from pg_depend d join pg_extension e on e.oid = d.refobjid and e.extname = 'timescaledb'
               where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
                 and d.refclassid = 'pg_extension'::regclass))`;
@@ -49,41 +50,60 @@ const open = `
   select w.oid::regprocedure::text as routine from (${writing}) w
   where exists (select from aclexplode(coalesce(w.proacl, acldefault('f', w.proowner))) a where a.grantee = 0)`;
 
-const lists = [reading, largeObjects];
-
 /** Revokes them from public. Their owner and the owner of the database keep them. */
 export async function closePublicFunctions(client: pg.ClientBase): Promise<void> {
   await inLockedTransaction(client, 'public functions', async () => {
-    const found = await client.query<{ routine: string }>(
-      // A role that may not revoke a privilege gets one warning for each function, so nothing is tried then.
-      `select o.routine from (${open}) o join pg_proc p on p.oid = o.routine::regprocedure
-       where pg_has_role(p.proowner, 'usage')`,
-      lists,
-    );
-    if (found.rows.length === 0) return;
-    const owner = await client.query<{ name: string }>(
-      `select quote_ident(r.rolname) as name from pg_database d join pg_roles r on r.oid = d.datdba
-       where d.datname = current_database() and not r.rolsuper`,
-    );
-    const routines = found.rows.map(({ routine }) => routine).join(', ');
-    const [other] = owner.rows;
+    const routines = (await openRoutines.on(client, {})).map(({ routine }) => routine).join(', ');
+    if (routines === '') return;
+    const [other] = await owner.on(client, {});
     if (other !== undefined) await client.query(`grant execute on routine ${routines} to ${other.name}`);
     await client.query(`revoke execute on routine ${routines} from public`);
   });
 }
 
+// A role that may not revoke a privilege gets one warning for each function, so nothing is tried then.
+const openRoutines = statement({
+  name: 'open-routines',
+  isPlannedAnew: true,
+  text: `select o.routine from (${open}) o join pg_proc p on p.oid = o.routine::regprocedure
+         where pg_has_role(p.proowner, 'usage')`,
+  parameters: {},
+  row: { routine: text },
+});
+
+const owner = statement({
+  name: 'owner-of-database',
+  isPlannedAnew: true,
+  text: `select quote_ident(r.rolname) as name from pg_database d join pg_roles r on r.oid = d.datdba
+         where d.datname = current_database() and not r.rolsuper`,
+  parameters: {},
+  row: { name: text },
+});
+
 /** Grants them to public again, as TimescaleDB does: the database is no longer Tidemark's. */
 export async function openPublicFunctions(client: pg.ClientBase): Promise<void> {
-  const found = await client.query<{ routine: string }>(
-    `select w.oid::regprocedure::text as routine from (${writing}) w where pg_has_role(w.proowner, 'usage')`,
-    lists,
-  );
-  const routines = found.rows.map(({ routine }) => routine).join(', ');
+  const routines = (await writingRoutines.on(client, {})).map(({ routine }) => routine).join(', ');
   if (routines !== '') await client.query(`grant execute on routine ${routines} to public`);
 }
 
+const writingRoutines = statement({
+  name: 'writing-routines',
+  isPlannedAnew: true,
+  text: `select w.oid::regprocedure::text as routine from (${writing}) w where pg_has_role(w.proowner, 'usage')`,
+  parameters: {},
+  row: { routine: text },
+});
+
 /** Counts the functions that every role may still call. Only a superuser can revoke them all. */
 export async function countPublicFunctions(client: pg.ClientBase | pg.Pool): Promise<number> {
-  const found = await client.query<{ functions: number }>(`select count(*)::int as functions from (${open}) o`, lists);
-  return found.rows[0]?.functions ?? 0;
+  const [counted] = await openFunctions.on(client, {});
+  return counted?.functions ?? 0;
 }
+
+const openFunctions = statement({
+  name: 'open-functions',
+  isPlannedAnew: true,
+  text: `select count(*)::int as functions from (${open}) o`,
+  parameters: {},
+  row: { functions: int4 },
+});

@@ -6,19 +6,13 @@
 
 import type pg from 'pg';
 import { codeOf, TidemarkError } from '../errors.ts';
+import { listOf, nullable, type RowOf, statement, text } from '../store/db/statement.ts';
 import type { ApiObject } from './api.ts';
 
 /** Another result or names of arguments, other columns, another kind. */
 const notInPlace: readonly unknown[] = ['42P13', '42P16', '42809'];
 
-interface Found {
-  readonly classid: string;
-  readonly objid: string;
-  /** Such as `view mine`. */
-  readonly description: string;
-  /** Null: it is not Tidemark's. */
-  readonly name: string | null;
-}
+type Found = RowOf<typeof found>;
 
 /** The identity of an object in the catalog. @param name an SQL expression of its name. */
 const identity = (name: string) =>
@@ -53,17 +47,21 @@ export async function replaceObjects(
     isRemoved.set(key, true);
     let isFree = found.name !== null;
     if (!isFree) inTheWay.add(found.description);
-    for (const dependent of await dependentsOf(client, found, [...own])) isFree = (await remove(dependent)) && isFree;
+    for (const dependent of await dependents.on(client, { own: [...own], ...found }))
+      isFree = (await remove(dependent)) && isFree;
     isRemoved.set(key, isFree);
     if (isFree && found.name !== null) {
-      grants.set(found.name, await grantsOn(client, found));
+      grants.set(
+        found.name,
+        (await grantsOn.on(client, found)).map(({ statement: grant }) => grant),
+      );
       await client.query(`drop ${found.name.includes('(') ? 'routine' : 'view'} ${found.name}`);
     }
     return isFree;
   }
 
   async function removeNamed(name: string): Promise<boolean> {
-    const [found] = await select(client, [...own], `(select ${identity('$2::text')})`, [name]);
+    const [found] = await named.on(client, { own: [...own], name });
     return found === undefined || (await remove(found));
   }
 
@@ -100,51 +98,59 @@ export function viewsInTheWay(descriptions: readonly string[], cause?: unknown):
   return new TidemarkError('VIEW_IN_THE_WAY', message, { cause });
 }
 
-/** What depends on an object, on its row type or on its rule, one step away. */
-function dependentsOf(client: pg.ClientBase, { classid, objid }: Found, own: string[]): Promise<Found[]> {
-  const dependents = `(
-    select distinct case when r.oid is null then d.classid else 'pg_class'::regclass::oid end as classid,
-           coalesce(r.ev_class, d.objid) as objid
-    from pg_depend d left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid
-    where d.deptype in ('n', 'a') and (d.refclassid = $2 and d.refobjid = $3 or d.refclassid = 'pg_type'::regclass
-      and d.refobjid in (select unnest(array[t.oid, t.typarray]) from pg_type t where $2 = 'pg_class'::regclass and t.typrelid = $3))
-  )`;
-  return select(client, own, `(select * from ${dependents} d where (classid, objid) <> ($2, $3))`, [classid, objid]);
-}
+/** The name is null of an object that is not Tidemark's. A description is such as `view mine`. */
+const found = { classid: text, objid: text, description: text, name: nullable(text) };
 
 /** Objects with the names that they have as Tidemark's. @param from a subquery with their identities. */
-async function select(
-  client: pg.ClientBase,
-  own: readonly string[],
-  from: string,
-  values: readonly string[],
-): Promise<Found[]> {
-  const { rows } = await client.query<Found>(
-    `select f.classid::text, f.objid::text, pg_describe_object(f.classid, f.objid, 0) as description, n.name
-     from ${from} f
-     left join (select name, ${identity('name')} from unnest($1::text[]) name) n using (classid, objid)
-     where f.objid is not null`,
-    [own, ...values],
-  );
-  return rows;
-}
+const objects = (from: string) => `
+  select f.classid::text, f.objid::text, pg_describe_object(f.classid, f.objid, 0) as description, n.name
+  from ${from} f
+  left join (select name, ${identity('name')} from unnest($own) name) n using (classid, objid)
+  where f.objid is not null`;
+
+const named = statement({
+  name: 'api-object',
+  isPlannedAnew: true,
+  text: objects(`(select ${identity('$name')})`),
+  parameters: { own: listOf(text), name: text },
+  row: found,
+});
+
+/** What depends on an object, on its row type or on its rule, one step away. */
+const dependents = statement({
+  name: 'api-dependents',
+  isPlannedAnew: true,
+  text: objects(`(
+    select * from (
+      select distinct case when r.oid is null then d.classid else 'pg_class'::regclass::oid end as classid,
+             coalesce(r.ev_class, d.objid) as objid
+      from pg_depend d left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid
+      where d.deptype in ('n', 'a') and (d.refclassid = $classid::oid and d.refobjid = $objid::oid
+        or d.refclassid = 'pg_type'::regclass and d.refobjid in (
+          select unnest(array[t.oid, t.typarray]) from pg_type t
+          where $classid::oid = 'pg_class'::regclass and t.typrelid = $objid::oid))
+    ) d where (classid, objid) <> ($classid::oid, $objid::oid)
+  )`),
+  parameters: { own: listOf(text), classid: text, objid: text },
+  row: found,
+});
 
 /** Statements that restore the grants on an object after it was created again. */
-async function grantsOn(client: pg.ClientBase, { classid, objid, name }: Found): Promise<string[]> {
-  const { rows } = await client.query<{ statement: string }>(
-    `with object as (
+const grantsOn = statement({
+  name: 'api-grants',
+  isPlannedAnew: true,
+  text: `with object as (
        select 'table' as kind, relacl as acl, relowner as owner from pg_class
-       where $1::oid = 'pg_class'::regclass and oid = $2::oid
+       where $classid::oid = 'pg_class'::regclass and oid = $objid::oid
        union all
-       select 'routine', proacl, proowner from pg_proc where $1::oid = 'pg_proc'::regclass and oid = $2::oid
+       select 'routine', proacl, proowner from pg_proc where $classid::oid = 'pg_proc'::regclass and oid = $objid::oid
      )
-     select format('revoke all on %s %s from public', kind, $3::text) as statement from object where acl is not null
+     select format('revoke all on %s %s from public', kind, $name::text) as statement from object where acl is not null
      union all
-     select format('grant %s on %s %s to %s%s', a.privilege_type, kind, $3::text,
+     select format('grant %s on %s %s to %s%s', a.privilege_type, kind, $name::text,
                    case a.grantee when 0 then 'public' else a.grantee::regrole::text end,
                    case when a.is_grantable then ' with grant option' else '' end)
      from object, aclexplode(acl) a where a.grantee <> owner`,
-    [classid, objid, name],
-  );
-  return rows.map(({ statement }) => statement);
-}
+  parameters: { classid: text, objid: text, name: nullable(text) },
+  row: { statement: text },
+});

@@ -56,11 +56,9 @@ async function changeSettings(
   await inLockedTransaction(client, 'role settings', async () => {
     for (const setting of roleSettings) {
       const { condition, change } = changeOf(setting);
-      const result = await client.query<{ statement: string }>(
-        `select format('alter role %I in database %I ${change}', current_user, current_database()) as statement
-         where ${condition}`,
-      );
-      for (const { statement } of result.rows) await client.query(statement);
+      await client.query(`do $$ begin if ${condition} then
+        execute format('alter role %I in database %I ${change}', current_user, current_database());
+      end if; end $$`);
     }
   });
 }

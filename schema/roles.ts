@@ -17,6 +17,7 @@ import { rollupLevels } from '../model/rollup-levels.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { isPermissionDenied } from '../store/db/failure.ts';
 import { inLockedTransaction } from '../store/db/locked-transaction.ts';
+import { bool, listOf, nullable, statement, text } from '../store/db/statement.ts';
 import { timescaleSchema } from '../store/timescale/extension.ts';
 import { apiObjects } from './api.ts';
 
@@ -83,43 +84,63 @@ async function createReader(client: pg.ClientBase): Promise<boolean> {
 }
 
 async function hasRights(client: pg.ClientBase): Promise<boolean> {
-  const result = await client.query<{ all: boolean }>(
-    `select has_schema_privilege($1, 'tidemark', 'usage')
-        and (select bool_and(has_table_privilege($1, name, 'select')) from unnest($2::text[]) name)
-        and (select bool_and(has_column_privilege($1, $4, name, 'select')) from unnest($5::text[]) name)
-        and (select bool_and(has_function_privilege($1, name, 'execute')) from unnest($3::text[]) name) as all`,
-    [readerRole, [...served, ...views], functions, partlyServed, servedColumns],
-  );
-  return result.rows[0]?.all === true;
+  const [found] = await rightsOfReader.on(client, { relations: [...served, ...views], functions });
+  return found?.all === true;
 }
+
+const rightsOfReader = statement({
+  name: 'rights-of-reader',
+  isPlannedAnew: true,
+  text: `
+    select has_schema_privilege('${readerRole}', 'tidemark', 'usage')
+       and (select bool_and(has_table_privilege('${readerRole}', name, 'select')) from unnest($relations) name)
+       and (select bool_and(has_column_privilege('${readerRole}', '${partlyServed}', name, 'select'))
+            from unnest('{${servedColumns.join(',')}}'::text[]) name)
+       and (select bool_and(has_function_privilege('${readerRole}', name, 'execute')) from unnest($functions) name)
+       as all`,
+  parameters: { relations: listOf(text), functions: listOf(text) },
+  row: { all: bool },
+});
 
 /**
  * Revokes the reader's privileges in this database. The role stays: other databases of the server may use it.
  */
 export async function revokeReader(client: pg.ClientBase): Promise<void> {
   if (!(await roleExists(client))) return;
-  const present = await client.query<{ name: string }>(
-    `select name from unnest($1::text[]) name where to_regclass(name) is not null`,
-    [[...served, ...views, partlyServed]],
-  );
-  if (present.rowCount === 0) return;
-  for (const { name } of present.rows) await client.query(`revoke all on ${name} from ${readerRole}`);
+  const present = await relationsAmong.on(client, { names: [...served, ...views, partlyServed] });
+  if (present.length === 0) return;
+  for (const { name } of present) await client.query(`revoke all on ${name} from ${readerRole}`);
   await client.query(`revoke all on schema tidemark from ${readerRole}`);
 }
 
+const relationsAmong = statement({
+  name: 'relations-among-names',
+  isPlannedAnew: true,
+  text: 'select name from unnest($names) name where to_regclass(name) is not null',
+  parameters: { names: listOf(text) },
+  row: { name: text },
+});
+
 /** Whether the connection's role may switch to the reader. */
 export async function mayBecomeReader(client: pg.ClientBase | pg.Pool): Promise<boolean> {
-  const result = await client.query<{ may: boolean }>(
-    `select exists (
-       select from pg_roles r where r.rolname = $1
-         and pg_has_role(r.oid, case when current_setting('server_version_num')::integer >= 160000 then 'SET' else 'MEMBER' end)
+  const [found] = await becomesReader.on(client, {});
+  return found?.may === true;
+}
+
+const becomesReader = statement({
+  name: 'may-become-reader',
+  isPlannedAnew: true,
+  text: `
+     select exists (
+       select from pg_roles r where r.rolname = '${readerRole}'
+         and pg_has_role(r.oid, case when current_setting('server_version_num')::integer >= 160000 then 'SET'
+                                     else 'MEMBER' end)
          -- A role without it was created by another database's migration.
          and has_table_privilege(r.oid, 'tidemark.series', 'select')
      ) as may`,
-    [readerRole],
-  );
-  return result.rows[0]?.may === true;
-}
+  parameters: {},
+  row: { may: bool },
+});
 
 async function roleExists(client: pg.ClientBase): Promise<boolean> {
   const result = await client.query('select from pg_roles where rolname = $1', [readerRole]);
@@ -185,11 +206,7 @@ export async function grantViewer(
 }
 
 async function createViewer(client: pg.PoolClient, name: string): Promise<boolean> {
-  const found = await client.query<{ mark: string | null }>(
-    `select shobj_description(oid, 'pg_authid') as mark from pg_roles where rolname = $1`,
-    [name],
-  );
-  const [there] = found.rows;
+  const [there] = await markOfRole.on(client, { name });
   const role = pg.escapeIdentifier(name);
   if (there === undefined) {
     await client.query(`create role ${role} login connection limit ${maxConnections}`);
@@ -200,3 +217,10 @@ async function createViewer(client: pg.PoolClient, name: string): Promise<boolea
   const message = `role ${JSON.stringify(name)} exists and was not created by Tidemark`;
   throw new TidemarkError('BAD_ARGUMENT', message, { remedy: 'choose another name' });
 }
+
+const markOfRole = statement({
+  name: 'mark-of-role',
+  text: `select shobj_description(oid, 'pg_authid') as mark from pg_roles where rolname = $name`,
+  parameters: { name: text },
+  row: { mark: nullable(text) },
+});

@@ -73,6 +73,8 @@ export function nullable<Value>(of: SqlType<Value>): SqlType<Value | null> {
   return Object.freeze({ ...of, encode: (value: Value | null) => (value === null ? null : of.encode(value)) });
 }
 
+const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 const arrayOids: Readonly<Record<string, number>> = { text: 1009, integer: 1007 };
 
 export function listOf<Value>(of: SqlType<Value>): SqlType<readonly Value[]> {
@@ -195,6 +197,14 @@ export function statement<Of extends Parameters, Columns extends RowShape>(
   return made;
 }
 
+/** The process of the connection's session. */
+export const backendPid = statement({
+  name: 'backend-pid',
+  text: 'select pg_backend_pid() as pid',
+  parameters: {},
+  row: { pid: int4 },
+});
+
 /**
  * A statement for each of some words, such as the names of datasets, and for others at their first use.
  *
@@ -208,5 +218,3 @@ export function statementsBy<Word extends string, Made>(words: readonly Word[], 
     return known;
   };
 }
-
-const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { codeOf, type ErrorCode, TidemarkError } from '../../errors.ts';
 import { commitTransaction, type Database, disableTimeouts } from '../../store/db/database.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
+import { backendPid } from '../../store/db/statement.ts';
 
 export type SideName = 'source' | 'target';
 
@@ -40,8 +41,7 @@ export async function openSide(database: Database, name: SideName): Promise<Side
     await client.query(`begin isolation level ${name === 'source' ? 'repeatable read, read only' : 'read committed'}`);
     await disableTimeouts(client);
     await client.query(settings);
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    pid = rows[0]?.pid;
+    pid = (await backendPid.on(client, {}))[0]?.pid;
   } catch (error) {
     client.release(true);
     throw sideError(error, name);

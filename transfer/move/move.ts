@@ -16,6 +16,7 @@ import type { Clock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { assertMigrated } from '../../schema/migrate.ts';
 import { type Database, disableTimeouts, inTransaction } from '../../store/db/database.ts';
+import { bool, int8, statement } from '../../store/db/statement.ts';
 import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
 import { openSide, type Side, sideError } from './connection.ts';
 import { assertSame, copyTable, summarize } from './copy.ts';
@@ -142,16 +143,21 @@ function interrupted(cause?: unknown): TidemarkError {
 /** @throws TidemarkError BAD_ARGUMENT when both are the same database, whatever its address. */
 async function assertDifferentDatabases(source: Side, target: Side): Promise<void> {
   // An advisory lock belongs to one database: if the target cannot get it, the source holds it there.
-  const key = String(Math.floor(Math.random() * 2 ** 48));
+  const key = Math.floor(Math.random() * 2 ** 48);
   await source.ask((client) => client.query('select pg_advisory_xact_lock($1)', [key]));
-  const result = await target.ask((client) =>
-    client.query<{ free: boolean }>('select pg_try_advisory_xact_lock($1) as free', [key]),
-  );
-  if (result.rows[0]?.free === true) return;
+  const [lock] = await target.ask((client) => tryLock.on(client, { key }));
+  if (lock?.free === true) return;
   throw new TidemarkError('BAD_ARGUMENT', '--to names the source database', {
     remedy: 'name another one',
   });
 }
+
+const tryLock = statement({
+  name: 'try-lock-database',
+  text: 'select pg_try_advisory_xact_lock($key) as free',
+  parameters: { key: int8 },
+  row: { free: bool },
+});
 
 /** @throws TidemarkError TARGET_NOT_EMPTY with the tables that hold rows. */
 async function assertEmpty(target: Side, tables: readonly MovedColumns[]): Promise<void> {

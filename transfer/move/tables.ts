@@ -5,7 +5,8 @@
 
 import pg from 'pg';
 import { derivedSettings } from '../../schema/apply.ts';
-import { timescaleVersion } from '../../store/timescale/extension.ts';
+import { listOf, statement, text } from '../../store/db/statement.ts';
+import { listHypertables, timescaleVersion } from '../../store/timescale/extension.ts';
 import type { Side } from './connection.ts';
 
 export interface MovedTable {
@@ -77,60 +78,55 @@ export function rowsToMove({ name, only = 'true' }: MovedTable): string {
 
 /** The tables to move with their columns, except generated ones. */
 export async function readTables(side: Side): Promise<MovedColumns[]> {
-  const result = await side.ask((client) =>
-    client.query<{ name: string; columns: string[] }>(
-      `select c.relname as name, array_agg(a.attname::text order by a.attname) as columns
-       from pg_class c join pg_attribute a on a.attrelid = c.oid
-       where c.relnamespace = 'tidemark'::regnamespace and c.relname = any ($1)
-         and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
-       group by c.relname`,
-      [movedTables.map(({ name }) => name)],
-    ),
-  );
-  const columns = new Map(result.rows.map((row) => [row.name, row.columns]));
+  const rows = await side.ask((client) => columnsOfTables.on(client, { names }));
+  const columns = new Map(rows.map((row) => [row.name, row.columns]));
   return movedTables.map((table) => ({
     ...table,
     columns: (columns.get(table.name) ?? []).map((column) => pg.escapeIdentifier(column)).join(', '),
   }));
 }
 
+const names = movedTables.map(({ name }) => name);
+
+const columnsOfTables = statement({
+  name: 'columns-of-moved-tables',
+  text: `select c.relname::text as name, array_agg(a.attname::text order by a.attname) as columns
+         from pg_class c join pg_attribute a on a.attrelid = c.oid
+         where c.relnamespace = 'tidemark'::regnamespace and c.relname = any ($names)
+           and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+         group by c.relname`,
+  parameters: { names: listOf(text) },
+  row: { name: text, columns: listOf(text) },
+});
+
 /** Tables in the schema `tidemark` that no migration created. */
 export async function readForeignTables(side: Side): Promise<string[]> {
-  const known = [...movedTables.map(({ name }) => name), ...Object.keys(skippedTables)];
-  const result = await side.ask((client) =>
-    client.query<{ name: string }>(
-      `select relname as name from pg_class
-       where relnamespace = 'tidemark'::regnamespace and relkind in ('r', 'p', 'm', 'f') and relname <> all ($1)
-       order by 1`,
-      [known],
-    ),
-  );
-  return result.rows.map(({ name }) => `tidemark.${name}`);
+  const known = [...names, ...Object.keys(skippedTables)];
+  const rows = await side.ask((client) => otherTables.on(client, { known }));
+  return rows.map(({ name }) => `tidemark.${name}`);
 }
 
+const otherTables = statement({
+  name: 'tables-of-others',
+  text: `select relname::text as name from pg_class
+         where relnamespace = 'tidemark'::regnamespace and relkind in ('r', 'p', 'm', 'f') and relname <> all ($known)
+         order by 1`,
+  parameters: { known: listOf(text) },
+  row: { name: text },
+});
+
 /** The tables to move that are hypertables. */
-export async function readHypertables(side: Side): Promise<Set<string>> {
+export async function readHypertables(side: Side): Promise<ReadonlySet<string>> {
   if ((await side.ask(timescaleVersion)) === null) return new Set();
-  const result = await side.ask((client) =>
-    client.query<{ name: string }>(
-      `select hypertable_name as name from timescaledb_information.hypertables where hypertable_schema = 'tidemark'`,
-    ),
-  );
-  return new Set(result.rows.map(({ name }) => name));
+  return side.ask(listHypertables);
 }
 
 /** Sets the target's sequences to the values of the source. */
 export async function copySequences(source: Side, target: Side): Promise<void> {
-  const owned = `
-    select c.relname as table, pg_get_serial_sequence('tidemark.' || quote_ident(c.relname), a.attname) as sequence
-    from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = 'tidemark'::regnamespace and c.relname = any ($1) and a.attidentity <> ''`;
-  const names = [movedTables.map(({ name }) => name)];
-  type Owned = { table: string; sequence: string };
-  const here = await source.ask((client) => client.query<Owned>(owned, names));
-  const there = await target.ask((client) => client.query<Owned>(owned, names));
-  const sequences = new Map(there.rows.map((row) => [row.table, row.sequence]));
-  for (const { table, sequence } of here.rows) {
+  const here = await source.ask((client) => ownedSequences.on(client, { names }));
+  const there = await target.ask((client) => ownedSequences.on(client, { names }));
+  const sequences = new Map(there.map((row) => [row.table, row.sequence]));
+  for (const { table, sequence } of here) {
     const state = await source.ask((client) =>
       client.query<{ last: string; called: boolean }>(
         `select last_value::text as last, is_called as called from ${sequence}`,
@@ -142,3 +138,14 @@ export async function copySequences(source: Side, target: Side): Promise<void> {
     );
   }
 }
+
+const ownedSequences = statement({
+  name: 'owned-sequences',
+  text: `
+    select c.relname::text as table,
+           pg_get_serial_sequence('tidemark.' || quote_ident(c.relname), a.attname) as sequence
+    from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = 'tidemark'::regnamespace and c.relname = any ($names) and a.attidentity <> ''`,
+  parameters: { names: listOf(text) },
+  row: { table: text, sequence: text },
+});
