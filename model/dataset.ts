@@ -20,6 +20,22 @@ export interface Column {
 /** What no point has, of two of its columns: `high is below low`. */
 export type Impossible = readonly [column: string, is: 'below' | 'above', other: string];
 
+/** Which times have a point, from which follows what an answer proves (planning/proof.ts). */
+export type TimeRule =
+  /** A period may have none. `hasOpen`: whether the source has a point of the open period. */
+  | { readonly density: 'some'; readonly hasOpen: (interval: Interval) => boolean }
+  /** Each period has one, once it has closed. */
+  | { readonly density: 'every' }
+  /**
+   * Events: each tells in a column how long ago the one before it was. `reachMs` is how far beside a window one is asked for, to
+   * prove the silence up to it: the longest usual time between two.
+   */
+  | {
+      readonly density: 'linked';
+      readonly link: { readonly column: string; readonly unitMs: number };
+      readonly reachMs: number;
+    };
+
 export interface Dataset {
   readonly name: string;
   /** On the command line and in the watch list. */
@@ -41,8 +57,7 @@ export interface Dataset {
   readonly chart: 'candles' | 'line';
   /** Longer candles are stored of shorter ones, with their own points (docs/rollups.md). */
   readonly hasRollups: boolean;
-  /** Whether the source has a point of the open period. */
-  readonly hasOpen: (interval: Interval) => boolean;
+  readonly time: TimeRule;
   /** Days in a new chunk. */
   readonly chunkDays: number;
 }

@@ -1,5 +1,6 @@
 /** Windows: the ranges that a request is to settle, one request each. The planner hands them to the queue. */
 
+import { datasetOf } from './datasets/index.ts';
 import { type EpochMs, type Interval, intervalMs, periodStart } from './intervals.ts';
 import type { Range } from './ranges.ts';
 import type { SeriesKey } from './series.ts';
@@ -69,7 +70,7 @@ export function asksDays({ startMs, endMs }: Range): Pick<Window, 'asks'> {
 }
 
 /**
- * A request for the window with the period before and after it, if the request's limit allows. Their points are witnesses:
+ * A request for the window with the period before and after it (of events the time in which one is due), if the request's limit allows. Their points are witnesses:
  * an answer with one on either side of a silence was not truncated there. A window of the full length of a request has no
  * room for them; its rest has.
  *
@@ -80,9 +81,15 @@ export function withWitnesses<W extends Range & Pick<Window, 'series'>>(
   spanMs: number,
 ): W & Pick<Window, 'asks'> {
   const { startMs, endMs, series } = window;
-  const periodMs = intervalMs[series.interval];
-  const hasRoom = endMs - startMs + 2 * periodMs <= spanMs;
-  return { ...window, asks: hasRoom ? { startMs: startMs - periodMs, endMs: endMs + periodMs } : { startMs, endMs } };
+  const reachMs = witnessReachMs(series);
+  const hasRoom = endMs - startMs + 2 * reachMs <= spanMs;
+  return { ...window, asks: hasRoom ? { startMs: startMs - reachMs, endMs: endMs + reachMs } : { startMs, endMs } };
+}
+
+/** How far beside a window its witnesses are. */
+function witnessReachMs({ dataset, interval }: SeriesKey): number {
+  const { time } = datasetOf(dataset);
+  return time.density === 'linked' ? time.reachMs : intervalMs[interval];
 }
 
 /** Whether the request is longer than the window. */

@@ -1,6 +1,6 @@
 /** Closed and open periods of a series. */
 
-import { datasets } from '../model/datasets/index.ts';
+import { datasetOf } from '../model/datasets/index.ts';
 import { formatDuration } from '../model/format.ts';
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
@@ -26,7 +26,8 @@ export function newestEnd(series: SeriesKey, nowMs: EpochMs, graceMs: number): E
 
 /** Whether the source has a point for the open period. */
 export function hasOpenPoint(series: SeriesKey): boolean {
-  return datasets[series.dataset].hasOpen(series.interval);
+  const { time } = datasetOf(series.dataset);
+  return time.density === 'some' && time.hasOpen(series.interval);
 }
 
 /** The period that contains a time. */

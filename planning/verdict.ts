@@ -12,18 +12,21 @@
  * A cap removes rows from one end of an answer, so no row is missing between two rows of it: periods between them are
  * covered without a point, since sources omit periods without a trade. A silence at an edge is proved by a row on
  * either side, which may be a witness from beside the window or an invalid row. The rest of a window is requested again
- * with the periods beside it (windows.ts), so a dense market proves its pauses with one more request.
+ * with the periods beside it (model/window.ts), so a dense market proves its pauses with one more request.
  *
  * A thin market pauses at the edge of every second answer, and would cost twice the requests. There a silence counts
  * without proof if the answer has pauses as long often enough, and fewer rows than another recent answer, which the
  * same cap would have truncated. So does a silence of up to two hours at the end of the newest data: the next refresh
  * reaches back over it.
  *
+ * In a dataset of another density (proof.ts) no silence is a pause: what its points do not prove is cut off.
+ *
  * The period of an invalid row is covered. Its row is in quarantine, and a further request would return the same row.
  */
 
 import { type EpochMs, hourMs, type Interval, intervalMs, periodStart } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
+import type { Proof } from './proof.ts';
 
 export type Verdict = 'filled' | 'cut_short' | 'empty' | 'stale' | 'unreadable';
 
@@ -59,6 +62,7 @@ export interface Evaluation {
 /**
  * @param timesMs starts of the answered periods within the window, ascending, distinct.
  * @param shown first and last row within the requested range, invalid rows and witnesses included; null: none.
+ * @param links how long before them the points before these two were; null: they do not tell.
  * @param contradicted stored points that the answer lacks.
  * @param rejected invalid rows, except those beside the window. They are holes, not emptiness.
  * @param rejectedPeriods periods of the window with invalid rows only.
@@ -73,8 +77,10 @@ export interface Evaluation {
 export function evaluateAnswer(input: {
   readonly window: Range;
   readonly interval: Interval;
+  readonly proof: Proof;
   readonly timesMs: readonly EpochMs[];
   readonly shown: { readonly firstMs: EpochMs; readonly lastMs: EpochMs } | null;
+  readonly links?: { readonly firstMs: number | null; readonly lastMs: number | null };
   readonly contradicted: Contradiction;
   readonly rejected: number;
   readonly rejectedPeriods: number;
@@ -125,7 +131,7 @@ function proved(
   answered: Range,
   shown: { readonly firstMs: EpochMs; readonly lastMs: EpochMs },
 ): { readonly start: Edge; readonly end: Edge; readonly range: Range | null } {
-  const { timesMs, interval, contradicted } = input;
+  const { timesMs, interval, contradicted, proof, links } = input;
   const length = intervalMs[interval];
   // A week may begin on any day; its coverage begins on a Monday.
   const firstMs = Math.min(periodStart(shown.firstMs, interval), answered.endMs);
@@ -141,11 +147,18 @@ function proved(
   function edge(silenceMs: number, isContradicted: boolean, mayPause: boolean): Edge {
     if (silenceMs < length || input.isWhole === true || isWhole()) return 'bounded';
     if (isContradicted || input.rows >= input.maxRows) return 'cut';
-    return mayPause || isUsualPause(input, length, silenceMs) ? 'believed' : 'cut';
+    return proof.mayPause && (mayPause || isUsualPause(input, length, silenceMs)) ? 'believed' : 'cut';
   }
   const silentMs = answered.endMs - (lastMs + length);
-  const start = edge(firstMs - answered.startMs, contradicted.atStart, false);
-  const end = edge(silentMs, contradicted.atEnd, input.isNewest && silentMs <= longestPauseMs);
+  const first = { timeMs: shown.firstMs, linkMs: links?.firstMs ?? null };
+  const last = { timeMs: shown.lastMs, linkMs: links?.lastMs ?? null };
+  const start = proof.provesStart(first, answered.startMs)
+    ? 'bounded'
+    : edge(firstMs - answered.startMs, contradicted.atStart, false);
+  const end =
+    silentMs >= length && proof.believesEnd(last, answered.endMs)
+      ? 'believed'
+      : edge(silentMs, contradicted.atEnd, input.isNewest && silentMs <= longestPauseMs);
   const range = rangeOf(
     start === 'cut' ? firstMs : answered.startMs,
     end === 'cut' ? Math.min(lastMs + length, answered.endMs) : answered.endMs,

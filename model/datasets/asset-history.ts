@@ -17,6 +17,6 @@ export const assetHistory = {
   chart: 'line',
   hasRollups: false,
   // A day has the mean over all of it.
-  hasOpen: (interval) => interval !== 'd1',
+  time: { density: 'some', hasOpen: (interval) => interval !== 'd1' },
   chunkDays: 90,
 } as const satisfies Dataset;

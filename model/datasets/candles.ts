@@ -28,6 +28,6 @@ export const candles = {
   shown: 'close',
   chart: 'candles',
   hasRollups: true,
-  hasOpen: () => true,
+  time: { density: 'some', hasOpen: () => true },
   chunkDays: 30,
 } as const satisfies Dataset;

@@ -11,6 +11,11 @@ export type DatasetName = keyof Datasets;
 
 export const datasetNames = Object.keys(datasets) as readonly DatasetName[];
 
+/** The descriptor, in the type that all have. */
+export function datasetOf(name: DatasetName): Dataset {
+  return datasets[name];
+}
+
 /** An entry for each dataset. */
 export function byDataset<Value>(value: (dataset: Dataset, name: DatasetName) => Value): Record<DatasetName, Value> {
   return Object.fromEntries(datasetNames.map((name) => [name, value(datasets[name], name)])) as Record<

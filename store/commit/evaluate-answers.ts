@@ -7,6 +7,7 @@ import type { Range } from '../../model/ranges.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { Window } from '../../model/window.ts';
 import { closedUpTo } from '../../planning/periods.ts';
+import { proofOf } from '../../planning/proof.ts';
 import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
 import { bool, int4, listOf, range, rowsOf, statement, text, time } from '../db/statement.ts';
 import { withOtherSources } from '../series/sources.ts';
@@ -63,7 +64,9 @@ function evaluateWindow(
     window,
     interval: series.interval,
     timesMs: points.timesMs,
+    proof: proofOf(series),
     shown: seen.span,
+    links: seen.links,
     rejected: seen.rejectedWithin,
     rejectedPeriods: seen.rejectedPeriodsMs.length,
     outOfRangeRows: seen.outOfRange,

@@ -4,10 +4,11 @@
  */
 
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
-import { type PointLines, pickPoints } from '../../model/point-lines.ts';
+import { type PointLines, pickPoints, pointAt } from '../../model/point-lines.ts';
 import { clip, normalize, type Range } from '../../model/ranges.ts';
 import { hasWitnesses, type Window } from '../../model/window.ts';
 import { closedUpTo, periodOf } from '../../planning/periods.ts';
+import { type LinkedPoint, linkedPoint, type Proof, proofOf } from '../../planning/proof.ts';
 import { longSilences } from '../../planning/silences.ts';
 import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-coverage.ts';
 import type { Verdict } from '../../planning/verdict.ts';
@@ -96,6 +97,8 @@ export interface SeenRows {
   readonly outOfRange: number;
   /** First and last row within the request, unreadable ones included; null: there is none. */
   readonly span: { readonly firstMs: EpochMs; readonly lastMs: EpochMs } | null;
+  /** How long before those two the points before them were; null: they do not tell. */
+  readonly links: { readonly firstMs: number | null; readonly lastMs: number | null };
   /** Unreadable rows, except those with a time beside the window. */
   readonly rejectedWithin: number;
   /** Starts of the window's periods with unreadable rows only. */
@@ -122,6 +125,7 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
   const window = { ...requested, startMs: part.startMs, endMs: part.endMs, asks };
   const { timesMs } = rows;
   const isStale = staleTimes(commit, untilMs);
+  const proof = proofOf(series);
   const pointsIn = (range: Range) => {
     const places = placesIn(timesMs, range, isStale);
     return places === null ? rows : pickPoints(rows, places);
@@ -137,6 +141,8 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
   const kept = beside.reduce((sum, side) => sum + side.points.timesMs.length, points.timesMs.length);
   const rejectedMs = answer.rejected.map((row) => readRejectedTime(row, series.dataset));
   const disputed = disputedPeriods(commit);
+  const linked = proof.mayPause ? [] : linkedPoints([points, ...beside.map((side) => side.points)], rejectedMs, asks);
+  const absent = clip(absentBetween(answer.isWhole === true ? between(window, linked) : linked, proof), window);
   // Only what lies between two rows: a silence at an edge of the answer is a question of caps.
   const silences =
     rules.isAbsenceUnknown === true && answer.isWhole !== true
@@ -145,20 +151,51 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
   return {
     ...{ window, attempt, nowMs, rules, answer, points, beside },
     lacking: {
-      ...{ missing: lacks.missing, disputed, silences, knownUntilMs: untilMs },
-      holes: normalize([...lacks.holes, ...clip(disputed, window), ...silences]),
+      missing: [...lacks.missing, ...absent],
+      ...{ disputed, silences, knownUntilMs: untilMs },
+      holes: normalize([...lacks.holes, ...absent, ...clip(disputed, window), ...silences]),
     },
     seen: {
       rows: rows.length + answer.rejected.length,
       dropped: rows.length - kept,
       outOfRange: countOutOfRange(timesMs, requested),
       span: timeSpan(asks, timesMs, rejectedMs),
+      links: { firstMs: linked[0]?.linkMs ?? null, lastMs: linked.at(-1)?.linkMs ?? null },
       rejectedWithin: rejectedMs.filter(
         (timeMs) => timeMs === null || !isWithin(timeMs, asks) || isWithin(timeMs, window),
       ).length,
       rejectedPeriodsMs: listRejectedPeriods(rejectedMs, points.timesMs, window, series.interval),
     },
   };
+}
+
+/** All points of an answer, ascending. Of an unreadable one no link is known. */
+function linkedPoints(
+  all: readonly PointLines[],
+  rejectedMs: ReadonlyArray<EpochMs | null>,
+  asks: Range,
+): LinkedPoint[] {
+  const unread = rejectedMs.filter((timeMs) => timeMs !== null && isWithin(timeMs, asks));
+  const points = all.flatMap((lines) =>
+    lines.timesMs.map((_, place) => linkedPoint(pointAt(lines, place), lines.dataset)),
+  );
+  return [...points, ...unread.map((timeMs) => ({ timeMs: timeMs ?? 0, linkMs: null }))].sort(
+    (a, b) => a.timeMs - b.timeMs,
+  );
+}
+
+/** The points of a whole file, with one on either side, so that its ends are judged too. */
+function between({ startMs, endMs, series }: Window, points: readonly LinkedPoint[]): LinkedPoint[] {
+  const [before, after] = [startMs - intervalMs[series.interval], endMs];
+  return [{ timeMs: before, linkMs: null }, ...points, { timeMs: after, linkMs: null }];
+}
+
+/** What the source lacks between neighbours. */
+function absentBetween(points: readonly LinkedPoint[], proof: Proof): Range[] {
+  return points.flatMap((after, place) => {
+    const before = points[place - 1];
+    return (before && proof.missingBetween(before, after)) ?? [];
+  });
 }
 
 function disputedPeriods({ answer, window }: WindowCommit): Range[] {

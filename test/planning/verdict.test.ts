@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { minuteMs } from '../../model/intervals.ts';
 import { lengthMs, normalize } from '../../model/ranges.ts';
+import { proofBy } from '../../planning/proof.ts';
 import { evaluateAnswer } from '../../planning/verdict.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
@@ -17,6 +18,7 @@ function judged(indexes: readonly number[], more: Partial<Parameters<typeof eval
   return evaluateAnswer({
     window,
     interval: 'm1',
+    proof: proofBy({ density: 'some' }, 'm1'),
     timesMs: indexes.map(minute),
     shown: shownBy(indexes),
     contradicted: { atStart: false, atEnd: false },

@@ -1,0 +1,82 @@
+/**
+ * What the points of an answer prove about the time between them and beside them, by the density of their dataset.
+ *
+ *   some     A period may have no point, as one without a trade. Two neighbours of an answer have none between them. Pauses
+ *            beside them are judged by the habit of the series (verdict.ts).
+ *   every    Each period has a point. The source lacks a period without one, and no silence is a pause.
+ *   linked   Each point tells how long ago the one before it was, as a funding rate its interval. That proves the time back
+ *            to the earlier one. It is believed of the next point, until that one proves it.
+ */
+
+import type { TimeRule } from '../model/dataset.ts';
+import { type DatasetName, datasetOf } from '../model/datasets/index.ts';
+import { type EpochMs, type Interval, intervalMs, periodStart } from '../model/intervals.ts';
+import type { Point } from '../model/point-lines.ts';
+import type { Range } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
+
+export interface LinkedPoint {
+  readonly timeMs: EpochMs;
+  /** How long before it the point before it was; null: it does not tell. */
+  readonly linkMs: number | null;
+}
+
+/** A point with what its dataset says of the one before it. */
+export function linkedPoint({ timeMs, values }: Point, dataset: DatasetName): LinkedPoint {
+  const { time, columns } = datasetOf(dataset);
+  if (time.density !== 'linked') return { timeMs, linkMs: null };
+  const value = values[columns.findIndex(({ name }) => name === time.link.column)] ?? null;
+  return { timeMs, linkMs: value === null ? null : Number(value) * time.link.unitMs };
+}
+
+export interface Proof {
+  /** Whether a silence may be a pause of the series. */
+  readonly mayPause: boolean;
+  /** What the source lacks between two neighbours of an answer; null: nothing. */
+  missingBetween(before: LinkedPoint, after: LinkedPoint): Range | null;
+  /** Whether nothing is missing from there to the first point. */
+  provesStart(first: LinkedPoint, startMs: EpochMs): boolean;
+  /** Whether no point is due after the last one before then. */
+  believesEnd(last: LinkedPoint, endMs: EpochMs): boolean;
+  /** No further point is due before; null: each period may have one. */
+  dueAfter(last: LinkedPoint): EpochMs | null;
+}
+
+export function proofOf({ dataset, interval }: Pick<SeriesKey, 'dataset' | 'interval'>): Proof {
+  return proofBy(datasetOf(dataset).time, interval);
+}
+
+const ofSome: Proof = Object.freeze({
+  mayPause: true,
+  missingBetween: () => null,
+  provesStart: () => false,
+  believesEnd: () => false,
+  dueAfter: () => null,
+});
+
+export function proofBy({ density }: Pick<TimeRule, 'density'>, interval: Interval): Proof {
+  if (density === 'some') return ofSome;
+  const between = (before: LinkedPoint, after: LinkedPoint): Range | null => {
+    const range = {
+      startMs: periodStart(before.timeMs, interval) + intervalMs[interval],
+      endMs: periodStart(after.timeMs, interval),
+    };
+    return range.startMs < range.endMs ? range : null;
+  };
+  if (density === 'every') return { ...ofSome, mayPause: false, missingBetween: between };
+  /** Start of the period of the earlier point. */
+  const linked = ({ timeMs, linkMs }: LinkedPoint) => (linkMs === null ? null : periodStart(timeMs - linkMs, interval));
+  return Object.freeze({
+    mayPause: false,
+    missingBetween(before, after) {
+      const earlierMs = linked(after);
+      return earlierMs === null || earlierMs <= periodStart(before.timeMs, interval) ? null : between(before, after);
+    },
+    provesStart(first, startMs) {
+      const earlierMs = linked(first);
+      return earlierMs !== null && earlierMs < startMs;
+    },
+    believesEnd: ({ timeMs, linkMs }, endMs) => linkMs !== null && endMs <= periodStart(timeMs + linkMs, interval),
+    dueAfter: ({ timeMs, linkMs }) => (linkMs === null ? null : periodStart(timeMs + linkMs, interval)),
+  } satisfies Proof);
+}
