@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { coverageByMonth } from '../model/calendar.ts';
 import { dayMs, type EpochMs, minuteMs } from '../model/intervals.ts';
-import { listName } from '../model/lists.ts';
+import { listName } from '../model/lists/index.ts';
 import { notFound } from '../service/response.ts';
 import type { Database } from '../store/db/database.ts';
 import { listStatus } from '../store/lists/lists.ts';
@@ -51,7 +51,7 @@ export function addInventory(
   scope.get('/dashboard/list', async (request, reply) => {
     const { name } = read(listQuery, request.query);
     const lists = (await listStatus(database, clock.now())).map(({ list }) => list);
-    const list = [...lists, { dataset: 'rates', asset: null } as const].find((one) => listName(one) === name);
+    const list = lists.find((one) => listName(one) === name);
     if (list === undefined) throw notFound(name);
     return json<'list'>(reply, await readListContents(database, list, maxRows));
   });

@@ -2,14 +2,14 @@
 
 import type { Clock } from '../clock.ts';
 import { formatDuration } from '../model/format.ts';
-import { type EpochMs, hourMs, minuteMs, type Range } from '../model/intervals.ts';
-import { listName } from '../model/lists.ts';
+import { type EpochMs, minuteMs, type Range } from '../model/intervals.ts';
+import { listName } from '../model/lists/index.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { stateOf } from '../planning/headline.ts';
 import type { Database } from '../store/db/database.ts';
 import { readServiceMessage } from '../store/ledger/ledger.ts';
-import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
-import { ratesProblem, ratesStatus, serverVersions } from '../store/status/status.ts';
+import { listStatus } from '../store/lists/lists.ts';
+import { serverVersions } from '../store/status/status.ts';
 import { cachedFor } from './cached.ts';
 import type { StatePorts } from './ports.ts';
 import { readSeriesLines } from './queries/lines.ts';
@@ -24,8 +24,6 @@ export interface StateOptions {
   readonly graceMs: number;
   readonly ports: StatePorts;
   readonly perMinute: number;
-  /** Poll interval of rates unless the store has another; 0 or absent: never. */
-  readonly ratesMs?: number;
   readonly synthetic: boolean;
   /** Absent: `database` is no replica. */
   readonly replica?: {
@@ -96,35 +94,17 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   };
 }
 
-async function readSlowly({ database, ratesMs }: StateOptions, nowMs: EpochMs) {
-  const rates = await ratesLine(database, ratesMs ?? 0, nowMs);
+async function readSlowly({ database }: StateOptions, nowMs: EpochMs) {
   const lists = await listStatus(database, nowMs);
   return {
     serviceMessage: await readServiceMessage(database, nowMs),
-    lists: [
-      ...(rates === null ? [] : [rates]),
-      ...lists.map(
-        ({ list, everyMs, newestMs, rows, problem }): ListLine => ({
-          name: listName(list),
-          everyMs,
-          newestMs,
-          rows,
-          problem,
-        }),
-      ),
-    ],
+    lists: lists.map(
+      ({ list, everyMs, newestMs, rows, problem }): ListLine => ({
+        name: listName(list),
+        ...{ everyMs, newestMs, rows, problem },
+      }),
+    ),
   };
-}
-
-/** @returns null when rates have never been polled. */
-async function ratesLine(database: Database, configuredMs: number, nowMs: EpochMs): Promise<ListLine | null> {
-  const { newestMs, currencies } = await ratesStatus(database);
-  const everyMs = await ratesEveryMs(database, configuredMs);
-  if (newestMs === null && everyMs === 0) return null;
-  // The search is bounded by two polls because the ledger has no index on the dataset.
-  const sinceMs = nowMs - Math.max(hourMs, 2 * everyMs);
-  const problem = everyMs === 0 ? null : await ratesProblem(database, sinceMs);
-  return { name: 'rates', everyMs, newestMs, rows: newestMs === null ? null : currencies, problem };
 }
 
 function versionText({ postgres, timescale }: Awaited<ReturnType<typeof serverVersions>>): string {

@@ -2,7 +2,7 @@
 
 import { stat } from 'node:fs/promises';
 import { codeOf, messageOf, TidemarkError } from '../errors.ts';
-import type { StoredDataset } from '../model/series.ts';
+import type { StoredDataset } from '../model/stored-datasets.ts';
 import { FileProblem } from './file-problem.ts';
 import {
   type FileFormat,

@@ -2,7 +2,8 @@
 
 import { byDataset, columnNames } from '../model/datasets/index.ts';
 import type { EpochMs } from '../model/intervals.ts';
-import { keyNames, type StoredDataset } from '../model/series.ts';
+import { keyNames } from '../model/series.ts';
+import type { StoredDataset } from '../model/stored-datasets.ts';
 import { FileProblem } from './file-problem.ts';
 
 export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;

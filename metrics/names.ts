@@ -1,20 +1,17 @@
 /** The label values with which counters start at 0: a counter that starts at 1 shows no increase. */
 
 import { datasetNames } from '../model/datasets/index.ts';
-import { snapshotDatasets } from '../model/lists.ts';
+import { listNames } from '../model/lists/index.ts';
 import { endpointOf } from '../sources/source.ts';
 import { sourceErrorKinds } from '../sources/source-error.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
 
 /** The endpoints that workers request. */
-export const requestedEndpoints = [
-  ...datasetNames.map(endpointOf),
-  ...['rates', 'assets', 'exchanges', 'markets', 'assetMarkets'],
-];
+export const requestedEndpoints = [...datasetNames, ...listNames].map(endpointOf);
 
 export const outcomes = ['ok', ...sourceErrorKinds, 'defect'] as const;
 
-export const datasets: readonly LedgerEntry['dataset'][] = [...datasetNames, 'rates', ...snapshotDatasets];
+export const datasets: readonly LedgerEntry['dataset'][] = [...datasetNames, ...listNames];
 
 export const effects = ['new', 'changed', 'unchanged'] as const;
 

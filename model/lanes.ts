@@ -3,7 +3,7 @@
  *
  * `refresh` requests the newest data, `backfill` older gaps. `probe` requests days to find where a series begins
  * (`planning/beginning.ts`). `reread` requests covered ranges again on a schedule, `repair` and `verify` for the command of
- * that name. `poll` requests lists and rates, which have no window.
+ * that name. `poll` requests lists, which have no window.
  */
 
 export interface LaneRule {

@@ -25,9 +25,6 @@ export type AssetSeries = Extract<SeriesKey, OfAsset>;
 export type CandleSeries = SeriesOf<'candles'>;
 export type HistorySeries = SeriesOf<'asset_history'>;
 
-/** What is stored as points, each in its own table. */
-export type StoredDataset = DatasetName | 'rates';
-
 /** A half-open range of a series, by the rows' own times. */
 export interface TimeRange extends Range {
   /** Earlier rows are hidden and count as not covered. Absent: all rows are visible. */

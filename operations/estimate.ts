@@ -1,6 +1,6 @@
 /** Estimates the cost of a plan beside what is stored, tracked and polled already. */
 
-import { byDataset, datasetNames } from '../model/datasets/index.ts';
+import { byDataset, datasetNames, datasets } from '../model/datasets/index.ts';
 import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import { subtract } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
@@ -8,14 +8,14 @@ import { defaultSource } from '../model/sources.ts';
 import { budgetInForce } from '../planning/budget.ts';
 import { type Cost, type Disk, diskFor, type Estimate, type Freshness, hourlyShareOf } from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
+import { rowsAskedFor } from '../planning/polls.ts';
 import type { RereadSettings } from '../planning/reread.ts';
-import { listStatus, ratesEveryMs } from '../store/lists/lists.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
+import { type ListState, readListStates } from '../store/settings/polled-lists.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
 import { bytesPerPoint } from '../store/status/measures.ts';
 import { chunkDaysOf } from '../store/timescale/hypertables.ts';
-import { retainedTables } from '../store/upkeep/retention.ts';
-import { pageSize, requestsPerMinute } from '../v2/limits.ts';
+import { requestsPerMinute } from '../v2/limits.ts';
 import type { OperationContext } from './context.ts';
 import { costOfPart, dividePlan, type SourceCost, type WantedSeries } from './source-cost.ts';
 import { readGapDivision, type SourceLists } from './source-gaps.ts';
@@ -87,9 +87,7 @@ export async function estimateCost(
     refreshMs: scheduler.refreshMs,
     reread: pending?.reread ?? (await readRereadSettings(database, config.reread)),
   };
-  const polls =
-    pending?.pollsEveryMs ??
-    pollsEveryMs(await ratesEveryMs(database, scheduler.ratesMs), await listStatus(database, nowMs));
+  const polls = pending?.pollsEveryMs ?? pollsEveryMs(await readListStates(database.pool));
   const { parts, lost } = dividePlan(division, planned, others);
   const costs: SourceCost[] = [];
   for (const part of parts) {
@@ -110,7 +108,7 @@ export async function estimateCost(
     missing: subtract(entry.missing, lost.get(seriesName(entry.series)) ?? []),
   }));
   const each = await bytesPerPoint(database);
-  const datasets = estimated.costs.map((cost) => ({
+  const counted = estimated.costs.map((cost) => ({
     ...cost,
     series: planned.filter(({ series }) => series.dataset === cost.dataset).length,
   }));
@@ -120,14 +118,14 @@ export async function estimateCost(
       kept.filter(({ series }) => series.dataset === dataset),
       {
         bytes: each[dataset],
-        rowDays: afterDays === 0 ? Number.POSITIVE_INFINITY : afterDays + chunkDaysOf(retainedTables[dataset]),
+        rowDays: afterDays === 0 ? Number.POSITIVE_INFINITY : afterDays + chunkDaysOf(datasets[dataset].table),
         nowMs,
         hourlyShare: hourlyShareOf(estimated.durationMs),
       },
     );
   return {
     ...estimated,
-    costs: datasets.filter((cost) => cost.series > 0),
+    costs: counted.filter((cost) => cost.series > 0),
     disk: byDataset((_, dataset) => disk(dataset)),
     requestsPerMinute: perMinuteOf(largest?.source.name),
     isShared: used.length > 1,
@@ -210,17 +208,10 @@ function together(a: Freshness, b: Freshness): Freshness {
   };
 }
 
-/**
- * Times between two requests: of the rates, and of each list, which is requested once per page of its newest poll.
- *
- * @param ratesMs 0: rates are not polled. @param lists with the rows of the newest poll; null: there is none.
- */
-export function pollsEveryMs(
-  ratesMs: number,
-  lists: ReadonlyArray<{ readonly everyMs: number; readonly rows: number | null }>,
-): number[] {
-  const pages = (rows: number | null) => Math.max(1, Math.ceil((rows ?? 0) / pageSize.maximum));
-  return [...(ratesMs === 0 ? [] : [ratesMs]), ...lists.map(({ everyMs, rows }) => everyMs / pages(rows))];
+/** Times between two requests of each tracked list, which is requested once per page of its newest poll. */
+export function pollsEveryMs(states: readonly ListState[]): number[] {
+  const pages = ({ list, rows }: ListState) => Math.max(1, Math.ceil((rows ?? 0) / (rowsAskedFor(list) ?? Infinity)));
+  return states.filter(({ isTracked }) => isTracked).map((state) => state.everyMs / pages(state));
 }
 
 const fewPeriods = 1000;

@@ -10,20 +10,19 @@
  */
 
 import { minuteMs } from '../model/intervals.ts';
-import type { SnapshotList } from '../model/lists.ts';
-import { pageSize } from '../v2/limits.ts';
+import { lists, type PolledList } from '../model/lists/index.ts';
 
 /** One page of a poll: one request. */
 export interface PollPage {
   readonly pollId: number;
-  readonly list: SnapshotList;
+  readonly list: PolledList;
   /** Rows of the list before this page. */
   readonly firstRow: number;
 }
 
-/** Rows to request; null: the list has no pages (specification, section 4: no parameters). */
-export function rowsAskedFor({ dataset }: SnapshotList): number | null {
-  return dataset === 'exchanges' ? null : pageSize.maximum;
+/** Rows to request; null: the list has no pages. */
+export function rowsAskedFor({ dataset }: PolledList): number | null {
+  return lists[dataset].pageRows;
 }
 
 /** Longest time between two pages of a poll. Rows shift while they are read, and a poll has one time. */

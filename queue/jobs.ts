@@ -23,11 +23,10 @@ export function requestsQueueName(source: string): string {
 export const windowVersion = 2;
 export type QueuedWindow = Window & { readonly v: typeof windowVersion };
 
-/** A job is named after the dataset of its window, `page` for a page of a list, `rates` for a poll of the rates. */
+/** A job is named after the dataset of its window, or `page` for a page of a list. */
 export type RequestJob =
   | { readonly name: Window['series']['dataset']; readonly data: QueuedWindow }
-  | { readonly name: 'page'; readonly data: PollPage }
-  | { readonly name: 'rates'; readonly data: Record<string, never> };
+  | { readonly name: 'page'; readonly data: PollPage };
 
 export function pageJobId({ pollId, firstRow }: Pick<PollPage, 'pollId' | 'firstRow'>): string {
   return `page_${pollId}_${firstRow}`;

@@ -35,18 +35,14 @@ export function planningQueue(queue: BullQueue<PlanningJob['data'], PlanningJob[
 const overdueMs = 120_000;
 
 /**
- * Repeats the job every `everyMs`; 0 ends it. Call it often: each occurrence adds the next one, so a flushed queue or a
+ * Repeats the job every `everyMs`. Call it often: each occurrence adds the next one, so a flushed queue or a
  * crash would end the repetition silently.
  */
-export async function keepRepeating<Data, Name extends string>(
+async function keepRepeating<Data, Name extends string>(
   queue: BullQueue<Data, Name>,
   repeated: { name: Name; data: Data; everyMs: number; options: JobSchedulerTemplateOptions },
 ): Promise<void> {
   const { name, data, everyMs, options } = repeated;
-  if (everyMs <= 0) {
-    await queue.removeJobScheduler(name);
-    return;
-  }
   const present = await queue.getJobScheduler(name);
   if (present?.every === everyMs && (await isAlive(queue, present))) return;
   await queue.upsertJobScheduler(name, { every: everyMs }, { name, data, opts: options });

@@ -5,7 +5,6 @@ import type { Range } from '../model/ranges.ts';
 import type { Window } from '../model/window.ts';
 import type { PollPage } from '../planning/polls.ts';
 import { pageJobId, type QueuedWindow, type RequestJob, windowJobId, windowOfJobId, windowVersion } from './jobs.ts';
-import { keepRepeating } from './planning.ts';
 import { type BullQueue, countWorkersOn } from './queue-store.ts';
 
 export interface ClaimedWindow extends Range {
@@ -178,14 +177,8 @@ export function requestQueue(
       await queue.removeRateLimitKey();
     },
 
-    /** Polls rates every `ms`; 0 ends it. Idempotent: repeats restore a lost repetition. */
-    pollRatesEvery: (ms: number) =>
-      keepRepeating(queue, {
-        name: 'rates',
-        data: {},
-        everyMs: ms,
-        options: { ...jobOptions, priority: lanes.poll.priority },
-      }),
+    /** Ends the repeating job by which earlier versions polled rates. */
+    endRepeatedPolls: () => queue.removeJobScheduler('rates'),
 
     /** Number of connected workers. */
     countWorkers: async () => (await countWorkersOn(queue, options.workerName)).count,

@@ -211,7 +211,6 @@ export function openDashboard(
     assets: fileURLToPath(new URL('../dashboard/assets', import.meta.url)),
     graceMs: config.worker.graceMs,
     perMinute: config.source.requestsPerMinute,
-    ratesMs: config.scheduler.ratesMs,
     synthetic: options.synthetic === true,
     streamsPerAddress: config.service.streamsPerAddress,
     readTimeoutMs: statementTimeoutMs,

@@ -13,7 +13,6 @@ import { budgetInForce } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { Config } from '../settings/config.ts';
 import type { Database } from '../store/db/database.ts';
-import { ratesEveryMs } from '../store/lists/lists.ts';
 import {
   databaseBytes,
   measureGaps,
@@ -87,8 +86,7 @@ async function readStore({ clock, database, config, embedded }: MeasuredContext)
   const at = { nowMs, graceMs: config.worker.graceMs };
   const intervals = await measureIntervals(database, at);
   const gaps = await measureGaps(database, at);
-  const everyMs = await ratesEveryMs(database, config.scheduler.ratesMs);
-  const polls = await measurePolls(database, { nowMs, ratesEveryMs: everyMs });
+  const polls = await measurePolls(database, nowMs);
   const requests = await measureRequests(database, nowMs);
   const quarantine = await measureQuarantine(database);
   const upkeep = await readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays });

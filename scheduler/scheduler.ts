@@ -16,7 +16,7 @@ import type { QueueBackend } from '../queue/backend.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { extraTickId } from '../queue/planning.ts';
 import type { Config } from '../settings/config.ts';
-import { ratesEveryMs } from '../store/lists/lists.ts';
+import { pollDefaultLists } from '../store/lists/lists.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
 import { watchedSources } from '../watch-list/source-facts.ts';
@@ -98,7 +98,6 @@ function extraTickIn({ added, queued }: Counts, passesWithoutWindow: number): nu
 export async function startScheduler(options: SchedulerOptions) {
   const { clock, database, queues, settings, sources, log } = options;
   const middleware = options.middleware ?? ((pass) => pass());
-  let ratesMs = settings.ratesMs;
   const checkWatchList =
     options.watchList === undefined
       ? null
@@ -188,14 +187,8 @@ export async function startScheduler(options: SchedulerOptions) {
     await queues.planning.tickEvery(settings.tickMs);
     for (const name of new Set([defaultSource, ...cursors.keys()])) await readBudgets(name);
     if (!options.refresh) return;
-    ratesMs = await ratesEveryMs(database, settings.ratesMs).catch((error: unknown) => {
-      // The planning pass logs the outage. Until it ends the last interval applies.
-      log.debug({ err: error }, 'the polling interval of the rates could not be read');
-      return ratesMs;
-    });
-    // A job that no worker takes would wait for ever.
-    const isPolled = (await queues.requests.countWorkers()) > 0;
-    await queues.requests.pollRatesEvery(isPolled ? ratesMs : 0);
+    // A page that no worker takes would wait for ever.
+    if (settings.pollsByDefault && (await queues.requests.countWorkers()) > 0) await pollDefaultLists(database);
   }
 
   /** Connected workers may have other budgets than this process. */
@@ -219,9 +212,10 @@ export async function startScheduler(options: SchedulerOptions) {
     ...(own?.isBudgetStated === true ? { requestsPerMinute: own.requestsPerMinute } : {}),
   });
   await worker.ready();
+  await queues.requests.endRepeatedPolls();
   await keepAlive();
   const tasks = [
-    // The queue logs its own errors.
+    // The queue logs its own errors, and the planning pass those of the database.
     { everyMs: keepAliveMs, firstMs: keepAliveMs, run: () => keepAlive().catch(() => {}) },
     ...upkeepTasks(options),
   ];
@@ -232,8 +226,6 @@ export async function startScheduler(options: SchedulerOptions) {
     async close() {
       const ended = running.map((one) => one.close());
       await worker.close(closingGraceMs);
-      // Workers must not poll without a scheduler. Another scheduler restores the job within seconds.
-      if (options.refresh) await queues.requests.pollRatesEvery(0).catch(() => {});
       await Promise.all(ended);
     },
   });

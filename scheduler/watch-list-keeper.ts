@@ -16,7 +16,7 @@
 
 import type { Logger } from 'pino';
 import { dayMs, type EpochMs } from '../model/intervals.ts';
-import { listName } from '../model/lists.ts';
+import { listName } from '../model/lists/index.ts';
 import { seriesName } from '../model/series.ts';
 import type { Database } from '../store/db/database.ts';
 import { areAnyListed } from '../store/series/sources.ts';

@@ -4,6 +4,8 @@
  */
 
 import pg from 'pg';
+import type { List } from '../model/list.ts';
+import { eachList } from '../model/lists/index.ts';
 import { bool, listOf, nullable, statement, text } from '../store/db/statement.ts';
 
 /** Between a comment and its example, as `tidemark.help` splits them. */
@@ -18,18 +20,17 @@ export function example(sql: string): string {
 
 const relations: Readonly<Record<string, string>> = {
   'tidemark.asset_history_points': 'Prices of assets, by series and time.',
-  'tidemark.asset_market_states': 'Each change of each market of an asset.',
-  'tidemark.asset_states': 'Each change of each asset of the list.',
   'tidemark.candle_points': 'Candles, by series and time, as the source gave them.',
-  'tidemark.currencies': 'Currencies of the polled rates.',
-  'tidemark.exchange_states': 'Each change of each exchange of the list.',
-  'tidemark.listed_asset_markets': 'Markets of assets that a poll has listed.',
-  'tidemark.listed_assets': 'Assets that a poll has listed.',
-  'tidemark.listed_exchanges': 'Exchanges that a poll has listed.',
-  'tidemark.listed_markets': 'Markets that a poll has listed.',
-  'tidemark.market_states': 'Each change of each market of the list.',
   'tidemark.migrations': 'Migrations that this database has.',
-  'tidemark.rate_points': 'Polled rates, by currency and time.',
+  ...Object.fromEntries(
+    eachList.flatMap(({ entry, entries, keeps, tables: { listed, states } }) => [
+      [`tidemark.${listed}`, `Each ${entry} that a poll has listed.`],
+      [
+        `tidemark.${states}`,
+        keeps === 'changes' ? `Each change of each ${entry} of the list.` : `Polled ${entries}, by ${entry} and time.`,
+      ],
+    ]),
+  ),
 };
 
 const columns: Readonly<Record<string, string>> = {
@@ -64,7 +65,7 @@ const columns: Readonly<Record<string, string>> = {
   currency: 'Currency, by its id.',
   currency_id: 'The currency, as in tidemark.currencies.',
   currency_symbol: 'Sign of the currency; null: it has none.',
-  dataset: 'candles or asset_history; in the ledger and in quarantine also the polled lists and rates.',
+  dataset: 'candles or asset_history; in the ledger and in quarantine also the polled lists.',
   derived_from: 'Interval of the series from which the row is derived; null: it is stored.',
   description: 'What it is.',
   duration_ms: 'From the request to the end of the answer, milliseconds.',
@@ -97,7 +98,7 @@ const columns: Readonly<Record<string, string>> = {
   lane: 'Why it was requested: refresh, backfill, probe, reread, repair, verify or poll.',
   largest_page: 'Rows of its largest page.',
   length: 'to_time minus from_time.',
-  list: 'assets, exchanges, markets, asset_markets or rates.',
+  list: `${eachList.map(({ name }) => name).join(', ')}.`,
   list_id: 'The list, as in tidemark.lists.',
   listed: 'Entries that the page lists.',
   listed_at: 'Start of trading; null: the source does not say.',
@@ -246,7 +247,19 @@ const own: Readonly<Record<string, string>> = {
   'tidemark.series_sources.rank': 'Order of preference, from 1.',
   'tidemark.source_symbols.base': 'Base asset, by the code of the source.',
   'tidemark.source_symbols.quote': 'Quote asset, by the code of the source.',
+  ...Object.fromEntries(eachList.flatMap(ofList)),
 };
+
+/** Comments of a list's own columns, in its tables and views. */
+function ofList({ key, details, detailsOfNow, values, tables, views }: List): Array<[string, string]> {
+  const relations = [
+    ...[tables.listed, tables.states].map((name) => `tidemark.${name}`),
+    ...[views.now, views.every].map((name) => `public.${name}`),
+  ];
+  return [...key, ...details, ...detailsOfNow, ...values].flatMap(({ name, about }) =>
+    about === undefined ? [] : relations.map((relation): [string, string] => [`${relation}.${name}`, about]),
+  );
+}
 
 /**
  * Writes the comments of columns, and of tables without any. A comment of a migration stays. Relations of others in the

@@ -4,7 +4,8 @@
  */
 
 import { candleIntervals, graceMs, historyIntervals, type Interval, intervalMs } from '../model/intervals.ts';
-import { type SnapshotDataset, snapshotDatasets } from '../model/lists.ts';
+import { keyNames, type List } from '../model/list.ts';
+import { eachList } from '../model/lists/index.ts';
 import { type ReasonRule, reasonNames, reasons } from '../model/reasons.ts';
 import {
   gridOrigin,
@@ -14,7 +15,6 @@ import {
   type StoredRollup,
 } from '../model/rollup-levels.ts';
 import { silenceRules } from '../planning/silences.ts';
-import { listShape } from '../store/lists/shapes.ts';
 import { bucketColumns, groupedValues, rollupColumns } from '../store/upkeep/rollup-definitions.ts';
 import { example } from './comments.ts';
 
@@ -123,7 +123,7 @@ comment on view tidemark.gap_reasons is
 /** What needs the views of `api/views.sql`, in the order of creation. @param timescale whether the points are a hypertable. */
 export function derivedViews(timescale: boolean): string {
   const levels = rollupLevels.map((level) => rollupView(level, timescale));
-  return [...levels, candlesView, sourceOf(timescale), ...snapshotDatasets.map(listViews)].join('');
+  return [...levels, candlesView, sourceOf(timescale), ...eachList.map(listViews)].join('');
 }
 
 /**
@@ -240,51 +240,43 @@ comment on function tidemark.source_of is
   'Internal: what to read for a range of a relation: the relation, or its points grouped by periods.';
 `;
 
-interface Names {
-  /** The view of the present list; `<now>_at` is the function. */
-  readonly now: string;
-  readonly every: string;
-  readonly one: string;
-}
+const of = (alias: string, columns: readonly string[]) => columns.map((column) => `${alias}.${column}`).join(', ');
+const namesOf = (columns: ReadonlyArray<{ readonly name: string }>) => columns.map(({ name }) => name);
 
-const listNames: Readonly<Record<SnapshotDataset, Names>> = {
-  assets: { now: 'assets', every: 'asset_snapshots', one: 'asset' },
-  exchanges: { now: 'exchanges', every: 'exchange_snapshots', one: 'exchange' },
-  markets: { now: 'markets', every: 'market_snapshots', one: 'market' },
-  asset_markets: { now: 'asset_markets', every: 'asset_market_snapshots', one: 'market of an asset' },
-};
+const listViews = (list: List) => (list.keeps === 'changes' ? changedViews(list) : polledViews(list));
 
-/** The views of a list: now, at a time, and every stored row. */
-function listViews(dataset: SnapshotDataset): string {
-  const { listed, snapshots, key, values } = listShape(dataset);
-  const { now, every, one } = listNames[dataset];
-  const of = (alias: string, columns: readonly string[]) => columns.map((c) => `${alias}.${c}`).join(', ');
+/** The views of a list whose changes are kept: now, at a time, and every stored row. */
+function changedViews(list: List): string {
+  const { name, askedFor, entry, values } = list;
+  const { now, every } = list.views;
+  const listed = `tidemark.${list.tables.listed}`;
+  const states = `tidemark.${list.tables.states}`;
+  const key = keyNames(list);
   const keys = of('d', key);
-  const columns = Object.keys(values);
-  const ofList = `l.list = '${dataset}'${dataset === 'asset_markets' ? ' and l.asset = d.asset' : ''}`;
-  const typed = [
-    ...key.map((name) => `${name} text`),
-    ...Object.entries(values).map(([name, type]) => `${name} ${type}`),
-  ].join(', ');
+  const columns = namesOf(values);
+  const ofList = `l.list = '${name}'${askedFor === 'asset' ? ' and l.asset = d.asset' : ''}`;
+  const typed = [...key.map((column) => `${column} text`), ...values.map((one) => `${one.name} ${one.type}`)].join(
+    ', ',
+  );
   return `
 --: view public.${now}
 create or replace view public.${now} as
   select ${keys}, ${of('s', columns)}, s.time, d.gone_since
   from ${listed} d
   cross join lateral (
-    select time, ${columns.join(', ')} from ${snapshots}
+    select time, ${columns.join(', ')} from ${states}
     where listed_id = d.id and time >= d.newest and not gone order by time desc limit 1
   ) s;
 comment on view public.${now} is
-  'The newest state of each ${one}: time is when it was first seen so, gone_since when the source ceased to '
+  'The newest state of each ${entry}: time is when it was first seen so, gone_since when the source ceased to '
   'list it (null: it is listed).${example(`select * from ${now} limit 10`)}';
 
 --: view public.${every}
 create or replace view public.${every} as
   select ${keys}, s.time, s.gone, ${of('s', columns)}
-  from ${snapshots} s join ${listed} d on d.id = s.listed_id;
+  from ${states} s join ${listed} d on d.id = s.listed_id;
 comment on view public.${every} is
-  'Each change of each ${one}: its values from time on, or gone (without values): not listed from time on.${example(`select * from ${every} order by time desc limit 10`)}';
+  'Each change of each ${entry}: its values from time on, or gone (without values): not listed from time on.${example(`select * from ${every} order by time desc limit 10`)}';
 
 --: function public.${now}_at(timestamptz)
 create or replace function public.${now}_at(at timestamptz)
@@ -293,11 +285,11 @@ language sql stable parallel safe as $$
   select ${keys}, ${of('s', columns)}, s.time, g.time
   from ${listed} d
   cross join lateral (
-    select time, ${columns.join(', ')} from ${snapshots}
+    select time, ${columns.join(', ')} from ${states}
     where listed_id = d.id and time <= at and not gone order by time desc limit 1
   ) s
   left join lateral (
-    select time from ${snapshots}
+    select time from ${states}
     where listed_id = d.id and time > s.time and time <= at and gone order by time limit 1
   ) g on g.time < (
     select max(p.time) from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
@@ -305,6 +297,32 @@ language sql stable parallel safe as $$
   )
 $$;
 comment on function public.${now}_at is
-  'The state of each ${one} at a time: what ${now} would have said then, as far as it was polled.${example(`select * from ${now}_at('2024-12-31') limit 10`)}';
+  'The state of each ${entry} at a time: what ${now} would have said then, as far as it was polled.${example(`select * from ${now}_at('2024-12-31') limit 10`)}';
+`;
+}
+
+/** The views of a list of which every poll is kept: the newest, and every stored row. */
+function polledViews({ entry, entries, key, details, detailsOfNow, values, tables, views }: List): string {
+  const { listed, states, id } = tables;
+  const shown = of('c', namesOf([...key, ...details]));
+  const columns = namesOf(values);
+  const [first] = namesOf(key);
+  return `
+--: view public.${views.now}
+create or replace view public.${views.now} as
+  select ${shown}, p.time, ${of('p', columns)}, ${of('c', [...namesOf(detailsOfNow), 'gone_since'])}
+  from tidemark.${listed} c
+  cross join lateral (
+    select time, ${columns.join(', ')} from tidemark.${states} where ${id} = c.id order by time desc limit 1
+  ) p;
+comment on view public.${views.now} is
+  'The newest of the polled ${entries} of each ${entry}; gone_since when the source ceased to list it (null: it is listed).${example(`select * from ${views.now} order by ${first} limit 10`)}';
+
+--: view public.${views.every}
+create or replace view public.${views.every} as
+  select ${shown}, p.time, ${of('p', columns)}
+  from tidemark.${states} p join tidemark.${listed} c on c.id = p.${id};
+comment on view public.${views.every} is
+  'Every one of the polled ${entries} of each ${entry}.${example(`select * from ${views.every} order by time desc limit 10`)}';
 `;
 }

@@ -13,6 +13,7 @@
 
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
+import { eachList } from '../model/lists/index.ts';
 import { rollupLevels } from '../model/rollup-levels.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { isPermissionDenied } from '../store/db/failure.ts';
@@ -42,7 +43,7 @@ const served = [
 /** Only some columns of it: the raw rows of the source are not served. */
 const partlyServed = 'tidemark.quarantine';
 const servedColumns = ['dataset', 'series_id', 'range', 'time'];
-const views = ['assets', 'exchanges', 'markets', 'asset_markets', 'latest_rates'].map((name) => `public.${name}`);
+const views = eachList.map(({ views }) => `public.${views.now}`);
 const functions = [
   'tidemark.key_of(bytea)',
   'tidemark.admit_request(text,integer,bigint)',

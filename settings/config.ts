@@ -3,7 +3,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { TidemarkError } from '../errors.ts';
-import { dayMs, graceMs, minuteMs } from '../model/intervals.ts';
+import { dayMs, graceMs } from '../model/intervals.ts';
 import type { RangeLimits } from '../model/sources.ts';
 import { requestsPerMinute } from '../v2/limits.ts';
 import { environment, removedVariables } from './environment.ts';
@@ -53,8 +53,8 @@ function settingsOf(value: z.output<typeof environment>) {
       /** Time between two planning passes. */
       tickMs: 1000,
       refreshMs: value.REFRESH_SECONDS * 1000,
-      /** Interval of polling the rates; 0: never. Tracking and untracking them overrides it. */
-      ratesMs: 5 * minuteMs,
+      /** Whether the lists that are polled by default are. */
+      pollsByDefault: true,
       /** Share of the budget that refreshes leave to backfill. */
       backfillShare: 0.2,
     },

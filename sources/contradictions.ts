@@ -1,16 +1,17 @@
 /**
- * Rows of one period, or rates of one currency, that differ. None of them can be believed more than the others: all are
- * rejected, and the period stays uncovered, to be asked for again and of the next source. Rows that are equal, as numbers, do
- * no harm.
+ * Rows of one period, or of one entry of a list whose every poll is kept, that differ. None of them can be believed more than
+ * the others: all are rejected, and the period stays uncovered, to be asked for again and of the next source. Rows that are
+ * equal, as numbers, do no harm.
  */
 
 import { compareDecimals, type DecimalText } from '../model/decimal.ts';
 import type { EpochMs } from '../model/intervals.ts';
+import type { List } from '../model/list.ts';
+import type { ListRow } from '../model/lists/index.ts';
 import { type Point, type PointLines, pickPoints, pointAt, pointObject } from '../model/point-lines.ts';
-import type { Rate } from '../v2/resources.ts';
 import type { Rejected } from './answer.ts';
 
-/** The time of a point, or the currency of a rate. */
+/** The time of a point, or the key of an entry. */
 type Key = EpochMs | string;
 
 interface Consistent<Rows> {
@@ -31,16 +32,17 @@ export function consistentPoints<Of extends Consistent<PointLines>>(answer: Of):
   return { ...answer, rows: pickPoints(rows, kept), rejected: [...answer.rejected, ...rejected] };
 }
 
-/** The same of rates. */
-export function consistentRates<Of extends Consistent<Rate[]>>(answer: Of): Of {
+/** The same of the entries of a list. */
+export function consistentEntries<Of extends Consistent<readonly ListRow[]>>(answer: Of, list: List): Of {
   const { rows } = answer;
+  const decimals = list.values.filter(({ type }) => type === 'numeric');
   const out = contradicting(
-    rows.map(({ id }) => id),
-    (place) => [rows[place]?.rateUsd ?? null],
+    rows.map((row) => JSON.stringify(list.key.map(({ json }) => row[json]))),
+    (place) => decimals.map(({ json }) => (rows[place]?.[json] ?? null) as DecimalText | null),
   );
   if (out.size === 0) return answer;
   const rejected = [...out].map(
-    (place): Rejected => ({ raw: JSON.stringify(rows[place]), ...disputed('currency'), timeMs: null }),
+    (place): Rejected => ({ raw: JSON.stringify(rows[place]), ...disputed(list.entry), timeMs: null }),
   );
   return { ...answer, rows: rows.filter((_, place) => !out.has(place)), rejected: [...answer.rejected, ...rejected] };
 }

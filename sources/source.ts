@@ -8,13 +8,13 @@
 import type { Clock } from '../clock.ts';
 import { TidemarkError } from '../errors.ts';
 import { type DatasetName, datasetText } from '../model/datasets/index.ts';
+import { type ListName, lists } from '../model/lists/index.ts';
 import { offerOf } from '../model/sources.ts';
-import type { AssetsRequest, MarketsRequest, PageRequest } from '../v2/requests.ts';
 import { type Answer, madeEarlier, replyFacts } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { openConnections, proxyFor } from './connections.ts';
-import { consistentPoints, consistentRates } from './contradictions.ts';
-import type { Lists, PointsAnswer, PointsQuery, Profile, Resource } from './profiles/profile.ts';
+import { consistentEntries, consistentPoints } from './contradictions.ts';
+import type { ListQuery, PointsAnswer, PointsQuery, Profile, Resource } from './profiles/profile.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
 export interface SourceOptions {
@@ -137,12 +137,6 @@ export function openSource(options: SourceOptions) {
 
   const lacks = (what: string) => new SourceError({ kind: 'refused', message: `${profile.name} has no ${what}` });
 
-  function list<Name extends keyof Lists>(name: Name): NonNullable<Lists[Name]> {
-    const resource = profile.lists[name];
-    if (resource === undefined) throw lacks(listNames[name]);
-    return resource;
-  }
-
   return Object.freeze({
     profile,
     /** The points of a window. */
@@ -153,13 +147,19 @@ export function openSource(options: SourceOptions) {
         profile.files === null ? madeEarlier(consistentPoints(answer), reply, clock.now()) : answer,
       );
     },
-    rates: async () => ask('rates', list('rates'), {}, consistentRates),
-    assets: async (query: Partial<AssetsRequest> = {}) => ask('assets', list('assets'), query),
-    assetMarkets: async (id: string, query: Partial<PageRequest> = {}) =>
-      ask('assetMarkets', list('assetMarkets'), { id, ...query }),
-    markets: async (query: Partial<MarketsRequest> = {}) => ask('markets', list('markets'), query),
-    exchanges: async () => ask('exchanges', list('exchanges'), {}),
-    symbols: async () => ask('symbols', list('symbols'), {}),
+    /** A page of a list, or all of it. */
+    async list(name: ListName, query: ListQuery = {}) {
+      const resource = profile.lists[name];
+      if (resource === undefined) throw lacks(listText(name));
+      const list = lists[name];
+      return ask(endpointOf(name), resource, query, (answer) =>
+        list.keeps === 'every poll' ? consistentEntries(answer, list) : answer,
+      );
+    },
+    async symbols() {
+      if (profile.lists.symbols === undefined) throw lacks('list of symbols');
+      return ask('symbols', profile.lists.symbols, {});
+    },
     /** Waits for active calls, then closes the connections. */
     close: async () => {
       if (!isClosed) await connections.close();
@@ -173,20 +173,16 @@ export function openSource(options: SourceOptions) {
   });
 }
 
-/** A dataset among the endpoints that metrics and traces count: `assetHistory`. */
-export function endpointOf(dataset: DatasetName): string {
+/** A dataset or list among the endpoints that metrics and traces count: `assetHistory`. */
+export function endpointOf(dataset: DatasetName | ListName): string {
   return dataset.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Lists in words, for a source that lacks one. */
-const listNames: Readonly<Record<keyof Lists, string>> = Object.freeze({
-  rates: 'rates',
-  assets: 'list of assets',
-  assetMarkets: 'list of the markets of an asset',
-  markets: 'list of markets',
-  exchanges: 'list of exchanges',
-  symbols: 'list of symbols',
-});
+/** The list in words, for a source that lacks it. */
+function listText(name: ListName): string {
+  const { entries, askedFor } = lists[name];
+  return askedFor === 'asset' ? `list of the ${entries} of an asset` : `list of ${entries}`;
+}
 
 function baseOf(baseUrl: string): { origin: string; basePath: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;

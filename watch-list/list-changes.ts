@@ -1,6 +1,6 @@
 /** Compares the polled lists with a watch list. */
 
-import { listName, type PolledList } from '../model/lists.ts';
+import { listName, lists, type PolledList } from '../model/lists/index.ts';
 import type { ListState } from '../store/settings/polled-lists.ts';
 import type { WantedList } from './resolve.ts';
 
@@ -16,7 +16,7 @@ type KnownList = Pick<ListState, 'list' | 'isTracked' | 'everyMs'>;
 
 export interface ListChanges {
   readonly changes: readonly ListChange[];
-  /** Polled lists that the file does not name. Rates are never among them, because they are polled by default. */
+  /** Polled lists that the file does not name, except those that are polled by default. */
   readonly left: readonly KnownList[];
 }
 
@@ -28,13 +28,11 @@ export function listChanges(wanted: readonly WantedList[], known: readonly Known
     const beforeMs = one?.isTracked === true ? one.everyMs : null;
     if (everyMs !== null && beforeMs !== everyMs)
       changes.push({ kind: beforeMs === null ? 'added' : 'changed', list, beforeMs, afterMs: everyMs });
-    // Rates are polled by default.
-    const isPolled = beforeMs !== null || (list.dataset === 'rates' && one === undefined);
-    if (everyMs === null && isPolled) changes.push({ kind: 'stopped', list, beforeMs, afterMs: null });
+    if (everyMs === null && beforeMs !== null) changes.push({ kind: 'stopped', list, beforeMs, afterMs: null });
   }
   const named = new Set(wanted.map(({ list }) => listName(list)));
   const left = known.filter(
-    ({ list, isTracked }) => isTracked && list.dataset !== 'rates' && !named.has(listName(list)),
+    ({ list, isTracked }) => isTracked && lists[list.dataset].polled !== 'by default' && !named.has(listName(list)),
   );
   if (!prune) return { changes, left };
   for (const { list, everyMs } of left) changes.push({ kind: 'stopped', list, beforeMs: everyMs, afterMs: null });

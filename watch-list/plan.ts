@@ -2,8 +2,9 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../model/intervals.ts';
-import type { SnapshotList } from '../model/lists.ts';
-import type { SeriesKey, StoredDataset } from '../model/series.ts';
+import type { PolledList } from '../model/lists/index.ts';
+import type { SeriesKey } from '../model/series.ts';
+import type { StoredDataset } from '../model/stored-datasets.ts';
 import { timeOfAge } from '../model/time-text.ts';
 import {
   type KnownSeries,
@@ -103,7 +104,7 @@ export interface WatchListPlan {
 /** The patterns need lists that were never polled or are old. */
 export interface ListsMissing {
   readonly kind: 'lists';
-  readonly lists: readonly SnapshotList[];
+  readonly lists: readonly PolledList[];
 }
 
 /** @param client of a transaction, which the caller may roll back. */

@@ -1,21 +1,21 @@
 /** Parses the text of a watch list, or reports every problem in it. */
 
 import { dayMs, type EpochMs, hourMs } from '../model/intervals.ts';
-import type { StoredDataset } from '../model/series.ts';
+import { type AssetList, assetLists, type Lists, lists, wholeLists } from '../model/lists/index.ts';
+import { type StoredDataset, storedDatasets, storedWords } from '../model/stored-datasets.ts';
 import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../model/time-text.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
 import type { Alias } from '../store/series/aliases.ts';
 import type { RereadOverride } from '../store/settings/settings.ts';
 import { problemsOf, type WatchListText, watchListShape } from './shape.ts';
-import {
-  type AssetFilter,
-  type AssetMarketsEntry,
-  type CandleEntry,
-  type HistoryEntry,
-  type MarketFilter,
-  type Problem,
-  type WatchList,
-  wholeLists,
+import type {
+  AssetFilter,
+  AssetListEntry,
+  CandleEntry,
+  HistoryEntry,
+  MarketFilter,
+  Problem,
+  WatchList,
 } from './watch-list.ts';
 import { type Located, readYaml } from './yaml.ts';
 
@@ -61,12 +61,13 @@ class Reader {
     const list: WatchList = {
       candles: (text.candles ?? []).map((entry, index) => this.#candles(entry, ['candles', index])),
       history: (text.history ?? []).map((entry, index) => this.#history(entry, ['history', index])),
-      assetMarkets: (text.lists?.['asset-markets'] ?? []).map((entry, index) =>
-        this.#assetMarkets(entry, ['lists', 'asset-markets', index]),
-      ),
+      assetLists: assetLists.flatMap((name) => {
+        const { word } = lists[name];
+        return (text.lists?.[word] ?? []).map((entry, index) => this.#assetList(name, entry, ['lists', word, index]));
+      }),
       lists: new Map(
         wholeLists.flatMap((name) => {
-          const every = text.lists?.[name];
+          const every = text.lists?.[lists[name].word];
           return every === undefined ? [] : [[name, every === 'off' ? null : parseInterval(every)] as const];
         }),
       ),
@@ -111,11 +112,12 @@ class Reader {
     };
   }
 
-  #assetMarkets(
-    entry: NonNullable<NonNullable<WatchListText['lists']>['asset-markets']>[number],
+  #assetList(
+    list: AssetList,
+    entry: NonNullable<NonNullable<WatchListText['lists']>[Lists[AssetList]['word']]>[number],
     path: Path,
-  ): AssetMarketsEntry {
-    return { ...this.#assets(entry, path), everyMs: parseInterval(entry.every) ?? 0 };
+  ): AssetListEntry {
+    return { list, ...this.#assets(entry, path), everyMs: parseInterval(entry.every) ?? 0 };
   }
 
   #assets(
@@ -161,11 +163,8 @@ class Reader {
 
   #retention(said: NonNullable<WatchListText['retention']>): Map<StoredDataset, string | null> {
     const kept = new Map<StoredDataset, string | null>();
-    for (const [key, dataset] of [
-      ['candles', 'candles'],
-      ['history', 'asset_history'],
-      ['rates', 'rates'],
-    ] as const) {
+    for (const dataset of storedDatasets) {
+      const key = storedWords[dataset];
       const age = said[key];
       if (age === undefined) continue;
       const cutMs = age === 'off' ? null : timeOfAge(age, this.#nowMs);

@@ -6,7 +6,7 @@
  */
 
 import type { CandleInterval, EpochMs } from '../model/intervals.ts';
-import { listName, type PolledList } from '../model/lists.ts';
+import { listName, type PolledList } from '../model/lists/index.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
@@ -30,7 +30,7 @@ export interface Resolved {
 
 /** @returns the lists that the watch list needs. */
 export function listsNeeded(list: WatchList): ReadonlySet<'assets' | 'markets'> {
-  const assets = [...list.history, ...list.assetMarkets];
+  const assets = [...list.history, ...list.assetLists];
   const needed = new Set<'assets' | 'markets'>();
   if (list.candles.some((entry) => entry.symbols === null && marketsNamed(entry) === null)) needed.add('markets');
   if (list.candles.some(({ top }) => top !== null) || assets.some((entry) => assetsNamed(entry) === null))
@@ -96,9 +96,9 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
   for (const [dataset, everyMs] of list.lists) {
     lists.set(dataset, { list: { dataset, asset: null }, everyMs });
   }
-  for (const entry of list.assetMarkets) {
+  for (const entry of list.assetLists) {
     for (const asset of assetsOf(entry, listed, notes)) {
-      const wanted: PolledList = { dataset: 'asset_markets', asset };
+      const wanted: PolledList = { dataset: entry.list, asset };
       // The more frequent of two entries applies.
       const everyMs = Math.min(entry.everyMs, lists.get(listName(wanted))?.everyMs ?? entry.everyMs);
       lists.set(listName(wanted), { list: wanted, everyMs });

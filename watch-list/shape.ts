@@ -1,8 +1,10 @@
 /** The schema of `tidemark.yaml`. docs/tidemark.schema.json is generated from it, for editors. */
 
 import { z } from 'zod';
-import { candleIntervals, historyIntervals, type Interval, intervalMs } from '../model/intervals.ts';
+import { candleIntervals, historyIntervals, type Interval, intervalMs, minuteMs } from '../model/intervals.ts';
+import { assetLists, eachList, lists, wholeLists } from '../model/lists/index.ts';
 import { mayBeName } from '../model/names.ts';
+import { storedWords } from '../model/stored-datasets.ts';
 import { isAge, parseDuration, parseInterval, parseIsoTime } from '../model/time-text.ts';
 import { mayHoldCredentials } from '../redaction.ts';
 import { didYouMean } from './names.ts';
@@ -42,6 +44,9 @@ function map<Shape extends z.core.$ZodLooseShape>(expected: string, shape: Shape
       issue.code === 'unrecognized_keys' ? issue.keys.map(unknown).join('\n') : wrong(expected)(issue),
   });
 }
+
+const byWord = <Word extends string, Value>(words: readonly Word[], value: (word: Word) => Value) =>
+  Object.fromEntries(words.map((word) => [word, value(word)])) as Record<Word, Value>;
 
 const text = (expected: string) => z.string({ error: wrong(expected) });
 const list = <Item extends z.ZodType>(item: Item, expected: string) => z.array(item, { error: wrong(expected) });
@@ -130,7 +135,7 @@ const history = map('a map such as { asset: bitcoin, interval: d1, from: 11y }',
   except: names.optional(),
 });
 
-const assetMarkets = map('a map such as { asset: bitcoin, every: 1h }', {
+const assetList = map('a map such as { asset: bitcoin, every: 1h }', {
   asset: names.optional(),
   top: top.optional(),
   every,
@@ -195,15 +200,25 @@ export const aliasesShape = z.record(z.string(), z.union([name, z.record(z.strin
   error: wrong('a map such as { BTC: bitcoin }'),
 });
 
+/** How often lists are polled by default. */
+const defaults = new Map<string, string>(
+  eachList.flatMap(({ word, polled, everyMs }) =>
+    polled === 'by default' ? [[word, `${everyMs / minuteMs}m`] as const] : [],
+  ),
+);
+
 export const watchListShape = map('a map with candles, history or lists', {
   candles: list(candles, 'a list of entries').describe('Candles of markets.').optional(),
   history: list(history, 'a list of entries').describe('Price histories of assets.').optional(),
   lists: map('a map such as { assets: 5m, markets: 1h }', {
-    assets: everyOrOff.optional(),
-    exchanges: everyOrOff.optional(),
-    markets: everyOrOff.optional(),
-    rates: everyOrOff.describe('By default 5m.').optional(),
-    'asset-markets': list(assetMarkets, 'a list of entries').optional(),
+    ...byWord(
+      wholeLists.map((name) => lists[name].word),
+      (word) => (defaults.has(word) ? everyOrOff.describe(`By default ${defaults.get(word)}.`) : everyOrOff).optional(),
+    ),
+    ...byWord(
+      assetLists.map((name) => lists[name].word),
+      () => list(assetList, 'a list of entries').optional(),
+    ),
   })
     .describe('Lists that are polled, and how often.')
     .optional(),
@@ -221,9 +236,7 @@ export const watchListShape = map('a map with candles, history or lists', {
     .describe('Other addresses, keys and budgets of the profiles, by name; under default, the ranges of SOURCE_URL.')
     .optional(),
   retention: map('a map such as { candles: 2y }', {
-    candles: keptFor.optional(),
-    history: keptFor.optional(),
-    rates: keptFor.optional(),
+    ...byWord(Object.values(storedWords), () => keptFor.optional()),
   })
     .describe('How long points are kept; off: for good.')
     .optional(),
@@ -286,5 +299,7 @@ function nameOf(path: Path): string {
   if (last === undefined) return 'it';
   if (typeof last === 'string') return last;
   const list = String(path.at(-2));
-  return ['candles', 'history', 'asset-markets'].includes(list) ? `an entry of ${list}` : list;
+  return ['candles', 'history', ...assetLists.map((name) => lists[name].word as string)].includes(list)
+    ? `an entry of ${list}`
+    : list;
 }

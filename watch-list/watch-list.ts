@@ -1,8 +1,9 @@
 /** The parsed watch list, and problems with their places. */
 
 import type { CandleInterval, EpochMs, HistoryInterval } from '../model/intervals.ts';
+import type { ListName, WholeList } from '../model/lists/index.ts';
 import { visible } from '../model/names.ts';
-import type { StoredDataset } from '../model/series.ts';
+import type { StoredDataset } from '../model/stored-datasets.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
 import type { Alias } from '../store/series/aliases.ts';
 import type { RereadOverride } from '../store/settings/settings.ts';
@@ -45,12 +46,11 @@ export interface HistoryEntry extends AssetFilter {
   readonly endMs: EpochMs | null;
 }
 
-export interface AssetMarketsEntry extends AssetFilter {
+/** A list of each of some assets. */
+export interface AssetListEntry extends AssetFilter {
+  readonly list: ListName;
   readonly everyMs: number;
 }
-
-export const wholeLists = ['assets', 'exchanges', 'markets', 'rates'] as const;
-export type WholeList = (typeof wholeLists)[number];
 
 /** A copy in Parquet files that the scheduler keeps fresh. */
 export interface LakeEntry {
@@ -65,7 +65,7 @@ export interface LakeEntry {
 export interface WatchList {
   readonly candles: readonly CandleEntry[];
   readonly history: readonly HistoryEntry[];
-  readonly assetMarkets: readonly AssetMarketsEntry[];
+  readonly assetLists: readonly AssetListEntry[];
   /** Poll interval per named list; null: no longer polled. */
   readonly lists: ReadonlyMap<WholeList, number | null>;
   /** Overrides the environment. */

@@ -3,23 +3,20 @@
 import { datasets } from '../model/datasets/index.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { lanes } from '../model/lanes.ts';
-import { listName } from '../model/lists.ts';
+import { type ListRow, listName, lists } from '../model/lists/index.ts';
 import { overlaps, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import { offerOf } from '../model/sources.ts';
 import { type Command, isCommand, type Probe, type Window } from '../model/window.ts';
 import { probedSeries } from '../planning/beginning.ts';
 import { type PollPage, rowsAskedFor } from '../planning/polls.ts';
-import type { Source } from '../sources/source.ts';
+import { type RequestJob, windowVersion } from '../queue/jobs.ts';
 import { SourceError } from '../sources/source-error.ts';
 import { commitProbe } from '../store/commit/commit-probe.ts';
 import type { PointAnswer, WindowAnswer } from '../store/commit/prepare-window.ts';
 import { type LedgerEntry, recordChecksum } from '../store/ledger/ledger.ts';
 import { commitPage } from '../store/lists/commit-page.ts';
 import { failPoll } from '../store/lists/polls.ts';
-import { commitRates } from '../store/lists/rates.ts';
-import type { SnapshotRow } from '../store/lists/shapes.ts';
-import type { Rate } from '../v2/resources.ts';
 import type { WorkerContext } from './worker-context.ts';
 import type { StoredEvent } from './worker-events.ts';
 
@@ -42,9 +39,10 @@ export interface Work<Answer> {
 
 type Answer = PointAnswer;
 
-/** Whether this version knows the window's dataset. A newer version may have queued the job. */
-export function isKnownDataset(series: SeriesKey): boolean {
-  return Object.hasOwn(datasets, series.dataset);
+/** Whether this version knows the dataset or list. Another version may have queued the job; what it lacks is planned again. */
+export function isKnown(job: RequestJob): boolean {
+  if (job.name === 'page') return Object.hasOwn(lists, job.data.list.dataset);
+  return job.data.v === windowVersion && Object.hasOwn(datasets, job.name);
 }
 
 /** One window: one request of `/candles` or `/assets/{id}/history`. */
@@ -117,15 +115,19 @@ export function assertWhole<Answer extends WindowAnswer<unknown, unknown>>(answe
 }
 
 /** One page of a list: one request. */
-export function pageWork(page: PollPage, context: WorkerContext): Work<WindowAnswer<SnapshotRow>> {
+export function pageWork(page: PollPage, context: WorkerContext): Work<WindowAnswer<ListRow>> {
   const { database, source, commits } = context;
+  const { list, firstRow } = page;
+  const limit = rowsAskedFor(list);
+  const rows = limit === null ? {} : { limit, offset: firstRow };
+  const ofAsset = list.asset === null ? {} : { id: list.asset };
   return {
-    dataset: page.list.dataset,
-    name: listName(page.list),
+    dataset: list.dataset,
+    name: listName(list),
     lane: 'poll',
     window: null,
     whole: null,
-    fetch: () => fetchPage(source.client, page),
+    fetch: () => source.client.list(list.dataset, { ...ofAsset, ...rows }),
     async giveUp({ message, nowMs, retryAtMs }) {
       await failPoll(database, { pollId: page.pollId, message, nowMs, latestMs: retryAtMs });
     },
@@ -138,37 +140,6 @@ export function pageWork(page: PollPage, context: WorkerContext): Work<WindowAns
           nowMs: attempt.nowMs,
           confirmMs: context.rules.emptyConfirmMs,
         }),
-      ),
-  };
-}
-
-function fetchPage(source: Source, page: PollPage): Promise<WindowAnswer<SnapshotRow>> {
-  const { list, firstRow } = page;
-  const limit = rowsAskedFor(list);
-  const asked = limit === null ? {} : { limit, offset: firstRow };
-  switch (list.dataset) {
-    case 'assets':
-      return source.assets(asked);
-    case 'exchanges':
-      return source.exchanges();
-    case 'markets':
-      return source.markets(asked);
-    case 'asset_markets':
-      return source.assetMarkets(list.asset, asked);
-  }
-}
-
-/** One snapshot of all rates: one request of `/rates`. */
-export function ratesWork(context: WorkerContext): Work<WindowAnswer<Rate>> {
-  return {
-    dataset: 'rates',
-    lane: 'poll',
-    window: null,
-    whole: null,
-    fetch: () => context.source.client.rates(),
-    commit: (answer, attempt) =>
-      context.commits.slot(() =>
-        commitRates(context.database, { answer, attempt: attempt.number, nowMs: attempt.nowMs }),
       ),
   };
 }

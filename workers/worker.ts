@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import { isProbe } from '../model/window.ts';
 import { differingBudgets, limiterFor, lowestBudget } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import { type Attempt, done, type Outcome, type RequestJob, windowVersion } from '../queue/jobs.ts';
+import { type Attempt, done, type Outcome, type RequestJob } from '../queue/jobs.ts';
 import type { QueueWorker } from '../queue/worker.ts';
 import type { Config } from '../settings/config.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
@@ -21,7 +21,7 @@ import { groupCommits } from './commit-groups.ts';
 import { runAttempt } from './run-attempt.ts';
 import { openRunningSource } from './running-source.ts';
 import { retryWhileLocked } from './store-failure.ts';
-import { isKnownDataset, pageWork, probeWork, ratesWork, windowWork } from './work.ts';
+import { isKnown, pageWork, probeWork, windowWork } from './work.ts';
 import type { CommitSlot, WorkerContext } from './worker-context.ts';
 import { type AttemptMiddleware, laneOf, type WorkerEvents } from './worker-events.ts';
 
@@ -104,7 +104,7 @@ export async function startWorker(options: WorkerOptions) {
   const middleware = options.middleware ?? ((_attempt, run) => run());
   const isPaused = pauseOf(clock, database);
   const worker = queues.startRequestWorker(
-    async (attempt) => ((await isPaused()) ? whilePaused(attempt) : middleware(attempt, () => run(attempt, context))),
+    async (attempt) => ((await isPaused()) ? whilePaused : middleware(attempt, () => run(attempt, context))),
     {
       concurrency: settings.concurrency,
       limiter,
@@ -172,23 +172,20 @@ function pauseOf(clock: Clock, database: Database): () => Promise<boolean> {
   };
 }
 
-/** The planner adds no windows meanwhile; those that are queued wait. Rates are polled again anyway. */
-function whilePaused({ job }: Attempt<RequestJob>): Outcome {
-  return job.name === 'rates' ? done : { kind: 'retry', inMs: pausedRetryMs, counted: false };
-}
+/** The planner adds no windows meanwhile; those that are queued wait. */
+const whilePaused: Outcome = { kind: 'retry', inMs: pausedRetryMs, counted: false };
 
 /** Runs one attempt at a job, by the kind of its work. */
 async function run(attempt: Attempt<RequestJob>, context: WorkerContext): Promise<Outcome> {
   const { job, waitedMs } = attempt;
-  if (waitedMs !== null) context.events?.claimed({ lane: laneOf(job), waitedMs });
-  if (job.name === 'rates') return runAttempt(ratesWork(context), attempt, context);
-  if (job.name === 'page') return runAttempt(pageWork(job.data, context), attempt, context);
-  const whole = job.data;
-  if (whole.v !== windowVersion || !isKnownDataset(whole.series)) {
+  if (!isKnown(job)) {
     // Its window is still a gap, or the command queues it again.
     context.log.warn({ job: attempt.id }, 'ignored a job of another version');
     return done;
   }
+  if (waitedMs !== null) context.events?.claimed({ lane: laneOf(job), waitedMs });
+  if (job.name === 'page') return runAttempt(pageWork(job.data, context), attempt, context);
+  const whole = job.data;
   const window = context.source.rangeLimits.shortened(whole);
   const work = isProbe(window) ? probeWork(window, whole, context) : windowWork(window, whole, context);
   return runAttempt(work, attempt, context);

@@ -4,7 +4,6 @@ import type pg from 'pg';
 import { dayMs, type EpochMs, minuteMs, periodStart } from '../../model/intervals.ts';
 import type { CandleSeries } from '../../model/series.ts';
 import { openDatabase } from '../../store/db/database.ts';
-import { listShape } from '../../store/lists/shapes.ts';
 import { markAllBehind } from '../../store/series/rollups-behind.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { runColumnstorePolicy } from '../timescale.ts';
@@ -88,17 +87,16 @@ async function loadCandles(
 }
 
 async function loadAssets(client: pg.Client, { assets, polls }: Extent, nowMs: EpochMs): Promise<void> {
-  const { listed, snapshots } = listShape('assets');
-  await client.query(`insert into ${listed} (asset, newest) select 'asset-' || n, $2 from generate_series(1, $1) n`, [
-    assets,
-    new Date(nowMs),
-  ]);
   await client.query(
-    `insert into ${snapshots} (listed_id, time, rank, symbol, name, supply, max_supply, market_cap_usd, volume_usd_24hr,
+    `insert into tidemark.listed_assets (asset, newest) select 'asset-' || n, $2 from generate_series(1, $1) n`,
+    [assets, new Date(nowMs)],
+  );
+  await client.query(
+    `insert into tidemark.asset_states (listed_id, time, rank, symbol, name, supply, max_supply, market_cap_usd, volume_usd_24hr,
                                price_usd, change_percent_24hr, vwap_24hr)
      select id, $1::timestamptz - poll * interval '5 minutes', id, 'S' || id, 'Asset ' || id, ${value(1e6)}, ${value(1e7)},
             ${value(1e9)}, ${value(1e7)}, ${value(100)}, ${value(1)}, ${value(100)}
-     from ${listed}, generate_series(0, $2::integer - 1) poll`,
+     from tidemark.listed_assets, generate_series(0, $2::integer - 1) poll`,
     [new Date(nowMs), polls],
   );
 }

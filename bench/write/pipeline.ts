@@ -29,7 +29,7 @@ export async function openPipeline(
 ): Promise<Pipeline> {
   const environment = { ...given, SOURCE_REQUESTS_PER_MINUTE: '0' };
   const config = readConfig(environment);
-  const scheduler = { ...config.scheduler, ratesMs: 0 };
+  const scheduler = { ...config.scheduler, pollsByDefault: false };
   const session = await openContext({ command: 'bench', defaultLogLevel: 'warn', config: { ...config, scheduler } });
   const queues = await session.openQueues();
   const worker = startProcesses(['worker'], environment);

@@ -1,5 +1,6 @@
 /** Bytes on disk by dataset. */
 
+import { eachList } from '../../model/lists/index.ts';
 import type { Database } from '../../store/db/database.ts';
 import { int8, listOf, statement, statementsBy, text } from '../../store/db/statement.ts';
 import { databaseBytes } from '../../store/status/measures.ts';
@@ -10,13 +11,11 @@ import type { StoredBytes } from './shapes.ts';
 const datasets: Readonly<Record<string, string>> = {
   candle_points: 'candles',
   asset_history_points: 'asset history',
-  rate_points: 'rates',
   rollup_hours: 'rollups',
   rollup_days: 'rollups',
-  asset_states: 'lists',
-  exchange_states: 'lists',
-  market_states: 'lists',
-  asset_market_states: 'lists',
+  ...Object.fromEntries(
+    eachList.map(({ word, keeps, tables }) => [tables.states, keeps === 'every poll' ? word : 'lists']),
+  ),
   fetches: 'requests',
   point_revisions: 'revisions',
 };

@@ -10,7 +10,7 @@
  */
 
 import { TidemarkError } from '../../errors.ts';
-import { listName, type SnapshotList } from '../../model/lists.ts';
+import { listName, type PolledList } from '../../model/lists/index.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { pageJobId } from '../../queue/jobs.ts';
@@ -28,13 +28,13 @@ const hopelessAfter = 4;
 /** @throws TidemarkError LIST_NOT_POLLED, SOURCE_NOTICE, PAUSED, INTERRUPTED, BAD_CONFIGURATION where no source is configured. */
 export async function pollLists(
   context: OperationContext,
-  lists: readonly SnapshotList[],
+  lists: readonly PolledList[],
   signal: AbortSignal,
 ): Promise<void> {
   const { database } = context;
   await assertNotPaused(context);
   const startedMs = context.clock.now();
-  const polls = new Map<number, SnapshotList>();
+  const polls = new Map<number, PolledList>();
   for (const list of lists) {
     const id = await requestListPoll(database, { list, nowMs: startedMs, isPatient: false });
     if (id !== null) polls.set(id, list);
@@ -82,7 +82,7 @@ export async function pollLists(
 async function requireSomeSource(
   context: OperationContext,
   queues: QueueBackend,
-  lists: readonly SnapshotList[],
+  lists: readonly PolledList[],
 ): Promise<void> {
   if ((await context.sources()).get(defaultSource).url !== null || (await queues.requests.countWorkers()) > 0) return;
   const names = lists.map(listName).join(' and ');
@@ -93,7 +93,7 @@ async function requireSomeSource(
   );
 }
 
-function notPolled(list: SnapshotList | undefined, why: string): TidemarkError {
+function notPolled(list: PolledList | undefined, why: string): TidemarkError {
   return new TidemarkError(
     'LIST_NOT_POLLED',
     `the list of ${list === undefined ? 'the source' : listName(list)} could not be polled: ${why}`,

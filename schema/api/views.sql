@@ -109,22 +109,3 @@ create or replace view public.latest_prices as
 comment on view public.latest_prices is
   'The newest stored price of each asset and interval, USD.
 Example: select * from latest_prices order by time desc limit 10';
-
---: view public.latest_rates
-create or replace view public.latest_rates as
-  select c.currency, c.symbol, c.type, p.time, p.rate_usd, c.currency_symbol, c.gone_since
-  from tidemark.currencies c
-  cross join lateral (
-    select time, rate_usd from tidemark.rate_points where currency_id = c.id order by time desc limit 1
-  ) p;
-comment on view public.latest_rates is
-  'The newest polled rate of each currency, USD; gone_since when the source ceased to list it (null: it is listed).
-Example: select * from latest_rates order by currency limit 10';
-
---: view public.rates
-create or replace view public.rates as
-  select c.currency, c.symbol, c.type, p.time, p.rate_usd
-  from tidemark.rate_points p join tidemark.currencies c on c.id = p.currency_id;
-comment on view public.rates is
-  'Every polled rate of each currency, USD.
-Example: select time, rate_usd from rates where currency = ''euro'' order by time desc limit 10';

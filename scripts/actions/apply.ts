@@ -3,15 +3,13 @@
 import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
-import type { StoredDataset } from '../../model/series.ts';
 import { seriesName } from '../../model/series.ts';
+import { type StoredDataset, storedDatasets, storedWords } from '../../model/stored-datasets.ts';
 import { estimateCost, type PlanCost, pollsEveryMs } from '../../operations/estimate.ts';
 import { pollLists } from '../../operations/polling/poll-lists.ts';
 import { isOldList, marketsOf } from '../../operations/sources/markets.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
-import type { Config } from '../../settings/config.ts';
 import { overrideReread } from '../../store/settings/settings.ts';
-import { storedDatasets } from '../../store/upkeep/retention.ts';
 import { applyWatchList, hashOf, previewWatchList } from '../../watch-list/apply.ts';
 import { readWatchListFile } from '../../watch-list/file.ts';
 import { isNothing, type WatchListContext, type WatchListPlan } from '../../watch-list/plan.ts';
@@ -20,7 +18,7 @@ import { sourcesNeeded } from '../../watch-list/resolve.ts';
 import { watchedSources } from '../../watch-list/source-facts.ts';
 import { problemText, type WatchList } from '../../watch-list/watch-list.ts';
 import { type Ask, askOnTerminal, confirmByName } from '../input/confirm.ts';
-import { datasetOf, datasetWords } from '../input/datasets.ts';
+import { datasetOf } from '../input/datasets.ts';
 import { planJson, planText } from '../output/apply-report.ts';
 import { costJson, costText } from '../output/cost-report.ts';
 import type { JsonDocument } from '../output/documents.ts';
@@ -152,17 +150,10 @@ async function costAfter(context: Context, plan: WatchListPlan, nowMs: number): 
   const { after } = plan;
   const pending = {
     reread: overrideReread(config.reread, after.reread),
-    pollsEveryMs: pollsAfter(after.lists, config),
+    pollsEveryMs: pollsEveryMs(after.lists),
   };
   const sources = new Map(plan.sources.map(({ series, sources: own }) => [seriesName(series), own]));
   return estimateCost(context, after.series, [], nowMs, pending, sources);
-}
-
-function pollsAfter(lists: WatchListPlan['after']['lists'], config: Config): number[] {
-  const rates = lists.find(({ list }) => list.dataset === 'rates');
-  const ratesMs = rates === undefined ? config.scheduler.ratesMs : rates.isTracked ? rates.everyMs : 0;
-  const others = lists.filter(({ list, isTracked }) => list.dataset !== 'rates' && isTracked);
-  return pollsEveryMs(ratesMs, others);
 }
 
 /** @throws TidemarkError BAD_ARGUMENT unless each retention that drops points is confirmed by its dataset's name. */
@@ -173,7 +164,7 @@ async function confirmDrops(
 ): Promise<void> {
   for (const { dataset, after, dropsBeforeMs } of plan.retention) {
     if (dropsBeforeMs === null || confirmed.has(dataset)) continue;
-    const name = datasetWords[dataset];
+    const name = storedWords[dataset];
     await confirmByName({
       name,
       consequence: `The retention of ${after} drops every point of ${name} from before ${formatTime(dropsBeforeMs)} irreversibly when the scheduler next applies it.`,

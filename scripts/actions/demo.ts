@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stopped, systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../model/format.ts';
-import type { PolledList } from '../../model/lists.ts';
+import type { PolledList } from '../../model/lists/index.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
@@ -19,12 +19,12 @@ import { type RunningSimulator, startSimulator } from '../../simulator/start.ts'
 import { listStatus, trackList } from '../../store/lists/lists.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { findUnrefreshed, trackSeries } from '../../store/series/series.ts';
-import { ratesStatus, seriesStatus } from '../../store/status/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
 import { parseTime } from '../input/parse-options.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { demoQueries, runQuery } from '../output/demo-queries.ts';
-import { listsTable, ratesLine, seriesTable } from '../output/status-tables.ts';
+import { listsTable, seriesTable } from '../output/status-tables.ts';
 import { printText, terminalWidth } from '../output/table.ts';
 
 const label = '[synthetic]';
@@ -55,6 +55,7 @@ const polledLists: readonly PolledList[] = [
   { dataset: 'assets', asset: null },
   { dataset: 'exchanges', asset: null },
   { dataset: 'markets', asset: null },
+  { dataset: 'rates', asset: null },
   { dataset: 'asset_markets', asset: 'bitcoin' },
 ];
 
@@ -94,7 +95,7 @@ function demoConfig(config: Config, simulator: RunningSimulator): Config {
     },
     database: { ...config.database, url: undefined },
     queue: { ...config.queue, redisUrl: undefined },
-    scheduler: { ...config.scheduler, refreshMs: demoRefreshMs, ratesMs: demoRefreshMs },
+    scheduler: { ...config.scheduler, refreshMs: demoRefreshMs },
     // The watch list belongs to the real source.
     watchList: undefined,
     directory: join(config.directory, 'demo'),
@@ -173,7 +174,7 @@ async function fetchAndReport(
   closing.add(() => worker.close());
   const scheduler = await runScheduler(context, queues);
   closing.add(() => scheduler.close());
-  context.phase('refreshing every series, and polling lists and rates');
+  context.phase('refreshing every series, and polling lists');
   if (!(await refreshedOnce(context, startedMs, signal))) throw interrupted();
   await report(context, simulator, startedMs);
 }
@@ -181,21 +182,20 @@ async function fetchAndReport(
 const interrupted = () => new TidemarkError('INTERRUPTED', 'stopped; fetched windows are stored');
 
 /**
- * Waits until rates and lists are polled and every series is refreshed up to its newest closed period.
+ * Waits until lists are polled and every series is refreshed up to its newest closed period.
  *
  * @returns false when interrupted.
  */
 async function refreshedOnce(context: Context, sinceMs: number, signal: AbortSignal): Promise<boolean> {
   for (;;) {
     if (signal.aborted) return false;
-    const [rates, lists, unread, gaps] = await Promise.all([
-      ratesStatus(context.database),
+    const [lists, unread, gaps] = await Promise.all([
       listStatus(context.database, context.clock.now()),
       findUnrefreshed(context.database, sinceMs),
       listGaps(context.database, { nowMs: context.clock.now(), graceMs: context.config.worker.graceMs }),
     ]);
     const isWhole = unread.length === 0 && gaps.every((gap) => gap.reason !== 'not_asked');
-    const polled = [rates, ...lists].every(({ newestMs }) => newestMs !== null && newestMs >= sinceMs);
+    const polled = lists.every(({ newestMs }) => newestMs !== null && newestMs >= sinceMs);
     if (isWhole && polled) return true;
     await context.clock.sleep(200, signal);
   }
@@ -204,9 +204,8 @@ async function refreshedOnce(context: Context, sinceMs: number, signal: AbortSig
 async function report(context: Context, simulator: RunningSimulator, startedMs: number): Promise<void> {
   const { database, config } = context;
   const nowMs = context.clock.now();
-  const [rows, rates, lists] = await Promise.all([
+  const [rows, lists] = await Promise.all([
     seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
-    ratesStatus(database),
     listStatus(database, nowMs),
   ]);
   const asked = simulator.requests();
@@ -214,7 +213,6 @@ async function report(context: Context, simulator: RunningSimulator, startedMs: 
   const width = columns === null ? null : columns - label.length - 1;
   console.log(`\nCoverage`);
   print(seriesTable(rows, nowMs, width));
-  print(ratesLine(rates, nowMs));
   print(listsTable(lists, nowMs, width));
   print(
     `${counted(asked.total, 'request')} in ${formatDuration(nowMs - startedMs)}, at most ${asked.largestRollingMinute} in any minute, ${asked.count429} refused`,

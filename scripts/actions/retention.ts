@@ -3,13 +3,14 @@
 import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../model/format.ts';
+import { storedDatasets, storedWords } from '../../model/stored-datasets.ts';
 import { readRetentions } from '../../operations/context.ts';
 import { withContext } from '../../runtime/context.ts';
 import { unlessStopped } from '../../runtime/lifecycle.ts';
 import { applyRetention } from '../../store/upkeep/drop-old.ts';
-import { findCut, storedDatasets, writeRetention } from '../../store/upkeep/retention.ts';
+import { findCut, writeRetention } from '../../store/upkeep/retention.ts';
 import { askOnTerminal, confirmByName } from '../input/confirm.ts';
-import { datasetOf, datasetWords } from '../input/datasets.ts';
+import { datasetOf } from '../input/datasets.ts';
 import { parseAge } from '../input/parse-options.ts';
 import { table } from '../output/table.ts';
 
@@ -23,7 +24,7 @@ export async function show(): Promise<void> {
     console.log(
       table(
         [
-          { title: 'dataset', value: (row) => datasetWords[row.dataset] },
+          { title: 'dataset', value: (row) => storedWords[row.dataset] },
           { title: 'retention', value: (row) => row.retention?.age ?? 'forever' },
           {
             title: 'nothing before',
@@ -39,7 +40,7 @@ export async function show(): Promise<void> {
 /** Drops older points after a confirmation. @throws TidemarkError BAD_ARGUMENT, INTERRUPTED. */
 export async function set(word: string, age: string, options: { confirm?: string }): Promise<void> {
   const dataset = datasetOf(word);
-  const name = datasetWords[dataset];
+  const name = storedWords[dataset];
   const nowMs = systemClock.now();
   const limitMs = parseAge(age, 'the age', nowMs);
   await withContext(
@@ -76,6 +77,6 @@ export async function off(word: string): Promise<void> {
   const dataset = datasetOf(word);
   await withContext({ command: 'retention', needsDatabase: true, defaultLogLevel: 'warn' }, async (context) => {
     const wasOn = await writeRetention(context.database.pool, dataset, null);
-    console.log(`${datasetWords[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`);
+    console.log(`${storedWords[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`);
   });
 }

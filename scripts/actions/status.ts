@@ -7,6 +7,7 @@ import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { laneNames } from '../../model/lanes.ts';
 import { seriesName } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
+import { storedWords } from '../../model/stored-datasets.ts';
 import { parseDuration } from '../../model/time-text.ts';
 import { readRetentions } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
@@ -23,15 +24,14 @@ import { explainDatabaseError } from '../../store/db/failure.ts';
 import { countFetchesSince, readServiceMessage } from '../../store/ledger/ledger.ts';
 import { readQuarantined } from '../../store/ledger/quarantine.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
-import { listStatus, ratesEveryMs } from '../../store/lists/lists.ts';
+import { listStatus } from '../../store/lists/lists.ts';
 import { readSilences } from '../../store/series/silences.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/status/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/upkeep/jobs.ts';
 import type { Retention } from '../../store/upkeep/retention.ts';
-import { datasetWords } from '../input/datasets.ts';
 import type { JsonDocument } from '../output/documents.ts';
-import { listsTable, ratesLine, seriesOverview, seriesTable } from '../output/status-tables.ts';
+import { listsTable, seriesOverview, seriesTable } from '../output/status-tables.ts';
 import { printText, terminalWidth } from '../output/table.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { drawnScreen, jsonScreen, printedScreen, watch } from '../output/watch.ts';
@@ -190,7 +190,6 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     silences,
     lists,
     rates,
-    ratesMs,
     retentions,
     requests,
     serviceMessage,
@@ -205,7 +204,6 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     readSilences(database),
     listStatus(database, nowMs),
     ratesStatus(database),
-    ratesEveryMs(database, config.scheduler.ratesMs),
     readRetentions(context, nowMs),
     countFetchesSince(database, nowMs - minuteMs, defaultSource),
     readServiceMessage(database, nowMs),
@@ -236,7 +234,7 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     },
     silences,
     lists,
-    rates: { ...rates, everyMs: ratesMs },
+    rates: { ...rates, everyMs: lists.find(({ list }) => list.dataset === 'rates')?.everyMs ?? 0 },
     retentions,
     versions,
     upkeep,
@@ -303,11 +301,6 @@ function asText(status: Status, showsAll: boolean): string {
     ...(status.rejected.rows === 0 ? [] : [rejectedLine(status.rejected)]),
     ...silenceLines(status),
     `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
-    ...(status.usesDefault
-      ? [
-          `${ratesLine(status.rates, status.nowMs)}, ${status.rates.everyMs === 0 ? 'not polled' : `polled every ${formatDuration(status.rates.everyMs)}`}`,
-        ]
-      : []),
     ...(status.retentions.length === 0 ? [] : [`retention: ${status.retentions.map(retentionText).join(', ')}`]),
     '',
     ...(status.lists.length === 0 ? [] : [listsTable(status.lists, status.nowMs, terminalWidth()), '']),
@@ -345,7 +338,7 @@ function rejectedLine({ rows, series, reason }: Status['rejected']): string {
 
 /** `candles for 2y (nothing before 2024-09-11)` */
 function retentionText({ dataset, age, cutMs }: Retention): string {
-  return `${datasetWords[dataset]} for ${age} (nothing before ${formatTime(cutMs)})`;
+  return `${storedWords[dataset]} for ${age} (nothing before ${formatTime(cutMs)})`;
 }
 
 /** Overdue work of TimescaleDB; nothing when all is well. */

@@ -5,8 +5,8 @@
 
 import { TidemarkError } from '../../errors.ts';
 import { formatDuration, formatSpan, formatTime, isoTime } from '../../model/format.ts';
-import { hourMs, minuteMs } from '../../model/intervals.ts';
-import { listName, type PolledList } from '../../model/lists.ts';
+import { minuteMs } from '../../model/intervals.ts';
+import { listName, lists, type PolledList, wholeLists } from '../../model/lists/index.ts';
 import type { Selection } from '../../model/selection.ts';
 import { seriesName } from '../../model/series.ts';
 import { parseInterval } from '../../model/time-text.ts';
@@ -68,19 +68,13 @@ export async function untrackAll(words: readonly string[]): Promise<void> {
   );
 }
 
+/** As the option says. */
 const defaultEveryMs = 5 * minuteMs;
 
 export interface TrackOptions {
   readonly every?: string;
   readonly json?: true;
 }
-
-/** The lists of `track lists`. Most of the thousands of markets change between two polls. */
-const defaultLists: ReadonlyArray<{ list: PolledList; everyMs: number }> = [
-  { list: { dataset: 'assets', asset: null }, everyMs: defaultEveryMs },
-  { list: { dataset: 'exchanges', asset: null }, everyMs: defaultEveryMs },
-  { list: { dataset: 'markets', asset: null }, everyMs: hourMs },
-];
 
 /** @throws TidemarkError BAD_ARGUMENT for a time between polls that is too short, too long or no time. */
 export async function trackOne(list: PolledList, options: TrackOptions): Promise<void> {
@@ -91,20 +85,19 @@ export async function trackOne(list: PolledList, options: TrackOptions): Promise
       `--every ${JSON.stringify(options.every)} is not a length from 10s to 366d, such as 30s, 5m, 1h or 1d`,
     );
   }
-  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database, config }) => {
-    const { ratesMs } = config.scheduler;
-    const defaultMs = list.dataset === 'rates' && ratesMs > 0 ? ratesMs : defaultEveryMs;
-    const tracked = await trackList(database, list, everyMs ?? defaultMs);
+  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database }) => {
+    const tracked = await trackList(database, list, everyMs ?? defaultEveryMs);
     console.log(options.json ? JSON.stringify(listJson(tracked)) : listText(tracked));
   });
 }
 
-/** Tracks the default lists that are unknown yet. */
+/** Tracks the lists of `track lists` that are unknown yet. */
 export async function trackDefaults(): Promise<void> {
   await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database }) => {
-    for (const { list, everyMs } of defaultLists) {
+    for (const dataset of wholeLists.filter((name) => lists[name].polled === 'with all lists')) {
+      const list = { dataset, asset: null };
       if (await isListKnown(database, list)) console.log(`${listName(list)}: as before`);
-      else console.log(listText(await trackList(database, list, everyMs)));
+      else console.log(listText(await trackList(database, list, lists[dataset].everyMs)));
     }
   });
 }

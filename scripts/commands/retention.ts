@@ -1,7 +1,7 @@
 /** Arguments and options of `tidemark retention`. */
 
 import { type Command, Option } from 'commander';
-import { datasetWords } from '../input/datasets.ts';
+import { storedWords } from '../../model/stored-datasets.ts';
 
 export function retentionCommand(program: Command): void {
   const retention = program.command('retention').helpCommand(false);
@@ -12,7 +12,7 @@ export function retentionCommand(program: Command): void {
   retention
     .command('set')
     .description('drop older points, now and once a day')
-    .argument('<dataset>', Object.values(datasetWords).join(', '))
+    .argument('<dataset>', Object.values(storedWords).join(', '))
     .argument('<age>', 'such as 2y, 18w or 90d')
     .addOption(new Option('--confirm <dataset>', 'the name of the dataset, to confirm without a prompt'))
     .action(async (dataset: string, age: string, options: { confirm?: string }) =>
@@ -21,6 +21,6 @@ export function retentionCommand(program: Command): void {
   retention
     .command('off')
     .description('keep a dataset forever again')
-    .argument('<dataset>', Object.values(datasetWords).join(', '))
+    .argument('<dataset>', Object.values(storedWords).join(', '))
     .action(async (dataset: string) => (await import('../actions/retention.ts')).off(dataset));
 }

@@ -1,7 +1,9 @@
 /** Arguments and options of `tidemark track` and `untrack`. */
 
 import type { Command } from 'commander';
-import type { PolledList } from '../../model/lists.ts';
+import { formatDuration } from '../../model/format.ts';
+import type { List } from '../../model/list.ts';
+import { eachList, type ListName, type PolledList } from '../../model/lists/index.ts';
 import type { TrackOptions } from '../actions/track.ts';
 import { addSelections, nameOf } from '../input/selectors.ts';
 
@@ -22,54 +24,41 @@ export function untrackCommand(program: Command): void {
   addUntrackedLists(untrack);
 }
 
-const wholeLists = [
-  ['assets', 'every asset: rank, supply, market capitalisation, volume, price'],
-  ['exchanges', 'every exchange: rank, volume, pairs'],
-  ['markets', 'every market: prices and volume'],
-  ['rates', 'every rate, all of each poll'],
-] as const;
-
 function addTrackedLists(track: Command): void {
-  const add = (name: string, description: string) =>
-    track
-      .command(name)
-      .description(description)
+  for (const list of eachList) {
+    ofList(track, list, list.about)
       .option('--every <length>', 'time between two polls: 30s, 5m, 1h, 1d (default: 5m)')
-      .option('--json', 'print the tracked list as JSON');
-  for (const [dataset, description] of wholeLists) {
-    add(dataset, description).action(async (options: TrackOptions) =>
-      (await import('../actions/track.ts')).trackOne({ dataset, asset: null }, options),
-    );
+      .option('--json', 'print the tracked list as JSON')
+      .action(async (options: TrackOptions & OfAsset) =>
+        (await import('../actions/track.ts')).trackOne(polledList(list, options), options),
+      );
   }
-  add('asset-markets', 'the markets on which an asset trades, as the source lists them for it')
-    .requiredOption('--asset <id>', 'asset, such as bitcoin')
-    .action(async (options: TrackOptions & { asset: string }) => {
-      const list = marketsOf(options.asset);
-      await (await import('../actions/track.ts')).trackOne(list, options);
-    });
+  const together = eachList.filter(({ polled }) => polled === 'with all lists');
+  const often = together.map(({ word, everyMs }) => `${word} every ${formatDuration(everyMs)}`).join(', ');
   track
     .command('lists')
-    .description('assets and exchanges every 5 min, markets every hour; known lists stay as they are')
+    .description(`${often}; known lists stay as they are`)
     .action(async () => (await import('../actions/track.ts')).trackDefaults());
 }
 
 function addUntrackedLists(untrack: Command): void {
-  for (const [dataset] of wholeLists) {
-    untrack
-      .command(dataset)
-      .description(`stop polling ${dataset}`)
-      .action(async () => (await import('../actions/track.ts')).untrackOne({ dataset, asset: null }));
+  for (const list of eachList) {
+    const what = list.askedFor === 'asset' ? `the ${list.entries} of an asset` : list.word;
+    ofList(untrack, list, `stop polling ${what}`).action(async (options: OfAsset) =>
+      (await import('../actions/track.ts')).untrackOne(polledList(list, options)),
+    );
   }
-  untrack
-    .command('asset-markets')
-    .description('stop polling the markets of an asset')
-    .requiredOption('--asset <id>', 'asset, such as bitcoin')
-    .action(async (options: { asset: string }) => {
-      const list = marketsOf(options.asset);
-      await (await import('../actions/track.ts')).untrackOne(list);
-    });
 }
 
-function marketsOf(asset: string): PolledList {
-  return { dataset: 'asset_markets', asset: nameOf(asset, '--asset') };
+interface OfAsset {
+  readonly asset?: string;
+}
+
+function ofList(parent: Command, { word, askedFor }: List, description: string): Command {
+  const command = parent.command(word).description(description);
+  return askedFor === 'asset' ? command.requiredOption('--asset <id>', 'asset, such as bitcoin') : command;
+}
+
+function polledList({ name }: List, { asset }: OfAsset): PolledList {
+  return { dataset: name as ListName, asset: asset === undefined ? null : nameOf(asset, '--asset') };
 }

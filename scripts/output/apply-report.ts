@@ -1,14 +1,14 @@
 /** The report of `apply`: changes, untouched series, notes and cost. */
 
 import { counted, formatCount, formatDuration, formatSpan, formatTime, isoTime } from '../../model/format.ts';
-import { listName } from '../../model/lists.ts';
+import { listName } from '../../model/lists/index.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { storedWords } from '../../model/stored-datasets.ts';
 import type { SeriesChange, Span } from '../../planning/watch-list-changes.ts';
 import type { RereadOverride } from '../../store/settings/settings.ts';
 import type { ListChange } from '../../watch-list/list-changes.ts';
 import { isNothing, type RetentionChange, type WatchListPlan } from '../../watch-list/plan.ts';
 import { problemText } from '../../watch-list/watch-list.ts';
-import { datasetWords } from '../input/datasets.ts';
 
 /** Printed lines per kind; `--json` has all. */
 const maxShown = 20;
@@ -81,7 +81,7 @@ function retentionLine({ dataset, before, after, dropsBeforeMs }: RetentionChang
     dropsBeforeMs === null
       ? ''
       : `; drops every point from before ${formatTime(dropsBeforeMs)} irreversibly when the scheduler next applies it`;
-  return `retention: ${datasetWords[dataset]} ${kept(after)}, was ${kept(before)}${drops}`;
+  return `retention: ${storedWords[dataset]} ${kept(after)}, was ${kept(before)}${drops}`;
 }
 
 function rereadLine(before: RereadOverride, after: RereadOverride): string {
@@ -136,7 +136,7 @@ export function planJson(plan: WatchListPlan) {
       afterSeconds: seconds(afterMs),
     })),
     retention: plan.retention.map(({ dataset, before, after, dropsBeforeMs }) => ({
-      dataset: datasetWords[dataset],
+      dataset: storedWords[dataset],
       before,
       after,
       dropsBefore: isoTime(dropsBeforeMs),
@@ -152,7 +152,7 @@ export function planJson(plan: WatchListPlan) {
     notes: plan.notes,
     notKept: plan.notKept,
     cut: plan.cut.map(({ dataset, age, cutMs, series }) => ({
-      dataset: datasetWords[dataset],
+      dataset: storedWords[dataset],
       age,
       nothingBefore: isoTime(cutMs),
       series,

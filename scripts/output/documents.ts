@@ -6,11 +6,12 @@
 import { z } from 'zod';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import { byLane, laneNames } from '../../model/lanes.ts';
+import { listNames as polledLists } from '../../model/lists/index.ts';
 import { reasonNames, shownReasons } from '../../model/reasons.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { storedDatasets, storedWords } from '../../model/stored-datasets.ts';
 import { conditionKinds, levels, listNames } from '../../planning/conditions.ts';
 import { sourceTrouble } from '../../planning/source-outage.ts';
-import { datasetWords } from '../input/datasets.ts';
 
 /** ISO 8601 in UTC. */
 const time = z.iso.datetime().meta({ id: 'time' });
@@ -46,9 +47,8 @@ const seriesId = z.int().min(1);
 /** A null end: open-ended. */
 const span = z.strictObject({ from: time, to: timeOrNull });
 
-const listDataset = z.enum(['assets', 'exchanges', 'markets', 'asset_markets', 'rates']);
-const list = { list: listDataset, asset: textOrNull };
-const datasetName = z.enum(Object.values(datasetWords));
+const list = { list: z.enum(polledLists), asset: textOrNull };
+const datasetName = z.enum(Object.values(storedWords));
 const eachLane = <Field extends z.ZodType>(field: Field) => byLane(laneNames, () => field);
 const gapReason = z.enum(shownReasons);
 
@@ -364,7 +364,7 @@ const status = z
       ),
       retention: z.array(
         z.strictObject({
-          dataset: z.enum(['candles', 'asset_history', 'rates']),
+          dataset: z.enum(storedDatasets),
           age: text,
           nothingBefore: time,
         }),

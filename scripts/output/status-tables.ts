@@ -2,11 +2,11 @@
 
 import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { listName } from '../../model/lists.ts';
+import { listName } from '../../model/lists/index.ts';
 import { describeBlocked, describeMissing } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import type { ListStatus } from '../../store/lists/lists.ts';
-import type { RatesStatus, SeriesStatus } from '../../store/status/status.ts';
+import type { SeriesStatus } from '../../store/status/status.ts';
 import { byKind } from './series-groups.ts';
 import { type Column, table } from './table.ts';
 
@@ -124,11 +124,6 @@ function groupOf(name: string, series: readonly SeriesStatus[]): SeriesGroup {
     points: total((row) => row.points),
     newestMs: newest.length === 0 ? null : newest.reduce((oldest, ms) => Math.min(oldest, ms)),
   };
-}
-
-export function ratesLine(rates: RatesStatus, nowMs: number): string {
-  if (rates.newestMs === null) return 'rates: none polled yet';
-  return `rates: ${formatCount(rates.currencies)} currencies, newest ${formatTime(rates.newestMs)}, ${formatDuration(nowMs - rates.newestMs)} old`;
 }
 
 function seriesNote(row: SeriesStatus): string {

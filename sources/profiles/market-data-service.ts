@@ -2,6 +2,7 @@
 
 import type { DatasetName } from '../../model/datasets/index.ts';
 import { minuteMs } from '../../model/intervals.ts';
+import type { ListRow } from '../../model/lists/index.ts';
 import { isOfMarket } from '../../model/series.ts';
 import type { OfferFacts } from '../../model/sources.ts';
 import { longestRangeMs, requestsPerMinute } from '../../v2/limits.ts';
@@ -9,15 +10,12 @@ import { type Endpoint, pathOf } from '../../v2/paths.ts';
 import { type Answer, listAnswer, pointsAnswer, statedCoverage } from '../answer.ts';
 import { longestServicePauseMs, refusal } from '../refusal.ts';
 import { type RowReader, readAsset, readAssetMarket, readExchange, readMarket, readRate } from '../rows.ts';
-import { type Lists, type Offer, type Profile, type Resource, withQuery } from './profile.ts';
+import { type ListQuery, type Lists, type Offer, type Profile, type Resource, withQuery } from './profile.ts';
 
 /** A list: its path, and the query as it is. */
-function list<Row extends object>(name: Endpoint, read: RowReader<Row>): Resource<object, Answer<Row>> {
+function list<Row extends ListRow>(name: Endpoint, read: RowReader<Row>): Resource<ListQuery, Answer<Row>> {
   return {
-    path: (query) => {
-      const { id, ...parameters } = query as { id?: string };
-      return withQuery(pathOf(name, id), parameters);
-    },
+    path: ({ id, ...parameters }) => withQuery(pathOf(name, id), parameters),
     read: (reply) => listAnswer(reply, read),
   };
 }
@@ -25,7 +23,7 @@ function list<Row extends object>(name: Endpoint, read: RowReader<Row>): Resourc
 export const lists: Lists = {
   rates: list('rates', readRate),
   assets: list('assets', readAsset),
-  assetMarkets: list('assetMarkets', readAssetMarket),
+  asset_markets: list('assetMarkets', readAssetMarket),
   markets: list('markets', readMarket),
   exchanges: list('exchanges', readExchange),
 };

@@ -5,13 +5,13 @@
 
 import { datasetText } from '../../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../../model/intervals.ts';
+import type { ListName, ListRow } from '../../model/lists/index.ts';
 import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { ArchiveFiles, Limit, LongestRanges, OfferFacts, SourceMarket } from '../../model/sources.ts';
 import type { UpstreamCoverage } from '../../planning/upstream-coverage.ts';
-import type { AssetsRequest, MarketsRequest, PageRequest } from '../../v2/requests.ts';
-import type { Asset, AssetMarket, Exchange, Market, Rate } from '../../v2/resources.ts';
+import type { PageRequest } from '../../v2/requests.ts';
 import type { Answer } from '../answer.ts';
 import type { HeaderLookup, Reply } from '../attempt.ts';
 import { SourceError } from '../source-error.ts';
@@ -47,13 +47,14 @@ export interface Resource<Query, Answer> {
 /** How a source gives one dataset. */
 export interface Offer extends OfferFacts, Omit<Resource<PointsQuery, PointsAnswer>, 'cost'> {}
 
+/** The request of a page of a list. */
+export interface ListQuery extends Partial<PageRequest> {
+  /** The asset whose entries are listed. */
+  readonly id?: string;
+}
+
 /** The lists that a source may have. */
-export interface Lists {
-  readonly rates?: Resource<object, Answer<Rate>>;
-  readonly assets?: Resource<Partial<AssetsRequest>, Answer<Asset>>;
-  readonly assetMarkets?: Resource<Partial<PageRequest> & { readonly id: string }, Answer<AssetMarket>>;
-  readonly markets?: Resource<Partial<MarketsRequest>, Answer<Market>>;
-  readonly exchanges?: Resource<object, Answer<Exchange>>;
+export interface Lists extends Readonly<Partial<Record<ListName, Resource<ListQuery, Answer<ListRow>>>>> {
   /** Every market of a source of one exchange, in one request. */
   readonly symbols?: Resource<object, Answer<SourceMarket>>;
 }

@@ -48,10 +48,14 @@ function type<Value>(name: string, oid: number, encode: (value: Value) => unknow
 }
 
 export const int4 = type<number>('integer', 23);
+/** Of integers, in a row. */
+export const int4s = type<readonly number[]>('integer[]', 1007);
 export const int8 = type<number>('bigint', 20);
 export const float8 = type<number>('double precision', 701);
 export const bool = type<boolean>('boolean', 16);
 export const text = type<string>('text', 25);
+/** Of texts, in a row. */
+export const texts = <Value extends string | null>() => type<readonly Value[]>('text[]', 1009);
 /** Decimals keep their digits. */
 export const numeric = type<string>('numeric', 1700);
 /** Minus infinity stands for a time before all others, as a parameter. */

@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import { byLane, type Lane, laneNames } from '../../model/lanes.ts';
-import type { PolledDataset } from '../../model/lists.ts';
+import type { ListName } from '../../model/lists/index.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -40,7 +40,7 @@ export interface LedgerMinute {
 
 export interface LedgerEntry {
   readonly timeMs: EpochMs;
-  readonly dataset: SeriesKey['dataset'] | PolledDataset;
+  readonly dataset: SeriesKey['dataset'] | ListName;
   readonly seriesId: number | null;
   readonly range: Range | null;
   readonly lane: Lane;

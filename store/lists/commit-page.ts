@@ -6,18 +6,19 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
+import type { ListRow } from '../../model/lists/index.ts';
 import { isLastPage, type PollPage, rowsAskedFor } from '../../planning/polls.ts';
 import type { WindowAnswer } from '../commit/prepare-window.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
+import { bool, int4, int8, listOf, nullable, statement, time } from '../db/statement.ts';
 import { recordFetch } from '../ledger/ledger.ts';
 import { quarantineRows, trimQuarantine } from '../ledger/quarantine.ts';
 import { findUnreadable, keepChanges, markMissing } from './changes.ts';
 import { cutOff, giveUpPolls, isCutOff, pollTime } from './polls.ts';
-import type { SnapshotRow } from './shapes.ts';
 
 export interface PageCommit {
   readonly page: PollPage;
-  readonly answer: WindowAnswer<SnapshotRow>;
+  readonly answer: WindowAnswer<ListRow>;
   readonly attempt: number;
   /** When the answer came. */
   readonly nowMs: EpochMs;
@@ -64,29 +65,85 @@ export function commitPage(database: Database, commit: PageCommit): Promise<Page
   });
 }
 
-interface OpenPoll {
-  readonly list_id: number;
-  readonly time: EpochMs | null;
-  readonly answered_at: EpochMs | null;
-  readonly rows: number;
-  readonly unreadable: boolean;
-  readonly next_row: number;
-  readonly last_time: EpochMs | null;
-  readonly rows_before: number | null;
-  readonly largest_page: number;
-}
+const lockOpenPoll = statement({
+  name: 'lock-poll',
+  text: `select id from tidemark.list_polls where id = $id and completed_at is null and given_up_at is null for update`,
+  parameters: { id: int8 },
+  row: { id: int8 },
+});
+
+const readOpenPoll = statement({
+  name: 'open-poll',
+  text: `
+    select p.list_id as "listId", p.time as "timeMs", p.answered_at as "answeredMs", p.rows,
+           p.unreadable as "isUnreadable",
+           (select coalesce(sum(g.rows), 0)::int from tidemark.poll_pages g where g.poll_id = p.id) as "nextRow",
+           (select max(o.time) from tidemark.list_polls o where o.list_id = p.list_id and o.id <> p.id) as "lastMs",
+           (select o.rows from tidemark.list_polls o where o.list_id = p.list_id and o.completed_at is not null
+            order by o.begun_at desc limit 1) as "rowsBefore",
+           greatest(p.largest_page, (
+             select max(o.largest_page) from tidemark.lists k cross join lateral (
+               select largest_page from tidemark.list_polls o where o.list_id = k.id and o.completed_at is not null
+               order by o.begun_at desc limit 1
+             ) o where k.list = l.list)) as "largestPage"
+    from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
+    where p.id = $id`,
+  parameters: { id: int8 },
+  row: {
+    ...{ listId: int4, timeMs: nullable(time), answeredMs: nullable(time), rows: int4, isUnreadable: bool },
+    ...{ nextRow: int4, lastMs: nullable(time), rowsBefore: nullable(int4), largestPage: int4 },
+  },
+});
+
+const addPage = statement({
+  name: 'add-page',
+  text: `
+    insert into tidemark.poll_pages (poll_id, first_row, rows, listed)
+    select id, $firstRow, $received, $listed from tidemark.list_polls where id = $id`,
+  parameters: { id: int8, firstRow: int4, received: int4, listed: listOf(int4) },
+  row: {},
+});
+
+const moveOn = statement({
+  name: 'move-poll-on',
+  text: `
+    update tidemark.list_polls
+       set time = $timeMs, answered_at = $nowMs, pages = pages + 1, rows = rows + $rows, changed = changed + $changed,
+           gone = $gone, unreadable = unreadable or $isUnreadable, largest_page = greatest(largest_page, $received),
+           completed_at = case when $isLast then $nowMs end
+     where id = $id`,
+  parameters: {
+    ...{ id: int8, timeMs: time, nowMs: time, rows: int4, changed: int4, gone: int4 },
+    ...{ isUnreadable: bool, received: int4, isLast: bool },
+  },
+  row: {},
+});
+
+const forgetPages = statement({
+  name: 'forget-pages',
+  text: 'delete from tidemark.poll_pages where poll_id = $id',
+  parameters: { id: int8 },
+  row: {},
+});
+
+const endPause = statement({
+  name: 'end-pause-of-list',
+  text: 'update tidemark.lists set retry_at = null where id = $listId and retry_at is not null',
+  parameters: { listId: int4 },
+  row: {},
+});
 
 async function store(client: pg.PoolClient, commit: PageCommit): Promise<PageResult> {
   const { page, answer, nowMs } = commit;
   const poll = await lockPoll(client, page);
-  if (poll === null || poll.next_row !== page.firstRow) return { ...nothing, verdict: 'unneeded' };
+  if (poll === null || poll.nextRow !== page.firstRow) return { ...nothing, verdict: 'unneeded' };
   const end = { pollId: page.pollId, nowMs };
-  if (isCutOff(poll.answered_at, nowMs)) {
+  if (isCutOff(poll.answeredMs, nowMs)) {
     await giveUpPolls(client, { ...end, reason: cutOff });
     return { ...nothing, verdict: 'cut_off' };
   }
-  const timeMs = poll.time ?? pollTime(answer.sourceTimeMs, nowMs);
-  if (poll.time === null && poll.last_time !== null && timeMs <= poll.last_time) {
+  const timeMs = poll.timeMs ?? pollTime(answer.sourceTimeMs, nowMs);
+  if (poll.timeMs === null && poll.lastMs !== null && timeMs <= poll.lastMs) {
     await giveUpPolls(client, { ...end, reason: `stale answer of ${timestamp(timeMs)}` });
     return { ...nothing, verdict: 'stale' };
   }
@@ -99,71 +156,31 @@ async function store(client: pg.PoolClient, commit: PageCommit): Promise<PageRes
     received,
     fresh: kept.listed.length,
     total: poll.rows + kept.listed.length,
-    totalBefore: poll.rows_before,
-    largestPage: poll.largest_page,
+    totalBefore: poll.rowsBefore,
+    largestPage: poll.largestPage,
   });
-  await client.query('insert into tidemark.poll_pages (poll_id, first_row, rows, listed) values ($1, $2, $3, $4)', [
-    pollId,
-    page.firstRow,
-    received,
-    [...kept.listed, ...(unreadableIds ?? [])],
-  ]);
-  const mayMarkMissing = isLast && unreadableIds !== null && !poll.unreadable;
+  const listed = [...kept.listed, ...(unreadableIds ?? [])];
+  await addPage.on(client, { id: pollId, firstRow: page.firstRow, received, listed });
+  const mayMarkMissing = isLast && unreadableIds !== null && !poll.isUnreadable;
   const gone = mayMarkMissing
     ? await markMissing(client, { id: pollId, list, timeMs, confirmMs: commit.confirmMs })
     : 0;
-  await client.query(
-    `update tidemark.list_polls
-        set time = $2, answered_at = $3, pages = pages + 1, rows = rows + $4, changed = changed + $5, gone = $6,
-            unreadable = unreadable or $7, largest_page = greatest(largest_page, $8),
-            completed_at = case when $9 then $3::timestamptz end
-      where id = $1`,
-    [
-      pollId,
-      timestamp(timeMs),
-      timestamp(nowMs),
-      kept.listed.length,
-      kept.fresh + kept.changed,
-      gone,
-      unreadableIds === null,
-      received,
-      isLast,
-    ],
-  );
-  if (isLast) {
-    await client.query('delete from tidemark.poll_pages where poll_id = $1', [pollId]);
-    const endPause = 'update tidemark.lists set retry_at = null where id = $1 and retry_at is not null';
-    await client.query(endPause, [poll.list_id]);
-  }
   const { fresh, changed } = kept;
+  await moveOn.on(client, {
+    ...{ id: pollId, timeMs, nowMs, gone, received, isLast, isUnreadable: unreadableIds === null },
+    ...{ rows: kept.listed.length, changed: fresh + changed },
+  });
+  if (isLast) {
+    await forgetPages.on(client, { id: pollId });
+    await endPause.on(client, { listId: poll.listId });
+  }
   const unchanged = answer.rows.length - fresh - changed;
   return { verdict: isLast ? 'last' : 'page', fresh, changed, unchanged, gone };
 }
 
 /** Reads and locks an open poll: of two transactions with the same page, one waits for the other. */
-async function lockPoll(client: pg.PoolClient, page: PollPage): Promise<OpenPoll | null> {
-  const locked = await client.query({
-    name: 'lock-poll',
-    text: `select from tidemark.list_polls where id = $1 and completed_at is null and given_up_at is null for update`,
-    values: [page.pollId],
-  });
-  if (locked.rowCount === 0) return null;
-  const result = await client.query<OpenPoll>({
-    name: 'open-poll',
-    text: `
-      select p.list_id, p.time, p.answered_at, p.rows, p.unreadable,
-             (select coalesce(sum(g.rows), 0)::int from tidemark.poll_pages g where g.poll_id = p.id) as next_row,
-             (select max(o.time) from tidemark.list_polls o where o.list_id = p.list_id and o.id <> p.id) as last_time,
-             (select o.rows from tidemark.list_polls o where o.list_id = p.list_id and o.completed_at is not null
-              order by o.begun_at desc limit 1) as rows_before,
-             greatest(p.largest_page, (
-               select max(o.largest_page) from tidemark.lists k cross join lateral (
-                 select largest_page from tidemark.list_polls o where o.list_id = k.id and o.completed_at is not null
-                 order by o.begun_at desc limit 1
-               ) o where k.list = l.list)) as largest_page
-      from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
-      where p.id = $1`,
-    values: [page.pollId],
-  });
-  return result.rows[0] ?? null;
+async function lockPoll(client: pg.PoolClient, { pollId: id }: PollPage) {
+  // A statement that waited for a commit still reads the rows as they were before it.
+  if ((await lockOpenPoll.on(client, { id })).length === 0) return null;
+  return (await readOpenPoll.on(client, { id }))[0] ?? null;
 }

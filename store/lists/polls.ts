@@ -2,41 +2,35 @@
 
 import type pg from 'pg';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
-import type { PolledDataset, PolledList, SnapshotList } from '../../model/lists.ts';
+import type { ListName } from '../../model/lists/index.ts';
 import { longestPauseMs, type PollPage } from '../../planning/polls.ts';
-import { type Database, inTransaction, timestamp } from '../db/database.ts';
-
-export interface ListRow {
-  readonly list: PolledDataset;
-  readonly asset: string | null;
-}
-
-/** @throws RangeError for a row that no version of the table holds. */
-export function toPolledList({ list, asset }: ListRow): PolledList {
-  if (list !== 'asset_markets') return { dataset: list, asset: null };
-  if (asset === null) throw new RangeError('the markets of no asset');
-  return { dataset: list, asset };
-}
+import { type Database, inTransaction } from '../db/database.ts';
+import { int4, int8, nullable, oneOf, statement, text, time } from '../db/statement.ts';
 
 const isOpen = 'completed_at is null and given_up_at is null';
+
+const beginDuePolls = statement({
+  name: 'begin-polls',
+  text: `
+    insert into tidemark.list_polls (list_id, begun_at)
+    select l.id, $nowMs from tidemark.lists l
+    left join lateral (
+      select begun_at, ${isOpen} as is_open from tidemark.list_polls p where p.list_id = l.id
+      order by begun_at desc limit 1
+    ) p on true
+    where l.untracked_at is null and p.is_open is not true
+      and coalesce(l.retry_at, p.begun_at + l.every, $nowMs) <= $nowMs
+    on conflict do nothing`,
+  parameters: { nowMs: time },
+  row: {},
+});
 
 /**
  * Begins a poll of every list that is due: one interval after the last poll began, if that has ended, or at
  * the end of the pause after a failure. Two calls at once begin one poll.
  */
-export async function beginPolls(database: Database, nowMs: EpochMs): Promise<void> {
-  await database.pool.query({
-    name: 'begin-polls',
-    text: `insert into tidemark.list_polls (list_id, begun_at)
-           select l.id, $1 from tidemark.lists l
-           left join lateral (
-             select begun_at, ${isOpen} as is_open from tidemark.list_polls p where p.list_id = l.id order by begun_at desc limit 1
-           ) p on true
-           where l.list <> 'rates' and l.untracked_at is null and p.is_open is not true
-             and coalesce(l.retry_at, p.begun_at + l.every, $1) <= $1
-           on conflict do nothing`,
-    values: [timestamp(nowMs)],
-  });
+export async function beginPolls({ pool }: Database, nowMs: EpochMs): Promise<void> {
+  await beginDuePolls.on(pool, { nowMs });
 }
 
 export interface OpenPage extends PollPage {
@@ -44,20 +38,24 @@ export interface OpenPage extends PollPage {
   readonly answeredMs: EpochMs | null;
 }
 
+const readOpenPages = statement({
+  name: 'open-pages',
+  text: `
+    select p.id as "pollId", l.list as dataset, l.asset, p.answered_at as "answeredMs",
+           (select coalesce(sum(rows), 0)::int from tidemark.poll_pages g where g.poll_id = p.id) as "firstRow"
+    from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
+    where p.completed_at is null and p.given_up_at is null
+    order by coalesce(p.answered_at, p.begun_at), p.id`,
+  parameters: {},
+  row: {
+    ...{ pollId: int8, dataset: oneOf<ListName>(), asset: nullable(text), answeredMs: nullable(time), firstRow: int4 },
+  },
+});
+
 /** The next page of every open poll; the one that has waited longest comes first. */
-export async function openPages(database: Database): Promise<OpenPage[]> {
-  const result = await database.pool.query<ListRow & Omit<OpenPage, 'list'>>({
-    name: 'open-pages',
-    text: `select p.id as "pollId", l.list, l.asset, p.answered_at as "answeredMs",
-                  (select coalesce(sum(rows), 0)::int from tidemark.poll_pages g where g.poll_id = p.id) as "firstRow"
-           from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
-           where p.completed_at is null and p.given_up_at is null
-           order by coalesce(p.answered_at, p.begun_at), p.id`,
-  });
-  return result.rows.map(({ list, asset, ...page }) => ({
-    ...page,
-    list: toPolledList({ list, asset }) as SnapshotList,
-  }));
+export async function openPages({ pool }: Database): Promise<OpenPage[]> {
+  const pages = await readOpenPages.on(pool, {});
+  return pages.map(({ dataset, asset, ...page }) => ({ ...page, list: { dataset, asset } }));
 }
 
 /** Whether another page now would be too far apart in time from the one before it. */
@@ -67,23 +65,41 @@ export function isCutOff(answeredMs: EpochMs | null, nowMs: EpochMs): boolean {
 
 export const cutOff = 'cut off between two pages';
 
+const endPolls = statement({
+  name: 'give-up-polls',
+  text: `
+    with ended as (
+      update tidemark.list_polls set given_up_at = $nowMs, reason = $reason
+      where (id = $pollId or list_id = $listId) and ${isOpen} returning id
+    ), forgotten as (
+      delete from tidemark.poll_pages where poll_id in (select id from ended)
+    )
+    select id from ended`,
+  parameters: { pollId: nullable(int8), listId: nullable(int4), nowMs: time, reason: text },
+  row: { id: int8 },
+});
+
 /** Ends a poll, or all open polls of a list, without completing it. Runs within the caller's transaction. */
 export async function giveUpPolls(
   client: pg.PoolClient,
   given: ({ readonly pollId: number } | { readonly listId: number }) & { nowMs: EpochMs; reason: string },
 ): Promise<boolean> {
-  const [column, id] = 'pollId' in given ? ['id', given.pollId] : ['list_id', given.listId];
-  const ended = await client.query(
-    `with ended as (
-       update tidemark.list_polls set given_up_at = $2, reason = $3 where ${column} = $1 and ${isOpen} returning id
-     ), forgotten as (
-       delete from tidemark.poll_pages where poll_id in (select id from ended)
-     )
-     select from ended`,
-    [id, timestamp(given.nowMs), given.reason.slice(0, 1000)],
-  );
-  return ended.rowCount !== 0;
+  const { nowMs, reason } = given;
+  const polls = 'pollId' in given ? { pollId: given.pollId, listId: null } : { pollId: null, listId: given.listId };
+  return (await endPolls.on(client, { ...polls, nowMs, reason: reason.slice(0, 1000) })).length > 0;
 }
+
+const pauseList = statement({
+  name: 'pause-list',
+  text: `
+    update tidemark.lists l
+       set retry_at = greatest(p.begun_at + l.every, least($latestMs, $nowMs + ($nowMs - coalesce(
+             (select max(o.completed_at) from tidemark.list_polls o where o.list_id = l.id),
+             (select min(o.begun_at) from tidemark.list_polls o where o.list_id = l.id)))))
+      from tidemark.list_polls p where p.id = $pollId and l.id = p.list_id`,
+  parameters: { pollId: int8, nowMs: time, latestMs: time },
+  row: {},
+});
 
 /**
  * Gives up a failed poll. The pause is as long as the list has had no complete poll: after an outage of
@@ -98,14 +114,7 @@ export function failPoll(
   const { pollId, message, nowMs, latestMs } = failure;
   return inTransaction(database, async (client) => {
     if (!(await giveUpPolls(client, { pollId, nowMs, reason: message }))) return false;
-    await client.query(
-      `update tidemark.lists l
-          set retry_at = greatest(p.begun_at + l.every, least($3::timestamptz, $2::timestamptz + ($2::timestamptz - coalesce(
-                (select max(o.completed_at) from tidemark.list_polls o where o.list_id = l.id),
-                (select min(o.begun_at) from tidemark.list_polls o where o.list_id = l.id)))))
-         from tidemark.list_polls p where p.id = $1 and l.id = p.list_id`,
-      [pollId, timestamp(nowMs), timestamp(latestMs)],
-    );
+    await pauseList.on(client, { pollId, nowMs, latestMs });
     return true;
   });
 }

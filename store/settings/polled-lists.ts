@@ -5,9 +5,8 @@
 
 import type pg from 'pg';
 import { dayMs, type EpochMs, minuteMs } from '../../model/intervals.ts';
-import type { PolledList, SnapshotList } from '../../model/lists.ts';
+import { listNames, lists, type PolledList } from '../../model/lists/index.ts';
 import { type Database, inTransaction, timestamp } from '../db/database.ts';
-import { type ListRow, toPolledList } from '../lists/polls.ts';
 
 export interface ListState {
   readonly list: PolledList;
@@ -20,10 +19,10 @@ export interface ListState {
   readonly retryMs: EpochMs | null;
 }
 
-/** Every list that was ever polled, tracked or untracked. */
+/** Every list that was ever polled, tracked or untracked, and those that are polled by default. */
 export async function readListStates(client: pg.Pool | pg.PoolClient): Promise<ListState[]> {
-  const result = await client.query<ListRow & Omit<ListState, 'list'>>(
-    `select l.list, l.asset, l.untracked_at is null as "isTracked",
+  const result = await client.query<PolledList & Omit<ListState, 'list'>>(
+    `select l.list as dataset, l.asset, l.untracked_at is null as "isTracked",
             (extract(epoch from l.every) * 1000)::bigint as "everyMs", p.completed_at as "completedMs", p.rows,
             l.retry_at as "retryMs"
      from tidemark.lists l
@@ -31,9 +30,19 @@ export async function readListStates(client: pg.Pool | pg.PoolClient): Promise<L
        select completed_at, rows from tidemark.list_polls p
        where p.list_id = l.id and p.completed_at is not null order by p.begun_at desc limit 1
      ) p on true
-     order by array_position(array['assets', 'exchanges', 'markets', 'rates', 'asset_markets'], l.list), l.asset`,
+     order by array_position($1::text[], l.list), l.asset`,
+    [listNames],
   );
-  return result.rows.map(({ list, asset, ...state }) => ({ list: toPolledList({ list, asset }), ...state }));
+  const states = result.rows.map(({ dataset, asset, ...state }) => ({ list: { dataset, asset }, ...state }));
+  const isKnown = (name: string) => states.some(({ list }) => list.dataset === name);
+  const others = listNames.filter((name) => lists[name].polled === 'by default' && !isKnown(name));
+  return [
+    ...states,
+    ...others.map((dataset) => ({
+      ...{ list: { dataset, asset: null }, isTracked: true, everyMs: lists[dataset].everyMs },
+      ...{ completedMs: null, rows: null, retryMs: null },
+    })),
+  ];
 }
 
 /** Whether a list is recent: polled within a day, or, where it is polled less often, within two intervals. */
@@ -94,7 +103,7 @@ const openPoll = `
  */
 export function requestListPoll(
   database: Database,
-  request: { list: SnapshotList; nowMs: EpochMs; isPatient: boolean },
+  request: { list: PolledList; nowMs: EpochMs; isPatient: boolean },
 ): Promise<number | null> {
   const { list, nowMs, isPatient } = request;
   return inTransaction(database, async (client) => {
@@ -145,7 +154,7 @@ export async function readPollStates(database: Database, pollIds: readonly numbe
 export interface ListFetches {
   /** Failures since the last success. */
   readonly failedInARow: number;
-  readonly list: SnapshotList | null;
+  readonly list: PolledList | null;
   readonly message: string;
 }
 
@@ -153,7 +162,7 @@ export interface ListFetches {
 export async function readListFetches(
   database: Database,
   sinceMs: EpochMs,
-  lists: readonly SnapshotList[],
+  lists: readonly PolledList[],
 ): Promise<ListFetches> {
   const result = await database.pool.query<{
     failed: number;

@@ -5,7 +5,7 @@
 
 import { type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../../model/intervals.ts';
-import type { PolledDataset } from '../../model/lists.ts';
+import type { ListName } from '../../model/lists/index.ts';
 import type { ShownReason } from '../../model/reasons.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -114,19 +114,15 @@ export async function measureRequests(database: Database, nowMs: EpochMs): Promi
 }
 
 export interface PollMeasures {
-  readonly dataset: PolledDataset;
+  readonly dataset: ListName;
   /** Polling interval; of the markets of several assets the longest. */
   readonly everySeconds: number;
   /** Age of the newest poll, of several lists the oldest; null: there is none yet. */
   readonly newestAgeSeconds: number | null;
 }
 
-/** @param query.ratesEveryMs polling interval of the rates; 0: they are not polled. */
-export function measurePolls(
-  database: Database,
-  { nowMs, ratesEveryMs }: { nowMs: number; ratesEveryMs: number },
-): Promise<PollMeasures[]> {
-  return pollMeasures.on(database.pool, { nowMs, ratesEveryMs });
+export function measurePolls({ pool }: Database, nowMs: EpochMs): Promise<PollMeasures[]> {
+  return pollMeasures.on(pool, { nowMs });
 }
 
 const pollMeasures = statement({
@@ -140,16 +136,9 @@ const pollMeasures = statement({
         select p.time from tidemark.list_polls p where p.list_id = l.id and p.completed_at is not null
         order by p.begun_at desc limit 1
       ) c on true
-      where l.untracked_at is null and l.list <> 'rates' group by l.list
-      union all
-      -- One index lookup for each currency: finding the newest of all rates would scan them.
-      select 'rates', $ratesEveryMs / 1000,
-             (select extract(epoch from $nowMs - max(p.time))::float8 from tidemark.currencies c, lateral (
-                select time from tidemark.rate_points r where r.currency_id = c.id order by time desc limit 1) p)
-      where $ratesEveryMs > 0
-      order by 1`,
-  parameters: { nowMs: time, ratesEveryMs: float8 },
-  row: { dataset: oneOf<PolledDataset>(), everySeconds: float8, newestAgeSeconds: nullable(float8) },
+      where l.untracked_at is null group by l.list order by l.list`,
+  parameters: { nowMs: time },
+  row: { dataset: oneOf<ListName>(), everySeconds: float8, newestAgeSeconds: nullable(float8) },
 });
 
 /** Measured with indexes, for prices as exchanges trade, in 16 fraction digits; see docs/storage.md. */

@@ -115,19 +115,6 @@ const rates = statement({
   row: { currencies: int8, newestMs: nullable(time) },
 });
 
-/** Error of the newest poll of rates; null: it succeeded. @param sinceMs limit for reading the ledger. */
-export async function ratesProblem(database: Database, sinceMs: EpochMs): Promise<string | null> {
-  const [newest] = await newestRates.on(database.pool, { since: sinceMs });
-  return newest?.error ?? null;
-}
-
-const newestRates = statement({
-  name: 'rates-problem',
-  text: `select error from tidemark.fetches where dataset = 'rates' and time > $since order by time desc limit 1`,
-  parameters: { since: time },
-  row: { error: nullable(text) },
-});
-
 /** Version of the server, and of TimescaleDB when the database has it. */
 export async function serverVersions(database: Database): Promise<{ postgres: string; timescale: string | null }> {
   const [found] = await versions.on(database.pool, {});

@@ -1,11 +1,13 @@
 /** The tables that TimescaleDB divides into chunks. `schema/hypertables.ts` makes them so. */
 
+import { eachList } from '../../model/lists/index.ts';
+
 export interface Hypertable {
   readonly name: string;
   /** Days in a chunk of a new store: measured in docs/storage.md. */
   readonly chunkDays: number;
   /** Column that identifies the series or entry of a row, for tables with a columnstore. */
-  readonly segmentBy: 'series_id' | 'currency_id' | 'listed_id' | null;
+  readonly segmentBy: string | null;
   /** Whether it gets an additional index on time alone. */
   readonly timeIndex: boolean;
 }
@@ -15,13 +17,9 @@ export const hypertables: readonly Hypertable[] = Object.freeze([
   { name: 'rollup_hours', chunkDays: 30, segmentBy: 'series_id', timeIndex: false },
   { name: 'rollup_days', chunkDays: 360, segmentBy: 'series_id', timeIndex: false },
   { name: 'asset_history_points', chunkDays: 90, segmentBy: 'series_id', timeIndex: true },
-  { name: 'rate_points', chunkDays: 30, segmentBy: 'currency_id', timeIndex: true },
-  // Rows a poll: some thousand at most of assets, exchanges and the markets of an asset, ten thousand of all
-  // markets.
-  { name: 'asset_states', chunkDays: 30, segmentBy: 'listed_id', timeIndex: false },
-  { name: 'exchange_states', chunkDays: 30, segmentBy: 'listed_id', timeIndex: false },
-  { name: 'market_states', chunkDays: 7, segmentBy: 'listed_id', timeIndex: false },
-  { name: 'asset_market_states', chunkDays: 30, segmentBy: 'listed_id', timeIndex: false },
+  ...eachList.map(({ tables: { states, id }, chunkDays, keeps }) => ({
+    ...{ name: states, chunkDays, segmentBy: id, timeIndex: keeps === 'every poll' },
+  })),
   // Few rows, of any age.
   { name: 'point_revisions', chunkDays: 360, segmentBy: null, timeIndex: true },
   // Kept for a month by default, and dropped by the day.

@@ -7,14 +7,15 @@
 
 import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
-import { datasetNames, datasets } from '../../model/datasets/index.ts';
+import { type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import { eachList, isPointList } from '../../model/lists/index.ts';
 import { days, hours } from '../../model/rollup-levels.ts';
-import type { StoredDataset } from '../../model/series.ts';
+import { type StoredDataset, storedTables } from '../../model/stored-datasets.ts';
 import { allowLong, type Database, inTransaction, isLockWait, timestamp } from '../db/database.ts';
 import { int4, int8, rowsOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { dropChunks, isHypertable } from '../timescale/extension.ts';
-import { listRetentions, retainedTables } from './retention.ts';
+import { listRetentions } from './retention.ts';
 
 export interface Dropped {
   readonly dataset: StoredDataset;
@@ -72,8 +73,9 @@ function dropBefore(
     const end = await allowLong(database, client, signal);
     try {
       await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
-      const counts =
-        dataset === 'rates' ? await dropRates(client, cutMs) : await dropPoints(client, dataset, cutMs, nowMs);
+      const counts = isPointList(dataset)
+        ? sum((await dropRows(client, storedTables[dataset], cutMs)).values())
+        : await dropPoints(client, dataset, cutMs, nowMs);
       return { dataset, cutMs, points: counts };
     } finally {
       await end();
@@ -81,18 +83,13 @@ function dropBefore(
   });
 }
 
-async function dropRates(client: pg.PoolClient, cutMs: EpochMs): Promise<number> {
-  const dropped = await dropRows(client, retainedTables.rates, cutMs);
-  return sum(dropped.values());
-}
-
 async function dropPoints(
   client: pg.PoolClient,
-  dataset: Exclude<StoredDataset, 'rates'>,
+  dataset: DatasetName,
   cutMs: EpochMs,
   nowMs: EpochMs,
 ): Promise<number> {
-  const dropped = await dropRows(client, retainedTables[dataset], cutMs);
+  const dropped = await dropRows(client, storedTables[dataset], cutMs);
   // Points first and then the series' rows, in the order of a commit: the other order could deadlock. The lock is a
   // statement of its own: a statement that waited for a commit still reads the points as they were before it.
   await client.query('select from tidemark.series where dataset = $1 order by id for no key update', [dataset]);
@@ -161,7 +158,7 @@ const cutSeries = statementsBy(datasetNames, (name) =>
   }),
 );
 
-/** @returns the number of deleted rows by series or currency. */
+/** @returns the number of deleted rows by series or entry. */
 async function dropRows(client: pg.PoolClient, table: string, cutMs: EpochMs): Promise<Map<number, number>> {
   const isChunked = await isHypertable(client, table);
   // No writer comes between the count and the drop. Readers are not blocked.
@@ -171,12 +168,12 @@ async function dropRows(client: pg.PoolClient, table: string, cutMs: EpochMs): P
   return new Map(dropped.map(({ line, points }) => [line, points]));
 }
 
-/** Old rows by series or currency: counted before the chunks of a hypertable are dropped, and deleted in a plain table. */
+/** Old rows by series or entry: counted before the chunks of a hypertable are dropped, and deleted in a plain table. */
 const countedOrDeleted = statementsBy(
-  Object.values(retainedTables).flatMap((table) => [`${table} counted`, `${table} deleted`]),
+  Object.values(storedTables).flatMap((table) => [`${table} counted`, `${table} deleted`]),
   (words: string) => {
     const [table = '', how] = words.split(' ');
-    const line = table === retainedTables.rates ? 'currency_id' : 'series_id';
+    const line = eachList.find(({ tables }) => tables.states === table)?.tables.id ?? 'series_id';
     const rows = how === 'counted' ? `tidemark.${table} where time < $cut` : 'gone';
     const gone = `with gone as (delete from tidemark.${table} where time < $cut returning ${line})`;
     return statement({

@@ -7,21 +7,15 @@
 
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
-import { byDataset } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import type { StoredDataset } from '../../model/series.ts';
+import { isPointList, pointLists } from '../../model/lists/index.ts';
+import { type StoredDataset, storedDatasets, storedTables } from '../../model/stored-datasets.ts';
 import { isAge, timeOfAge } from '../../model/time-text.ts';
 import type { Database } from '../db/database.ts';
-import { bool, int4, statement, text, time } from '../db/statement.ts';
+import { bool, int4, statement, statementsBy, text, time } from '../db/statement.ts';
 import { writeSetting } from '../settings/settings.ts';
 import { isHypertable } from '../timescale/extension.ts';
 import { chunkDaysOf } from '../timescale/hypertables.ts';
-
-export const retainedTables: Readonly<Record<StoredDataset, string>> = Object.freeze({
-  ...byDataset(({ table }) => table),
-  rates: 'rate_points',
-});
-export const storedDatasets = Object.freeze(Object.keys(retainedTables)) as readonly StoredDataset[];
 
 export interface Retention {
   readonly dataset: StoredDataset;
@@ -96,18 +90,29 @@ export async function hasPointsBefore(
   dataset: StoredDataset,
   cutMs: EpochMs,
 ): Promise<boolean> {
-  const [found] = await anyBefore.on(client, { dataset, cut: cutMs });
+  const [found] = isPointList(dataset)
+    ? await anyPolledBefore(dataset).on(client, { cut: cutMs })
+    : await anyBefore.on(client, { dataset, cut: cutMs });
   return found?.any === true;
 }
 
 const anyBefore = statement({
   name: 'any-points-before',
   isPlannedAnew: true,
-  text: `select case when $dataset = 'rates' then exists (select from tidemark.rate_points where time < $cut)
-                     else exists (select from tidemark.series where dataset = $dataset and earliest < $cut) end as any`,
+  text: 'select exists (select from tidemark.series where dataset = $dataset and earliest < $cut) as any',
   parameters: { dataset: text, cut: time },
   row: { any: bool },
 });
+
+const anyPolledBefore = statementsBy(pointLists, (name) =>
+  statement({
+    name: `any-${name}-before`,
+    isPlannedAnew: true,
+    text: `select exists (select from tidemark.${storedTables[name]} where time < $cut) as any`,
+    parameters: { cut: time },
+    row: { any: bool },
+  }),
+);
 
 /**
  * Start of the chunk that holds `momentMs`. Without such a chunk it is computed like TimescaleDB's grid:
@@ -119,7 +124,7 @@ export async function findCut(
   dataset: StoredDataset,
   momentMs: EpochMs,
 ): Promise<EpochMs> {
-  const table = retainedTables[dataset];
+  const table = storedTables[dataset];
   const moment = { moment: momentMs, chunkDays: chunkDaysOf(table) };
   const [row] = (await isHypertable(client, table))
     ? await chunkCut.on(client, { ...moment, table })

@@ -30,7 +30,7 @@ beforeAll(async () => {
      values (to_timestamp($1), 'pause', '{}', '127.0.0.1', 'done')`,
     [nowMs / 1000],
   );
-  world = await openDashboardWorld(store, { ratesMs: hourMs }, 0, () => nowMs);
+  world = await openDashboardWorld(store, {}, 0, () => nowMs);
 });
 afterAll(() => world.close());
 

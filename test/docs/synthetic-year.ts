@@ -5,7 +5,7 @@
 
 import { decimalText } from '../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
-import type { SnapshotList } from '../../model/lists.ts';
+import type { ListRow, PolledList } from '../../model/lists/index.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -14,11 +14,10 @@ import { commitWindow } from '../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackList, untrackList } from '../../store/lists/lists.ts';
-import { commitRates } from '../../store/lists/rates.ts';
-import type { SnapshotRow } from '../../store/lists/shapes.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
+import { commitRates } from '../store/committing.ts';
 import { poll as pollList } from '../store/lists/polling.ts';
 
 const day = (year: number, month: number, date: number) => Date.UTC(year, month - 1, date);
@@ -62,9 +61,9 @@ const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
 
 /** Assets every Monday at noon, and the other lists on the last day: before, during and after some entries are missing. */
 const polled: ReadonlyArray<{
-  list: SnapshotList;
+  list: PolledList;
   timesMs: readonly EpochMs[];
-  rows(timeMs: EpochMs): readonly SnapshotRow[];
+  rows(timeMs: EpochMs): readonly ListRow[];
 }> = [
   {
     list: { dataset: 'assets', asset: null },
@@ -173,5 +172,5 @@ async function poll(database: Database, timeMs: EpochMs): Promise<void> {
     bytes: 0,
     durationMs: 0,
   };
-  await commitRates(database, { answer, attempt: 1, nowMs: timeMs });
+  await commitRates(database, { answer, nowMs: timeMs });
 }

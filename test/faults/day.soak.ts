@@ -96,7 +96,7 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
         lockMs,
         // The budget counts real minutes and the ledger fast ones, so the tick reserves the share of backfill: five
         // series have a new minute at each tick, which is half of the budget.
-        settings: { tickMs: 1000, refreshMs: 10 * minuteMs, ratesMs: 0, backfillShare: 0.3 },
+        settings: { tickMs: 1000, refreshMs: 10 * minuteMs, pollsByDefault: false, backfillShare: 0.3 },
       });
       for (const worker of workers) await worker.waitForPrinted(/works/);
 

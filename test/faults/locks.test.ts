@@ -68,7 +68,7 @@ onEachBackend('a table that another session has locked', (kind) => {
         database: parts.database,
         queues: parts.queues,
         sources: sourcesOf({ rangeLimits: { candles: { h1: hourMs } } }),
-        settings: { tickMs: 100, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
+        settings: { tickMs: 100, refreshMs: 1000, pollsByDefault: false, backfillShare: 0.2 },
         graceMs: 0,
         refresh: false,
         log: silent,

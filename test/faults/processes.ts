@@ -42,7 +42,7 @@ export function startSchedulerProcess(backfill: FaultyBackfill, requestsPerMinut
     applicationName: 'a scheduler to be killed',
     clock: standingAt(backfill.nowMs()),
     attempts: backfill.attempts,
-    settings: { tickMs: 100, refreshMs: 10_000, ratesMs: 0, backfillShare: 0.2 },
+    settings: { tickMs: 100, refreshMs: 10_000, pollsByDefault: false, backfillShare: 0.2 },
     graceMs: backfill.worker.settings.graceMs,
     refresh: false,
     requestsPerMinute,

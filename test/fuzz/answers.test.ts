@@ -13,10 +13,10 @@ import { commitWindow } from '../../store/commit/commit-windows.ts';
 import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import type { Database } from '../../store/db/database.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
-import { commitRates } from '../../store/lists/rates.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { seededTimeoutMs, tryCases } from '../parts/seeded.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
+import { commitRates } from '../store/committing.ts';
 import { openTestStore, type TestStore } from '../store/open-store.ts';
 import { readStore } from '../trials/read-store.ts';
 import { ratesBodies, type SeriesBody, seriesBodies } from './bodies.ts';
@@ -169,7 +169,7 @@ test(
         serveSpoilt(body, isPacked);
         try {
           try {
-            await commitRates(database, { answer: await source.rates(), attempt: 1, nowMs });
+            await commitRates(database, { answer: await source.list('rates'), nowMs });
           } catch (error) {
             await recordFailure(error, 'rates', null, nowMs);
           }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
-import type { SnapshotList } from '../../model/lists.ts';
+import type { PolledList } from '../../model/lists/index.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackList } from '../../store/lists/lists.ts';
@@ -14,8 +14,8 @@ import type { WorkerProcessSettings } from './worker-process.ts';
 
 const startMs = Date.UTC(2024, 2, 1, 12, 0, 30);
 const everyMs = 5 * minuteMs;
-const assets: SnapshotList = { dataset: 'assets', asset: null };
-const everything: readonly SnapshotList[] = [
+const assets: PolledList = { dataset: 'assets', asset: null };
+const everything: readonly PolledList[] = [
   assets,
   { dataset: 'exchanges', asset: null },
   { dataset: 'markets', asset: null },

@@ -123,7 +123,7 @@ export async function openPipeline(
       database,
       queues,
       sources: sourcesOf({ requestsPerMinute, rangeLimits }),
-      settings: { tickMs: 100, refreshMs, ratesMs: 0, backfillShare: 0.2 },
+      settings: { tickMs: 100, refreshMs, pollsByDefault: false, backfillShare: 0.2 },
       graceMs,
       lockMs: keptLockMs,
       refresh,

@@ -347,51 +347,44 @@ onEachBackend('the requests queue', (kind) => {
     await waitFor('one of them to leave', async () => (await queues.requests.countWorkers()) === 1);
   });
 
-  test('repeats polls, runs them before backfill, and keeps them when the queue is lost', async () => {
+  test('repeats passes, and restores them when the queue is lost', async () => {
     const options = await prepareQueue(kind);
     // Emptying the queue takes locks in another order than the worker, which may be the one that is told so.
     const queues = await openQueue(options, { expect: /deadlock detected/ });
-    await queues.requests.addWindows([windowAt(1), windowAt(2)]);
-    await queues.requests.pollRatesEvery(50);
+    await queues.planning.tickEvery(50);
     const ran = new Arrivals<string>();
-    startWorker(queues, ({ job }) => {
-      // A returned window is the next of its lane: a poll without a higher priority would never run.
-      if (job.name !== 'rates' && ran.length === 0) return putBack;
-      ran.push(job.name);
-      return done;
-    });
-    const polls = () => ran.filter((name) => name === 'rates').length;
-    await ran.until(() => polls() >= 3 && ran.length - polls() === 2);
-
+    const settings = { concurrency: 1, limiter: null };
+    const worker = queues.startPlanningWorker(async ({ id }) => (ran.push(id) > 0 ? done : done), settings);
+    onTestFinished(() => worker.close(0));
+    await ran.until(3);
     await emptyQueue(options);
-    await queues.requests.pollRatesEvery(50);
+    await queues.planning.tickEvery(50);
     await ran.until(ran.length + 2);
-
-    await queues.requests.pollRatesEvery(0);
-    await waitFor('no poll to be left', async () => (await queues.requests.depth()).delayed === 0);
   });
 
   test('restores a repetition as soon as its next job is missing, and leaves one that waits', async () => {
     const options = await prepareQueue(kind);
     const queues = await openQueue(options);
-    const polls = async () => {
-      await queues.requests.pollRatesEvery(50);
-      const [requests] = queues.bullQueues().filter(({ name }) => name.endsWith('requests'));
-      return (await requests?.getJobs(['delayed', 'wait', 'prioritized']))?.map(({ id }) => id);
+    const passes = async (everyMs = 50, times = [1]) => {
+      await Promise.all(times.map(() => queues.planning.tickEvery(everyMs)));
+      const planning = queues.bullQueues().find(({ name }) => name.endsWith('planning'));
+      return (await planning?.getJobs(['delayed', 'wait', 'prioritized']))?.map(({ id }) => id);
     };
-    const [first] = (await polls()) ?? [];
+    const [first] = (await passes()) ?? [];
     const clock = Date.now;
     vi.spyOn(Date, 'now').mockImplementation(() => clock() + 250);
-    expect(await polls()).toEqual([first]);
+    expect(await passes()).toEqual([first]);
     await loseJobs(options);
-    expect(await polls()).toEqual([expect.stringMatching(/^repeat:rates:\d+$/)]);
+    expect(await passes()).toEqual([expect.stringMatching(/^repeat:tick:\d+$/)]);
+    await passes(600_000);
+    expect(await passes(600_000, [1, 2, 3])).toHaveLength(1);
   });
 
-  test('adds no poll when it keeps one alive', async () => {
+  test('ends the repeating polls of an earlier version', async () => {
     const queues = await openQueue(await prepareQueue(kind));
-    await queues.requests.pollRatesEvery(600_000);
-    await Promise.all([1, 2, 3].map(() => queues.requests.pollRatesEvery(600_000)));
-    const { waiting, delayed } = await queues.requests.depth();
-    expect(waiting + delayed).toBe(1);
+    const requests = queues.bullQueues().find(({ name }) => name.endsWith('requests'));
+    await requests?.upsertJobScheduler('rates', { every: 600_000 }, { name: 'rates', data: {} });
+    await queues.requests.endRepeatedPolls();
+    expect(await requests?.getJobSchedulers()).toEqual([]);
   });
 });

@@ -92,7 +92,7 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
         database,
         queues: await openQueue(queueOptions),
         sources: sourcesOf({}),
-        settings: { tickMs: 1000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
+        settings: { tickMs: 1000, refreshMs: 1000, pollsByDefault: false, backfillShare: 0.2 },
         graceMs: 0,
         refresh: false,
         columnstoreAfterDays: afterDays,

@@ -21,7 +21,7 @@ async function startTestScheduler(parts: WorkerParts, more: Partial<SchedulerOpt
     database: parts.database,
     queues: parts.queues,
     sources: sourcesOf({ rangeLimits }),
-    settings: { tickMs: 100, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
+    settings: { tickMs: 100, refreshMs: 1000, pollsByDefault: false, backfillShare: 0.2 },
     graceMs: 0,
     refresh: false,
     log: silent,
@@ -50,7 +50,7 @@ onEachBackend('scheduler and worker', (kind) => {
     const added = new Arrivals<number | null>();
     await startTestScheduler(parts, {
       sources: sourcesOf({ requestsPerMinute: 500 }, { name: source, rangeLimits }),
-      settings: { tickMs: 3_600_000, refreshMs: 1000, ratesMs: 0, backfillShare: 0.2 },
+      settings: { tickMs: 3_600_000, refreshMs: 1000, pollsByDefault: false, backfillShare: 0.2 },
       events: (pass) => added.push(pass.added),
     });
     await added.until(4);
@@ -96,20 +96,15 @@ onEachBackend('scheduler and worker', (kind) => {
 
   const refreshing = {
     refresh: true,
-    settings: { tickMs: 100, refreshMs: 1000, ratesMs: 150, backfillShare: 0.2 },
+    settings: { tickMs: 100, refreshMs: 1000, pollsByDefault: true, backfillShare: 0.2 },
   };
 
-  test('poll rates while refreshing, and stop when the scheduler has closed', async () => {
+  test('poll the rates by default while refreshing', async () => {
     const parts = await openParts(kind);
     const server = await serveCandles(() => noonMs);
     await startTestWorker(parts, server.baseUrl);
-    const scheduler = await startTestScheduler(parts, refreshing);
-    await waitFor('two polls', async () => (await ledgerOf(parts.database)).length >= 2);
-    await scheduler.close();
-    await waitFor('no poll to be left', async () => {
-      const { waiting, active, delayed } = await parts.queues.requests.depth();
-      return waiting + active + delayed === 0;
-    });
+    await startTestScheduler(parts, refreshing);
+    await waitFor('a poll', async () => (await ledgerOf(parts.database)).length === 1);
   });
 
   test('poll no rates while no worker has the default source', async () => {

@@ -112,6 +112,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0015_newest_covered',
       '0016_reasons',
       '0017_default_source',
+      '0018_lists',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
@@ -167,5 +168,8 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
                     alter table tidemark.pending_windows drop column source;
                     alter table tidemark.pending_windows rename column reason to verdict;
                     alter table tidemark.pending_windows add check (verdict in ('empty', 'failed', 'stale'))`);
+  await pool.query(
+    'alter table tidemark.lists add constraint lists_list_check check (true), add constraint lists_check check (true)',
+  );
   await pool.query(`delete from tidemark.migrations where name >= '0010'`);
 }

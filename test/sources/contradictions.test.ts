@@ -43,7 +43,7 @@ test('and rates of a currency', async () => {
     rateUsd,
   }));
   const { baseUrl } = await serveBody({ data: rates, timestamp: 1 });
-  const { rows, rejected } = await sourceAt(baseUrl).rates();
+  const { rows, rejected } = await sourceAt(baseUrl).list('rates');
   expect(rows.map(({ rateUsd }) => rateUsd)).toEqual(['1.5', '1.50']);
   expect(rejected.map(({ reason }) => reason)).toEqual(
     Array(2).fill('another row of the same currency has other values'),

@@ -29,13 +29,8 @@ const point = { priceUsd: '44090.9649578312884148', time: 0, date: '1970-01-01T0
 
 describe('endpoints', () => {
   const lists: [string, (source: Source) => Promise<unknown>, object, object][] = [
-    ['/v2/assets', (source) => source.assets(), asset, { rank: 1, maxSupply: null }],
-    [
-      '/v2/assets?search=bit&limit=2000',
-      (source) => source.assets({ search: 'bit', limit: 2000 }),
-      asset,
-      { id: 'bitcoin' },
-    ],
+    ['/v2/assets', (source) => source.list('assets'), asset, { rank: 1, maxSupply: null }],
+    ['/v2/assets?limit=2000', (source) => source.list('assets', { limit: 2000 }), asset, { id: 'bitcoin' }],
     [
       '/v2/assets/kr%C3%B3na%20(x)%2Fy/history?interval=d1&start=0&end=86400000',
       (source) => historyAt(source, 'króna (x)/y', { interval: 'd1', ...range }),
@@ -44,13 +39,13 @@ describe('endpoints', () => {
     ],
     [
       '/v2/assets/bitcoin/markets?limit=2000&offset=2000',
-      (source) => source.assetMarkets('bitcoin', { limit: 2000, offset: 2000 }),
+      (source) => source.list('asset_markets', { id: 'bitcoin', limit: 2000, offset: 2000 }),
       assetMarket,
       { exchangeId: 'Kraken', priceUsd: '63588.30286991912' },
     ],
-    ['/v2/markets', (source) => source.markets(), market, { rank: 1, tradesCount24Hr: null }],
-    ['/v2/exchanges', (source) => source.exchanges(), exchange, { id: 'kraken', rank: 3 }],
-    ['/v2/rates', (source) => source.rates(), rate, rate],
+    ['/v2/markets', (source) => source.list('markets'), market, { rank: 1, tradesCount24Hr: null }],
+    ['/v2/exchanges', (source) => source.list('exchanges'), exchange, { id: 'kraken', rank: 3 }],
+    ['/v2/rates', (source) => source.list('rates'), rate, rate],
     [
       '/v2/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1&start=0&end=86400000',
       (source) => candlesAt(source, candles),
@@ -73,7 +68,7 @@ describe('endpoints', () => {
 
   test('an unwrapped answer is accepted too', async () => {
     const list = await serveBody([asset]);
-    expect(await sourceAt(list.baseUrl).assets()).toMatchObject({
+    expect(await sourceAt(list.baseUrl).list('assets')).toMatchObject({
       rows: [{ id: 'bitcoin' }],
       sourceTimeMs: null,
     });

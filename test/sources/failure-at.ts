@@ -13,7 +13,7 @@ export const nowMs = Date.UTC(2024, 0, 31, 12);
 /** The error of `call`, by default a call for the rates. */
 export async function failureOf(
   source: Source,
-  call: (source: Source) => Promise<unknown> = (it) => it.rates(),
+  call: (source: Source) => Promise<unknown> = (it) => it.list('rates'),
 ): Promise<SourceError> {
   const error = await call(source).then(
     () => 'an answer',

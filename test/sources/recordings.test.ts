@@ -16,13 +16,13 @@ async function call(source: Source, list: List) {
     case 'historyPoint':
       return historyAt(source, 'bitcoin', { interval: 'h1' });
     case 'rate':
-      return source.rates();
+      return source.list('rates');
     case 'exchange':
-      return source.exchanges();
+      return source.list('exchanges');
     case 'asset':
-      return source.assets();
+      return source.list('assets');
     case 'assetMarket':
-      return source.assetMarkets('bitcoin');
+      return source.list('asset_markets', { id: 'bitcoin' });
   }
 }
 

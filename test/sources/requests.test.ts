@@ -4,8 +4,8 @@ import { serve, serveBody, sourceAt } from './local-server.ts';
 describe('a request', () => {
   test('sends the key, accepts gzip only, and names its user agent', async () => {
     const server = await serveBody({ data: [] });
-    await sourceAt(server.baseUrl, { apiKey: 'sesame', userAgent: 'tidemark/1.2.3' }).rates();
-    await sourceAt(server.baseUrl).rates();
+    await sourceAt(server.baseUrl, { apiKey: 'sesame', userAgent: 'tidemark/1.2.3' }).list('rates');
+    await sourceAt(server.baseUrl).list('rates');
     const [withKey, without] = server.requests.map((request) => request.headers);
     expect(withKey).toMatchObject({
       authorization: 'Bearer sesame',
@@ -22,7 +22,7 @@ describe('a request', () => {
       response.end('{"data":[]}');
     });
     const source = sourceAt(server.baseUrl, { connections: 1 });
-    for (let call = 0; call < 5; call += 1) await source.rates();
+    for (let call = 0; call < 5; call += 1) await source.list('rates');
     expect(ports.size).toBe(1);
   });
 

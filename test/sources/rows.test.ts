@@ -26,7 +26,7 @@ describe('rows', () => {
   test('a rejected row is kept up to a maximum length, at any depth', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const server = await serveBody(`{"data":[{"id":"${'x'.repeat(5000)}"},${deep}]}`);
-    const { rows, rejected } = await sourceAt(server.baseUrl).rates();
+    const { rows, rejected } = await sourceAt(server.baseUrl).list('rates');
     expect(rows).toEqual([]);
     expect(rejected.map(({ raw }) => raw.length <= 2000)).toEqual([true, true]);
   });

@@ -69,7 +69,7 @@ test('answers before the final one are passed over wherever they are cut, and no
   const final = `${head('200 OK')}{"data":[],"timestamp":1}`;
   for (const pieces of [[early + final], [early, final], [...`${early}${early}${final}`]]) {
     const source = sourceAt((await serve(inPieces(...pieces))).baseUrl, { connections: 1 });
-    for (let call = 0; call < 2; call += 1) expect(await source.rates()).toMatchObject({ sourceTimeMs: 1 });
+    for (let call = 0; call < 2; call += 1) expect(await source.list('rates')).toMatchObject({ sourceTimeMs: 1 });
   }
   const said = await failureAt(inPieces(early + head('400 No'), 'HTTP/1.1 100 Continue\r\n\r\n'));
   expect(said).toMatchObject({ kind: 'refused', body: 'HTTP/1.1 100 Continue' });
@@ -108,7 +108,7 @@ describe('a proxy', () => {
     const { asked, port } = await proxyTo(Number(new URL(baseUrl).port));
     vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${port}`);
     vi.stubEnv('HTTPS_PROXY', `http://name:word@127.0.0.1:${port}`);
-    await sourceAt('http://prices.invalid/v2').rates();
+    await sourceAt('http://prices.invalid/v2').list('rates');
     expect((await failureOf(sourceAt('https://prices.invalid/v2'))).message).toContain('does not speak TLS');
     const credentials = Buffer.from('name:word').toString('base64');
     const both = ['GET http://prices.invalid/v2/rates', `CONNECT prices.invalid:443 Basic ${credentials}`];
@@ -121,7 +121,7 @@ describe('a proxy', () => {
       const message = `GET /rates: the proxy at 127.0.0.1:${at} ${words}`;
       expect(await failureOf(sourceAt('https://prices.invalid/v2'))).toMatchObject({ message, isSent: false });
     }
-    await sourceAt(baseUrl).rates();
+    await sourceAt(baseUrl).list('rates');
     vi.stubEnv('NO_PROXY', '.invalid');
     expect(await failureOf(sourceAt('http://prices.invalid/v2'))).toMatchObject({ kind: 'unreachable', isSent: false });
     expect(asked).toEqual(both);
@@ -169,6 +169,6 @@ describe('deadline', () => {
     });
     const source = sourceAt(server.baseUrl, { connections: 1, timeoutMs: 500, clock });
     expect((await failureOf(source)).kind).toBe('timeout');
-    expect((await source.rates()).rows).toEqual([]);
+    expect((await source.list('rates')).rows).toEqual([]);
   });
 });

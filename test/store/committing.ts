@@ -2,13 +2,13 @@
 
 import type { DatasetName } from '../../model/datasets/index.ts';
 import { decimalText } from '../../model/decimal.ts';
-import { type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
+import { type EpochMs, hourMs, intervalMs, minuteMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { commitWindow } from '../../store/commit/commit-windows.ts';
 import type { WindowCommit, WindowResult } from '../../store/commit/prepare-window.ts';
-import type { Database } from '../../store/db/database.ts';
-import { commitRates } from '../../store/lists/rates.ts';
+import { type Database, timestamp } from '../../store/db/database.ts';
+import { commitPage, type PageCommit } from '../../store/lists/commit-page.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
@@ -68,7 +68,22 @@ export async function commitRatesOf(
     ...{ id, symbol: symbols[id] ?? id.toUpperCase(), currencySymbol: null, type: 'fiat' },
     rateUsd: decimalText(rateUsd),
   }));
-  await commitRates(database, { answer: answerOf(rows, timeMs), attempt: 1, nowMs: timeMs });
+  await commitRates(database, { answer: answerOf(rows, timeMs), nowMs: timeMs });
+}
+
+/** Commits a poll of the rates, whether one is due or not. */
+export async function commitRates(database: Database, of: Pick<PageCommit, 'answer' | 'nowMs'>): Promise<void> {
+  const list = { dataset: 'rates', asset: null } as const;
+  const begun = await database.pool.query<{ id: number }>(
+    `with rates as (
+       insert into tidemark.lists (list, every, untracked_at, decided) values ('rates', '5 minutes', now(), false)
+       on conflict (list, asset) do update set decided = lists.decided returning id
+     )
+     insert into tidemark.list_polls (list_id, begun_at) select id, $1 from rates returning id`,
+    [timestamp(of.nowMs)],
+  );
+  const page = { pollId: begun.rows[0]?.id ?? 0, list, firstRow: 0 };
+  await commitPage(database, { ...of, page, attempt: 1, confirmMs: hourMs });
 }
 
 const symbols: Readonly<Record<string, string>> = { euro: 'EUR', tether: 'USDT', 'mexican-peso': 'MXN' };

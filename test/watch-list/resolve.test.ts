@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listName } from '../../model/lists.ts';
+import { listName } from '../../model/lists/index.ts';
 import { seriesName } from '../../model/series.ts';
 import { readWatchList } from '../../watch-list/read.ts';
 import { type Listed, type ListedSource, listsNeeded, resolve } from '../../watch-list/resolve.ts';

@@ -33,19 +33,16 @@ async function untilIdle(parts: WorkerParts): Promise<void> {
 }
 
 onEachBackend('a worker', (kind) => {
-  test('requests nothing while somebody has paused all requests, of windows that were queued before and of rates', async () => {
+  test('requests nothing while somebody has paused all requests, of windows that were queued before', async () => {
     const parts = await openParts(kind);
     const { database, queues } = parts;
     const server = await serveCandles(() => noonMs);
     await queues.requests.addWindows(await trackHours(parts, 4));
-    await queues.requests.pollRatesEvery(200);
     await writePause(database, { sinceMs: noonMs, by: null });
     await startTestWorker(parts, server.baseUrl);
     await waitFor('every window to wait', async () => (await queues.requests.depth()).delayed >= 4);
     expect(server.requests).toEqual([]);
     await writePause(database, null);
-    await server.requests.until(5);
-    await queues.requests.pollRatesEvery(0);
     await untilIdle(parts);
     expect(await coveredOf(database)).toBe(wholeTrack(4));
     expect((await ledgerOf(database)).every(({ attempt }) => attempt === 1)).toBe(true);

@@ -4,6 +4,7 @@
  */
 
 import pg from 'pg';
+import { eachList } from '../../model/lists/index.ts';
 import { derivedSettings } from '../../schema/apply.ts';
 import { listOf, statement, text } from '../../store/db/statement.ts';
 import { listHypertables, timescaleVersion } from '../../store/timescale/extension.ts';
@@ -25,23 +26,15 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'changed_months',
     'source_symbols',
     'asset_aliases',
-    'currencies',
     'lists',
     'list_polls',
     'poll_pages',
-    'listed_assets',
-    'listed_exchanges',
-    'listed_markets',
-    'listed_asset_markets',
+    ...eachList.map(({ tables }) => tables.listed),
     'candle_points',
     'rollup_hours',
     'rollup_days',
     'asset_history_points',
-    'rate_points',
-    'asset_states',
-    'exchange_states',
-    'market_states',
-    'asset_market_states',
+    ...eachList.map(({ tables }) => tables.states),
     'point_revisions',
     'fetches',
     'quarantine',

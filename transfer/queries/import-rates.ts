@@ -4,7 +4,7 @@
  */
 
 import type { EpochMs } from '../../model/intervals.ts';
-import type { StoredDataset } from '../../model/series.ts';
+import type { StoredDataset } from '../../model/stored-datasets.ts';
 import { type Database, inTransaction } from '../../store/db/database.ts';
 import { int4, int8, jsonb, nullable, numeric, rowsOf, statement, text, time } from '../../store/db/statement.ts';
 import { quarantineRows, type RejectedRow } from '../../store/ledger/quarantine.ts';

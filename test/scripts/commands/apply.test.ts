@@ -74,7 +74,7 @@ read-again: { days: 2 }
   });
   expect(dry.lists).toMatchObject([
     { change: 'added', list: 'markets', beforeSeconds: null, afterSeconds: 3600 },
-    { change: 'added', list: 'rates', afterSeconds: 600 },
+    { change: 'changed', list: 'rates', afterSeconds: 600 },
     { change: 'added', list: 'asset_markets', asset: first },
   ]);
   expect(dry.notes).toEqual([]);
@@ -86,7 +86,7 @@ read-again: { days: 2 }
   const text = await say('apply --dry-run');
   expect(text).toMatch(/^tidemark.yaml: 10 series added, 3 lists changed, settings changed\n/);
   expect(text).toContain('added: binance bitcoin/tether h1 from 2024-03-01 to 2024-03-05\n');
-  expect(text).toContain('added: rates every 10 min\n');
+  expect(text).toContain('changed: rates every 10 min, was every 5 min\n');
   expect(text).toContain('read again: the last 2 days, was as configured\n');
   expect(text).toMatch(/\ndry run: nothing was changed\n$/);
   expect(await say('plan')).toContain('no series is tracked');

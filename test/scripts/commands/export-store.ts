@@ -8,11 +8,11 @@ import type { CandleSeries, HistorySeries, SeriesKey } from '../../../model/seri
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { WindowCommit, WindowResult } from '../../../store/commit/prepare-window.ts';
 import type { Database } from '../../../store/db/database.ts';
-import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { pointLinesOf } from '../../parts/points.ts';
 import { rulesOf, fillOf as windowOf } from '../../parts/windows.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
+import { commitRates } from '../../store/committing.ts';
 import { openOwnStore, openTestStore, type TestStore } from '../../store/open-store.ts';
 import { readStore } from '../../trials/read-store.ts';
 
@@ -166,7 +166,7 @@ export async function fillAll(database: Database): Promise<void> {
       { id: 'yen, "new"', symbol: 'JPY', currencySymbol: null, rateUsd: decimalText('0.0070'), type: '' },
     ];
     const answer = { rows, rejected: [], sourceTimeMs: nowMs, status: 200, bytes: 1, durationMs: 1 };
-    await commitRates(database, { attempt: 1, nowMs, answer });
+    await commitRates(database, { nowMs, answer });
   }
 }
 

@@ -1,11 +1,11 @@
 /** Snapshots of the simulator's lists, stored as one poll leaves them. */
 
 import { type EpochMs, minuteMs } from '../../../model/intervals.ts';
-import type { SnapshotDataset } from '../../../model/lists.ts';
+import { keyNames, type List } from '../../../model/list.ts';
+import { type ListName, lists } from '../../../model/lists/index.ts';
 import type { Simulator } from '../../../simulator/simulator.ts';
 import { type Database, timestamp } from '../../../store/db/database.ts';
 import { trackList } from '../../../store/lists/lists.ts';
-import { listShape } from '../../../store/lists/shapes.ts';
 
 /** Stores assets, exchanges, markets, and the markets of `assetIds`, as of `atMs`. */
 export async function loadLists(
@@ -37,19 +37,24 @@ export async function loadLists(
   }
 }
 
-export async function markGone(database: Database, dataset: SnapshotDataset, id: string, atMs: EpochMs): Promise<void> {
-  const { listed, key } = listShape(dataset);
-  await database.pool.query(`update ${listed} set gone_since = $2 where ${key[0]} = $1`, [id, timestamp(atMs)]);
+export async function markGone(database: Database, dataset: ListName, id: string, atMs: EpochMs): Promise<void> {
+  const { key, tables } = lists[dataset];
+  await database.pool.query(`update tidemark.${tables.listed} set gone_since = $2 where ${key[0].name} = $1`, [
+    id,
+    timestamp(atMs),
+  ]);
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
-async function store(database: Database, dataset: SnapshotDataset, rows: readonly Row[], atMs: EpochMs): Promise<void> {
-  const { listed, snapshots, key, values } = listShape(dataset);
+async function store(database: Database, dataset: ListName, rows: readonly Row[], atMs: EpochMs): Promise<void> {
+  const list: List = lists[dataset];
+  const [listed, snapshots] = [list.tables.listed, list.tables.states].map((name) => `tidemark.${name}`);
+  const key = keyNames(list);
   const each = `(select jsonb_populate_record(null::${listed}, e) as k, jsonb_populate_record(null::${snapshots}, e) as v
                  from jsonb_array_elements($1::jsonb) e) as of`;
   const given = [JSON.stringify(rows), timestamp(atMs)];
-  const columns = Object.keys(values);
+  const columns = list.values.map(({ name }) => name);
   await database.pool.query(
     `insert into ${listed} (${key.join()}, newest) select ${key.map((name) => `(k).${name}`).join()}, $2::timestamptz from ${each}
      on conflict (${key.join()}) do update set newest = excluded.newest, gone_since = null`,

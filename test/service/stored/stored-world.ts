@@ -6,11 +6,11 @@ import type { CandleSeries, SeriesKey } from '../../../model/series.ts';
 import { createSimulator } from '../../../simulator/simulator.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { Database } from '../../../store/db/database.ts';
-import { commitRates } from '../../../store/lists/rates.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { pointLinesOf } from '../../parts/points.ts';
 import { fillOf, rulesOf } from '../../parts/windows.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
+import { commitRates } from '../../store/committing.ts';
 import { loadLists } from './load-lists.ts';
 
 export const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
@@ -31,11 +31,7 @@ const series: readonly { key: SeriesKey; fromMs: EpochMs }[] = [
 /** Fills an empty, migrated database. Of asset markets, bitcoin's are polled. */
 export async function fillStoredWorld(database: Database): Promise<void> {
   for (const { key, fromMs } of series) await fill(database, key, { startMs: fromMs, endMs: nowMs });
-  await commitRates(database, {
-    answer: { ...answer, rows: simulator.truth.rates(nowMs) },
-    attempt: 1,
-    nowMs,
-  });
+  await commitRates(database, { answer: { ...answer, rows: simulator.truth.rates(nowMs) }, nowMs });
   await loadLists(database, simulator, nowMs - minuteMs, ['bitcoin']);
   await loadLists(database, simulator, nowMs, ['bitcoin']);
 }

@@ -106,16 +106,16 @@ test('okx: periods of half a day and longer begin by UTC, not by the time of Hon
 test('coincap-v3 requests histories and lists with the key as bearer, and has no candles', async () => {
   const { server, source } = await venueAt('coincap-v3', '{"data":[]}', { apiKey: 'sesame-street' });
   await historyAt(source, 'bitcoin', { interval: 'h1', start: startMs, end: startMs + 3_600_000 });
-  await source.assets({ limit: 5 });
-  await source.assetMarkets('bitcoin');
-  await source.markets({ exchangeId: 'binance' });
-  await source.rates();
-  await source.exchanges();
+  await source.list('assets', { limit: 5 });
+  await source.list('asset_markets', { id: 'bitcoin' });
+  await source.list('markets');
+  await source.list('rates');
+  await source.list('exchanges');
   expect(server.requests.map(({ url }) => url)).toEqual([
     `/v3/assets/bitcoin/history?interval=h1&start=${start}&end=1704070800000`,
     '/v3/assets?limit=5',
     '/v3/assets/bitcoin/markets',
-    '/v3/markets?exchangeId=binance',
+    '/v3/markets',
     '/v3/rates',
     '/v3/exchanges',
   ]);

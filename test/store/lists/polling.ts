@@ -2,14 +2,13 @@
 
 import { decimalText } from '../../../model/decimal.ts';
 import { type EpochMs, hourMs } from '../../../model/intervals.ts';
-import type { SnapshotList } from '../../../model/lists.ts';
+import type { ListRow, PolledList } from '../../../model/lists/index.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { commitPage, type PageResult } from '../../../store/lists/commit-page.ts';
 import { beginPolls, type OpenPage, openPages } from '../../../store/lists/polls.ts';
-import type { SnapshotRow } from '../../../store/lists/shapes.ts';
 import type { Asset } from '../../../v2/resources.ts';
 
-export const assets: SnapshotList = { dataset: 'assets', asset: null };
+export const assets: PolledList = { dataset: 'assets', asset: null };
 
 /** The page to request next. @throws Error when there is none, or more than one. */
 export async function onlyPage(database: Database): Promise<OpenPage> {
@@ -21,7 +20,7 @@ export async function onlyPage(database: Database): Promise<OpenPage> {
 export function answerPage(
   database: Database,
   page: OpenPage,
-  rows: readonly SnapshotRow[],
+  rows: readonly ListRow[],
   at: { timeMs: EpochMs; nowMs?: EpochMs; rejected?: readonly { raw: string; reason: string }[] },
 ): Promise<PageResult> {
   const { timeMs, nowMs = timeMs, rejected = [] } = at;
@@ -38,7 +37,7 @@ export function answerPage(
 export async function poll(
   database: Database,
   timeMs: EpochMs,
-  ...pages: readonly (readonly SnapshotRow[])[]
+  ...pages: readonly (readonly ListRow[])[]
 ): Promise<PageResult[]> {
   await beginPolls(database, timeMs);
   const results: PageResult[] = [];

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { decimalText } from '../../../model/decimal.ts';
 import { minuteMs } from '../../../model/intervals.ts';
-import { commitRates } from '../../../store/lists/rates.ts';
-import { answerOf } from '../committing.ts';
+import { answerOf, commitRates } from '../committing.ts';
 import { openOwnStore } from '../open-store.ts';
 
 const at = (n: number) => Date.UTC(2024, 0, 1) + n * 5 * minuteMs;
@@ -14,7 +13,7 @@ it('a currency whose rate is no longer listed is gone since the first of two pol
     const rows = ids.map((id) => ({
       ...{ id, symbol: 'X', currencySymbol: signs[id], type: 'fiat', rateUsd: decimalText('1.10') },
     }));
-    await commitRates(database, { answer: answerOf(rows, timeMs), attempt: 1, nowMs: at(n) });
+    await commitRates(database, { answer: answerOf(rows, timeMs), nowMs: at(n) });
     const latest = 'select currency, currency_symbol, gone_since from latest_rates order by currency';
     return (await database.pool.query(latest)).rows;
   }

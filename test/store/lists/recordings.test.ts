@@ -1,17 +1,16 @@
 import { expect, it } from 'vitest';
-import type { SnapshotList } from '../../../model/lists.ts';
+import type { ListRow, PolledList } from '../../../model/lists/index.ts';
 import { parseExactJson } from '../../../sources/json.ts';
 import { type RowReader, readAsset, readAssetMarket, readExchange } from '../../../sources/rows.ts';
 import { trackList } from '../../../store/lists/lists.ts';
-import type { SnapshotRow } from '../../../store/lists/shapes.ts';
 import { describeRecordings, recording } from '../../recordings.ts';
 import { openOwnStore } from '../open-store.ts';
 import { assets, poll } from './polling.ts';
 
 interface Recorded {
   readonly name: string;
-  readonly list: SnapshotList;
-  readonly read: RowReader<SnapshotRow>;
+  readonly list: PolledList;
+  readonly read: RowReader<ListRow>;
   /** The recorded row's fields of the columns, by the names of the view. */
   readonly fields: Readonly<Record<string, string>>;
 }

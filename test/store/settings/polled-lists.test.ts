@@ -29,7 +29,8 @@ test('a single poll polls the list once, and does not track it', async () => {
   expect(await readPollStates(database, [Number(id)])).toMatchObject([{ state: 'complete' }]);
   expect(await ask(nowMs + dayMs)).toBeNull();
   expect(await ask(nowMs + dayMs + 1)).not.toBeNull();
-  expect(await readListStates(database.pool)).toMatchObject([{ list: assets, isTracked: false, rows: 1 }]);
+  const [state] = await readListStates(database.pool);
+  expect(state).toMatchObject({ list: assets, isTracked: false, rows: 1 });
   expect(await isListKnown(database, assets)).toBe(false);
   expect(await untrackList(database, assets, nowMs)).toBe(false);
   expect(await trackList(database, assets, 5 * minuteMs)).toMatchObject({ change: 'created' });
