@@ -7,8 +7,9 @@ import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Command } from '../../model/window.ts';
-import { type Database, timestamp } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { int4, nullable, range, rowsOf, statement, text, time } from '../db/statement.ts';
+import { timestamp } from '../db/values.ts';
 import type { Comparison } from './differences.ts';
 
 export interface CommandResult extends Range, Comparison {

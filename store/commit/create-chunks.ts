@@ -7,7 +7,8 @@
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import type { PointLines } from '../../model/point-lines.ts';
-import { type Database, inTransaction, timestamps } from '../db/database.ts';
+import { type Database, inTransaction } from '../db/database.ts';
+import { timestamps } from '../db/values.ts';
 import { timesWithoutChunk } from '../timescale/internals.ts';
 
 /** A transaction of fewer points is over in some milliseconds. */

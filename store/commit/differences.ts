@@ -10,7 +10,8 @@ import type { EpochMs } from '../../model/intervals.ts';
 import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { arrayOf, type Database, timeRange, timestamp, timestamps } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import { arrayOf, timeRange, timestamp, timestamps } from '../db/values.ts';
 import { type SeriesRow, seriesColumns, splitSeriesRow } from '../series/series.ts';
 import { pointParameters, pointSql } from './points.ts';
 

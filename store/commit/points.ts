@@ -2,7 +2,7 @@
 
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import { type PointLines, pointAt } from '../../model/point-lines.ts';
-import { arrayOf, timestamps } from '../db/database.ts';
+import { arrayOf, timestamps } from '../db/values.ts';
 
 /** Parameters: the times, then each value column. Works without points too. */
 export function pointParameters(points: PointLines): string[] {

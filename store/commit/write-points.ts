@@ -14,7 +14,7 @@ import { columnNames, datasetNames } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
-import { timestamp } from '../db/database.ts';
+import { timestamp } from '../db/values.ts';
 import { binaryCopy } from './binary-copy.ts';
 import { pointParameters, pointSql } from './points.ts';
 

@@ -2,9 +2,9 @@
 
 import pg from 'pg';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { EpochMs } from '../../model/intervals.ts';
 import { internals, isQueryTimeout } from './pg-internals.ts';
 import { leaveRoom } from './room.ts';
+import { types } from './values.ts';
 
 export interface Database {
   readonly pool: pg.Pool;
@@ -42,11 +42,6 @@ const defaultTimeoutMarginMs = 5000;
 const maxLockWaitMs = 5000;
 /** Interval of keep-alive packets, for idle connections and queries without a timeout. */
 const keepAliveMs = 10_000;
-
-// Types of query results: NUMERIC stays text (node-postgres' default), timestamps and counts become numbers.
-export const types = new pg.TypeOverrides();
-types.setTypeParser(pg.types.builtins.INT8, Number);
-types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
 
 /**
  * Opens a pool. It connects at the first query.
@@ -215,63 +210,4 @@ const lockWaitCodes = ['55P03', '40P01'];
 /** Whether another session's lock was in the way. */
 export function isLockWait(error: unknown): boolean {
   return error instanceof Error && 'code' in error && lockWaitCodes.includes(String(error.code));
-}
-
-/**
- * Parses PostgreSQL's ISO output in UTC, such as `2021-01-01 00:00:00.5+00`. Infinity has no milliseconds.
- */
-export function parseTimestamp(text: string): EpochMs {
-  const timeMs = Date.parse(text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text);
-  if (Number.isNaN(timeMs)) throw new RangeError(`not a finite time: ${text}`);
-  return timeMs;
-}
-
-/** A parameter for `timestamptz`. */
-export function timestamp(timeMs: EpochMs): string {
-  return new Date(timeMs).toISOString();
-}
-
-/** A parameter for `timestamptz` that may be null. */
-export function timestampOrNull(timeMs: EpochMs | null | undefined): string | null {
-  return timeMs === null || timeMs === undefined ? null : timestamp(timeMs);
-}
-
-/**
- * Formats timestamps that are close together: formatting a date costs more than the rest of preparing a point. Without
- * fractions of a second, PostgreSQL reads them in less time.
- */
-export function timestampFormat(): (timeMs: EpochMs) => string {
-  let hourMs = Number.NaN;
-  let hour = '';
-  return (timeMs) => {
-    if (!(timeMs >= hourMs && timeMs < hourMs + 3_600_000)) {
-      hourMs = Math.floor(timeMs / 3_600_000) * 3_600_000;
-      hour = timestamp(hourMs)
-        .replace('T', ' ')
-        .replace(/00:00\.000Z$/, '');
-    }
-    const minute = minuteTexts[(timeMs - hourMs) / 60_000];
-    return minute === undefined ? timestamp(timeMs) : hour + minute;
-  };
-}
-
-const minuteTexts = Array.from({ length: 60 }, (_, minute) => `${String(minute).padStart(2, '0')}:00+00`);
-
-export function timestamps(timesMs: readonly EpochMs[]): string[] {
-  return timesMs.map(timestampFormat());
-}
-
-/** A parameter for `tstzrange`, half-open; null leaves the end open. */
-export function timeRange(startMs: EpochMs, endMs: EpochMs | null): string {
-  return `[${timestamp(startMs)},${endMs === null ? '' : timestamp(endMs)})`;
-}
-
-/** A parameter for `tstzmultirange`. */
-export function timeRanges(ranges: ReadonlyArray<{ startMs: EpochMs; endMs: EpochMs }>): string {
-  return `{${ranges.map(({ startMs, endMs }) => timeRange(startMs, endMs)).join(',')}}`;
-}
-
-/** A parameter for an array whose elements need no quoting: decimals, timestamps and integers. */
-export function arrayOf(values: readonly string[]): string {
-  return `{${values.join(',')}}`;
 }

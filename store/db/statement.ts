@@ -9,7 +9,7 @@
 
 import pg from 'pg';
 import type { EpochMs, Range } from '../../model/intervals.ts';
-import { types as databaseTypes, parseTimestamp, timeRange, timeRanges, timestamp } from './database.ts';
+import { types as databaseTypes, parseTimestamp, timeRange, timeRanges, timestamp } from './values.ts';
 
 /** A type of PostgreSQL, and what its values are here. */
 export interface SqlType<Value> {

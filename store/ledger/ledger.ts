@@ -7,7 +7,7 @@ import type { ListName } from '../../model/lists/index.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { type Database, timestamp } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import {
   bool,
   float8,
@@ -22,6 +22,7 @@ import {
   text,
   time,
 } from '../db/statement.ts';
+import { timestamp } from '../db/values.ts';
 import { dropChunks } from '../timescale/extension.ts';
 
 /** Requests of one minute with the same lane, verdict and outcome. */

@@ -6,7 +6,8 @@
 import type pg from 'pg';
 import { dayMs, type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { listNames, lists, type PolledList } from '../../model/lists/index.ts';
-import { type Database, inTransaction, timestamp } from '../db/database.ts';
+import { type Database, inTransaction } from '../db/database.ts';
+import { timestamp } from '../db/values.ts';
 
 export interface ListState {
   readonly list: PolledList;

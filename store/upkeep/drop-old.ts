@@ -12,8 +12,9 @@ import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import { eachList, isPointList } from '../../model/lists/index.ts';
 import { days, hours } from '../../model/rollup-levels.ts';
 import { type StoredDataset, storedTables } from '../../model/stored-datasets.ts';
-import { allowLong, type Database, inTransaction, isLockWait, timestamp } from '../db/database.ts';
+import { allowLong, type Database, inTransaction, isLockWait } from '../db/database.ts';
 import { int4, int8, rowsOf, statement, statementsBy, text, time } from '../db/statement.ts';
+import { timestamp } from '../db/values.ts';
 import { dropChunks, isHypertable } from '../timescale/extension.ts';
 import { listRetentions } from './retention.ts';
 

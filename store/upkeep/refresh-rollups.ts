@@ -9,8 +9,9 @@ import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { days, hours } from '../../model/rollup-levels.ts';
-import { type Database, inTransaction, isLockWait, timestamp } from '../db/database.ts';
+import { type Database, inTransaction, isLockWait } from '../db/database.ts';
 import { float8, int4, listOf, nullable, type RowOf, statement, time } from '../db/statement.ts';
+import { timestamp } from '../db/values.ts';
 import { isHypertable } from '../timescale/extension.ts';
 import { bucketColumns } from './rollup-definitions.ts';
 

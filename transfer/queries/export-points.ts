@@ -4,8 +4,8 @@ import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { timeRanges, timestamp, timestampOrNull } from '../../store/db/database.ts';
 import { int4, listOf, nullable, type RowOf, statement, text, time } from '../../store/db/statement.ts';
+import { timeRanges, timestamp, timestampOrNull } from '../../store/db/values.ts';
 import { type ExportedSeries, readPages } from './export-series.ts';
 
 export type ExportedPoint = [timeMs: EpochMs, ...values: string[]];

@@ -14,9 +14,10 @@ import type { SeriesKey } from '../../model/series.ts';
 import { mayContainPoints } from '../../store/commit/evaluate-answers.ts';
 import { pointParameters, pointSql } from '../../store/commit/points.ts';
 import { copyPoints, mergePoints, noChanges, type PointChanges } from '../../store/commit/write-points.ts';
-import { type Database, inTransaction, timeRanges, timestamp } from '../../store/db/database.ts';
+import { type Database, inTransaction } from '../../store/db/database.ts';
 import { LostRace, retryLostRaces } from '../../store/db/failure.ts';
 import { int4, statement, statementsBy, time } from '../../store/db/statement.ts';
+import { timeRanges, timestamp } from '../../store/db/values.ts';
 import { quarantineRows, type RejectedRow } from '../../store/ledger/quarantine.ts';
 import { addFileCoverage, type FileCoverage } from './import-coverage.ts';
 

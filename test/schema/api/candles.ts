@@ -4,7 +4,8 @@ import { expect } from 'vitest';
 import type { CandleInterval, EpochMs } from '../../../model/intervals.ts';
 import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from '../../../model/rollup-levels.ts';
 import type { CandleSeries } from '../../../model/series.ts';
-import { type Database, timestamp } from '../../../store/db/database.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 
 export interface StoredCandle {
   readonly timeMs: EpochMs;

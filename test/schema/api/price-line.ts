@@ -3,7 +3,8 @@
 import pg from 'pg';
 import { type EpochMs, intervalMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
-import { type Database, timestamp } from '../../../store/db/database.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { markBehind } from './candles.ts';
 

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, it } from 'vitest';
 import { hourMs } from '../../../model/intervals.ts';
-import { timestamp } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn, storeLine } from './price-line.ts';

@@ -4,7 +4,7 @@ import { hourMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { WindowCommit } from '../../../store/commit/prepare-window.ts';
-import { timestamp } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { fillOf, rulesOf } from '../../parts/windows.ts';
 import { pointAnswerOf } from '../../store/committing.ts';

@@ -4,7 +4,8 @@ import { type EpochMs, minuteMs } from '../../../model/intervals.ts';
 import { keyNames, type List } from '../../../model/list.ts';
 import { type ListName, lists } from '../../../model/lists/index.ts';
 import type { Simulator } from '../../../simulator/simulator.ts';
-import { type Database, timestamp } from '../../../store/db/database.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { trackList } from '../../../store/lists/lists.ts';
 
 /** Stores assets, exchanges, markets, and the markets of `assetIds`, as of `atMs`. */

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { binaryCopy } from '../../../store/commit/binary-copy.ts';
 import { copyData } from '../../../store/commit/write-points.ts';
-import { inTransaction, timestamp } from '../../../store/db/database.ts';
+import { inTransaction } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { openEmptyDatabase } from '../open-store.ts';
 
 const digits = (longest: number) => fc.stringMatching(new RegExp(`^\\d{1,${longest}}$`));

@@ -10,7 +10,7 @@ import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { acceptEmptyAnswers } from '../../../store/commit/empty-answers.ts';
 import type { CommitRules, PointAnswer, WindowCommit } from '../../../store/commit/prepare-window.ts';
 import { readOldEmptyRanges } from '../../../store/commit/reread.ts';
-import { timestamp } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { countRejected, readQuarantined } from '../../../store/ledger/quarantine.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';

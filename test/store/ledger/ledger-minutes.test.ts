@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type EpochMs, hourMs, minuteMs } from '../../../model/intervals.ts';
-import { timestamp } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { recordFetch, tallyFetches } from '../../../store/ledger/ledger.ts';
 import { ledgerMinutes } from '../../../store/ledger/ledger-minutes.ts';
 import { openOwnStore } from '../open-store.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { minuteMs } from '../../../model/intervals.ts';
-import { timestamp } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../../store/ledger/recent-answers.ts';
 import { openOwnStore } from '../open-store.ts';
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { hourMs, minuteMs } from '../../../model/intervals.ts';
-import { type Database, timestamp } from '../../../store/db/database.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { trackList, untrackList } from '../../../store/lists/lists.ts';
 import { beginPolls, failPoll, openPages } from '../../../store/lists/polls.ts';
 import type { Asset } from '../../../v2/resources.ts';

@@ -3,7 +3,7 @@ import { hourMs, minuteMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
-import { timestamp } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';

@@ -1,7 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type CandleInterval, dayMs, type EpochMs, hourMs, minuteMs, weekMs } from '../../../model/intervals.ts';
 import { defaultSource } from '../../../model/sources.ts';
-import { type Database, timestamp } from '../../../store/db/database.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { blockSeries, trackSeries, untrackSeries } from '../../../store/series/series.ts';
 import { market } from '../../schema/api/candles.ts';

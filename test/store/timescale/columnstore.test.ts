@@ -1,7 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs, minuteMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
-import { type Database, timestamp } from '../../../store/db/database.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { market } from '../../schema/api/candles.ts';

@@ -1,7 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
-import { type Database, timestamp } from '../../../store/db/database.ts';
+import type { Database } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { rangesBehind, refreshRollups } from '../../../store/upkeep/refresh-rollups.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';

@@ -4,7 +4,8 @@ import { dayMs, type EpochMs, periodStart, weekMs } from '../../../model/interva
 import type { SeriesKey } from '../../../model/series.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
-import { type Database, inTransaction, timestamp } from '../../../store/db/database.ts';
+import { type Database, inTransaction } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { pruneLedger, recordFetch } from '../../../store/ledger/ledger.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';

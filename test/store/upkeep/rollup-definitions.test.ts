@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type CandleInterval, dayMs, hourMs, intervalMs, minuteMs } from '../../../model/intervals.ts';
-import { timestamp } from '../../../store/db/database.ts';
+import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries, untrackSeries } from '../../../store/series/series.ts';
 import { candles, expectRollupsToAgree, market, put } from '../../schema/api/candles.ts';
 import { useStore } from '../open-store.ts';
