@@ -1,6 +1,7 @@
 /** The intervals of charts. The page uses this as well. */
 
-import { candleIntervals, type EpochMs, type Interval, intervalMs } from '../model/intervals.ts';
+import { candleIntervals } from '../model/datasets/candles.ts';
+import { type EpochMs, type Interval, intervalMs } from '../model/intervals.ts';
 
 /** Largest number of periods in one response of points. */
 export const maxPeriods = 2000;

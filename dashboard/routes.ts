@@ -3,15 +3,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
-import {
-  candleIntervals,
-  type EpochMs,
-  historyIntervals,
-  hourMs,
-  intervalMs,
-  nextPeriodStart,
-  periodStart,
-} from '../model/intervals.ts';
+import { historyIntervals } from '../model/datasets/asset-history.ts';
+import { candleIntervals } from '../model/datasets/candles.ts';
+import { type EpochMs, hourMs, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import { seriesName } from '../model/series.ts';
 import { AddressLimit } from '../service/connections.ts';
 import { notFound, ServiceRefusal } from '../service/response.ts';

@@ -16,13 +16,6 @@ export interface Range {
 /** The largest time of a JavaScript `Date`: 13 September 275760. */
 export const latestMs: EpochMs = 8_640_000_000_000_000;
 
-export const candleIntervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'] as const;
-export const historyIntervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h6', 'h12', 'd1'] as const;
-
-export type CandleInterval = (typeof candleIntervals)[number];
-export type HistoryInterval = (typeof historyIntervals)[number];
-export type Interval = CandleInterval | HistoryInterval;
-
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
@@ -32,7 +25,7 @@ export const weekMs = 7 * dayMs;
 export const graceMs = minuteMs;
 
 /** Length of one period, milliseconds. */
-export const intervalMs: Readonly<Record<Interval, number>> = Object.freeze({
+export const intervalMs = Object.freeze({
   m1: minuteMs,
   m5: 5 * minuteMs,
   m15: 15 * minuteMs,
@@ -46,6 +39,8 @@ export const intervalMs: Readonly<Record<Interval, number>> = Object.freeze({
   d1: dayMs,
   w1: weekMs,
 });
+
+export type Interval = keyof typeof intervalMs;
 
 /**
  * Every period starts a whole number of interval lengths from here: Monday 2000-01-03 00:00 UTC. For intervals up to a day
@@ -68,12 +63,4 @@ export function nextPeriodStart(timeMs: EpochMs, interval: Interval): EpochMs {
 /** Whether a period starts exactly at `timeMs`. */
 export function isOnGrid(timeMs: EpochMs, interval: Interval): boolean {
   return (timeMs - gridOriginMs) % intervalMs[interval] === 0;
-}
-
-export function isCandleInterval(text: string): text is CandleInterval {
-  return (candleIntervals as readonly string[]).includes(text);
-}
-
-export function isHistoryInterval(text: string): text is HistoryInterval {
-  return (historyIntervals as readonly string[]).includes(text);
 }

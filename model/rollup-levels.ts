@@ -1,6 +1,7 @@
 /** The rollup levels: what each is derived from, and the intervals that it can be derived from. See docs/rollups.md. */
 
-import { type CandleInterval, candleIntervals, dayMs, gridOriginMs, hourMs, intervalMs } from './intervals.ts';
+import { type CandleInterval, candleIntervals } from './datasets/candles.ts';
+import { dayMs, gridOriginMs, hourMs, intervalMs } from './intervals.ts';
 
 /** `h6` is an interval of histories: no source gives candles of it, and they can be derived all the same. */
 export type RollupInterval = Exclude<CandleInterval, 'm1'> | 'h6';

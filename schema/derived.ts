@@ -3,7 +3,9 @@
  * of the API is generated. Constants reach the other objects as functions and views, not by interpolation.
  */
 
-import { candleIntervals, graceMs, historyIntervals, type Interval, intervalMs } from '../model/intervals.ts';
+import { historyIntervals } from '../model/datasets/asset-history.ts';
+import { candleIntervals } from '../model/datasets/candles.ts';
+import { graceMs, type Interval, intervalMs } from '../model/intervals.ts';
 import { keyNames, type List } from '../model/list.ts';
 import { eachList } from '../model/lists/index.ts';
 import { type ReasonRule, reasonNames, reasons } from '../model/reasons.ts';

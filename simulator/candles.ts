@@ -6,16 +6,9 @@
  */
 
 import { LRUCache } from 'lru-cache';
+import type { CandleInterval } from '../model/datasets/candles.ts';
 import type { DecimalText } from '../model/decimal.ts';
-import {
-  type CandleInterval,
-  dayMs,
-  type EpochMs,
-  hourMs,
-  intervalMs,
-  minuteMs,
-  periodStart,
-} from '../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs, periodStart } from '../model/intervals.ts';
 import type { TimeRange } from '../model/series.ts';
 import type { Candle } from '../v2/resources.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';

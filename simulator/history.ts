@@ -6,8 +6,9 @@
  */
 
 import { LRUCache } from 'lru-cache';
+import type { HistoryInterval } from '../model/datasets/asset-history.ts';
 import type { DecimalText } from '../model/decimal.ts';
-import { dayMs, type EpochMs, type HistoryInterval, intervalMs, minuteMs, periodStart } from '../model/intervals.ts';
+import { dayMs, type EpochMs, intervalMs, minuteMs, periodStart } from '../model/intervals.ts';
 import type { TimeRange } from '../model/series.ts';
 import type { HistoryPoint } from '../v2/resources.ts';
 import { dayOf, dayStartMs, hoursPerDay, minutesPerDay, minutesPerHour, originMs } from './calendar.ts';

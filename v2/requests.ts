@@ -4,7 +4,8 @@
  */
 
 import { z } from 'zod';
-import { candleIntervals, historyIntervals } from '../model/intervals.ts';
+import { historyIntervals } from '../model/datasets/asset-history.ts';
+import { candleIntervals } from '../model/datasets/candles.ts';
 import { pageSize } from './limits.ts';
 
 /** Excludes NUL and lone surrogates, which PostgreSQL cannot hold. */

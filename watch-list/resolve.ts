@@ -5,7 +5,8 @@
  * delisted names are left out and noted. Entries that share a series extend its range.
  */
 
-import type { CandleInterval, EpochMs } from '../model/intervals.ts';
+import type { CandleInterval } from '../model/datasets/candles.ts';
+import type { EpochMs } from '../model/intervals.ts';
 import { listName, type PolledList } from '../model/lists/index.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';

@@ -1,7 +1,9 @@
 /** The schema of `tidemark.yaml`. docs/tidemark.schema.json is generated from it, for editors. */
 
 import { z } from 'zod';
-import { candleIntervals, historyIntervals, type Interval, intervalMs, minuteMs } from '../model/intervals.ts';
+import { historyIntervals } from '../model/datasets/asset-history.ts';
+import { candleIntervals } from '../model/datasets/candles.ts';
+import { type Interval, intervalMs, minuteMs } from '../model/intervals.ts';
 import { assetLists, eachList, lists, wholeLists } from '../model/lists/index.ts';
 import { mayBeName } from '../model/names.ts';
 import { storedWords } from '../model/stored-datasets.ts';

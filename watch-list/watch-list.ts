@@ -1,6 +1,8 @@
 /** The parsed watch list, and problems with their places. */
 
-import type { CandleInterval, EpochMs, HistoryInterval } from '../model/intervals.ts';
+import type { HistoryInterval } from '../model/datasets/asset-history.ts';
+import type { CandleInterval } from '../model/datasets/candles.ts';
+import type { EpochMs } from '../model/intervals.ts';
 import type { ListName, WholeList } from '../model/lists/index.ts';
 import { visible } from '../model/names.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';

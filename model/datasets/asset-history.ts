@@ -1,5 +1,8 @@
 import type { Dataset } from '../dataset.ts';
-import { historyIntervals } from '../intervals.ts';
+
+/** Source: interface specification, section 4. */
+export const historyIntervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h6', 'h12', 'd1'] as const;
+export type HistoryInterval = (typeof historyIntervals)[number];
 
 /** Prices in US dollars. */
 export const assetHistory = {

@@ -1,5 +1,8 @@
 import type { Dataset } from '../dataset.ts';
-import { candleIntervals } from '../intervals.ts';
+
+/** Source: interface specification, section 4. */
+export const candleIntervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'] as const;
+export type CandleInterval = (typeof candleIntervals)[number];
 
 /** Prices in the quote, and the traded amount of the base. */
 export const candles = {

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';
-import { candleIntervals } from '../../model/intervals.ts';
+import { candleIntervals } from '../../model/datasets/candles.ts';
 import type { Options } from '../actions/import.ts';
 
 export function importCommand(program: Command): void {

@@ -5,7 +5,8 @@
  * interface and no others. Prices have all digits of the synthetic market; Binance gives eight.
  */
 
-import { type CandleInterval, type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
+import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
 import type { Candle } from '../../v2/resources.ts';
 import { json, turnoverOf, type Venue, type VenueAnswer, type VenueRequest, wholeOf } from './venue.ts';
 

@@ -6,7 +6,8 @@
  * as `retCode` in a 200. It has the intervals of the interface and no others.
  */
 
-import { type CandleInterval, type EpochMs, minuteMs } from '../../model/intervals.ts';
+import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import type { Candle } from '../../v2/resources.ts';
 import { json, turnoverOf, type Venue, type VenueAnswer, type VenueRequest, wholeOf } from './venue.ts';
 

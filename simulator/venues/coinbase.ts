@@ -6,7 +6,8 @@
  * also has six hours.
  */
 
-import { type CandleInterval, type EpochMs, intervalMs, nextPeriodStart } from '../../model/intervals.ts';
+import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { type EpochMs, intervalMs, nextPeriodStart } from '../../model/intervals.ts';
 import { json, type Venue, type VenueAnswer, type VenueRequest } from './venue.ts';
 
 /** By their seconds. */

@@ -6,7 +6,8 @@
  * many requests, come with status 200.
  */
 
-import { type CandleInterval, type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
+import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Candle } from '../../v2/resources.ts';
 import {
   json,

@@ -6,7 +6,8 @@
  * intervals of the interface by UTC: OKX also has longer ones by the time of Hong Kong.
  */
 
-import { type CandleInterval, type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
+import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import { json, turnoverOf, type Venue, type VenueAnswer, type VenueRequest, wholeOf } from './venue.ts';
 
 const intervals: Readonly<Record<string, CandleInterval>> = {

@@ -1,15 +1,9 @@
 /** A simulated venue: its routes, limits and errors over the markets of one synthetic exchange. */
 
+import type { HistoryInterval } from '../../model/datasets/asset-history.ts';
+import type { CandleInterval } from '../../model/datasets/candles.ts';
 import type { DecimalText } from '../../model/decimal.ts';
-import {
-  type CandleInterval,
-  dayMs,
-  type EpochMs,
-  type HistoryInterval,
-  intervalMs,
-  periodStart,
-  type Range,
-} from '../../model/intervals.ts';
+import { dayMs, type EpochMs, intervalMs, periodStart, type Range } from '../../model/intervals.ts';
 import type { MarketData } from '../../service/market-data.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { assetPlans, currencyPlans, type MarketPlan, marketPlans } from '../catalogue.ts';

@@ -2,14 +2,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { maxPeriods } from '../../dashboard/chart-intervals.ts';
 import { nextPiece } from '../../dashboard/page/series/chart-piece.ts';
-import {
-  candleIntervals,
-  intervalMs,
-  isOnGrid,
-  minuteMs,
-  nextPeriodStart,
-  periodStart,
-} from '../../model/intervals.ts';
+import { candleIntervals } from '../../model/datasets/candles.ts';
+import { intervalMs, isOnGrid, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
 
 const latestMs = Date.UTC(2025, 0, 1);
 

@@ -2,8 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { historyIntervals } from '../../model/datasets/asset-history.ts';
+import { candleIntervals } from '../../model/datasets/candles.ts';
 import type { DatasetName } from '../../model/datasets/index.ts';
-import { candleIntervals, dayMs, historyIntervals, type Interval, intervalMs } from '../../model/intervals.ts';
+import { dayMs, type Interval, intervalMs } from '../../model/intervals.ts';
 import { type Limit, offerOf } from '../../model/sources.ts';
 import type { Profile } from '../../sources/profiles/profile.ts';
 import { profiles } from '../../sources/profiles/profiles.ts';

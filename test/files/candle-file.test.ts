@@ -7,7 +7,8 @@ import { openCandleFile } from '../../files/candle-file.ts';
 import type { CandleFormat, CandleFormatName } from '../../files/candle-formats.ts';
 import type { FileRow } from '../../files/layout.ts';
 import { formatOfColumns } from '../../files/named-columns.ts';
-import { type CandleInterval, type EpochMs, minuteMs } from '../../model/intervals.ts';
+import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { zipOf } from './zip-of.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-candles-'));

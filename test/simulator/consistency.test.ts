@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { candleIntervals, dayMs, hourMs, minuteMs, periodStart } from '../../model/intervals.ts';
+import { candleIntervals } from '../../model/datasets/candles.ts';
+import { dayMs, hourMs, minuteMs, periodStart } from '../../model/intervals.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import type { Candle } from '../../v2/resources.ts';
 import { candleSeries, exact, merged } from './exact.ts';

@@ -1,6 +1,6 @@
 /** Exact arithmetic on the simulator's 16-digit texts, apart from the code under test. */
 
-import type { CandleInterval } from '../../model/intervals.ts';
+import type { CandleInterval } from '../../model/datasets/candles.ts';
 import type { CandleSeries } from '../../model/series.ts';
 import type { Candle } from '../../v2/resources.ts';
 

@@ -1,6 +1,7 @@
 import { parse, stringify } from 'lossless-json';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type CandleInterval, dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import {
   type RunningVenueSimulator,
   startVenueSimulator,

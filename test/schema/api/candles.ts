@@ -1,7 +1,8 @@
 /** Candles written directly into the store, and a comparison of every rollup with them. */
 
 import { expect } from 'vitest';
-import type { CandleInterval, EpochMs } from '../../../model/intervals.ts';
+import type { CandleInterval } from '../../../model/datasets/candles.ts';
+import type { EpochMs } from '../../../model/intervals.ts';
 import { gridOrigin, periodLiteral, type RollupLevel, rollupLevels } from '../../../model/rollup-levels.ts';
 import type { CandleSeries } from '../../../model/series.ts';
 import type { Database } from '../../../store/db/database.ts';

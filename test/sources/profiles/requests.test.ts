@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type CandleInterval, candleIntervals, intervalMs } from '../../../model/intervals.ts';
+import { type CandleInterval, candleIntervals } from '../../../model/datasets/candles.ts';
+import { intervalMs } from '../../../model/intervals.ts';
 import { profiles } from '../../../sources/profiles/profiles.ts';
 import { failureOf } from '../failure-at.ts';
 import { candlesAt, historyAt } from '../points-at.ts';

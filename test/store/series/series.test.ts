@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { type CandleInterval, dayMs, type EpochMs, hourMs, minuteMs, weekMs } from '../../../model/intervals.ts';
+import type { CandleInterval } from '../../../model/datasets/candles.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs, weekMs } from '../../../model/intervals.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { timestamp } from '../../../store/db/values.ts';

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type CandleInterval, dayMs, hourMs, intervalMs, minuteMs } from '../../../model/intervals.ts';
+import type { CandleInterval } from '../../../model/datasets/candles.ts';
+import { dayMs, hourMs, intervalMs, minuteMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries, untrackSeries } from '../../../store/series/series.ts';
 import { candles, expectRollupsToAgree, market, put } from '../../schema/api/candles.ts';
