@@ -5,12 +5,18 @@
 
 import type { Interval } from './intervals.ts';
 
+export type Rollup = 'first' | 'max' | 'min' | 'last' | 'sum';
+
 /** A value of each point: an exact decimal, or none. */
 export interface Column {
   /** In SQL, files and the lake. */
   readonly name: string;
   /** In the interface, documents and the page. */
   readonly json: string;
+  /** What it is: the comment in SQL. */
+  readonly about: string;
+  /** The value of a longer candle, of those of its candles; absent: the dataset has no rollups. */
+  readonly rollup?: Rollup;
   /** A source may lack it. Absent: each point has it. */
   readonly isOptional?: true;
   /** A smaller value is impossible; absent: none is. */
@@ -36,6 +42,13 @@ export type TimeRule =
       readonly reachMs: number;
     };
 
+/** A view or function, with its comment and an example there. */
+export interface Published {
+  readonly name: string;
+  readonly about: string;
+  readonly example: string;
+}
+
 export interface Dataset {
   readonly name: string;
   /** On the command line and in the watch list. */
@@ -58,6 +71,8 @@ export interface Dataset {
   /** Longer candles are stored of shorter ones, with their own points (docs/rollups.md). */
   readonly hasRollups: boolean;
   readonly time: TimeRule;
+  /** In SQL: every point, the newest one of each series, and points as they were known at a time. */
+  readonly published: Readonly<Record<'all' | 'latest' | 'knownAt', Published>>;
   /** Days in a new chunk. */
   readonly chunkDays: number;
 }

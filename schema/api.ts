@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { constants, derivedViews, gapReasons } from './derived.ts';
+import { candleFunctions, constants, derivedViews, gapReasons, knownAtFunctions } from './derived.ts';
 
 /** A view or function. It holds no state, and can be recreated. */
 export interface ApiObject {
@@ -26,8 +26,9 @@ export function apiObjects(timescale: boolean): ApiObject[] {
   const subjects = [
     ...['names', 'lines', 'ranges', 'figures', 'candles', 'returns', 'averages', 'charts', 'currencies', 'joins'],
     ...['buckets', 'coverage', 'revisions', 'sources', 'service', 'help'],
-  ];
-  const texts = [constants, gapReasons, read('views'), derivedViews(timescale), ...subjects.map(read)];
+  ].map(read);
+  const functions = [candleFunctions, knownAtFunctions];
+  const texts = [constants, gapReasons, read('views'), derivedViews(timescale), ...subjects, ...functions];
   const objects = texts.flatMap(readObjects);
   return objects.map((object) => (object.name.includes('(') ? object : withBodies(object, objects)));
 }

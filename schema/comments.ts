@@ -4,6 +4,7 @@
  */
 
 import pg from 'pg';
+import { datasetNames, datasets } from '../model/datasets/index.ts';
 import type { List } from '../model/list.ts';
 import { eachList } from '../model/lists/index.ts';
 import { bool, listOf, nullable, statement, text } from '../store/db/statement.ts';
@@ -34,6 +35,7 @@ const relations: Readonly<Record<string, string>> = {
 };
 
 const columns: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(datasetNames.flatMap((one) => datasets[one].columns.map(({ name, about }) => [name, about]))),
   action: 'What was asked for: retry, verify, repair, track, untrack, pause or resume.',
   address: 'E-mail address of the holder.',
   after: 'Values since the change, as JSON with decimals that keep their digits.',
@@ -56,7 +58,6 @@ const columns: Readonly<Record<string, string>> = {
   caller: 'Key or address that is counted.',
   change_percent_24hr: 'Change over the last 24 hours, percent.',
   changed: 'Rows that differ from the stored ones.',
-  close: 'Price at the end of the period, in the quote.',
   code: 'Name of an asset at the source.',
   completed_at: 'When the last page was stored; null: the poll is not complete.',
   confirmed_empty: 'Ranges of which two answers agreed that they hold no point.',
@@ -90,7 +91,6 @@ const columns: Readonly<Record<string, string>> = {
   granted_seconds: 'Length that is added to the usual one.',
   has_open: 'Whether its newest period, which is open, is requested.',
   here: 'Stored values, as JSON; null: none are stored.',
-  high: 'Highest price in the period, in the quote.',
   id: 'Number by which other tables name it.',
   interval: 'Length of the periods, by name: m1 to w1.',
   issued_at: 'When the key was issued; null: it was not.',
@@ -103,7 +103,6 @@ const columns: Readonly<Record<string, string>> = {
   listed: 'Entries that the page lists.',
   listed_at: 'Start of trading; null: the source does not say.',
   listed_id: 'The entry, as in the table of listed ones.',
-  low: 'Lowest price in the period, in the quote.',
   market_cap_usd: 'Supply multiplied by price, USD.',
   max_supply: 'Most that can ever be issued; null: unlimited or unknown.',
   message: 'What the source said, or what failed; null: nothing.',
@@ -114,7 +113,6 @@ const columns: Readonly<Record<string, string>> = {
   most_rows_at: 'When the answer with most_rows came.',
   name: 'Name.',
   newest: 'Time of the newest stored point, or row.',
-  open: 'Price at the start of the period, in the quote.',
   pages: 'Pages that were received.',
   percent_exchange_volume: 'Share of the volume of the exchange, percent.',
   percent_total_volume: 'Share of the volume of all exchanges, percent.',
@@ -122,7 +120,6 @@ const columns: Readonly<Record<string, string>> = {
   points: 'Number of stored points; of a derived candle, of the points that it is derived from.',
   poll_id: 'The poll, as in tidemark.list_polls.',
   price_quote: 'Price of the base asset, in the quote.',
-  price_usd: 'Price, USD.',
   purpose: 'What the key is for.',
   proof: 'How it is known that there is no point.',
   quote: 'Quote asset of the market, by its id.',
@@ -176,7 +173,6 @@ const columns: Readonly<Record<string, string>> = {
   user_name: 'User name beside the password; null: none.',
   value: 'The fact.',
   verdict: 'What the answer proves, or the kind of the failure.',
-  volume: 'Amount of the base asset traded in the period.',
   volume_percent: 'Share of the volume of all markets of the asset, percent.',
   volume_usd: 'Volume of the last 24 hours, USD.',
   volume_usd_24hr: 'Volume of the last 24 hours, USD.',

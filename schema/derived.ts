@@ -1,10 +1,11 @@
 /**
- * The part of the API that follows from tables of constants: intervals, rollup levels, lists. It is the only place where SQL
- * of the API is generated. Constants reach the other objects as functions and views, not by interpolation.
+ * The part of the API that follows from tables of constants: intervals, rollup levels, datasets, lists. It is the only place
+ * where SQL of the API is generated. Constants reach the other objects as functions and views, not by interpolation.
  */
 
+import type { Dataset, Published } from '../model/dataset.ts';
 import { historyIntervals } from '../model/datasets/asset-history.ts';
-import { candleIntervals } from '../model/datasets/candles.ts';
+import { byDataset, columnNames, datasets } from '../model/datasets/index.ts';
 import { graceMs, type Interval, intervalMs } from '../model/intervals.ts';
 import { keyNames, type List } from '../model/list.ts';
 import { eachList } from '../model/lists/index.ts';
@@ -24,6 +25,8 @@ const text = (value: string | null) => (value === null ? 'null::text' : `'${valu
 const texts = (values: readonly string[]) => `'{${values.join(',')}}'::text[]`;
 const lengthOf = (interval: Interval) => periodLiteral({ periodMs: intervalMs[interval] });
 
+const candles: Dataset = datasets.candles;
+
 /** A view that holds a table of constants. Everybody may read it, since functions read it as the role that calls them. */
 function constantView(
   name: string,
@@ -40,7 +43,8 @@ grant select on tidemark.${name} to public;
 `;
 }
 
-const intervals = [...new Set([...candleIntervals, ...historyIntervals])].sort((a, b) => intervalMs[a] - intervalMs[b]);
+const all = Object.values(byDataset((dataset) => dataset));
+const intervals = [...new Set(all.flatMap(({ intervals: of }) => of))].sort((a, b) => intervalMs[a] - intervalMs[b]);
 /** Intervals of histories whose points are prices at a time, so that every n-th of them is a longer interval. A day is a mean. */
 const sampled = historyIntervals.filter((interval) => interval !== 'd1');
 const sampledLevels = sampled
@@ -80,8 +84,12 @@ ${constantView(
   'the length of each interval.',
   intervals.map((interval) => [text(interval), lengthOf(interval)]),
 )}${constantView('dataset_intervals', 'dataset, interval, length, has_open', 'the intervals of each dataset.', [
-  ...candleIntervals.map((interval) => [text('candles'), text(interval), lengthOf(interval), true]),
-  ...historyIntervals.map((interval) => [text('asset_history'), text(interval), lengthOf(interval), interval !== 'd1']),
+  ...all.flatMap(({ name, intervals: of, time }) =>
+    of.map((interval) => [
+      ...[text(name), text(interval), lengthOf(interval)],
+      time.density === 'some' && time.hasOpen(interval),
+    ]),
+  ),
 ])}${constantView(
   'rollup_levels',
   'interval, relation, stored, finer',
@@ -125,7 +133,8 @@ comment on view tidemark.gap_reasons is
 /** What needs the views of `api/views.sql`, in the order of creation. @param timescale whether the points are a hypertable. */
 export function derivedViews(timescale: boolean): string {
   const levels = rollupLevels.map((level) => rollupView(level, timescale));
-  return [...levels, candlesView, sourceOf(timescale), ...eachList.map(listViews)].join('');
+  const views = all.flatMap((dataset) => [pointsView(dataset), latestView(dataset)]);
+  return [...levels, ...views, revisionsView, sourceOf(timescale), ...eachList.map(listViews)].join('');
 }
 
 /**
@@ -135,10 +144,10 @@ export function derivedViews(timescale: boolean): string {
 const rollupView = (level: RollupLevel, timescale: boolean) => `
 --: view ${level.name}
 create or replace view ${level.name} as
-  select s.id as series_id, c.time, c.open, c.high, c.low, c.close, c.volume, c.points
+  select s.id as series_id, c.time, ${of('c', columnNames.candles)}, c.points
   from tidemark.series s
   cross join lateral (${derivation(level, timescale)}
-    union all select null, null, null, null, null, null, null from tidemark.series where false
+    union all select null, ${noValues}, null from tidemark.series where false
   ) c
   where s.dataset = 'candles' and s.interval in (${level.finer.map((finer) => `'${finer}'`).join(', ')});
 comment on view ${level.name} is 'Candles of ${level.interval} of each series of a shorter interval that divides it.';
@@ -175,19 +184,43 @@ function storedOrDerived(rollup: StoredRollup, timescale: boolean): string {
       ) changed`;
 }
 
-const values = 'open, high, low, close, volume';
-const noValues = 'null, null, null, null, null';
+const namesOf = (columns: ReadonlyArray<{ readonly name: string }>) => columns.map(({ name }) => name);
+const of = (alias: string, columns: readonly string[]) => columns.map((column) => `${alias}.${column}`).join(', ');
+const nulls = (columns: readonly unknown[]) => columns.map(() => 'null').join(', ');
+const values = columnNames.candles.join(', ');
+const noValues = nulls(columnNames.candles);
 
-const storedCandles = `
-    select s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.interval,
-           p.time, p.open, p.high, p.low, p.close, p.volume,
-           null::text as derived_from, null::bigint as points
+/** The columns of `tidemark.series` that name a series, by their public names. */
+const keys = {
+  market: { exchange: 'exchange_id', base: 'base_id', quote: 'quote_id' },
+  asset: { asset: 'asset_id' },
+} as const;
+const keyAs = (dataset: Dataset) =>
+  Object.entries(keys[dataset.of])
+    .map(([name, column]) => `s.${column} as ${name}`)
+    .join(', ');
+
+/** Of the dataset, or of a longer interval that is sampled. */
+const storedPoints = (dataset: Dataset) => `
+    select ${keyAs(dataset)}, s.interval,
+           p.time, ${of('p', namesOf(dataset.columns))},
+           null::text as derived_from${dataset.hasRollups ? ', null::bigint as points' : ''}
     from tidemark.series s
     cross join lateral (
-      select time, ${values} from tidemark.candle_points where series_id = s.id
-      union all select null, ${noValues} from tidemark.series where false
+      select time, ${namesOf(dataset.columns).join(', ')} from tidemark.${dataset.table} where series_id = s.id
+      union all select null, ${nulls(dataset.columns)} from tidemark.series where false
     ) p
-    where s.dataset = 'candles'`;
+    where s.dataset = '${dataset.name}'`;
+
+/** Longer intervals whose points are some of a stored one's. */
+const sampledPoints = (dataset: Dataset) => `
+    select ${of('d', Object.values(keys[dataset.of]))}, d.interval, p.time, ${of('p', namesOf(dataset.columns))}, d.derived_from
+    from tidemark.derived_histories d
+    cross join lateral (
+      select time, ${namesOf(dataset.columns).join(', ')} from tidemark.${dataset.table}
+      where series_id = d.series_id and time = date_bin(d.period, time, tidemark.grid_origin())
+      union all select null, ${nulls(dataset.columns)} from tidemark.series where false
+    ) p`;
 
 /**
  * The interval is outside the subquery, which is a UNION ALL again, and has a condition that always holds.
@@ -209,15 +242,155 @@ const derivedCandles = (level: RollupLevel) => `
     where time is not null`;
 
 /** The view without rollups, of the same columns, so that a user's view on it survives. */
-export const detachCandles = `create or replace view public.candles as ${storedCandles}`;
+export const detachCandles = `create or replace view public.candles as ${storedPoints(candles)}`;
 
-const candlesView = `
---: view public.candles
-create or replace view public.candles as ${[storedCandles, ...rollupLevels.map(derivedCandles)].join('\n    union all')};
-comment on view public.candles is
-  'Candles of every market and interval, stored or derived from finer ones (derived_from). Name an interval: without '
-  'one every level is read.${example("select * from candles where exchange = 'binance' and base = 'bitcoin' and quote = 'tether' and interval = 'd1' and time >= '2024-03-01' and time < '2024-03-08' order by time")}';
+const commentOn = (kind: string, { name, about, example: sql }: Published) => `
+comment on ${kind} public.${name} is
+  '${about}${example(sql)}';
 `;
+
+function pointsView(dataset: Dataset): string {
+  const derived = dataset.hasRollups ? rollupLevels.map(derivedCandles) : [sampledPoints(dataset)];
+  return `
+--: view public.${dataset.name}
+create or replace view public.${dataset.name} as ${[storedPoints(dataset), ...derived].join('\n    union all')};
+${commentOn('view', dataset.published.all)}`;
+}
+
+const latestView = (dataset: Dataset) => `
+--: view public.${dataset.published.latest.name}
+create or replace view public.${dataset.published.latest.name} as
+  select ${keyAs(dataset)}, s.interval, p.time, ${of('p', namesOf(dataset.columns))}
+  from tidemark.series s
+  cross join lateral (
+    select time, ${namesOf(dataset.columns).join(', ')} from tidemark.${dataset.table}
+    where series_id = s.id and time >= s.newest order by time desc limit 1
+  ) p
+  where s.dataset = '${dataset.name}';
+${commentOn('view', dataset.published.latest)}`;
+
+const revisionsView = `
+--: view public.revisions
+create or replace view public.revisions as
+  select s.dataset, s.exchange_id as exchange, s.base_id as base, s.quote_id as quote, s.asset_id as asset, s.interval,
+         r.time, r.seen_at, r.before,
+         coalesce(
+           (select n.before from tidemark.point_revisions n
+            where n.series_id = r.series_id and n.time = r.time and n.seen_at > r.seen_at order by n.seen_at limit 1),
+           ${all
+             .map(
+               ({ name, table, columns }) =>
+                 `(select jsonb_build_object(${columns.map((column) => `'${column.name}', ${column.name}`).join(', ')})
+            from tidemark.${table} p where s.dataset = '${name}' and p.series_id = r.series_id and p.time = r.time)`,
+             )
+             .join(',\n           ')}
+         ) as after
+  from tidemark.point_revisions r join tidemark.series s on s.id = r.series_id;
+comment on view public.revisions is
+  'Values of closed periods that the service changed later: what they were before, what they became, and when that '
+  'was seen.${example('select * from revisions order by seen_at desc limit 10')}';
+`;
+
+const candlesExample = "select * from candles('binance', 'bitcoin', 'tether', 'h1') order by time desc limit 10";
+
+const typedValues = (dataset: Dataset) =>
+  namesOf(dataset.columns)
+    .map((name) => `${name} numeric`)
+    .join(', ');
+
+/**
+ * Candles by name: a function in SQL, which the planner replaces by its body. Conditions, `order by` and `limit` reach
+ * the index of the series, whose id is looked up once. The view cannot do it: it joins the names to every row. The
+ * condition stands outside the union, because the planner flattens only parts without any. Derived candles come from a
+ * function that is called instead, as planning the views of all levels takes longer than reading a hundred rows.
+ */
+export const candleFunctions = `
+--: function tidemark.derived_candles(text, text, text, text, timestamptz, timestamptz)
+create or replace function tidemark.derived_candles(exchange text, base text, quote text, interval_name text,
+  from_time timestamptz, to_time timestamptz)
+returns table ("time" timestamptz, ${typedValues(candles)}, derived_from text, points bigint)
+language plpgsql stable parallel safe as $$
+declare
+  line record;
+  first timestamptz := coalesce(from_time, '-infinity');
+  ending timestamptz := coalesce(to_time, 'infinity');
+begin
+  select * into line from tidemark.market_line(exchange, base, quote, interval_name);
+  if line.derived_from is null then return; end if;
+  return query execute format(
+    'select time, ${values}, %L::text, points from %s
+     where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
+    line.derived_from, tidemark.source_of(line.relation, line.series_id, line.period, first, ending),
+    line.series_id, first, ending);
+end $$;
+comment on function tidemark.derived_candles is
+  'Internal: the candles of a market at an interval that is derived; no row where it is stored.';
+
+--: function public.candles(text, text, text, text, timestamptz, timestamptz)
+create or replace function public.candles(exchange text, base text, quote text, interval_name text default 'd1',
+  from_time timestamptz default null, to_time timestamptz default null)
+returns table ("time" timestamptz, ${typedValues(candles)}, derived_from text, points bigint)
+language sql stable parallel safe as $$
+  select time, ${values}, derived_from, points
+  from (
+    select series_id, time, ${values}, null::text as derived_from, null::bigint as points
+    from tidemark.candle_points
+    union all
+    select 0, time, ${values}, derived_from, points from tidemark.derived_candles($1, $2, $3, $4, $5, $6)
+  ) c
+  where series_id = (select tidemark.stored_or_zero($1, $2, $3, $4))
+    and time >= coalesce($5, '-infinity') and time < coalesce($6, 'infinity') and tidemark.is_range($5, $6)
+$$;
+comment on function public.candles is
+  'Candles of a market, stored or derived as in the view candles, with the same conditions as on a table. Unknown '
+  'names are refused, and order by time with a limit reads only what it returns.${example(candlesExample)}';
+`;
+
+/** Points with the values that were known at a time. */
+export const knownAtFunctions = all.map(knownAtFunction).join('');
+
+function knownAtFunction(dataset: Dataset): string {
+  const names = Object.keys(keys[dataset.of]);
+  const columns = namesOf(dataset.columns);
+  const { name } = dataset.published.knownAt;
+  const types = [...names.map(() => 'text'), 'text, timestamptz, timestamptz, timestamptz'].join(', ');
+  const longer = dataset.hasRollups
+    ? `format('(
+      select series_id, date_bin(%L, time, tidemark.grid_origin()) as time, %s, count(*) as points,
+             min(changed_at) as changed_at
+      from %s group by 1, 2
+    ) rolled_up', line.period, tidemark.grouped_candle(), known)`
+    : 'tidemark.sampled(known, line.period)';
+  return `
+--: function public.${name}(${types})
+create or replace function public.${name}(${names.map((key) => `${key} text, `).join('')}interval_name text,
+  known_at timestamptz, from_time timestamptz default null, to_time timestamptz default null)
+returns table ("time" timestamptz, ${typedValues(dataset)}, changed_at timestamptz, coverage numeric)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_column
+declare
+  line record;
+  asked record;
+  known text;
+begin
+  select * into line from tidemark.${dataset.of}_line(${names.join(', ')}, interval_name);
+  perform tidemark.tell_beginning(line.series_id, known_at);
+  select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
+  -- A period that had not ended at known_at was not known in its present form.
+  asked.ending := greatest(asked.first, least(asked.ending, date_bin(line.period, known_at, tidemark.grid_origin())));
+  asked.closed := least(asked.closed, asked.ending);
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
+  known := tidemark.points_known_at('tidemark.${dataset.table}', '{${columns.join(',')}}', line.series_id, known_at,
+                                    asked.first, asked.ending);
+  if line.derived_from is not null then
+    known := ${longer};
+  end if;
+  return query execute format('select time, ${columns.join(', ')}, changed_at, coverage from (%s) line',
+    tidemark.line_statement(known, line.series_id, '{${columns.join(',')},changed_at}', line.period, line.covered,
+      asked.first, asked.ending, asked.closed, false));
+end $$;
+${commentOn('function', dataset.published.knownAt)}`;
+}
 
 /** For a text within quotes. */
 const quoted = (sql: string) => sql.replaceAll("'", "''");
@@ -241,9 +414,6 @@ end $$;
 comment on function tidemark.source_of is
   'Internal: what to read for a range of a relation: the relation, or its points grouped by periods.';
 `;
-
-const of = (alias: string, columns: readonly string[]) => columns.map((column) => `${alias}.${column}`).join(', ');
-const namesOf = (columns: ReadonlyArray<{ readonly name: string }>) => columns.map(({ name }) => name);
 
 const listViews = (list: List) => (list.keeps === 'changes' ? changedViews(list) : polledViews(list));
 

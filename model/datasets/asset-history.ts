@@ -12,13 +12,34 @@ export const assetHistory = {
   of: 'asset',
   table: 'asset_history_points',
   intervals: historyIntervals,
-  columns: [{ name: 'price_usd', json: 'priceUsd' }],
+  columns: [{ name: 'price_usd', json: 'priceUsd', about: 'Price, USD.' }],
   impossible: [],
   isOnGrid: false,
   timeField: 'time',
   shown: 'price_usd',
   chart: 'line',
   hasRollups: false,
+  published: {
+    all: {
+      name: 'asset_history',
+      about:
+        'Prices of assets in USD at every interval, stored or derived from finer ones (derived_from): those of ' +
+        'minutes and hours at their time; for d1 the mean over the UTC day.',
+      example:
+        "select * from asset_history where asset = 'bitcoin' and interval = 'd1' and time >= '2024-03-01' and " +
+        "time < '2024-03-08' order by time",
+    },
+    latest: {
+      name: 'latest_prices',
+      about: 'The newest stored price of each asset and interval, USD.',
+      example: 'select * from latest_prices order by time desc limit 10',
+    },
+    knownAt: {
+      name: 'history_as_known_at',
+      about: 'Price history of an asset with the values that were known at a time; see candles_as_known_at.',
+      example: "select * from history_as_known_at('bitcoin', 'd1', '2024-06-02', '2024-05-01')",
+    },
+  },
   // A day has the mean over all of it.
   time: { density: 'some', hasOpen: (interval) => interval !== 'd1' },
   chunkDays: 90,

@@ -1,27 +1,5 @@
 -- Candles and prices of a range, with the covered share of each period; and candles by name.
 
---: function tidemark.derived_candles(text, text, text, text, timestamptz, timestamptz)
-create or replace function tidemark.derived_candles(exchange text, base text, quote text, interval_name text,
-  from_time timestamptz, to_time timestamptz)
-returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
-               derived_from text, points bigint)
-language plpgsql stable parallel safe as $$
-declare
-  line record;
-  first timestamptz := coalesce(from_time, '-infinity');
-  ending timestamptz := coalesce(to_time, 'infinity');
-begin
-  select * into line from tidemark.market_line(exchange, base, quote, interval_name);
-  if line.derived_from is null then return; end if;
-  return query execute format(
-    'select time, open, high, low, close, volume, %L::text, points from %s
-     where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
-    line.derived_from, tidemark.source_of(line.relation, line.series_id, line.period, first, ending),
-    line.series_id, first, ending);
-end $$;
-comment on function tidemark.derived_candles is
-  'Internal: the candles of a market at an interval that is derived; no row where it is stored.';
-
 --: function tidemark.stored_or_zero(text, text, text, text)
 -- Derived candles have the id 0.
 create or replace function tidemark.stored_or_zero(exchange text, base text, quote text, interval_name text)
@@ -37,32 +15,6 @@ language sql stable parallel safe as $$
 $$;
 comment on function tidemark.stored_or_zero is
   'Internal: the id of a stored series of a market; 0 where its candles are derived.';
-
---: function public.candles(text, text, text, text, timestamptz, timestamptz)
--- A function in SQL, which the planner replaces by its body: conditions, `order by` and `limit` reach the index of the
--- series, whose id is looked up once. The view cannot do it: it joins the names to every row. The condition stands
--- outside the union, because the planner flattens only parts without any. Derived candles come from a function that is
--- called instead, as planning the views of all levels takes longer than reading a hundred rows.
-create or replace function public.candles(exchange text, base text, quote text, interval_name text default 'd1',
-  from_time timestamptz default null, to_time timestamptz default null)
-returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
-               derived_from text, points bigint)
-language sql stable parallel safe as $$
-  select time, open, high, low, close, volume, derived_from, points
-  from (
-    select series_id, time, open, high, low, close, volume, null::text as derived_from, null::bigint as points
-    from tidemark.candle_points
-    union all
-    select 0, time, open, high, low, close, volume, derived_from, points
-    from tidemark.derived_candles($1, $2, $3, $4, $5, $6)
-  ) c
-  where series_id = (select tidemark.stored_or_zero($1, $2, $3, $4))
-    and time >= coalesce($5, '-infinity') and time < coalesce($6, 'infinity') and tidemark.is_range($5, $6)
-$$;
-comment on function public.candles is
-  'Candles of a market, stored or derived as in the view candles, with the same conditions as on a table. Unknown '
-  'names are refused, and order by time with a limit reads only what it returns.
-Example: select * from candles(''binance'', ''bitcoin'', ''tether'', ''h1'') order by time desc limit 10';
 
 --: function tidemark.ohlcv_statement(text, text, text, text, timestamptz, timestamptz, boolean)
 create or replace function tidemark.ohlcv_statement(exchange text, base text, quote text, interval_name text,

@@ -13,7 +13,7 @@ import { type Database, inTransaction, isLockWait } from '../db/database.ts';
 import { float8, int4, listOf, nullable, type RowOf, statement, time } from '../db/statement.ts';
 import { timestamp } from '../db/values.ts';
 import { isHypertable } from '../timescale/extension.ts';
-import { bucketColumns } from './rollup-definitions.ts';
+import { bucketColumns, candleColumns } from './rollup-definitions.ts';
 
 export interface RefreshOptions {
   readonly clock: Clock;
@@ -120,7 +120,7 @@ async function rollUp(client: pg.PoolClient, piece: RangeBehind, timescale: bool
     const isFirst = rollup === fromPoints;
     await client.query(`delete from ${rollup.table} where ${within}`, values);
     await client.query(
-      `insert into ${rollup.table} (time, open, high, low, close, volume, points, series_id)
+      `insert into ${rollup.table} (${candleColumns}, points, series_id)
        select ${bucketColumns(rollup, timescale)}, ${isFirst ? 'count(*)' : 'sum(points)'}, $1
        from ${isFirst ? 'tidemark.candle_points' : hours.table} where ${within} group by 1`,
       values,

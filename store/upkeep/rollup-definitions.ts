@@ -7,11 +7,32 @@
  * always the same.
  */
 
+import type { Rollup } from '../../model/dataset.ts';
+import { columnNames, datasets } from '../../model/datasets/index.ts';
 import { gridOrigin, periodLiteral, type RollupLevel } from '../../model/rollup-levels.ts';
 
-const highest = '(max(array[high, scale(high)]))[1]';
-const lowest = '(min(array[low, -scale(low)]))[1]';
-const values = 'open, high, low, close, volume';
+/** @param present a condition where the column may be null: `array[null]` would be the highest of all. */
+type Grouping = Readonly<Record<Rollup, (column: string, present: string) => string>>;
+const grouping: Grouping = {
+  first: (column) => `(array_agg(${column} order by time))[1]`,
+  max: (column, present) => `(max(array[${column}, scale(${column})])${present})[1]`,
+  min: (column, present) => `(min(array[${column}, -scale(${column})])${present})[1]`,
+  last: (column) => `(array_agg(${column} order by time desc))[1]`,
+  sum: (column) => `sum(${column})`,
+};
+const chunkGrouping: Grouping = {
+  ...grouping,
+  first: (column) => `first(${column}, time)`,
+  last: (column) => `last(${column}, time)`,
+};
+
+const grouped = (by: Grouping) =>
+  datasets.candles.columns
+    .map(({ name, rollup, ...column }) => {
+      const present = 'isOptional' in column ? ` filter (where ${name} is not null)` : '';
+      return `${by[rollup](name, present)} as ${name}`;
+    })
+    .join(', ');
 
 /** The columns of a candle, for points that are grouped by the first. */
 export function bucketColumns(level: Pick<RollupLevel, 'periodMs'>, timescale: boolean): string {
@@ -24,21 +45,18 @@ export function bucketColumns(level: Pick<RollupLevel, 'periodMs'>, timescale: b
  */
 const periodColumns = (period: string, timescale: boolean) =>
   timescale
-    ? `time_bucket(${period}, time, origin => ${gridOrigin}) as time,
-           first(open, time) as open, ${highest} as high, ${lowest} as low, last(close, time) as close,
-           sum(volume) as volume`
+    ? `time_bucket(${period}, time, origin => ${gridOrigin}) as time, ${grouped(chunkGrouping)}`
     : `date_bin(${period}, time, ${gridOrigin}) as time, ${groupedValues}`;
 
 /** The values of a candle, of candles that are grouped, without TimescaleDB's functions. */
-export const groupedValues = `(array_agg(open order by time))[1] as open, ${highest} as high, ${lowest} as low,
-           (array_agg(close order by time desc))[1] as close, sum(volume) as volume`;
+export const groupedValues = grouped(grouping);
 
 /** Columns of a rollup, for points that are grouped by 1 and 2. @param timescale whether they are of a hypertable. */
 export function rollupColumns(period: string, timescale = false): string {
   return `series_id, ${periodColumns(period, timescale)}, count(*) as points`;
 }
 
-export const candleColumns = `time, ${values}`;
+export const candleColumns = `time, ${columnNames.candles.join(', ')}`;
 
 /**
  * Candles of one series and range.
