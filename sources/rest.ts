@@ -79,8 +79,9 @@ export interface Stated {
 
 export interface RestExchange
   extends Partial<Pick<Profile, 'otherUrls' | 'archive' | 'keyHeaders' | 'symbolOf' | 'used'>> {
-  /** Of the profile and of the exchange. */
   readonly name: string;
+  /** The exchange whose markets it gives; default its own name. */
+  readonly exchange?: string;
   readonly url: string;
   readonly limits: readonly Limit[];
   /** Default an hour. */
@@ -93,8 +94,8 @@ export interface RestExchange
   readonly markets: RestMarkets;
 }
 
-export function restExchange(exchange: RestExchange): Profile {
-  const { name, limits, longestPauseMs = hourMs, result, states, offers, markets, ...rest } = exchange;
+export function restExchange(stated: RestExchange): Profile {
+  const { name, exchange = name, limits, longestPauseMs = hourMs, result, states, offers, markets, ...rest } = stated;
   const refusal = (reply: Reply, nowMs: EpochMs) =>
     refusalOf(reply, states(jsonOrNull(reply.body.toString('utf8')), reply, nowMs), nowMs, longestPauseMs);
   const resultOf: ResultOf = (reply, nowMs) => {
@@ -108,7 +109,7 @@ export function restExchange(exchange: RestExchange): Profile {
   return {
     keyHeaders: () => ({}),
     ...rest,
-    ...{ name, exchange: name, limits: () => limits, files: null, longestPauseMs, refusal },
+    ...{ name, exchange, limits: () => limits, files: null, longestPauseMs, refusal },
     offers: offers.map((offer) => offerOf(offer, resultOf)),
     lists: { symbols: symbolsOf(markets, resultOf) },
   };

@@ -1,6 +1,6 @@
 /** What the watch list needs to know of configured sources. */
 
-import type { DatasetName } from '../model/datasets/index.ts';
+import { byDataset, type DatasetName } from '../model/datasets/index.ts';
 import { offerOf, type SourceFacts } from '../model/sources.ts';
 import type { SourceEntries } from './plan.ts';
 
@@ -18,10 +18,7 @@ export function watchedSources(sources: ReadonlyMap<string, WatchedSource>): Rea
         {
           exchange: facts.exchange,
           isArchive: facts.files !== null,
-          intervals: {
-            candles: intervalsOf(facts, 'candles'),
-            asset_history: intervalsOf(facts, 'asset_history'),
-          },
+          intervals: byDataset((_, dataset) => intervalsOf(facts, dataset)),
           archive:
             archive === undefined || facts.archive === null
               ? null

@@ -5,7 +5,7 @@ import { datasetText } from '../../model/datasets/index.ts';
 import { formatTime } from '../../model/format.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import type { SourceChoice } from '../../model/selection.ts';
-import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
 import { offerOf, type SourceFacts } from '../../model/sources.ts';
 import { otherMarketOf, otherMarketText, trackedAs } from '../../planning/one-market.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
@@ -184,9 +184,9 @@ export async function chooseSource(
   for (const key of series) assertGives(source, key);
   if (choice.symbol === null) {
     const [first] = series;
-    if (first?.dataset === 'candles' && source.profile.exchange !== null)
+    if (first !== undefined && isOfMarket(first) && source.profile.exchange !== null)
       throw new TidemarkError('BAD_ARGUMENT', `${source.facts.name} needs --symbol, such as --symbol BTC/USDT`);
-    const symbol = first?.dataset === 'asset_history' ? first.assetId : '';
+    const symbol = first === undefined || isOfMarket(first) ? '' : first.assetId;
     return { series: [...series], sources: [{ source: source.facts.name, symbol, isArchive: false }] };
   }
   const market = await findMarket(context, source, choice.symbol, choice, nowMs);
@@ -200,7 +200,7 @@ export async function chooseSource(
   };
   const keys = await storedKeys(
     context.database.pool,
-    series.map((key) => (key.dataset === 'candles' ? { ...key, ...names } : key)),
+    series.map((key) => (isOfMarket(key) ? { ...key, ...names } : key)),
   );
   const isNamed = choice.base !== undefined || choice.quote !== undefined;
   return {
@@ -364,7 +364,7 @@ export async function symbolsAt(
   await storeAliases(context);
   const own = await readSymbols(context.database, source.facts.name);
   const pairs = new Map<string, string>();
-  if (given.some(({ seriesId, series: { dataset } }) => dataset === 'candles' && !own.has(seriesId))) {
+  if (given.some(({ seriesId, series: key }) => isOfMarket(key) && !own.has(seriesId))) {
     const lister = await listerOf(context, source);
     const listing = lister === null ? [] : await marketsOf(context, lister, nowMs);
     const ids = await readMarketNames(
@@ -379,7 +379,7 @@ export async function symbolsAt(
     }
   }
   const symbolOf = (key: SeriesKey) =>
-    key.dataset === 'asset_history' ? key.assetId : pairs.get(pairOf({ base: key.baseId, quote: key.quoteId }));
+    isOfMarket(key) ? pairs.get(pairOf({ base: key.baseId, quote: key.quoteId })) : key.assetId;
   return new Map(
     given.flatMap(({ seriesId, series: key }) => {
       const symbol = own.get(seriesId) ?? symbolOf(key);

@@ -36,7 +36,7 @@ export function offer(dataset: DatasetName, absence: OfferFacts['absence']): Off
       const { interval } = series;
       if (!isOfMarket(series)) return withQuery(pathOf('assetHistory', series.assetId), { interval, start, end });
       const { exchange, baseId, quoteId } = series;
-      return withQuery(pathOf('candles'), { exchange, baseId, quoteId, interval, start, end });
+      return withQuery(pathOf('candles'), { exchange, interval, baseId, quoteId, start, end });
     },
     read: (reply, query) => ({
       ...pointsAnswer(reply, query),

@@ -5,7 +5,7 @@
  */
 
 import type pg from 'pg';
-import { columnNames, datasetNames } from '../../model/datasets/index.ts';
+import { byDataset, columnNames, datasetNames } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
@@ -159,16 +159,10 @@ export async function compareStored(
   return row;
 }
 
-const statements = Object.freeze({
-  candles: comparison('candles', false),
-  asset_history: comparison('asset_history', false),
-});
+const statements = byDataset((_, name) => comparison(name, false));
 
 /** Compare with another source. */
-const againstStatements = Object.freeze({
-  candles: comparison('candles', true),
-  asset_history: comparison('asset_history', true),
-});
+const againstStatements = byDataset((_, name) => comparison(name, true));
 
 /**
  * `$1` series, `$2` and `$3` the range, `$4` the time of the observation, `$5` unreadable periods and `$6` their
@@ -196,7 +190,7 @@ function comparison(dataset: PointLines['dataset'], isAgainst: boolean) {
         key: 'series_id, source, time',
       }
     : { table: 'differences', column: '', value: '', key: 'series_id, time' };
-  const valuesOf = (from: string) => `case when ${from}.time is not null then ${object(from)} end`;
+  const valuesOf = (from: 'i' | 's') => `case when ${from}.time is not null then ${object(from)} end`;
   return {
     name: `compare-${dataset}${isAgainst ? '-against' : ''}`,
     text: `

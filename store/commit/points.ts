@@ -1,5 +1,6 @@
 /** The points of a window in statements. */
 
+import type { Column } from '../../model/dataset.ts';
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import { type PointLines, pointAt } from '../../model/point-lines.ts';
 import { arrayOf, timestamps } from '../db/values.ts';
@@ -13,11 +14,21 @@ export function pointParameters(points: PointLines): string[] {
 }
 
 /**
- * Parts of a statement over the points of a dataset. @param firstArray place of the first of {@link
- * pointParameters}.
+ * Parts of a statement over the points of a dataset: `i` are incoming points, `s` the stored ones. A source that lacks an
+ * optional value does not change the stored one.
+ *
+ * @param firstArray place of the first of {@link pointParameters}.
  */
 export function pointSql(dataset: PointLines['dataset'], firstArray: number) {
   const columns = columnNames[dataset];
+  const optional = new Set(
+    datasets[dataset].columns.flatMap((column: Column) => (column.isOptional ? column.name : [])),
+  );
+  /** A value, or that of the other side where it is optional and absent. */
+  const valueIn = (from: string, other: string) => (column: string) =>
+    optional.has(column) ? `coalesce(${from}.${column}, ${other}.${column})` : `${from}.${column}`;
+  const values = (from: string, other: string, suffix = '') =>
+    columns.map((column) => `${valueIn(from, other)(column)}${suffix}`).join(', ');
   const table = `tidemark.${datasets[dataset].table}`;
   const list = (prefix: string, suffix = '') => columns.map((column) => `${prefix}${column}${suffix}`).join(', ');
   const arrays = columns.map((_, place) => `$${firstArray + 1 + place}::numeric[]`).join(', ');
@@ -28,10 +39,16 @@ export function pointSql(dataset: PointLines['dataset'], firstArray: number) {
     incoming: `select * from unnest($${firstArray}::timestamptz[], ${arrays}) as t (time, ${list('')})`,
     /** `$1` series, `$2` and `$3` the range. */
     stored: `select time, ${list('')} from ${table} where series_id = $1 and time >= $2 and time < $3`,
-    different: `(${list('i.')}) is distinct from (${list('s.')})`,
+    different: `(${values('i', 's')}) is distinct from (${list('s.')})`,
+    /** Whether a value that was stored differs. */
+    revised: `(${values('i', 's')}) is distinct from (${values('s', 'i')})`,
     /** Whether the digits differ, even where the numbers are equal. */
-    writtenOtherwise: `(${list('i.', '::text')}) is distinct from (${list('s.', '::text')})`,
-    object: (from: string, as = '') =>
-      `jsonb_build_object(${columns.map((column) => `'${column}', ${from}.${column}${as}`).join(', ')})`,
+    writtenOtherwise: `(${values('i', 's', '::text')}) is distinct from (${list('s.', '::text')})`,
+    /** Assigns the values of the incoming points `d` to the stored ones `p`. */
+    assignments: columns.map((column) => `${column} = ${valueIn('d', 'p')(column)}`).join(', '),
+    object(from: 'i' | 's', as = '') {
+      const value = from === 'i' ? valueIn('i', 's') : (column: string) => `s.${column}`;
+      return `jsonb_build_object(${columns.map((column) => `'${column}', ${value(column)}${as}`).join(', ')})`;
+    },
   };
 }

@@ -47,7 +47,7 @@ describe('endpoints', () => {
     ['/v2/exchanges', (source) => source.list('exchanges'), exchange, { id: 'kraken', rank: 3 }],
     ['/v2/rates', (source) => source.list('rates'), rate, rate],
     [
-      '/v2/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1&start=0&end=86400000',
+      '/v2/candles?exchange=binance&interval=h1&baseId=bitcoin&quoteId=tether&start=0&end=86400000',
       (source) => candlesAt(source, candles),
       candle,
       candle,

@@ -188,7 +188,7 @@ const statements = Object.freeze({
 /** `$1` series, `$2` and `$3` the window, `$4` the file's coverage, `$5` times, `$6`... the value columns. */
 function comparison(dataset: PointLines['dataset']) {
   const { incoming, stored, different, writtenOtherwise, object } = pointSql(dataset, 5);
-  const texts = (from: string) => object(from, '::text');
+  const texts = (from: 'i' | 's') => object(from, '::text');
   return {
     name: `compare-file-${dataset}`,
     text: `
