@@ -63,10 +63,13 @@ export function keyNames({ askedFor, key }: List): string[] {
   return [...(askedFor === 'asset' ? ['asset'] : []), ...key.map(({ name }) => name)];
 }
 
-/** Columns whose names are the fields of the interface, in snake case. */
-export function columnsOf<const Types extends Readonly<Record<string, ListColumnType>>>(types: Types) {
+/** Columns whose names are the fields of the interface, in snake case, with their types and comments. */
+export function columnsOf(columns: Readonly<Record<string, ListColumnType | readonly [ListColumnType, string]>>) {
   const fieldOf = (name: string) => name.replace(/_(\d*[a-z])/g, (_, start: string) => start.toUpperCase());
-  const [first, ...others] = Object.entries(types).map(([name, type]) => ({ name, json: fieldOf(name), type }));
+  const [first, ...others] = Object.entries(columns).map(([name, given]): ListColumn => {
+    const [type, about] = typeof given === 'string' ? [given] : given;
+    return { name, json: fieldOf(name), type, ...(about === undefined ? {} : { about }) };
+  });
   if (first === undefined) throw new Error('a list without values');
   return [first, ...others] as const;
 }

@@ -25,7 +25,7 @@ export const assetMarkets = {
     quote_symbol: 'text',
     volume_usd_24hr: 'numeric',
     price_usd: 'numeric',
-    volume_percent: 'numeric',
+    volume_percent: ['numeric', 'Share of the volume of all markets of the asset, percent.'],
   }),
   tables: { listed: 'listed_asset_markets', states: 'asset_market_states', id: 'listed_id' },
   chunkDays: 30,

@@ -1,40 +1,11 @@
-/** Runs the service's statements, and writes their rows as JSON. */
+/** What the service's statements share. */
 
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 
-/** The text in the first column of the only row; null for no row, or for a null. */
-export async function queryText(
-  pool: pg.Pool,
-  statement: { name: string; text: string },
-  values: readonly unknown[],
-): Promise<string | null> {
-  const result = await pool.query<[string | null]>({ ...statement, values: [...values], rowMode: 'array' });
-  return result.rows[0]?.[0] ?? null;
-}
-
-/** The text of a list, which is never null. */
-export async function queryList(
-  pool: pg.Pool,
-  statement: { name: string; text: string },
-  values: readonly unknown[],
-): Promise<string> {
-  return (await queryText(pool, statement, values)) ?? '[]';
-}
-
 /** Rejects while the served tables cannot be read. */
 export async function assertReadable(pool: pg.Pool): Promise<void> {
   await pool.query('select from tidemark.series limit 1');
-}
-
-/** Turns a statement that returns rows into one that returns them as the text of a JSON array. */
-export function asJsonList(rows: string): string {
-  return `select coalesce('[' || string_agg(row_to_json(r)::text, ',') || ']', '[]') from (${rows}) r`;
-}
-
-/** Turns a statement that returns at most one row into one that returns it as the text of a JSON object. */
-export function asJsonObject(row: string): string {
-  return `select row_to_json(r)::text from (${row}) r`;
 }
 
 /** Milliseconds of a `timestamptz`, as SQL. A whole number: `extract` returns NUMERIC. */
