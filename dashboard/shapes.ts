@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import type { CalendarMonth } from '../model/calendar.ts';
+import { datasetNames } from '../model/datasets/index.ts';
 import { reasonNames } from '../model/reasons.ts';
 import { conditionKinds, type Headline, levels, listNames, type State } from '../planning/conditions.ts';
 import { layers } from './layers.ts';
@@ -129,7 +130,7 @@ export type Points = z.output<typeof points>;
 const seriesDetail = message({
   id: z.number(),
   name: z.string(),
-  dataset: z.enum(['candles', 'asset_history']),
+  dataset: z.enum(datasetNames),
   interval: z.string(),
   fromMs: time,
   toMs: time.nullable(),

@@ -13,6 +13,7 @@
 
 import pg from 'pg';
 import { TidemarkError } from '../errors.ts';
+import { datasets } from '../model/datasets/index.ts';
 import { eachList } from '../model/lists/index.ts';
 import { rollupLevels } from '../model/rollup-levels.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
@@ -28,10 +29,9 @@ export const readerRole = 'tidemark_reader';
 const served = [
   ...[
     'series',
-    'candle_points',
+    ...Object.values(datasets).map(({ table }) => table),
     'rollup_hours',
     'rollup_days',
-    'asset_history_points',
     'rate_points',
     'currencies',
     'derived_series',

@@ -1,5 +1,6 @@
 /** Bytes on disk by dataset. */
 
+import { datasetNames, datasets, datasetText } from '../../model/datasets/index.ts';
 import { eachList } from '../../model/lists/index.ts';
 import type { Database } from '../../store/db/database.ts';
 import { int8, listOf, statement, statementsBy, text } from '../../store/db/statement.ts';
@@ -8,9 +9,8 @@ import { timescaleSchema } from '../../store/timescale/extension.ts';
 import { hypertables } from '../../store/timescale/hypertables.ts';
 import type { StoredBytes } from './shapes.ts';
 
-const datasets: Readonly<Record<string, string>> = {
-  candle_points: 'candles',
-  asset_history_points: 'asset history',
+const shownAs: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(datasetNames.map((name) => [datasets[name].table, datasetText(name)])),
   rollup_hours: 'rollups',
   rollup_days: 'rollups',
   ...Object.fromEntries(
@@ -29,7 +29,7 @@ export async function readStoredBytes(database: Database): Promise<StoredBytes[]
   const stored = await tableSizes(schema ?? '').on(database.pool, { names: hypertables.map(({ name }) => name) });
   const sums = new Map<string, { bytes: number; compressed: number }>();
   for (const { name, bytes, compressed } of stored) {
-    const dataset = datasets[name] ?? name;
+    const dataset = shownAs[name] ?? name;
     const sum = sums.get(dataset) ?? { bytes: 0, compressed: 0 };
     sums.set(dataset, { bytes: sum.bytes + bytes, compressed: sum.compressed + compressed });
   }

@@ -100,7 +100,7 @@ const plan = z
     ),
     datasets: z.array(
       z.strictObject({
-        dataset: z.enum(['candles', 'asset_history']),
+        dataset: z.enum(datasetNames),
         series: count,
         missingSeconds: amount,
         requests: count,

@@ -1,7 +1,8 @@
 /** Quarantine: rows of answers that failed validation, kept as JSON text with the reason, once each, truncated if long. */
 
 import type pg from 'pg';
-import { datasets } from '../../model/datasets/index.ts';
+import type { Dataset } from '../../model/dataset.ts';
+import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Database } from '../db/database.ts';
@@ -78,8 +79,10 @@ const periodStart = `date_bin(s.period, q.time, ${origin})`;
  */
 const isWithoutPoint = (table: string) => `not exists (
   select from tidemark.${table} p where p.series_id = s.id and p.time >= n.time and p.time < n.time + s.period)`;
-const hasNoPoint = `case when s.dataset = 'candles' then ${isWithoutPoint('candle_points')}
-    else ${isWithoutPoint('asset_history_points')} end`;
+/** An expression for the series `s`, by its dataset. */
+const caseOfDataset = (of: (dataset: Dataset) => string) =>
+  `case s.dataset ${datasetNames.map((name) => `when '${name}' then ${of(datasets[name])}`).join(' ')} end`;
+const hasNoPoint = caseOfDataset(({ table }) => isWithoutPoint(table));
 
 /**
  * Periods of the series `s` that the row `q` may belong to and that hold no point, as rows of `time`. The
@@ -93,11 +96,11 @@ const isPlaced = `(q.time is not null
   and (q.range is null or q.time >= lower(q.range) - s.period and q.time < upper(q.range) + s.period))`;
 
 /** Periods of the series `s` within the window of `q` that hold points. Counted, which costs less than a look-up of each. */
-const periodsWithPoints = `case when s.dataset = 'candles'
-    then (select count(*) from tidemark.candle_points p
-          where p.series_id = s.id and p.time >= lower(q.range) and p.time < upper(q.range))
-    else (select count(distinct date_bin(s.period, p.time, ${origin})) from tidemark.asset_history_points p
-          where p.series_id = s.id and p.time >= lower(q.range) and p.time < upper(q.range)) end`;
+const periodsWithPoints = caseOfDataset(
+  ({ table, isOnGrid }) => `(
+    select count(${isOnGrid ? '*' : `distinct date_bin(s.period, p.time, ${origin})`}) from tidemark.${table} p
+    where p.series_id = s.id and p.time >= lower(q.range) and p.time < upper(q.range))`,
+);
 /** Windows of rows without a usable time in which a period holds no point. A subquery of its own, which is run once. */
 const openWindows = `
   select q.series_id, q.range from (select distinct q.series_id, q.range

@@ -1,5 +1,6 @@
 /** The tables that TimescaleDB divides into chunks. `schema/hypertables.ts` makes them so. */
 
+import { datasets } from '../../model/datasets/index.ts';
 import { eachList } from '../../model/lists/index.ts';
 
 export interface Hypertable {
@@ -13,10 +14,11 @@ export interface Hypertable {
 }
 
 export const hypertables: readonly Hypertable[] = Object.freeze([
-  { name: 'candle_points', chunkDays: 30, segmentBy: 'series_id', timeIndex: true },
+  ...Object.values(datasets).map(({ table, chunkDays }) => ({
+    ...{ name: table, chunkDays, segmentBy: 'series_id', timeIndex: true },
+  })),
   { name: 'rollup_hours', chunkDays: 30, segmentBy: 'series_id', timeIndex: false },
   { name: 'rollup_days', chunkDays: 360, segmentBy: 'series_id', timeIndex: false },
-  { name: 'asset_history_points', chunkDays: 90, segmentBy: 'series_id', timeIndex: true },
   ...eachList.map(({ tables: { states, id }, chunkDays, keeps }) => ({
     ...{ name: states, chunkDays, segmentBy: id, timeIndex: keeps === 'every poll' },
   })),

@@ -98,7 +98,7 @@ async function dropPoints(
     ...{ dataset, cut: cutMs, gridOrigin: gridOriginMs, now: nowMs },
     gone: [...dropped].map(([id, points]) => ({ id, points })),
   });
-  if (dataset === 'candles') {
+  if (datasets[dataset].hasRollups) {
     for (const { table } of [hours, days])
       await client.query(`delete from ${table} where time < $1`, [timestamp(cutMs)]);
   }

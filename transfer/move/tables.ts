@@ -4,6 +4,7 @@
  */
 
 import pg from 'pg';
+import { datasets } from '../../model/datasets/index.ts';
 import { eachList } from '../../model/lists/index.ts';
 import { derivedSettings } from '../../schema/apply.ts';
 import { listOf, statement, text } from '../../store/db/statement.ts';
@@ -30,10 +31,9 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'list_polls',
     'poll_pages',
     ...eachList.map(({ tables }) => tables.listed),
-    'candle_points',
+    ...Object.values(datasets).map(({ table }) => table),
     'rollup_hours',
     'rollup_days',
-    'asset_history_points',
     ...eachList.map(({ tables }) => tables.states),
     'point_revisions',
     'fetches',

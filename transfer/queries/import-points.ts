@@ -6,7 +6,7 @@
  */
 
 import type pg from 'pg';
-import { datasetNames, datasets } from '../../model/datasets/index.ts';
+import { byDataset, datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { linesOf, type Point, type PointLines, pickPoints } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
@@ -180,10 +180,7 @@ async function compareWithFile(
   return result.rows[0] ?? { rewritten: 0, differences: [] };
 }
 
-const statements = Object.freeze({
-  candles: comparison('candles'),
-  asset_history: comparison('asset_history'),
-});
+const statements = byDataset((_, dataset) => comparison(dataset));
 
 /** `$1` series, `$2` and `$3` the window, `$4` the file's coverage, `$5` times, `$6`... the value columns. */
 function comparison(dataset: PointLines['dataset']) {
