@@ -16,7 +16,8 @@ async function withQuoteVolume() {
   vi.resetModules();
   vi.doMock(candlesFile, async (load) => {
     const { candles } = await load<typeof import('../../../model/datasets/candles.ts')>();
-    const quoteVolume: Column = { name: 'quote_volume', json: 'quoteVolume', least: '0', isOptional: true };
+    const about = 'Amount of the quote asset traded in the period.';
+    const quoteVolume: Column = { name: 'quote_volume', json: 'quoteVolume', about, least: '0', isOptional: true };
     return { candles: { ...candles, columns: [...candles.columns, quoteVolume] } };
   });
   onTestFinished(() => {
