@@ -7,7 +7,7 @@
  * index.
  */
 
-import { columnNames, type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
+import { byDataset, type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
 import { type Interval, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type RollupLevel, rollupLevels } from '../../model/rollup-levels.ts';
@@ -67,15 +67,17 @@ const pointRows = (rows: unknown[][]) => rows as unknown as PointRow[];
 
 const shown = 'series_id = $seriesId and time >= $startMs and time < $endMs';
 const within = { seriesId: int4, startMs: time, endMs: time };
+/** The columns of a chart: those that every point has. */
+const charted = byDataset(({ columns }) => columns.flatMap(({ name, isOptional }) => (isOptional ? [] : [name])));
+const chartedList = byDataset((_, name) => `time, ${charted[name].join(', ')}`);
 const pointOf = (dataset: DatasetName) => ({
   time,
-  ...Object.fromEntries(columnNames[dataset].map((name) => [name, numeric])),
+  ...Object.fromEntries(charted[dataset].map((name) => [name, numeric])),
 });
 const storedPoints = statementsBy(datasetNames, (name) =>
   statement({
     name: `dashboard-${name}`,
-    text: `select time, ${columnNames[name].join(', ')} from tidemark.${datasets[name].table}
-           where ${shown} order by time`,
+    text: `select ${chartedList[name]} from tidemark.${datasets[name].table} where ${shown} order by time`,
     parameters: within,
     row: pointOf(name),
   }),
@@ -88,7 +90,7 @@ const derivedCandles = statementsBy(
     if (level === undefined) throw new RangeError(`no rollup of ${interval}`);
     return statement({
       name: `dashboard-rollup-${interval}`,
-      text: `${candlesOf(level, shown)} order by time`,
+      text: `select ${chartedList.candles} from (${candlesOf(level, shown)}) candles order by time`,
       parameters: within,
       row: pointOf('candles'),
     });
