@@ -58,9 +58,7 @@ const rowsByHand: Readonly<Record<string, string>> = {
 /** Files that are still to name their rows. The list only becomes shorter. */
 const rowsToBeNamed = [
   ...['store/commit/differences.ts', 'store/commit/reread.ts', 'store/commit/write-points.ts'],
-  ...['store/lists/changes.ts', 'store/lists/commit-page.ts', 'store/lists/lists.ts', 'store/lists/polls.ts'],
-  ...['store/lists/rates.ts', 'store/settings/polled-lists.ts', 'dashboard/queries/lists.ts'],
-  ...['service/queries/query.ts', 'transfer/queries/import-points.ts'],
+  ...['store/settings/polled-lists.ts', 'transfer/queries/import-points.ts'],
 ];
 
 function* imports(room: string): Generator<{ file: string; target: string }> {
