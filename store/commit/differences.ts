@@ -11,9 +11,9 @@ import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { Database } from '../db/database.ts';
-import { arrayOf, timeRange, timestamp, timestamps } from '../db/values.ts';
-import { type SeriesRow, seriesColumns, splitSeriesRow } from '../series/series.ts';
-import { pointParameters, pointSql } from './points.ts';
+import { float8, int4, jsonb, listOf, nullable, oneOf, range, rowsOf, statement, text, time } from '../db/statement.ts';
+import { identity, identityColumns } from '../series/series.ts';
+import { pointSql } from './points.ts';
 
 export interface Difference {
   readonly seriesId: number;
@@ -33,27 +33,43 @@ export async function readDifferences(
   ranges: ReadonlyArray<Range & { readonly seriesId: number }>,
   against: string | null = null,
 ): Promise<Difference[]> {
-  const texts = (column: string) =>
-    `(select jsonb_object_agg(key, value) from jsonb_each_text(d.${column})) as ${column}`;
-  const result = await database.pool.query<Difference>(
-    `select d.series_id as "seriesId", d.time as "timeMs", d.kind, ${texts('here')}, ${texts('there')}
-     from ${against === null ? 'tidemark.differences' : '(select * from tidemark.cross_differences where source = $3)'} d
-     join (select series_id, range_agg(range) as ranges
-           from unnest($1::int[], $2::tstzrange[]) as u (series_id, range) group by series_id) u
-       on u.series_id = d.series_id and u.ranges @> d.time
-     order by d.series_id, d.time limit ${maxListed}`,
-    [
-      arrayOf(ranges.map(({ seriesId }) => String(seriesId))),
-      ranges.map(({ startMs, endMs }) => timeRange(startMs, endMs)),
-      ...(against === null ? [] : [against]),
-    ],
-  );
-  return result.rows.map((row) => ({
-    ...row,
-    here: sortColumns(row.here),
-    there: sortColumns(row.there),
-  }));
+  const within = { ranges: ranges.map(({ seriesId, ...range }) => ({ seriesId, range })) };
+  const rows =
+    against === null
+      ? await differencesIn.on(database.pool, within)
+      : await differencesWith.on(database.pool, { ...within, against });
+  return rows.map((row) => ({ ...row, here: sortColumns(row.here), there: sortColumns(row.there) }));
 }
+
+const difference = {
+  ...{ seriesId: int4, timeMs: time, kind: oneOf<Difference['kind']>() },
+  ...{ here: jsonb<Difference['here']>(), there: jsonb<Difference['there']>() },
+};
+const inRanges = { ranges: rowsOf({ seriesId: int4, range }) };
+const textsOf = (column: string) =>
+  `(select jsonb_object_agg(key, value) from jsonb_each_text(d.${column})) as ${column}`;
+const differencesSql = (table: string) => `
+  select d.series_id as "seriesId", d.time as "timeMs", d.kind, ${textsOf('here')}, ${textsOf('there')}
+  from ${table} d
+  join (select series_id, range_agg(range) as ranges from $ranges group by series_id) u
+    on u.series_id = d.series_id and u.ranges @> d.time
+  order by d.series_id, d.time limit ${maxListed}`;
+
+const differencesIn = statement({
+  name: 'differences-in',
+  isPlannedAnew: true,
+  text: differencesSql('tidemark.differences'),
+  parameters: inRanges,
+  row: difference,
+});
+
+const differencesWith = statement({
+  name: 'differences-with',
+  isPlannedAnew: true,
+  text: differencesSql('(select * from tidemark.cross_differences where source = $against)'),
+  parameters: { ...inRanges, against: text },
+  row: difference,
+});
 
 /** The order of a candle's fields: PostgreSQL sorts an object's names in its own way. */
 function sortColumns(values: Difference['here']): Difference['here'] {
@@ -74,16 +90,20 @@ export async function readDifferingPeriods(
   database: Database,
   seriesIds: readonly number[] | undefined,
 ): Promise<DifferingSeries[]> {
-  const result = await database.pool.query<SeriesRow & Pick<DifferingSeries, 'timesMs'>>(
-    `select ${seriesColumns},
-            array_agg((extract(epoch from d.time) * 1000)::double precision order by d.time) as "timesMs"
-     from tidemark.differences d join tidemark.series s on s.id = d.series_id
-     where $1::int[] is null or s.id = any ($1)
-     group by s.id order by s.id`,
-    [seriesIds],
-  );
-  return result.rows.map(splitSeriesRow);
+  return differingPeriods.on(database.pool, { seriesIds: seriesIds ?? null });
 }
+
+const differingPeriods = statement({
+  name: 'differing-periods',
+  isPlannedAnew: true,
+  text: `
+    select ${identityColumns}, array_agg((extract(epoch from d.time) * 1000)::double precision order by d.time) as "timesMs"
+    from tidemark.differences d join tidemark.series s on s.id = d.series_id
+    where $seriesIds is null or s.id = any ($seriesIds)
+    group by s.id order by s.id`,
+  parameters: { seriesIds: nullable(listOf(int4)) },
+  row: { ...identity, timesMs: listOf(float8) },
+});
 
 export interface Comparison {
   /** Points on either side. */
@@ -128,77 +148,62 @@ export async function compareStored(
     readonly periodMs: number;
   },
 ): Promise<ReadComparison> {
-  const { seriesId, range, points, nowMs, against } = compared;
-  const bounds = [seriesId, timestamp(range.startMs), timestamp(range.endMs)];
+  const { seriesId, range: within, points, nowMs: now, against, unreadable } = compared;
+  const bounds = { seriesId, start: within.startMs, end: within.endMs };
+  const answered = { ...bounds, points, now, unreadable, periodSeconds: compared.periodMs / 1000 };
   // A statement of its own, and the first one: within one statement the new rows would conflict with the old
   // ones.
-  await client.query(
+  if (against === null) await deleteOwn.on(client, bounds);
+  else await deleteCross.on(client, { ...bounds, against });
+  const [row] =
     against === null
-      ? {
-          name: 'delete-differences',
-          text: 'delete from tidemark.differences where series_id = $1 and time >= $2 and time < $3',
-          values: bounds,
-        }
-      : {
-          name: 'delete-source-differences',
-          text: `delete from tidemark.cross_differences
-                 where series_id = $1 and time >= $2 and time < $3 and source = $4`,
-          values: [...bounds, against],
-        },
-  );
-  const result = await client.query<ReadComparison>({
-    ...(against === null ? statements : againstStatements)[points.dataset],
-    values: [
-      ...[...bounds, timestamp(nowMs), timestamps(compared.unreadable), compared.periodMs / 1000],
-      ...pointParameters(points),
-      ...(against === null ? [] : [against]),
-    ],
-  });
-  const [row] = result.rows;
+      ? await comparisons[points.dataset].on(client, answered)
+      : await againstOther[points.dataset].on(client, { ...answered, against });
   if (row === undefined) throw new Error('a query without rows');
   return row;
 }
 
-const statements = byDataset((_, name) => comparison(name, false));
+const deleteOwn = statement({
+  name: 'delete-differences',
+  text: 'delete from tidemark.differences where series_id = $seriesId and time >= $start and time < $end',
+  parameters: { seriesId: int4, start: time, end: time },
+  row: {},
+});
 
-/** Compare with another source. */
-const againstStatements = byDataset((_, name) => comparison(name, true));
+const deleteCross = statement({
+  name: 'delete-source-differences',
+  text: `delete from tidemark.cross_differences
+         where series_id = $seriesId and time >= $start and time < $end and source = $against`,
+  parameters: { seriesId: int4, start: time, end: time, against: text },
+  row: {},
+});
 
-/**
- * `$1` series, `$2` and `$3` the range, `$4` the time of the observation, `$5` unreadable periods and `$6` their
- * seconds, `$7` times, `$8`... the value columns; after them the name of another source.
- *
- * @param isAgainst compares to the tick of the coarser of two sources: its most decimals in the range, column by column.
- */
-function comparison(dataset: PointLines['dataset'], isAgainst: boolean) {
-  const { columns, incoming, stored, different, writtenOtherwise, object } = pointSql(dataset, 7);
+const comparisonSql = {
+  own: { table: 'differences', column: '', value: '', key: 'series_id, time' },
+  other: { table: 'cross_differences', column: 'source, ', value: '$against, ', key: 'series_id, source, time' },
+};
+
+/** @param target `other` compares to the tick of the coarser of two sources: its most decimals in the range, column by column. */
+function comparisonOf(dataset: PointLines['dataset'], target: keyof typeof comparisonSql) {
+  const { columns, incoming, stored, different, writtenOtherwise, object } = pointSql(dataset);
+  const { table, column: sourceColumn, value: source, key } = comparisonSql[target];
   const scale = (from: string, column: string) => `(select max(min_scale(${column})) from ${from})`;
-  const differs = isAgainst
-    ? columns
-        .map((column) => {
-          const ticks = `least(${scale('incoming', column)}, ${scale('stored', column)})`;
-          return `round(i.${column}, ${ticks}) <> round(s.${column}, ${ticks})`;
-        })
-        .join(' or ')
-    : different;
-  const source = `$${8 + columns.length}::text`;
-  const target = isAgainst
-    ? {
-        table: 'cross_differences',
-        column: 'source, ',
-        value: `${source}, `,
-        key: 'series_id, source, time',
-      }
-    : { table: 'differences', column: '', value: '', key: 'series_id, time' };
+  const differs =
+    target === 'other'
+      ? columns
+          .map((column) => {
+            const ticks = `least(${scale('incoming', column)}, ${scale('stored', column)})`;
+            return `round(i.${column}, ${ticks}) <> round(s.${column}, ${ticks})`;
+          })
+          .join(' or ')
+      : different;
   const valuesOf = (from: 'i' | 's') => `case when ${from}.time is not null then ${object(from)} end`;
-  return {
-    name: `compare-${dataset}${isAgainst ? '-against' : ''}`,
-    text: `
+  return `
       with incoming as (
-        ${incoming} where time >= $2 and time < $3
+        ${incoming} where time >= $start and time < $end
       ), held as materialized (
-        select s.*, exists (select from unnest($5::timestamptz[]) p
-                            where s.time >= p and s.time < p + make_interval(secs => $6::float8)) as is_unread
+        select s.*, exists (select from unnest($unreadable) p
+                            where s.time >= p and s.time < p + make_interval(secs => $periodSeconds)) as is_unread
         from (${stored}) s
       ), stored as materialized (
         select * from held where not is_unread
@@ -211,10 +216,10 @@ function comparison(dataset: PointLines['dataset'], isAgainst: boolean) {
                     else 'same' end as kind
         from incoming i full join stored s on s.time = i.time
       ), kept as (
-        insert into tidemark.${target.table} (series_id, ${target.column}time, seen_at, kind, here, there)
-        select $1, ${target.value}time, $4, kind, here, there from compared
+        insert into tidemark.${table} (series_id, ${sourceColumn}time, seen_at, kind, here, there)
+        select $seriesId, ${source}time, $now, kind, here, there from compared
         where kind in ('missing_here', 'missing_there', 'changed')
-        on conflict (${target.key}) do update
+        on conflict (${key}) do update
           set seen_at = excluded.seen_at, kind = excluded.kind, here = excluded.here, there = excluded.there
       )
       select count(*)::int as points, count(*) filter (where kind = 'missing_here')::int as "missingHere",
@@ -222,6 +227,27 @@ function comparison(dataset: PointLines['dataset'], isAgainst: boolean) {
              count(*) filter (where kind = 'changed')::int as changed,
              count(*) filter (where kind = 'rewritten')::int as rewritten,
              (select count(*) from held where is_unread)::int as unread
-      from compared`,
-  };
+      from compared`;
 }
+
+const compared = { now: time, unreadable: listOf(time), periodSeconds: float8 };
+const counts = { points: int4, missingHere: int4, missingThere: int4, changed: int4, rewritten: int4, unread: int4 };
+
+const comparisons = byDataset((_, dataset) =>
+  statement({
+    name: `compare-${dataset}`,
+    text: comparisonOf(dataset, 'own'),
+    parameters: { ...pointSql(dataset).parameters, ...compared },
+    row: counts,
+  }),
+);
+
+/** With another source. */
+const againstOther = byDataset((_, dataset) =>
+  statement({
+    name: `compare-${dataset}-against`,
+    text: comparisonOf(dataset, 'other'),
+    parameters: { ...pointSql(dataset).parameters, ...compared, against: text },
+    row: counts,
+  }),
+);

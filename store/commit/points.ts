@@ -3,10 +3,11 @@
 import type { Column } from '../../model/dataset.ts';
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import { type PointLines, pointAt } from '../../model/point-lines.ts';
+import { int4, numeric, rowsAs, time } from '../db/statement.ts';
 import { arrayOf, timestamps } from '../db/values.ts';
 
-/** Parameters: the times, then each value column. Works without points too. */
-export function pointParameters(points: PointLines): string[] {
+/** The times, then each value column. Works without points too. */
+function arraysOf(points: PointLines): string[] {
   const { columns } = datasets[points.dataset];
   const rows = points.timesMs.map((_, place) => pointAt(points, place).values);
   const arrays = columns.map((_, column) => arrayOf(rows.map((row) => row[column] ?? 'null')));
@@ -16,10 +17,8 @@ export function pointParameters(points: PointLines): string[] {
 /**
  * Parts of a statement over the points of a dataset: `i` are incoming points, `s` the stored ones. A source that lacks an
  * optional value does not change the stored one.
- *
- * @param firstArray place of the first of {@link pointParameters}.
  */
-export function pointSql(dataset: PointLines['dataset'], firstArray: number) {
+export function pointSql(dataset: PointLines['dataset']) {
   const columns = columnNames[dataset];
   const optional = new Set(
     datasets[dataset].columns.flatMap((column: Column) => (column.isOptional ? column.name : [])),
@@ -31,14 +30,17 @@ export function pointSql(dataset: PointLines['dataset'], firstArray: number) {
     columns.map((column) => `${valueIn(from, other)(column)}${suffix}`).join(', ');
   const table = `tidemark.${datasets[dataset].table}`;
   const list = (prefix: string, suffix = '') => columns.map((column) => `${prefix}${column}${suffix}`).join(', ');
-  const arrays = columns.map((_, place) => `$${firstArray + 1 + place}::numeric[]`).join(', ');
   return {
     columns,
     table,
     list,
-    incoming: `select * from unnest($${firstArray}::timestamptz[], ${arrays}) as t (time, ${list('')})`,
-    /** `$1` series, `$2` and `$3` the range. */
-    stored: `select time, ${list('')} from ${table} where series_id = $1 and time >= $2 and time < $3`,
+    incoming: 'select * from $points',
+    stored: `select time, ${list('')} from ${table} where series_id = $seriesId and time >= $start and time < $end`,
+    /** Of both: the points, their series, and the range. */
+    parameters: {
+      points: rowsAs({ time, ...Object.fromEntries(columns.map((name) => [name, numeric])) }, arraysOf),
+      ...{ seriesId: int4, start: time, end: time },
+    },
     different: `(${values('i', 's')}) is distinct from (${list('s.')})`,
     /** Whether a value that was stored differs. */
     revised: `(${values('i', 's')}) is distinct from (${values('s', 'i')})`,

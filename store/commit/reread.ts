@@ -9,11 +9,9 @@ import type { Range } from '../../model/ranges.ts';
 import type { RereadDue } from '../../planning/reread.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
 import type { Database } from '../db/database.ts';
-import { int4, range, statement, time } from '../db/statement.ts';
-import { timestamp } from '../db/values.ts';
-import { groupBySeries, type RangeRow } from '../series/ranges.ts';
-import { seriesColumns, toSeriesKey } from '../series/series.ts';
-import { isOfSource, nameOfText } from '../series/sources.ts';
+import { float8, int4, listOf, nullable, range, ranges, statement, text, time } from '../db/statement.ts';
+import { identity, identityColumns } from '../series/series.ts';
+import { byKindOfSource, isOfSource } from '../series/sources.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 
 export interface RereadQuery {
@@ -37,44 +35,48 @@ export interface RereadQuery {
  */
 export async function readDueRereads(database: Database, query: RereadQuery): Promise<RereadDue[]> {
   const { source } = query;
-  const ofSource = source === undefined ? '$7::text is null' : isOfSource(source, '$7');
-  const origin = `'${new Date(gridOriginMs).toISOString()}'`;
-  const result = await database.pool.query<RangeRow>({
-    name: `rereads-due ${nameOfText(source)}`,
+  return dueRereads(source).on(database.pool, {
+    ...{
+      now: query.nowMs,
+      round: query.roundMs,
+      rangeSeconds: query.rangeMs / 1000,
+      everySeconds: query.everyMs / 1000,
+    },
+    ...{ limit: query.limit, seriesIds: query.seriesIds ?? null, source: source ?? null },
+  });
+}
+
+const origin = `'${new Date(gridOriginMs).toISOString()}'`;
+const dueRereads = byKindOfSource((source, ofKind) =>
+  statement({
+    name: `rereads-due ${ofKind}`,
     text: `
       with ranged as (
-        select s.*, date_bin(s.period, $2::timestamptz - make_interval(secs => $3::double precision / 1000), ${origin}) as since,
-               least(upper(s.tracked), date_bin(s.period, $2::timestamptz, ${origin})) as until
+        select s.*, date_bin(s.period, $round - make_interval(secs => $rangeSeconds), ${origin}) as since,
+               least(upper(s.tracked), date_bin(s.period, $round, ${origin})) as until
         from tidemark.series s
-        where s.untracked_at is null and (s.blocked_until is null or s.blocked_until <= $1)
-          and ($5::int[] is null or s.id = any ($5)) and ${ofSource}
-          and not (s.created_at >= $2 and s.created_at < $2::timestamptz + make_interval(secs => $6::double precision / 1000))
+        where s.untracked_at is null and (s.blocked_until is null or s.blocked_until <= $now)
+          and ($seriesIds is null or s.id = any ($seriesIds))
+          and ${source === undefined ? '$source is null' : isOfSource(source, '$source')}
+          and not (s.created_at >= $round and s.created_at < $round + make_interval(secs => $everySeconds))
       ), held as (
-        select series_id, range_agg(range) as ranges from tidemark.pending_windows where retry_at > $1 group by series_id
+        select series_id, range_agg(range) as ranges from tidemark.pending_windows where retry_at > $now group by series_id
       ), due as (
-        select s.*, s.covered * wanted - case when s.reread_round = $2 then s.reread else '{}' end
+        select s.*, s.covered * wanted - case when s.reread_round = $round then s.reread else '{}' end
                     - coalesce(h.ranges, '{}') as left_over
         from ranged s left join held h on h.series_id = s.id,
              lateral (select tstzmultirange(s.tracked * tstzrange(s.since, s.until)) as wanted) w
         where s.since < s.until and wanted - s.covered <@ coalesce(h.ranges, '{}')
-      ), first as (
-        select * from due where not isempty(left_over) order by reread_at nulls first, id limit $4
       )
-      select ${seriesColumns}, lower(r) as start, upper(r) as end
-      from first s, unnest(s.left_over) r
-      order by s.reread_at nulls first, s.id, r`,
-    values: [
-      timestamp(query.nowMs),
-      timestamp(query.roundMs),
-      query.rangeMs,
-      query.limit,
-      query.seriesIds,
-      query.everyMs,
-      source,
-    ],
-  });
-  return groupBySeries(result.rows);
-}
+      select ${identityColumns}, s.left_over as ranges from due s
+      where not isempty(left_over) order by reread_at nulls first, id limit $limit`,
+    parameters: {
+      ...{ now: time, round: time, rangeSeconds: float8, everySeconds: float8 },
+      ...{ limit: int4, seriesIds: nullable(listOf(int4)), source: nullable(text) },
+    },
+    row: { ...identity, ranges },
+  }),
+);
 
 /**
  * Records which part of the trailing range the windows of a round have read, within the commit's transaction.
@@ -125,38 +127,30 @@ export async function readOldEmptyRanges(
   seriesIds: readonly number[] | undefined,
 ): Promise<OldEmptyRanges[]> {
   // Ranges that have been filled since are no longer confirmed empty, and their rows are obsolete.
-  await database.pool.query(
-    `delete from tidemark.empty_answers e using tidemark.series s
-     where s.id = e.series_id and not e.range && s.confirmed_empty`,
-  );
-  const result = await database.pool.query<RangeRow & { known: EpochMs | null; before: boolean }>(
-    `with recent as (
-       select series_id, range_agg(range) as ranges from tidemark.empty_answers where answered_at > $1 group by series_id
-     ), old as (
-       select s.*, s.confirmed_empty - coalesce(recent.ranges, '{}') as ranges
-       from tidemark.series s left join recent on recent.series_id = s.id
-       where $2::int[] is null or s.id = any ($2)
-     ), parts as (
-       select id, false as before, r from old, unnest(ranges - before_beginning) r
-       union all
-       select id, true, r from old, unnest(ranges * before_beginning) r
-     )
-     select ${seriesColumns}, lower(r) as start, upper(r) as end, parts.before, least(s.earliest, s.begins) as known
-     from parts join old s on s.id = parts.id order by s.id, r`,
-    [timestamp(sinceMs), seriesIds],
-  );
-  const found = new Map<number, OldEmptyRanges & { ranges: Range[]; before: Range[] }>();
-  for (const row of result.rows) {
-    const { id: seriesId, start: startMs, end: endMs, known: knownMs } = row;
-    const entry = found.get(seriesId) ?? {
-      seriesId,
-      series: toSeriesKey(row),
-      ranges: [],
-      before: [],
-      knownMs,
-    };
-    (row.before ? entry.before : entry.ranges).push({ startMs, endMs });
-    found.set(seriesId, entry);
-  }
-  return [...found.values()];
+  await deleteFilled.on(database.pool, {});
+  return oldEmptyRanges.on(database.pool, { since: sinceMs, seriesIds: seriesIds ?? null });
 }
+
+const deleteFilled = statement({
+  name: 'delete-filled-answers',
+  text: `delete from tidemark.empty_answers e using tidemark.series s
+         where s.id = e.series_id and not e.range && s.confirmed_empty`,
+  parameters: {},
+  row: {},
+});
+
+const oldEmptyRanges = statement({
+  name: 'old-empty-ranges',
+  isPlannedAnew: true,
+  text: `
+    with recent as (
+      select series_id, range_agg(range) as ranges from tidemark.empty_answers where answered_at > $since group by series_id
+    )
+    select ${identityColumns}, o.ranges - s.before_beginning as ranges, o.ranges * s.before_beginning as before,
+           least(s.earliest, s.begins) as "knownMs"
+    from tidemark.series s left join recent on recent.series_id = s.id,
+         lateral (select s.confirmed_empty - coalesce(recent.ranges, '{}') as ranges offset 0) o
+    where ($seriesIds is null or s.id = any ($seriesIds)) and not isempty(o.ranges) order by s.id`,
+  parameters: { since: time, seriesIds: nullable(listOf(int4)) },
+  row: { ...identity, ranges, before: ranges, knownMs: nullable(time) },
+});

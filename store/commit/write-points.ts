@@ -14,9 +14,9 @@ import { byDataset, columnNames, datasetNames } from '../../model/datasets/index
 import type { EpochMs } from '../../model/intervals.ts';
 import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
-import { timestamp } from '../db/values.ts';
+import { int4, jsonb, nullable, statement, time } from '../db/statement.ts';
 import { binaryCopy } from './binary-copy.ts';
-import { pointParameters, pointSql } from './points.ts';
+import { pointSql } from './points.ts';
 
 export interface PointChanges {
   readonly fresh: number;
@@ -107,83 +107,72 @@ export async function mergePoints(
   seenAtMs: EpochMs,
 ): Promise<PointChanges | null> {
   if (points.timesMs.length === 0) return noChanges;
-  const statement = statements[points.dataset];
-  const values = [window.seriesId, timestamp(window.startMs), timestamp(window.endMs), ...pointParameters(points)];
-  const inserted = await client.query<{
-    missing: number;
-    fresh: number;
-    different: number;
-    first_unexpected: EpochMs | null;
-    last_unexpected: EpochMs | null;
-  }>({ ...statement.insertNew, values });
-  const [row] = inserted.rows;
+  const { insertNew, updateChanged } = statements[points.dataset];
+  const { seriesId, startMs: start, endMs: end } = window;
+  const incoming = { points, seriesId, start, end };
+  const [row] = await insertNew.on(client, incoming);
   if (row === undefined) throw new Error('a query without rows');
   if (row.fresh < row.missing) return null;
-  let kept: Kept = { revised: 0, revisions: [] };
-  if (row.different > 0) {
-    const updated = await client.query<Kept>({
-      ...statement.updateChanged,
-      values: [...values, timestamp(seenAtMs)],
-    });
-    kept = updated.rows[0] ?? kept;
-  }
+  const [kept = { revised: 0, revisions: [] }] =
+    row.different > 0 ? await updateChanged.on(client, { ...incoming, seenAt: seenAtMs }) : [];
   return {
     fresh: row.fresh,
     changed: row.different,
     ...kept,
     unchanged: points.timesMs.length - row.fresh - row.different,
     unexpected:
-      row.first_unexpected === null || row.last_unexpected === null
+      row.firstUnexpected === null || row.lastUnexpected === null
         ? null
-        : { firstMs: row.first_unexpected, lastMs: row.last_unexpected },
+        : { firstMs: row.firstUnexpected, lastMs: row.lastUnexpected },
   };
 }
 
-type Kept = Pick<PointChanges, 'revised' | 'revisions'>;
-
 const statements = byDataset((_, name) => writeStatements(name));
 
-/**
- * `$1` series, `$2` and `$3` the window, `$4` times, `$5`... the value columns, then the time of the
- * observation.
- */
 function writeStatements(dataset: PointLines['dataset']) {
-  const { table, columns, list, different, revised, assignments, object, ...points } = pointSql(dataset, 4);
+  const { table, list, different, revised, assignments, object, parameters, ...points } = pointSql(dataset);
   const incoming = `incoming as (${points.incoming}), stored as materialized (${points.stored})`;
   return {
     copyNew: `copy ${table} (series_id, time, ${list('')}) from stdin (format binary)`,
-    insertNew: {
+    insertNew: statement({
       name: `insert-new-${dataset}`,
       text: `with ${incoming}, missing as (
           select i.* from incoming i left join stored s on s.time = i.time where s.time is null
         ), fresh as (
           insert into ${table} (series_id, time, ${list('')})
-          select $1, time, ${list('')} from missing
+          select $seriesId, time, ${list('')} from missing
           on conflict do nothing
           returning time
         ), unexpected as (
           select min(time) as first, max(time) as last
-          from fresh where (select covered from tidemark.series where id = $1) @> time
+          from fresh where (select covered from tidemark.series where id = $seriesId) @> time
         )
         select (select count(*) from missing)::int as missing, (select count(*) from fresh)::int as fresh,
                (select count(*) from incoming i join stored s on s.time = i.time where ${different})::int as different,
-               first as first_unexpected, last as last_unexpected
+               first as "firstUnexpected", last as "lastUnexpected"
         from unexpected`,
-    },
-    // Has no name, so that it is planned for its values each time: with a generic plan TimescaleDB 2.28
-    // decompresses every row of the chunk to update one (measured: 432,003 instead of 2,000).
-    updateChanged: {
+      parameters,
+      row: {
+        ...{ missing: int4, fresh: int4, different: int4 },
+        ...{ firstUnexpected: nullable(time), lastUnexpected: nullable(time) },
+      },
+    }),
+    // With a generic plan TimescaleDB 2.28 decompresses every row of the chunk to update one (measured: 432,003 instead
+    // of 2,000).
+    updateChanged: statement({
+      name: `update-changed-${dataset}`,
+      isPlannedAnew: true,
       text: `with ${incoming}, different as (
           select i.*, ${revised} as is_revised, ${object('s')} as before, ${object('s', '::text')} as was, ${object('i', '::text')} as became
           from incoming i join stored s on s.time = i.time where ${different}
         ), updated as (
           update ${table} p set ${assignments}
           from different d
-          where p.series_id = $1 and p.time = d.time and p.time >= $2 and p.time < $3
+          where p.series_id = $seriesId and p.time = d.time and p.time >= $start and p.time < $end
         ), kept as (
           insert into tidemark.point_revisions (series_id, time, seen_at, before)
-          select $1, d.time, $${columns.length + 5}, d.before
-          from different d join tidemark.series s on s.id = $1 and s.covered @> d.time and d.is_revised
+          select $seriesId, d.time, $seenAt, d.before
+          from different d join tidemark.series s on s.id = $seriesId and s.covered @> d.time and d.is_revised
           on conflict do nothing
           returning time
         )
@@ -191,7 +180,9 @@ function writeStatements(dataset: PointLines['dataset']) {
                (select coalesce(jsonb_agg(jsonb_build_object(
                           'timeMs', (extract(epoch from time) * 1000)::bigint, 'before', was, 'after', became) order by time), '[]')
                 from (select d.* from different d join kept using (time) order by time limit ${maxRevisions}) told) as revisions`,
-    },
+      parameters: { ...parameters, seenAt: time },
+      row: { revised: int4, revisions: jsonb<readonly SeenRevision[]>() },
+    }),
   };
 }
 

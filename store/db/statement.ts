@@ -19,8 +19,10 @@ export interface SqlType<Value> {
 }
 
 /** Rows as one parameter. */
-export interface RowsType<Columns extends Shape> {
+export interface RowsType<Columns extends Shape, Value = ReadonlyArray<RowOf<Columns>>> {
   readonly columns: Columns;
+  /** An array for each column, of rows in another form; absent: they are objects. */
+  readonly arraysOf?: (value: Value) => readonly unknown[];
 }
 
 export type Shape = Readonly<Record<string, SqlType<unknown>>>;
@@ -33,13 +35,13 @@ export interface Group<Value> {
 
 /** The columns of rows, in their order. */
 export type RowShape = Readonly<Record<string, SqlType<unknown> | Group<unknown>>>;
-export type Parameters = Readonly<Record<string, SqlType<unknown> | RowsType<Shape>>>;
+export type Parameters = Readonly<Record<string, SqlType<unknown> | RowsType<Shape, never>>>;
 
 export type RowOf<Columns extends RowShape> = { readonly [Name in keyof Columns]: ValueOf<Columns[Name]> };
 type ValueOf<Type> = Type extends SqlType<infer Value> | Group<infer Value>
   ? Value
-  : Type extends RowsType<infer Columns>
-    ? ReadonlyArray<RowOf<Columns>>
+  : Type extends RowsType<Shape, infer Value>
+    ? Value
     : never;
 export type ValuesOf<Of extends Parameters> = { readonly [Name in keyof Of]: ValueOf<Of[Name]> };
 
@@ -79,7 +81,7 @@ export function nullable<Value>(of: SqlType<Value>): SqlType<Value | null> {
 
 const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-const arrayOids: Readonly<Record<string, number>> = { text: 1009, integer: 1007 };
+const arrayOids: Readonly<Record<string, number>> = { text: 1009, integer: 1007, 'double precision': 1022 };
 
 export function listOf<Value>(of: SqlType<Value>): SqlType<readonly Value[]> {
   return type(`${of.name}[]`, arrayOids[of.name] ?? 0, (values: readonly Value[]) =>
@@ -89,6 +91,11 @@ export function listOf<Value>(of: SqlType<Value>): SqlType<readonly Value[]> {
 
 export function rowsOf<Columns extends Shape>(columns: Columns): RowsType<Columns> {
   return Object.freeze({ columns });
+}
+
+/** Rows in a form of their own. @param arraysOf makes an array for each column. */
+export function rowsAs<Value>(columns: Shape, arraysOf: (value: Value) => readonly unknown[]): RowsType<Shape, Value> {
+  return Object.freeze({ columns, arraysOf });
 }
 
 /** @param make of the columns, by their names in the statement. */
@@ -162,13 +169,19 @@ export function statement<Of extends Parameters, Columns extends RowShape>(
   const unused = Object.keys(parameters).filter((parameter) => !numbered.has(parameter));
   if (unused.length > 0) throw new Error(`the statement ${name} does not use ${unused.join(', ')}`);
 
-  function tableOf(parameter: string, { columns }: RowsType<Shape>): string {
-    const arrays = Object.entries(columns).map(([column, of]) =>
-      cast(`${of.name}[]`, (values) =>
-        (values[parameter] as ReadonlyArray<Record<string, unknown>>).map((one) => of.encode(one[column])),
-      ),
+  function tableOf(parameter: string, { columns, arraysOf }: RowsType<Shape, never>): string {
+    // Made once for all columns, which are encoded one after the other.
+    let arrays: readonly unknown[] = [];
+    const arrayOf = (values: ValuesOf<Of>, column: string, of: SqlType<unknown>, place: number) => {
+      if (arraysOf === undefined)
+        return (values[parameter] as ReadonlyArray<Record<string, unknown>>).map((one) => of.encode(one[column]));
+      if (place === 0) arrays = arraysOf(values[parameter] as never);
+      return arrays[place];
+    };
+    const casts = Object.entries(columns).map(([column, of], place) =>
+      cast(`${of.name}[]`, (values) => arrayOf(values, column, of, place)),
     );
-    return `unnest(${arrays.join(', ')}) as ${snakeCase(parameter)} (${Object.keys(columns).map(snakeCase).join(', ')})`;
+    return `unnest(${casts.join(', ')}) as ${snakeCase(parameter)} (${Object.keys(columns).map(snakeCase).join(', ')})`;
   }
 
   const isGrouped = Object.values(row).some((of) => 'columns' in of);

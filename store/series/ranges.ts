@@ -7,7 +7,7 @@ import type { CoveredSeries } from '../../planning/sample.ts';
 import type { Database } from '../db/database.ts';
 import { int4, int8, listOf, nullable, range, ranges, rowsOf, statement, time } from '../db/statement.ts';
 import { multirangeLengthMs } from './gaps.ts';
-import { identity, identityColumns, keyParameters, keyValues, type SeriesRow, toSeriesKey } from './series.ts';
+import { identity, identityColumns, keyParameters, keyValues } from './series.ts';
 import { isAskedOfNext } from './sources.ts';
 
 export interface Missing {
@@ -76,22 +76,6 @@ const missingRanges = statement({
   parameters: { wanted: rowsOf({ ...keyParameters, range, place: int4 }), nowMs: time },
   row: { points: int8, missing: ranges, later: ranges, lastAtMs: nullable(time), coveredMs: int8 },
 });
-
-export interface RangeRow extends SeriesRow {
-  readonly start: EpochMs;
-  readonly end: EpochMs;
-}
-
-/** Groups rows by series, in the order of each series' first row. */
-export function groupBySeries(rows: readonly RangeRow[]): CoveredSeries[] {
-  const found = new Map<number, CoveredSeries & { ranges: { startMs: EpochMs; endMs: EpochMs }[] }>();
-  for (const row of rows) {
-    const entry = found.get(row.id) ?? { seriesId: row.id, series: toSeriesKey(row), ranges: [] };
-    entry.ranges.push({ startMs: row.start, endMs: row.end });
-    found.set(row.id, entry);
-  }
-  return [...found.values()];
-}
 
 /**
  * Reads the covered ranges, except those before the beginning of a series: they were requested by days, one

@@ -54,40 +54,19 @@ export const seriesColumns = `s.id, ${keyColumns}`;
 /** The columns of {@link identity}, of a row `s`. */
 export const identityColumns = `s.id as "seriesId", ${keyColumns}`;
 
-export interface SeriesRow {
-  readonly id: number;
-  readonly dataset: string;
-  readonly exchange_id: string | null;
-  readonly base_id: string | null;
-  readonly quote_id: string | null;
-  readonly asset_id: string | null;
-  readonly interval: string;
-}
-
 /** The name of a series `s` as `seriesName` of model/series.ts has it, as SQL. */
 export const seriesNameSql = `case when s.asset_id is null
   then s.exchange_id || ' ' || s.base_id || '/' || s.quote_id || ' ' || s.interval
   else s.asset_id || ' ' || s.interval end`;
 
-/** The series of a row. The table's checks guarantee the fields of each dataset. */
-export function toSeriesKey(row: Omit<SeriesRow, 'id'>): SeriesKey {
-  const { dataset, interval, exchange_id: exchange, base_id: baseId, quote_id: quoteId, asset_id: assetId } = row;
-  const names = assetId === null ? { exchange, baseId, quoteId } : { assetId };
-  return Object.freeze({ dataset, ...names, interval }) as SeriesKey;
-}
-
-/** Replaces the columns of a row that identify its series by its id and key. */
-export function splitSeriesRow<Row extends SeriesRow>(
-  row: Row,
-): Omit<Row, keyof SeriesRow> & { readonly seriesId: number; readonly series: SeriesKey } {
-  const { id, dataset, exchange_id, base_id, quote_id, asset_id, interval, ...values } = row;
-  return { seriesId: id, series: toSeriesKey(row), ...values };
-}
-
 const maybe = nullable(text);
+/** The series of a row. The table's checks guarantee the fields of each dataset. */
 export const seriesKey = group(
   { dataset: text, exchange_id: maybe, base_id: maybe, quote_id: maybe, asset_id: maybe, interval: text },
-  toSeriesKey,
+  ({ dataset, interval, exchange_id: exchange, base_id: baseId, quote_id: quoteId, asset_id: assetId }) => {
+    const names = assetId === null ? { exchange, baseId, quoteId } : { assetId };
+    return Object.freeze({ dataset, ...names, interval }) as SeriesKey;
+  },
 );
 export const identity = { seriesId: int4, series: seriesKey };
 

@@ -55,7 +55,7 @@ export function isOfSource(source: string, parameter: string, which = 'true'): s
 }
 
 /** The part of a statement's name that tells the texts of {@link isOfSource}. */
-export function nameOfText(source: string | undefined) {
+function nameOfText(source: string | undefined) {
   return source === undefined ? 'of all' : source === defaultSource ? 'of default' : 'of one';
 }
 

@@ -5,9 +5,9 @@
 
 import type pg from 'pg';
 import { dayMs, type EpochMs, minuteMs } from '../../model/intervals.ts';
-import { listNames, lists, type PolledList } from '../../model/lists/index.ts';
+import { type ListName, listNames, lists, type PolledList } from '../../model/lists/index.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import { timestamp } from '../db/values.ts';
+import { bool, int4, int8, listOf, nullable, oneOf, statement, text, time } from '../db/statement.ts';
 
 export interface ListState {
   readonly list: PolledList;
@@ -22,19 +22,10 @@ export interface ListState {
 
 /** Every list that was ever polled, tracked or untracked, and those that are polled by default. */
 export async function readListStates(client: pg.Pool | pg.PoolClient): Promise<ListState[]> {
-  const result = await client.query<PolledList & Omit<ListState, 'list'>>(
-    `select l.list as dataset, l.asset, l.untracked_at is null as "isTracked",
-            (extract(epoch from l.every) * 1000)::bigint as "everyMs", p.completed_at as "completedMs", p.rows,
-            l.retry_at as "retryMs"
-     from tidemark.lists l
-     left join lateral (
-       select completed_at, rows from tidemark.list_polls p
-       where p.list_id = l.id and p.completed_at is not null order by p.begun_at desc limit 1
-     ) p on true
-     order by array_position($1::text[], l.list), l.asset`,
-    [listNames],
-  );
-  const states = result.rows.map(({ dataset, asset, ...state }) => ({ list: { dataset, asset }, ...state }));
+  const states = (await listStates.on(client, { names: listNames })).map(({ dataset, asset, ...state }) => ({
+    list: { dataset, asset },
+    ...state,
+  }));
   const isKnown = (name: string) => states.some(({ list }) => list.dataset === name);
   const others = listNames.filter((name) => lists[name].polled === 'by default' && !isKnown(name));
   return [
@@ -45,6 +36,25 @@ export async function readListStates(client: pg.Pool | pg.PoolClient): Promise<L
     })),
   ];
 }
+
+const listStates = statement({
+  name: 'polled-list-states',
+  text: `
+    select l.list as dataset, l.asset, l.untracked_at is null as "isTracked",
+           (extract(epoch from l.every) * 1000)::bigint as "everyMs", p.completed_at as "completedMs", p.rows,
+           l.retry_at as "retryMs"
+    from tidemark.lists l
+    left join lateral (
+      select completed_at, rows from tidemark.list_polls p
+      where p.list_id = l.id and p.completed_at is not null order by p.begun_at desc limit 1
+    ) p on true
+    order by array_position($names, l.list), l.asset`,
+  parameters: { names: listOf(text) },
+  row: {
+    ...{ dataset: oneOf<ListName>(), asset: nullable(text), isTracked: bool, everyMs: int8 },
+    ...{ completedMs: nullable(time), rows: nullable(int4), retryMs: nullable(time) },
+  },
+});
 
 /** Whether a list is recent: polled within a day, or, where it is polled less often, within two intervals. */
 export function isRecent(
@@ -65,12 +75,16 @@ export interface MarketRow {
 
 /** In order of name. */
 export async function readListedMarkets(client: pg.Pool | pg.PoolClient): Promise<MarketRow[]> {
-  const result = await client.query<MarketRow>(
-    `select exchange, base, quote, gone_since as "goneSinceMs" from tidemark.listed_markets
-     order by exchange, base, quote`,
-  );
-  return result.rows;
+  return listedMarkets.on(client, {});
 }
+
+const listedMarkets = statement({
+  name: 'listed-markets',
+  text: `select exchange, base, quote, gone_since as "goneSinceMs" from tidemark.listed_markets
+         order by exchange, base, quote`,
+  parameters: {},
+  row: { exchange: text, base: text, quote: text, goneSinceMs: nullable(time) },
+});
 
 export interface AssetRow {
   readonly asset: string;
@@ -80,20 +94,52 @@ export interface AssetRow {
 
 /** In order of name. */
 export async function readListedAssets(client: pg.Pool | pg.PoolClient): Promise<AssetRow[]> {
-  const result = await client.query<AssetRow>(
-    'select asset, rank, gone_since as "goneSinceMs" from public.assets order by asset',
-  );
-  return result.rows;
+  return listedAssets.on(client, {});
 }
+
+const listedAssets = statement({
+  name: 'listed-assets',
+  text: 'select asset, rank, gone_since as "goneSinceMs" from public.assets order by asset',
+  parameters: {},
+  row: { asset: text, rank: nullable(int8), goneSinceMs: nullable(time) },
+});
 
 /** Interval of an untracked list: the least pause after a failed poll. */
 const everyMs = 10 * minuteMs;
 
-/** The open poll of the list `$1` of the asset `$2`. */
-const openPoll = `
-  select p.id from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
-  where l.list = $1 and l.asset is not distinct from $2 and p.completed_at is null and p.given_up_at is null
-  for share of p`;
+const ofList = { list: text, asset: nullable(text) };
+const openPoll = statement({
+  name: 'open-poll-of',
+  text: `
+    select p.id from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
+    where l.list = $list and l.asset is not distinct from $asset and p.completed_at is null and p.given_up_at is null
+    for share of p`,
+  parameters: ofList,
+  row: { id: int8 },
+});
+
+const addUntracked = statement({
+  name: 'add-untracked-list',
+  text: `
+    insert into tidemark.lists (list, asset, every, untracked_at, decided)
+    values ($list, $asset, interval '${everyMs / 1000} seconds', $now, false) on conflict do nothing`,
+  parameters: { ...ofList, now: time },
+  row: {},
+});
+
+const beginPoll = statement({
+  name: 'begin-poll-of',
+  text: `
+    insert into tidemark.list_polls (list_id, begun_at)
+    select l.id, $now from tidemark.lists l
+    where l.list = $list and l.asset is not distinct from $asset
+      and (not $isPatient or l.retry_at is null or l.retry_at <= $now)
+      and not exists (select from tidemark.list_polls p
+                      where p.list_id = l.id and p.completed_at >= $now - interval '1 day')
+    on conflict do nothing`,
+  parameters: { ...ofList, now: time, isPatient: bool },
+  row: {},
+});
 
 /**
  * Begins a poll, unless one is open, or was completed within a day. Its pages are requested like those of any
@@ -108,25 +154,13 @@ export function requestListPoll(
 ): Promise<number | null> {
   const { list, nowMs, isPatient } = request;
   return inTransaction(database, async (client) => {
-    await client.query(
-      `insert into tidemark.lists (list, asset, every, untracked_at, decided)
-       values ($1, $2, $3 * interval '1 millisecond', $4, false) on conflict do nothing`,
-      [list.dataset, list.asset, everyMs, timestamp(nowMs)],
-    );
-    const id = async () => (await client.query<{ id: number }>(openPoll, [list.dataset, list.asset])).rows[0]?.id;
+    const of = { list: list.dataset, asset: list.asset };
+    await addUntracked.on(client, { ...of, now: nowMs });
+    const id = async () => (await openPoll.on(client, of))[0]?.id;
     // Waits for a transaction that commits the last page: the poll is complete then.
     const open = await id();
     if (open !== undefined) return open;
-    await client.query(
-      `insert into tidemark.list_polls (list_id, begun_at)
-       select l.id, $3 from tidemark.lists l
-       where l.list = $1 and l.asset is not distinct from $2
-         and (not $4 or l.retry_at is null or l.retry_at <= $3)
-         and not exists (select from tidemark.list_polls p
-                         where p.list_id = l.id and p.completed_at >= $3::timestamptz - interval '1 day')
-       on conflict do nothing`,
-      [list.dataset, list.asset, timestamp(nowMs), isPatient],
-    );
+    await beginPoll.on(client, { ...of, now: nowMs, isPatient });
     return (await id()) ?? null;
   });
 }
@@ -141,15 +175,19 @@ export interface PollState {
 
 /** Reads the state of polls. Unknown polls are left out. */
 export async function readPollStates(database: Database, pollIds: readonly number[]): Promise<PollState[]> {
-  const result = await database.pool.query<PollState>(
-    `select id as "pollId", pages, reason,
-            case when completed_at is not null then 'complete' when given_up_at is not null then 'given_up'
-                 else 'open' end as state
-     from tidemark.list_polls where id = any ($1::bigint[]) order by id`,
-    [pollIds],
-  );
-  return result.rows;
+  return pollStates.on(database.pool, { pollIds });
 }
+
+const pollStates = statement({
+  name: 'poll-states',
+  text: `
+    select id as "pollId", pages, reason,
+           case when completed_at is not null then 'complete' when given_up_at is not null then 'given_up'
+                else 'open' end as state
+    from tidemark.list_polls where id = any ($pollIds) order by id`,
+  parameters: { pollIds: listOf(int8) },
+  row: { pollId: int8, pages: int4, reason: nullable(text), state: oneOf<PollState['state']>() },
+});
 
 /** Outcome of the newest requests for some lists. */
 export interface ListFetches {
@@ -165,23 +203,26 @@ export async function readListFetches(
   sinceMs: EpochMs,
   lists: readonly PolledList[],
 ): Promise<ListFetches> {
-  const result = await database.pool.query<{
-    failed: number;
-    dataset: string | null;
-    message: string | null;
-  }>(
-    `with mine as (
-       select * from tidemark.fetches where time >= $1 and lane = 'poll' and dataset = any ($2)
-     ), failures as (
-       select * from mine where error is not null
-         and not exists (select from mine m where m.error is null and m.time > mine.time)
-     )
-     select (select count(*) from failures) as failed,
-            (select dataset from failures order by time desc limit 1) as dataset,
-            (select error from failures order by time desc limit 1) as message`,
-    [timestamp(sinceMs), lists.map(({ dataset }) => dataset)],
-  );
-  const { failed = 0, dataset = null, message = null } = result.rows[0] ?? {};
+  const names = lists.map(({ dataset }) => dataset);
+  const [found] = await listFetches.on(database.pool, { since: sinceMs, names });
+  const { failed = 0, dataset = null, message = null } = found ?? {};
   const list = lists.find((one) => one.dataset === dataset) ?? null;
   return { failedInARow: failed, list, message: message ?? '' };
 }
+
+const listFetches = statement({
+  name: 'list-fetches',
+  isPlannedAnew: true,
+  text: `
+    with mine as (
+      select * from tidemark.fetches where time >= $since and lane = 'poll' and dataset = any ($names)
+    ), failures as (
+      select * from mine where error is not null
+        and not exists (select from mine m where m.error is null and m.time > mine.time)
+    )
+    select (select count(*) from failures) as failed,
+           (select dataset from failures order by time desc limit 1) as dataset,
+           (select error from failures order by time desc limit 1) as message`,
+  parameters: { since: time, names: listOf(text) },
+  row: { failed: int8, dataset: nullable(text), message: nullable(text) },
+});

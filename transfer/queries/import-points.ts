@@ -12,12 +12,11 @@ import { linesOf, type Point, type PointLines, pickPoints } from '../../model/po
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { mayContainPoints } from '../../store/commit/evaluate-answers.ts';
-import { pointParameters, pointSql } from '../../store/commit/points.ts';
+import { pointSql } from '../../store/commit/points.ts';
 import { copyPoints, mergePoints, noChanges, type PointChanges } from '../../store/commit/write-points.ts';
 import { type Database, inTransaction } from '../../store/db/database.ts';
 import { LostRace, retryLostRaces } from '../../store/db/failure.ts';
-import { int4, statement, statementsBy, time } from '../../store/db/statement.ts';
-import { timeRanges, timestamp } from '../../store/db/values.ts';
+import { int4, jsonb, ranges, statement, statementsBy, time } from '../../store/db/statement.ts';
 import { quarantineRows, type RejectedRow } from '../../store/ledger/quarantine.ts';
 import { addFileCoverage, type FileCoverage } from './import-coverage.ts';
 
@@ -167,26 +166,18 @@ async function compareWithFile(
   client: pg.PoolClient,
   input: { seriesId: number; window: Range; covered: readonly Range[]; points: PointLines },
 ): Promise<FileComparison> {
-  const result = await client.query<{ rewritten: number; differences: FileDifference[] }>({
-    ...statements[input.points.dataset],
-    values: [
-      input.seriesId,
-      timestamp(input.window.startMs),
-      timestamp(input.window.endMs),
-      timeRanges(input.covered),
-      ...pointParameters(input.points),
-    ],
-  });
-  return result.rows[0] ?? { rewritten: 0, differences: [] };
+  const { seriesId, window, covered, points } = input;
+  const file = { points, seriesId, start: window.startMs, end: window.endMs, covered };
+  const [found] = await comparisons[points.dataset].on(client, file);
+  return found ?? { rewritten: 0, differences: [] };
 }
 
-const statements = byDataset((_, dataset) => comparison(dataset));
+const comparisons = byDataset((_, dataset) => comparison(dataset));
 
-/** `$1` series, `$2` and `$3` the window, `$4` the file's coverage, `$5` times, `$6`... the value columns. */
 function comparison(dataset: PointLines['dataset']) {
-  const { incoming, stored, different, writtenOtherwise, object } = pointSql(dataset, 5);
+  const { incoming, stored, different, writtenOtherwise, object, parameters } = pointSql(dataset);
   const texts = (from: 'i' | 's') => object(from, '::text');
-  return {
+  return statement({
     name: `compare-file-${dataset}`,
     text: `
       with incoming as (
@@ -195,18 +186,20 @@ function comparison(dataset: PointLines['dataset']) {
         ${stored}
       ), compared as (
         select s.time, ${texts('s')} as stored, case when i.time is not null then ${texts('i')} end as in_file,
-               case when i.time is null then case when $4::tstzmultirange @> s.time then 'different' end
+               case when i.time is null then case when $covered @> s.time then 'different' end
                     when ${different}
                       then case when k.covered @> s.time then 'different' end
                     when ${writtenOtherwise} then 'rewritten'
                end as kind
         from stored s left join incoming i on i.time = s.time
-             join tidemark.series k on k.id = $1
+             join tidemark.series k on k.id = $seriesId
       )
       select count(*) filter (where kind = 'rewritten')::int as rewritten,
              coalesce(jsonb_agg(jsonb_build_object('timeMs', (extract(epoch from time) * 1000)::bigint, 'stored', stored,
                                                    'inFile', in_file) order by time)
                         filter (where kind = 'different'), '[]') as differences
       from compared`,
-  };
+    parameters: { ...parameters, covered: ranges },
+    row: { rewritten: int4, differences: jsonb<readonly FileDifference[]>() },
+  });
 }
