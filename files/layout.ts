@@ -15,12 +15,20 @@ export interface Layout {
   readonly names: readonly string[];
   /** Columns of exact decimals. */
   readonly values: readonly string[];
+  /** Those of them that a point may lack. */
+  readonly optional: readonly string[];
 }
 
 /** Columns in the order of the views of the same name: names, `time`, values. */
 export const layouts: Readonly<Record<StoredDataset, Layout>> = Object.freeze({
-  ...byDataset(({ of }, dataset) => ({ dataset, names: keyNames[of], values: columnNames[dataset] })),
-  rates: { dataset: 'rates', names: ['currency', 'symbol', 'currency_symbol', 'type'], values: ['rate_usd'] },
+  ...byDataset(({ of, columns }, dataset) => ({
+    ...{ dataset, names: keyNames[of], values: columnNames[dataset] },
+    optional: columns.flatMap(({ name, isOptional }) => (isOptional ? [name] : [])),
+  })),
+  rates: {
+    ...{ dataset: 'rates', names: ['currency', 'symbol', 'currency_symbol', 'type'] },
+    ...{ values: ['rate_usd'], optional: [] },
+  },
 });
 
 /** Every column of a layout, in the order of the file. */
@@ -33,8 +41,8 @@ export type Names = readonly (string | null)[];
 
 export interface Point {
   readonly timeMs: EpochMs;
-  /** Decimals as text with all digits, in the order of the layout. */
-  readonly values: readonly string[];
+  /** Decimals as text with all digits, in the order of the layout; null: none. */
+  readonly values: readonly (string | null)[];
 }
 
 /** Points of one series, ascending. */
@@ -84,13 +92,17 @@ export function timeOf(text: string | null): EpochMs | string | null {
 }
 
 /**
- * @returns the layout with exactly these columns, in any order.
+ * @returns the layout with exactly these columns, in any order; a file may lack the optional ones.
  * @throws FileProblem when they are those of no export.
  */
 export function layoutOf(columns: readonly string[]): Layout {
-  const sorted = (list: readonly string[]) => [...list].sort().join('\n');
-  const wanted = sorted([...new Set(columns)]);
-  const found = Object.values(layouts).find((layout) => sorted(columnsOf(layout)) === wanted);
+  const found = Object.values(layouts).find((layout) => {
+    const known = columnsOf(layout);
+    return (
+      columns.every((name) => known.includes(name)) &&
+      known.every((name) => columns.includes(name) || layout.optional.includes(name))
+    );
+  });
   if (found !== undefined) return found;
   const shown = columns.slice(0, 12).join(', ').slice(0, 200);
   throw new FileProblem(

@@ -6,7 +6,7 @@
  * it is text, because readers such as DuckDB convert a longer DECIMAL to a double.
  *
  * All values of a DECIMAL column have the same scale, so `1.10` and `1.1` are equal. The column `fraction_digits` keeps the
- * received number of digits per value (`16 16 16 16 18`). It has few distinct texts and compresses well.
+ * received number of digits per value (`16 16 16 16 18`; of an absent value 0). It has few distinct texts and compresses well.
  */
 
 import type { SchemaElement } from 'hyparquet';
@@ -39,6 +39,9 @@ const string = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { typ
  * @param hasDoubles whether each value column has a twin of doubles.
  */
 export function parquetSchema(layout: Layout, digits: readonly Digits[], hasDoubles = false): SchemaElement[] {
+  const values = layout.values.map(
+    (name): Column => ({ name, repetition_type: layout.optional.includes(name) ? 'OPTIONAL' : 'REQUIRED' }),
+  );
   const columns: SchemaElement[] = [
     ...layout.names.map(
       (name): SchemaElement => ({
@@ -54,25 +57,26 @@ export function parquetSchema(layout: Layout, digits: readonly Digits[], hasDoub
       ...required,
       logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
     },
-    ...layout.values.map((name, place) => valueColumn(name, digits[place] ?? { beforePoint: 1, afterPoint: 0 })),
+    ...values.map((column, place) => valueColumn(column, digits[place] ?? { beforePoint: 1, afterPoint: 0 })),
     { name: fractionDigits, ...string, ...required },
-    ...(hasDoubles ? layout.values : []).map(
-      (name): SchemaElement => ({ name: name + doubleEnding, type: 'DOUBLE', ...required }),
+    ...(hasDoubles ? values : []).map(
+      (column): SchemaElement => ({ ...column, name: column.name + doubleEnding, type: 'DOUBLE' }),
     ),
   ];
   return [{ name: 'root', num_children: columns.length }, ...columns];
 }
 
-function valueColumn(name: string, { beforePoint, afterPoint }: Digits): SchemaElement {
+type Column = Pick<SchemaElement, 'name' | 'repetition_type'>;
+
+function valueColumn(column: Column, { beforePoint, afterPoint }: Digits): SchemaElement {
   const precision = Math.max(1, beforePoint + afterPoint);
-  if (precision > maxDigits) return { name, ...string, ...required };
+  if (precision > maxDigits) return { ...column, ...string };
   const decimal = {
-    name,
+    ...column,
     converted_type: 'DECIMAL',
     precision,
     scale: afterPoint,
     logical_type: { type: 'DECIMAL', precision, scale: afterPoint },
-    ...required,
   } as const;
   return precision <= maxOfInteger
     ? { ...decimal, type: 'INT64' }
@@ -137,11 +141,11 @@ export async function parquetWriter(
     put('time', BigInt(timeMs));
     for (const [place, name] of layout.values.entries()) {
       const scale = scales.get(name);
-      const value = values[place] ?? '';
-      put(name, scale === undefined ? value : unscaled(value, scale));
-      if (hasDoubles) put(name + doubleEnding, Number(value));
+      const value = values[place] ?? null;
+      put(name, scale === undefined || value === null ? value : unscaled(value, scale));
+      if (hasDoubles) put(name + doubleEnding, value === null ? null : Number(value));
     }
-    put(fractionDigits, values.map(fractionDigitsOf).join(' '));
+    put(fractionDigits, values.map((value) => fractionDigitsOf(value ?? '')).join(' '));
   }
   async function flush(): Promise<void> {
     const columnData = [...group].map(([name, data]) => ({ name, data, offsetIndex: false }));

@@ -2,9 +2,9 @@
  * The text formats. Their lines are read with bounded memory.
  *
  *   CSV         as RFC 4180 defines it, with a header and `\n`. The reader also accepts `\r\n` and quotes around any field.
- *               An absent name is an empty field, and an empty name a quoted one, as in PostgreSQL.
+ *               An absent name or value is an empty field, and an empty name a quoted one, as in PostgreSQL.
  *   JSON Lines  an object per line. Decimals are strings, because most readers convert a JSON number to a double. For the
- *               same reason the reader rejects decimals that are numbers.
+ *               same reason the reader rejects decimals that are numbers. An absent name or value is null.
  */
 
 import { contentOf } from './content.ts';
@@ -218,6 +218,8 @@ function readObject({ text, isWhole }: Line, layout: Layout, place: string): Rea
   if (!isWhole) return { raw: text, reason: `${place}: ${cutOff}` };
   const value = objectOf(text);
   if (value === null) return { raw: text, reason: `${place}: not a JSON object` };
+  const wrong = layout.optional.find((name) => value[name] != null && typeof value[name] !== 'string');
+  if (wrong !== undefined) return { raw: text, reason: `${place}: ${wrong}: not a decimal as text` };
   const cells = columnsOf(layout).map((name) => value[name]);
   return rowOf(
     layout,
@@ -244,7 +246,9 @@ export async function jsonlWriter(layout: Layout, output: Output): Promise<RowWr
         .map((name, place) => `${JSON.stringify(name)}:${JSON.stringify(names[place] ?? null)}`)
         .join(',');
       const lines = points.map(({ timeMs, values }) => {
-        const rest = values.map((value, place) => `"${layout.values[place]}":"${value}"`).join(',');
+        const rest = values
+          .map((value, place) => `"${layout.values[place]}":${value === null ? null : `"${value}"`}`)
+          .join(',');
         return `{${head},"time":"${timeText(timeMs)}",${rest}}\n`;
       });
       if (lines.length > 0) await output.write(Buffer.from(lines.join('')));

@@ -25,7 +25,7 @@ export async function readChecked({ path, tally, beforePiece }: FileCheck, { fil
   const range = first === null || last === null ? '' : `, the first of ${timeOf(first)}, the last of ${timeOf(last)}`;
   tally.note(path, `${counted(rows, 'row')}${range}${times}`);
   if (first === null) return;
-  const values = layout.values.map((name, at) => `${name} ${first?.values[at]}`);
+  const values = layout.values.map((name, at) => `${name} ${first?.values[at] ?? null}`);
   tally.note(path, `its first row is read as ${timeOf(first)} ${values.join(', ')}`);
 }
 

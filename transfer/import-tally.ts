@@ -124,9 +124,14 @@ export class ImportTally {
 }
 
 function differenceText({ series, timeMs, stored, inFile }: FileDifference & { series: string }): string {
-  const columns = Object.keys(stored).filter((column) => inFile === null || stored[column] !== inFile[column]);
+  const columns = Object.keys({ ...stored, ...inFile }).filter(
+    (column) => inFile === null || stored[column] !== inFile[column],
+  );
   const text = columns
-    .map((column) => `${column} stored ${stored[column]}${inFile === null ? '' : `, in the file ${inFile[column]}`}`)
+    .map(
+      (column) =>
+        `${column} stored ${stored[column] ?? null}${inFile === null ? '' : `, in the file ${inFile[column]}`}`,
+    )
     .join('; ');
   return `${series}  ${formatTime(timeMs)}  ${text}${inFile === null ? ', missing in the file' : ''}`;
 }

@@ -62,7 +62,7 @@ async function readPoints(path: string, ranges: readonly Range[]): Promise<Point
       if (!('time' in row) || typeof row.time !== 'number') continue;
       const { time: timeMs } = row;
       if (ranges.some(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs))
-        points.push({ timeMs, values: row.values.map((value) => value ?? '') });
+        points.push({ timeMs, values: row.values });
     }
   }
   return points;
@@ -83,6 +83,7 @@ function findMisfit(
 ): string | null {
   for (const { timeMs, values } of points) {
     for (const [place, value] of values.entries()) {
+      if (value === null) continue;
       const what = `${names[place]} of ${timeText(timeMs)}`;
       if (doubles && !Number.isFinite(Number(value))) return `${what} is too large for a double`;
       if (decimals === 'text') continue;

@@ -8,7 +8,7 @@ import { int4, listOf, nullable, type RowOf, statement, text, time } from '../..
 import { timeRanges, timestamp, timestampOrNull } from '../../store/db/values.ts';
 import { type ExportedSeries, readPages } from './export-series.ts';
 
-export type ExportedPoint = [timeMs: EpochMs, ...values: string[]];
+export type ExportedPoint = [timeMs: EpochMs, ...values: Array<string | null>];
 
 /** Points to export, as parts of a statement with `values` as its parameters. */
 export interface PointSelection {

@@ -36,7 +36,7 @@ export interface FilePiece {
 
 export interface PieceResult {
   readonly fresh: number;
-  /** Stored values of periods that had not closed, which now have the file's value. */
+  /** Stored points of periods that had not closed, or that lacked an optional value, which now have the file's values. */
   readonly provisional: number;
   /** Overwritten values; the old ones are revisions. */
   readonly revised: number;
@@ -175,8 +175,8 @@ async function compareWithFile(
 const comparisons = byDataset((_, dataset) => comparison(dataset));
 
 function comparison(dataset: PointLines['dataset']) {
-  const { incoming, stored, different, writtenOtherwise, object, parameters } = pointSql(dataset);
-  const texts = (from: 'i' | 's') => object(from, '::text');
+  const { incoming, stored, different, revised, writtenOtherwise, object, parameters } = pointSql(dataset);
+  const texts = (from: 'i' | 's') => `jsonb_strip_nulls(${object(from, '::text')})`;
   return statement({
     name: `compare-file-${dataset}`,
     text: `
@@ -188,7 +188,7 @@ function comparison(dataset: PointLines['dataset']) {
         select s.time, ${texts('s')} as stored, case when i.time is not null then ${texts('i')} end as in_file,
                case when i.time is null then case when $covered @> s.time then 'different' end
                     when ${different}
-                      then case when k.covered @> s.time then 'different' end
+                      then case when ${revised} and k.covered @> s.time then 'different' end
                     when ${writtenOtherwise} then 'rewritten'
                end as kind
         from stored s left join incoming i on i.time = s.time
