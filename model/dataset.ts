@@ -75,4 +75,6 @@ export interface Dataset {
   readonly published: Readonly<Record<'all' | 'latest' | 'knownAt', Published>>;
   /** Days in a new chunk. */
   readonly chunkDays: number;
+  /** Bytes of a typical point with its indexes, measured as docs/storage.md says. */
+  readonly typicalBytes: { readonly columnstore: number; readonly row: number };
 }

@@ -15,6 +15,7 @@
  * the database at each pass; a crash loses at most one answer.
  */
 
+import { datasetOf } from '../model/datasets/index.ts';
 import { dayMs, type EpochMs, periodStart } from '../model/intervals.ts';
 import type { WindowLane } from '../model/lanes.ts';
 import { clip, cut, lengthMs, overlaps, type Range, subtract } from '../model/ranges.ts';
@@ -112,7 +113,13 @@ function beforeMoment(ranges: readonly Range[], knownMs: EpochMs | null): Range[
  * The series that a probe requests: the same market or asset, by days. The interface does not say when a week begins.
  */
 export function probedSeries(series: SeriesKey): SeriesKey {
-  return Object.freeze({ ...series, interval: 'd1' as const });
+  return Object.freeze({ ...series, interval: 'd1' }) as SeriesKey;
+}
+
+/** Whether days without a point say something: a dataset without days, or with a point in each, has no such beginning. */
+export function mayBeProbed({ dataset }: SeriesKey): boolean {
+  const { intervals, time } = datasetOf(dataset);
+  return time.density === 'some' && intervals.includes('d1');
 }
 
 /** Result of a probe: where the series begins and which range before is empty, or why the answer is not trusted. */

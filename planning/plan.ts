@@ -15,7 +15,7 @@ import type { SeriesKey } from '../model/series.ts';
 import type { ArchiveFiles } from '../model/sources.ts';
 import { asksAlone, asksDays, type Window, withWitnesses } from '../model/window.ts';
 import { requestsFor } from '../model/windows.ts';
-import { type Beginning, type HeldBack, holdBack, probedSeries } from './beginning.ts';
+import { type Beginning, type HeldBack, holdBack, mayBeProbed, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
 import { newestEnd } from './periods.ts';
 
@@ -96,7 +96,7 @@ export function planWindows(input: PlanInput): Plan {
     const held = holdBack({
       gaps: series.gaps,
       free,
-      beginning: series.beginning,
+      beginning: mayBeProbed(series.series) ? series.beginning : undefined,
       claimed: filling,
       spanMs,
       probeSpanMs: input.longestRangeMs(probedSeries(series.series)),

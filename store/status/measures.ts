@@ -141,12 +141,6 @@ const pollMeasures = statement({
   row: { dataset: oneOf<ListName>(), everySeconds: float8, newestAgeSeconds: nullable(float8) },
 });
 
-/** Measured with indexes, for prices as exchanges trade, in 16 fraction digits; see docs/storage.md. */
-const typical: Readonly<Record<SeriesKey['dataset'], { columnstore: number; row: number }>> = Object.freeze({
-  candles: { columnstore: 21, row: 137 },
-  asset_history: { columnstore: 17, row: 133 },
-});
-
 /** Fewer points give no estimate: the indexes and pages of a single chunk are half empty. */
 const minPoints = 100_000;
 
@@ -193,7 +187,7 @@ export async function bytesPerPoint(database: Database): Promise<Readonly<Record
     });
     const { points = 0, bytes = 0 } = size ?? {};
     const seen = points >= minPoints ? bytes / points : null;
-    const { row, columnstore } = typical[dataset];
+    const { row, columnstore } = datasets[dataset].typicalBytes;
     return isPlain ? { row: seen ?? row, kept: seen ?? row } : { row, kept: seen ?? columnstore };
   };
   const found: Partial<Record<DatasetName, PointBytes>> = {};
