@@ -68,9 +68,7 @@ export const errorTable = Object.freeze({
     FILE_NOT_WRITTEN: 'free disk space or choose another path; no partial file is left',
     FILE_NOT_USABLE: 'check that it is the file that you mean, and that it is whole',
   }),
-  ...entries(exitCodes.interrupted, {
-    INTERRUPTED: 'run the same command again: it resumes from the stored data',
-  }),
+  ...entries(exitCodes.interrupted, { INTERRUPTED: 'run the same command again: it resumes from the stored data' }),
   ...entries(exitCodes.source, {
     SOURCE_UNREACHABLE: 'check SOURCE_URL and the network',
     SOURCE_UNUSABLE: 'run the same command again later; if it stays so, check the address of the source',

@@ -173,10 +173,7 @@ export function addActions(
 
   scope.get('/dashboard/actions', async (_request, reply) => {
     const lines = (await listActions(database, maxListed)).map(
-      (line): ActionLine => ({
-        ...line,
-        progress: line.id === running.long?.id ? running.long.progress : null,
-      }),
+      (line): ActionLine => ({ ...line, progress: line.id === running.long?.id ? running.long.progress : null }),
     );
     return json<'actions'>(reply, lines);
   });

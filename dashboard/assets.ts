@@ -21,10 +21,7 @@ const policy = [
 /** @returns adds the routes of the page. @throws Error when the page has not been built. */
 export function readAssets(directory: string): (scope: FastifyInstance) => void {
   const page = readBuiltFile(directory, 'index.html');
-  const files = ['app.js', 'app.css', 'licences.txt'].map((name) => ({
-    name,
-    file: readBuiltFile(directory, name),
-  }));
+  const files = ['app.js', 'app.css', 'licences.txt'].map((name) => ({ name, file: readBuiltFile(directory, name) }));
   return (scope) => {
     scope.get('/', async (request, reply) =>
       sendBuiltFile(request, reply.header('content-security-policy', policy), page),

@@ -45,13 +45,7 @@ const requestMinutes = message({
 });
 export type RequestMinutes = z.output<typeof requestMinutes>;
 
-const queueSummary = message({
-  waiting: count,
-  active: count,
-  delayed: count,
-  workers: count,
-  pausedMs: z.number(),
-});
+const queueSummary = message({ waiting: count, active: count, delayed: count, workers: count, pausedMs: z.number() });
 export type QueueSummary = z.output<typeof queueSummary>;
 
 const listLine = message({

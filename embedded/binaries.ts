@@ -98,9 +98,6 @@ export async function runProgram(
     const [code] = await once(child, 'close');
     return { succeeded: code === 0, printed };
   } catch (error) {
-    return {
-      succeeded: false,
-      printed: `${printed}\nerror: ${messageOf(error)}`,
-    };
+    return { succeeded: false, printed: `${printed}\nerror: ${messageOf(error)}` };
   }
 }

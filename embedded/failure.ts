@@ -17,9 +17,7 @@ export function explainOutput(printed: string, doing: string, directory: string)
     return new TidemarkError(
       'EMBEDDED_DATABASE',
       `${doing}: ${directory} was created by another version of PostgreSQL`,
-      {
-        remedy: 'use the version of Tidemark that created it, or another directory, or set DATABASE_URL',
-      },
+      { remedy: 'use the version of Tidemark that created it, or another directory, or set DATABASE_URL' },
     );
   }
   return new TidemarkError('EMBEDDED_DATABASE', `${doing}: ${reason}`);

@@ -46,13 +46,7 @@ export function openHome(directory: string): Home {
   removeLeftovers(path);
   // A copy or an unpacked archive may be open to all, which PostgreSQL refuses.
   if (existsSync(data)) chmodSync(data, 0o700);
-  return {
-    directory: path,
-    data,
-    log: join(path, 'postgres.log'),
-    password: readPassword(path, data),
-    account,
-  };
+  return { directory: path, data, log: join(path, 'postgres.log'), password: readPassword(path, data), account };
 }
 
 /** Temporary name for a path that is created in several steps. `removeLeftovers` recognises it. */

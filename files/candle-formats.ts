@@ -202,10 +202,7 @@ function archiveFacts(name: string): NameFacts {
     market: marketOf(market),
     // 0 for an interval such as a month or a second, which no series has.
     intervalMs: Number(count) * (unitMs[unit] ?? 0),
-    range: {
-      startMs: Date.UTC(y, m, d),
-      endMs: day === undefined ? Date.UTC(y, m + 1, 1) : Date.UTC(y, m, d + 1),
-    },
+    range: { startMs: Date.UTC(y, m, d), endMs: day === undefined ? Date.UTC(y, m + 1, 1) : Date.UTC(y, m, d + 1) },
   };
 }
 

@@ -385,10 +385,7 @@ export class CandleSurvey {
       (this.#format.isAbsenceNoTrade || (period.startMs <= range.endMs && range.startMs <= period.endMs));
     if (range !== null && !joins) this.#ranges.push(range);
     this.#range = joins
-      ? {
-          startMs: Math.min(range.startMs, period.startMs),
-          endMs: Math.max(range.endMs, period.endMs),
-        }
+      ? { startMs: Math.min(range.startMs, period.startMs), endMs: Math.max(range.endMs, period.endMs) }
       : period;
   }
 

@@ -130,8 +130,5 @@ function explained(error: NodeJS.ErrnoException): TidemarkError {
 }
 
 export function unwritten(error: NodeJS.ErrnoException, remedy: string): TidemarkError {
-  return new TidemarkError('FILE_NOT_WRITTEN', `standard output: ${reasonOf(error)}`, {
-    cause: error,
-    remedy,
-  });
+  return new TidemarkError('FILE_NOT_WRITTEN', `standard output: ${reasonOf(error)}`, { cause: error, remedy });
 }

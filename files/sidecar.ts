@@ -49,12 +49,7 @@ const ofMarket = z.object({
   ...knowledge,
 });
 const ofAsset = z.object({ asset: z.string(), interval: z.string(), ...knowledge });
-const rateKnowledge = z.object({
-  currency: z.string(),
-  points: z.int().min(0),
-  first: time,
-  last: time,
-});
+const rateKnowledge = z.object({ currency: z.string(), points: z.int().min(0), first: time, last: time });
 
 const facts = {
   tidemark: z.literal('export'),

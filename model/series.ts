@@ -43,10 +43,7 @@ export function seriesName(series: SeriesKey): string {
 }
 
 /** Names of the columns that identify a series of each kind, in files and documents. */
-export const keyNames = {
-  market: ['exchange', 'base', 'quote', 'interval'],
-  asset: ['asset', 'interval'],
-} as const;
+export const keyNames = { market: ['exchange', 'base', 'quote', 'interval'], asset: ['asset', 'interval'] } as const;
 
 /** The values of {@link keyNames}. */
 export function keyOf(series: SeriesKey): string[] {

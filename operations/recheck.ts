@@ -161,10 +161,7 @@ export async function repair(context: OperationContext, request: RepairRequest) 
     ),
   );
   /** Requested windows: with differences, and confirmed empty. */
-  const asked = {
-    differences: ofDifferences.length,
-    empties: countWindows(empties, longestRangeMs) + probes.length,
-  };
+  const asked = { differences: ofDifferences.length, empties: countWindows(empties, longestRangeMs) + probes.length };
 
   const counts = { answered: 0, fresh: 0, revised: 0 };
   /** Series with points before their known beginning: the years before are gaps now. */
@@ -389,10 +386,9 @@ async function comparedWith(
 function askable({ series, ranges }: CoveredSeries, source: SourceFacts, nowMs: number): Range[] {
   const { files } = source;
   if (files !== null)
-    return clip(ranges, {
-      startMs: Number.NEGATIVE_INFINITY,
-      endMs: archivedUpTo(nowMs, files),
-    }).flatMap((range) => [...cutByFile(range, files)]);
+    return clip(ranges, { startMs: Number.NEGATIVE_INFINITY, endMs: archivedUpTo(nowMs, files) }).flatMap((range) => [
+      ...cutByFile(range, files),
+    ]);
   const depth = depthOf(source, series);
   if (depth === null) return [...ranges];
   return clip(ranges, { startMs: oldestKept(series, depth, nowMs), endMs: Number.POSITIVE_INFINITY });

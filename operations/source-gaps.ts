@@ -48,9 +48,7 @@ export type DivideGaps = (
 ) => DividedGaps;
 
 export type GapsContext = Pick<OperationContext, 'database' | 'sources'> & {
-  readonly config: {
-    readonly worker: { readonly graceMs: number };
-  };
+  readonly config: { readonly worker: { readonly graceMs: number } };
 };
 
 /** @param pending sources of series that are not tracked yet. */

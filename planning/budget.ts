@@ -169,10 +169,7 @@ export function freeSlots(input: {
   const reserved = Math.ceil(horizon * input.backfillShare);
   const limited = input.requestsPerMinute > 0;
   const taken = input.queued.refresh + (limited ? input.refreshesStarted : 0);
-  return {
-    total,
-    refresh: Math.max(0, Math.min(total, horizon - reserved - taken)),
-  };
+  return { total, refresh: Math.max(0, Math.min(total, horizon - reserved - taken)) };
 }
 
 /**

@@ -60,11 +60,7 @@ export interface StoredFacts {
   readonly blocked: Trouble;
   /** Ranges that were answered empty or stale. */
   readonly awaiting: { readonly ranges: number; readonly nextMs: EpochMs | null };
-  readonly failingJobs: readonly {
-    readonly kind: string;
-    readonly of: string | null;
-    readonly message: string;
-  }[];
+  readonly failingJobs: readonly { readonly kind: string; readonly of: string | null; readonly message: string }[];
   /** Those with tracked series, and the default one while lists are polled. */
   readonly sources: readonly SourceState[];
 }
@@ -211,11 +207,7 @@ function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: 
   if (refusal !== null && isBanned(facts, state)) {
     const until = formatTime(seconds(nowMs + state.pausedMs));
     return [
-      {
-        ...limited,
-        kind: 'banned',
-        text: `${name} accepts no request until ${until}: ${printable(refusal.message)}`,
-      },
+      { ...limited, kind: 'banned', text: `${name} accepts no request until ${until}: ${printable(refusal.message)}` },
     ];
   }
   if (!facts.isUsedUp) return [];
@@ -310,13 +302,7 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
     const { ranges, nextMs } = awaiting;
     const when = nextMs === null || nextMs <= facts.nowMs ? '' : `, first at ${formatTime(seconds(nextMs))}`;
     const text = `${counted(ranges, 'range')} ${verb(ranges, 'awaits', 'await')} a second answer${when}`;
-    found.push({
-      kind: 'awaiting_second_answer',
-      level: 'waiting',
-      text,
-      list: 'awaiting',
-      command: 'tidemark gaps',
-    });
+    found.push({ kind: 'awaiting_second_answer', level: 'waiting', text, list: 'awaiting', command: 'tidemark gaps' });
   }
   return found;
 }

@@ -109,11 +109,7 @@ function shareOf(
   const archivedToMs = known.length < better.length ? null : Math.max(...known.map((of) => archivedUpTo(nowMs, of)));
   if (files == null) return nextShare(entry, { lacks, archivedToMs, isSought: isBeginningSought });
   const left = better.length === 0 ? entry : nextShare(entry, { lacks, archivedToMs, isSought: false });
-  return archiveShare(left, {
-    files,
-    nowMs,
-    isSought: hasNext && nextOffers !== undefined && isBeginningSought,
-  });
+  return archiveShare(left, { files, nowMs, isSought: hasNext && nextOffers !== undefined && isBeginningSought });
 }
 
 /** Whether a source gives the newest data of a series: the first that is no archive. */
@@ -143,11 +139,7 @@ function archiveShare(
  */
 function nextShare(
   entry: SeriesGaps,
-  share: {
-    readonly lacks: readonly Range[];
-    readonly archivedToMs: EpochMs | null;
-    readonly isSought: boolean;
-  },
+  share: { readonly lacks: readonly Range[]; readonly archivedToMs: EpochMs | null; readonly isSought: boolean },
 ): SeriesGaps {
   const { gaps, beginning } = entry;
   const isLive = share.archivedToMs !== null;

@@ -155,11 +155,7 @@ export function requestQueue(
     async depth(): Promise<Depth> {
       const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed');
       const count = (state: string) => counts[state] ?? 0;
-      return {
-        waiting: count('wait') + count('prioritized'),
-        active: count('active'),
-        delayed: count('delayed'),
-      };
+      return { waiting: count('wait') + count('prioritized'), active: count('active'), delayed: count('delayed') };
     },
 
     /** Pauses all workers. A longer pause stays. */

@@ -35,8 +35,5 @@ export async function watchReplica(
   };
   await measure();
   const watching = clock.repeat(everyMs, measure, everyMs);
-  return {
-    lagMs: () => lagMs,
-    close: () => watching.close(),
-  };
+  return { lagMs: () => lagMs, close: () => watching.close() };
 }

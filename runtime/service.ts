@@ -185,10 +185,7 @@ export function openDashboard(
       'other hosts may reach the dashboard, which has no password and allows this machine by its address',
     );
   const openAt = (url: string, connections: number) => {
-    const opened = open(context, 'dashboard', connections, {
-      url,
-      settings: ['default_transaction_read_only=on'],
-    });
+    const opened = open(context, 'dashboard', connections, { url, settings: ['default_transaction_read_only=on'] });
     disposer.add(() => opened.close());
     return opened;
   };
@@ -202,12 +199,7 @@ export function openDashboard(
     ...(replica === null ? {} : { replica: { lagMs: replica.lagMs, primary } }),
     access,
     actions: { ports: actionPorts(context), database: context.database, log, token: makeToken() },
-    ports: statePorts({
-      database,
-      primary,
-      config,
-      sources: () => context.sources(),
-    }),
+    ports: statePorts({ database, primary, config, sources: () => context.sources() }),
     assets: fileURLToPath(new URL('../dashboard/assets', import.meta.url)),
     graceMs: config.worker.graceMs,
     perMinute: config.source.requestsPerMinute,

@@ -101,12 +101,7 @@ export async function startScheduler(options: SchedulerOptions) {
   const checkWatchList =
     options.watchList === undefined
       ? null
-      : keepWatchList({
-          database,
-          file: options.watchList,
-          sources: watchedSources(sources),
-          log,
-        });
+      : keepWatchList({ database, file: options.watchList, sources: watchedSources(sources), log });
   const budgets = new Map<string, number>();
   const cursors = new Map<string, number>();
   const reportedUnknown = new Set<string>();

@@ -88,10 +88,7 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'request nothing until `resume`, on all machines; stored points are served',
     load: async () => (await import('./commands/requests.ts')).pauseCommand,
   },
-  resume: {
-    summary: 'end a `pause`',
-    load: async () => (await import('./commands/requests.ts')).resumeCommand,
-  },
+  resume: { summary: 'end a `pause`', load: async () => (await import('./commands/requests.ts')).resumeCommand },
   export: {
     summary: 'export points exactly, with a sidecar that states their coverage',
     load: async () => (await import('./commands/export.ts')).exportCommand,

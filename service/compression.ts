@@ -17,10 +17,7 @@ const smallestBytes = 1024;
 const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer>>> = {
   br: (body) =>
     brotlied(body, {
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: 1,
-        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-      },
+      params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT },
     }),
   gzip: (body) => gzipped(body, { level: 1 }),
 };

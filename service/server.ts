@@ -139,9 +139,7 @@ export function createService(options: ServiceOptions): FastifyInstance {
     return refuse(request, reply, 404, 'not found');
   });
 
-  app.register(async (routes) => addRoutes(routes, { data, clock, limits, cache, visibleFrom }), {
-    prefix: basePath,
-  });
+  app.register(async (routes) => addRoutes(routes, { data, clock, limits, cache, visibleFrom }), { prefix: basePath });
   return app;
 }
 

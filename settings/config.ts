@@ -37,10 +37,7 @@ function settingsOf(value: z.output<typeof environment>) {
       ledgerDays: value.LEDGER_DAYS,
     },
     /** How TimescaleDB keeps the points; `migrate` applies it. Measured in docs/storage.md. */
-    storage: {
-      columnstoreAfterDays: value.COLUMNSTORE_AFTER_DAYS,
-      columnstoreChunkDays: value.COLUMNSTORE_CHUNK_DAYS,
-    },
+    storage: { columnstoreAfterDays: value.COLUMNSTORE_AFTER_DAYS, columnstoreChunkDays: value.COLUMNSTORE_CHUNK_DAYS },
     queue: { redisUrl: value.REDIS_URL, namespace: value.QUEUE_NAMESPACE },
     worker: {
       concurrency: value.WORKER_CONCURRENCY,

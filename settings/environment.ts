@@ -8,10 +8,12 @@ import { mayHoldCredentials } from '../redaction.ts';
 import { requestsPerMinute } from '../v2/limits.ts';
 
 const url = (protocols: string[]) =>
-  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
-    error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
-    abort: true,
-  });
+  z
+    .string()
+    .refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+      error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+      abort: true,
+    });
 const whole = (min: number, max: number) =>
   z
     .string()

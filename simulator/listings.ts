@@ -63,22 +63,24 @@ export function listMarkets(figures: readonly MarketFigures[], nowMs: EpochMs): 
     .flatMap((exchange) => {
       const own = figures.filter(({ traded }) => traded.exchange === exchange && isListed(traded.plan, nowMs));
       const total = sum(own.map((market) => market.volumeUsd));
-      return own.toSorted(byVolume).map(
-        (market, index): Market => ({
-          exchangeId: exchange.id,
-          rank: index + 1,
-          baseSymbol: market.traded.base.plan.symbol,
-          baseId: market.traded.plan.baseId,
-          quoteSymbol: market.traded.quote.plan.symbol,
-          quoteId: market.traded.plan.quoteId,
-          priceQuote: fixedText(market.priceQuote),
-          priceUsd: fixedText(market.priceUsd),
-          volumeUsd24Hr: market.volume === 0n ? null : fixedText(market.volumeUsd),
-          percentExchangeVolume: total === 0n ? null : fixedText((market.volumeUsd * 100n * one) / total),
-          tradesCount24Hr: exchange.socket ? Number(market.volumeUsd / one / 400n) : null,
-          updated: minuteStartMs(minuteOf(nowMs)),
-        }),
-      );
+      return own
+        .toSorted(byVolume)
+        .map(
+          (market, index): Market => ({
+            exchangeId: exchange.id,
+            rank: index + 1,
+            baseSymbol: market.traded.base.plan.symbol,
+            baseId: market.traded.plan.baseId,
+            quoteSymbol: market.traded.quote.plan.symbol,
+            quoteId: market.traded.plan.quoteId,
+            priceQuote: fixedText(market.priceQuote),
+            priceUsd: fixedText(market.priceUsd),
+            volumeUsd24Hr: market.volume === 0n ? null : fixedText(market.volumeUsd),
+            percentExchangeVolume: total === 0n ? null : fixedText((market.volumeUsd * 100n * one) / total),
+            tradesCount24Hr: exchange.socket ? Number(market.volumeUsd / one / 400n) : null,
+            updated: minuteStartMs(minuteOf(nowMs)),
+          }),
+        );
     });
 }
 
@@ -131,12 +133,7 @@ export function listExchanges(figures: readonly MarketFigures[], nowMs: EpochMs)
   const closed = [closedExchange, ...(isIntermittentListed(nowMs) ? [intermittentExchange] : [])];
   return [
     ...open,
-    ...closed.map((exchange, index) => ({
-      ...exchange,
-      rank: open.length + 1 + index,
-      ...none,
-      updated,
-    })),
+    ...closed.map((exchange, index) => ({ ...exchange, rank: open.length + 1 + index, ...none, updated })),
   ];
 }
 

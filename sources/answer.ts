@@ -171,10 +171,7 @@ export function statedCoverage(reply: Reply, asked: Range & { readonly interval:
  * clock in `Date` where neither the answer nor its rows state a time (RFC 9110, RFC 9111).
  */
 export function madeEarlier<Of>(answer: Of, { header, durationMs }: Reply, nowMs: EpochMs): Of {
-  const { sourceTimeMs, known = null } = answer as {
-    sourceTimeMs: EpochMs | null;
-    known?: UpstreamCoverage | null;
-  };
+  const { sourceTimeMs, known = null } = answer as { sourceTimeMs: EpochMs | null; known?: UpstreamCoverage | null };
   const age = /^\d{1,9}$/.exec(header('age')?.trim() ?? '');
   const dateMs = sourceTimeMs === null && known === null ? Date.parse(header('date') ?? '') : Number.NaN;
   const askedMs = nowMs - durationMs;

@@ -61,13 +61,7 @@ export async function attempt(options: AttemptOptions): Promise<Reply> {
   const timer = clock.after(timeoutMs, () => deadline.abort());
   let status: number | null = null;
   try {
-    const response = await dispatcher.request({
-      method: 'GET',
-      origin,
-      path,
-      headers,
-      signal: deadline.signal,
-    });
+    const response = await dispatcher.request({ method: 'GET', origin, path, headers, signal: deadline.signal });
     status = response.statusCode;
     const header = headerLookup(response.headers);
     const encoding = header('content-encoding');
@@ -200,12 +194,7 @@ function failure(
   const isUnconnected = failsToConnect(error);
   const byProxy = proxy === null ? null : proxyTrouble(words, origin, isUnconnected);
   if (byProxy !== null)
-    return {
-      kind: 'unreachable',
-      words: `the proxy at ${proxy} ${byProxy}`,
-      bytes: 0,
-      isSent: false,
-    };
+    return { kind: 'unreachable', words: `the proxy at ${proxy} ${byProxy}`, bytes: 0, isSent: false };
   const tls = tlsTrouble(codeOf(error));
   if (tls !== null) return { ...answered, words: `${tls} (${words})` };
   const isAnswered =

@@ -97,10 +97,7 @@ export interface StatedMessages {
 /** Messages of a parsed answer. */
 export function messagesOf(value: unknown): StatedMessages {
   const error = textAt(value, 'error') ?? textAt(fieldOf(value, 'error'), 'message');
-  return {
-    error: error ?? textAt(value, 'message'),
-    serviceMessage: textAt(fieldOf(value, 'data'), 'message'),
-  };
+  return { error: error ?? textAt(value, 'message'), serviceMessage: textAt(fieldOf(value, 'data'), 'message') };
 }
 
 /** Messages of a body, which may not be JSON. */

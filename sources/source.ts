@@ -124,12 +124,7 @@ export function openSource(options: SourceOptions) {
     } catch (error) {
       if (error instanceof SourceError) report(error.kind, error);
       if (error instanceof SourceError && checksum !== null)
-        throw new SourceError({
-          ...error,
-          message: error.message,
-          cause: error.cause,
-          checksum: replyFacts(checksum),
-        });
+        throw new SourceError({ ...error, message: error.message, cause: error.cause, checksum: replyFacts(checksum) });
       if (!(error instanceof SourceError)) report('defect', { status: null, durationMs: 0, bytes: 0 });
       throw error;
     }

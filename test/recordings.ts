@@ -28,12 +28,7 @@ export function recordingFile(name: string): string {
 /** The recorded lists, and the resource of each. */
 export const recordedLists = [
   { name: 'candles-binance-m1-bitcoin-tether-20211003-rows', resource: 'candle', rows: 1276, interval: 'm1' },
-  {
-    name: 'candles-binance-h8-polkadot-tether-20210329-20211002-rows',
-    resource: 'candle',
-    rows: 394,
-    interval: 'h8',
-  },
+  { name: 'candles-binance-h8-polkadot-tether-20210329-20211002-rows', resource: 'candle', rows: 394, interval: 'h8' },
   { name: 'candles-binance-m30-polkadot-20210726', resource: 'candle', rows: 10, interval: 'm30' },
   { name: 'history-bitcoin-d1-default-with-gaps-20230301', resource: 'historyPoint', rows: 362 },
   { name: 'history-bitcoin-h1-default-20230303T1419Z', resource: 'historyPoint', rows: 720 },

@@ -106,11 +106,7 @@ export function createTracing(
     attempt(attempt, run) {
       const { job, number, carried } = attempt;
       const parent = parseTraceparent(carried);
-      const attributes = {
-        'tidemark.job': job.name,
-        'tidemark.lane': laneOf(job),
-        'tidemark.attempt': number,
-      };
+      const attributes = { 'tidemark.job': job.name, 'tidemark.lane': laneOf(job), 'tidemark.attempt': number };
       const span = tracer.startSpan('job', { kind: SpanKind.CONSUMER, attributes }, parent);
       return within(span, parent, run, ({ kind }) => {
         span.setAttribute('tidemark.outcome', kind);
@@ -178,11 +174,6 @@ function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string
 export function parseTraceparent(carried: string | undefined): Context {
   const match = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(carried ?? '');
   const [, traceId = '', spanId = '', flags = ''] = match ?? [];
-  const spanContext = {
-    traceId,
-    spanId,
-    traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
-    isRemote: true,
-  };
+  const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED, isRemote: true };
   return trace.isSpanContextValid(spanContext) ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT;
 }

@@ -200,11 +200,7 @@ function seriesSink(options: FileImport, layout: Layout, stated: readonly Stated
           if (stored !== null) tally.add(stored);
         }
       }
-      await quarantineOutsideRows(database, {
-        dataset: layout.dataset,
-        rows: outside,
-        seenAtMs: clock.now(),
-      });
+      await quarantineOutsideRows(database, { dataset: layout.dataset, rows: outside, seenAtMs: clock.now() });
       tally.refuse(null, outside);
     },
     async end() {

@@ -132,14 +132,7 @@ export function statedSeries(sidecar: Sidecar, path: string, follow: boolean): S
     return {
       series,
       names,
-      stated: {
-        range: entry.range,
-        points: entry.points,
-        covered,
-        confirmedEmpty,
-        beforeBeginning,
-        trackToMs,
-      },
+      stated: { range: entry.range, points: entry.points, covered, confirmedEmpty, beforeBeginning, trackToMs },
     };
   });
 }

@@ -168,10 +168,7 @@ export class SeriesImport {
     if (window === null) {
       await quarantineOutsideRows(database, { dataset: series.dataset, rows: refused, seenAtMs: nowMs });
     } else {
-      this.#seriesId ??= await ensureSeries(database, series, {
-        ...(this.#stated?.range ?? window),
-        nowMs,
-      });
+      this.#seriesId ??= await ensureSeries(database, series, { ...(this.#stated?.range ?? window), nowMs });
       const holes = normalize(this.#holes);
       const covered = confirmedRanges(this.#stated?.covered ?? [], { window, holes });
       const piece = { seriesId: this.#seriesId, series, rows, window, covered, refused, overwrite, nowMs };

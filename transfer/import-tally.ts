@@ -12,15 +12,7 @@ const maxListed = 100;
 const maxShown = 10;
 
 export class ImportTally {
-  readonly #counts = {
-    fresh: 0,
-    unchanged: 0,
-    rewritten: 0,
-    provisional: 0,
-    revised: 0,
-    differing: 0,
-    refused: 0,
-  };
+  readonly #counts = { fresh: 0, unchanged: 0, rewritten: 0, provisional: 0, revised: 0, differing: 0, refused: 0 };
   #missingInFile = 0;
   readonly #differences: Array<FileDifference & { series: string }> = [];
   readonly #refusals: Array<RejectedRow & { series: string | null }> = [];
@@ -91,10 +83,7 @@ export class ImportTally {
     return {
       files,
       ...this.#counts,
-      differences: this.#differences.map(({ timeMs, ...one }) => ({
-        ...one,
-        time: new Date(timeMs).toISOString(),
-      })),
+      differences: this.#differences.map(({ timeMs, ...one }) => ({ ...one, time: new Date(timeMs).toISOString() })),
       refusals: this.#refusals,
       notes: this.#notes,
     };

@@ -139,12 +139,7 @@ export const endpoints: Readonly<Record<Endpoint, EndpointContract>> = Object.fr
     resource: servedAssetMarket,
     summary: 'Markets on which an asset trades, as base or quote',
   },
-  markets: {
-    ...list,
-    query: marketsParameters,
-    resource: servedMarket,
-    summary: 'Markets, by exchange and rank',
-  },
+  markets: { ...list, query: marketsParameters, resource: servedMarket, summary: 'Markets, by exchange and rank' },
   exchanges: { ...list, query: none, resource: servedExchange, summary: 'All exchanges, by rank' },
   exchange: { ...one, resource: servedExchange, summary: 'One exchange' },
   rates: { ...list, query: none, resource: servedRate, summary: 'All rates' },

@@ -89,11 +89,7 @@ export type MarketsRequest = z.output<typeof marketsParameters>;
 
 // Error texts follow the field notes, so that clients of other services with this interface recognize them.
 
-export const historyParameters = z.object({
-  interval: interval(historyIntervals),
-  start,
-  end,
-});
+export const historyParameters = z.object({ interval: interval(historyIntervals), start, end });
 export type HistoryRequest = z.output<typeof historyParameters>;
 
 export const candlesParameters = z.object({

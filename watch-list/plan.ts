@@ -82,10 +82,7 @@ export interface WatchListPlan {
   /** Re-read settings; null: unchanged. */
   readonly reread: { readonly before: RereadOverride; readonly after: RereadOverride } | null;
   /** Tracked series and polled lists that the file does not name. */
-  readonly left: {
-    readonly series: readonly KnownSeries[];
-    readonly lists: ReadonlyArray<Pick<ListState, 'list'>>;
-  };
+  readonly left: { readonly series: readonly KnownSeries[]; readonly lists: ReadonlyArray<Pick<ListState, 'list'>> };
   readonly notes: readonly Problem[];
   /** Sources whose markets were never listed: what needs them is left out, with a note. */
   readonly unlisted: readonly string[];

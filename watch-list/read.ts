@@ -121,11 +121,7 @@ class Reader {
   }
 
   #assets(
-    entry: {
-      asset?: string | string[] | undefined;
-      top?: number | undefined;
-      except?: string | string[] | undefined;
-    },
+    entry: { asset?: string | string[] | undefined; top?: number | undefined; except?: string | string[] | undefined },
     path: Path,
   ): AssetFilter {
     if (entry.asset === undefined && entry.top === undefined)
@@ -210,11 +206,7 @@ function isAny({ exchange, base, quote }: MarketFilter): boolean {
 type OneOrMany = string | string[] | undefined;
 
 function marketFilter(entry: { exchange?: OneOrMany; base?: OneOrMany; quote?: OneOrMany }): MarketFilter {
-  return {
-    exchange: namesOf(entry.exchange),
-    base: namesOf(entry.base),
-    quote: namesOf(entry.quote),
-  };
+  return { exchange: namesOf(entry.exchange), base: namesOf(entry.base), quote: namesOf(entry.quote) };
 }
 
 function namesOf(names: OneOrMany): string[] | null {

@@ -58,11 +58,7 @@ const oneOrMany = <Item extends z.ZodType>(item: Item) =>
 const name = text('text').check((context) => {
   const { value } = context;
   if (!mayBeName(value)) {
-    context.issues.push({
-      code: 'custom',
-      message: `${shown(value)} is not an id or a pattern`,
-      input: value,
-    });
+    context.issues.push({ code: 'custom', message: `${shown(value)} is not an id or a pattern`, input: value });
   }
 });
 const names = oneOrMany(name).describe('An id, or a pattern with * and ?, or a list of them.');
@@ -237,9 +233,7 @@ export const watchListShape = map('a map with candles, history or lists', {
   sources: sourcesShape
     .describe('Other addresses, keys and budgets of the profiles, by name; under default, the ranges of SOURCE_URL.')
     .optional(),
-  retention: map('a map such as { candles: 2y }', {
-    ...byWord(Object.values(storedWords), () => keptFor.optional()),
-  })
+  retention: map('a map such as { candles: 2y }', { ...byWord(Object.values(storedWords), () => keptFor.optional()) })
     .describe('How long points are kept; off: for good.')
     .optional(),
   lake: map('a map such as { directory: lake, every: 1h }', {

@@ -61,12 +61,7 @@ export function readYaml(text: string): Located {
       }
       return placeAt(offset);
     };
-    return {
-      kind: 'value',
-      value,
-      place: (path) => find(path, false),
-      keyPlace: (path) => find(path, true),
-    };
+    return { kind: 'value', value, place: (path) => find(path, false), keyPlace: (path) => find(path, true) };
   } catch (error) {
     return problem(`invalid YAML: ${firstSentence(messageOf(error))}`, 0);
   }

@@ -87,9 +87,5 @@ export async function publishCommandResult<Answer>(
 export function nameOf<Answer>(work: Work<Answer>): object {
   if (work.window === null) return work.name === undefined ? { dataset: work.dataset } : { list: work.name };
   const { series, startMs, endMs } = work.window;
-  return {
-    series: seriesName(series),
-    from: new Date(startMs).toISOString(),
-    to: new Date(endMs).toISOString(),
-  };
+  return { series: seriesName(series), from: new Date(startMs).toISOString(), to: new Date(endMs).toISOString() };
 }

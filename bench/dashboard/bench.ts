@@ -11,11 +11,7 @@ import { figure, type Spread, spreadOf, told } from '../spread.ts';
 import { type Charted, type Extent, load } from './load.ts';
 import { measurePage, pageText } from './page.ts';
 
-const full = {
-  much: { points: 5_000_000, series: 1000 },
-  little: { points: 50_000, series: 10 },
-  rounds: 40,
-};
+const full = { much: { points: 5_000_000, series: 1000 }, little: { points: 50_000, series: 10 }, rounds: 40 };
 const quick = { much: { points: 300_000, series: 100 }, little: { points: 50_000, series: 10 }, rounds: 5 };
 /** Series on one page of the overview, and columns of a band. */
 const shown = 50;

@@ -33,11 +33,7 @@ export async function measurePage(page: string, seriesId: number): Promise<reado
     for (const [view, path] of Object.entries(views)) {
       const visits = [];
       for (const width of widths) visits.push(await visit(browser, `${page}${path}`, width));
-      measured.push({
-        view,
-        bytes: visits[0]?.bytes ?? 0,
-        shifts: visits.map(({ shift }) => shift),
-      });
+      measured.push({ view, bytes: visits[0]?.bytes ?? 0, shifts: visits.map(({ shift }) => shift) });
     }
     return measured;
   } finally {

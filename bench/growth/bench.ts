@@ -228,11 +228,7 @@ async function commit({ database }: Store, { seriesId, series, range, rows }: Fi
 
 /** Milliseconds from the start of the process to its end. */
 async function command(parts: BenchParts, { url }: Store, name: string): Promise<number> {
-  const env = {
-    ...process.env,
-    ...environmentOf(parts, 'postgres', url),
-    SOURCE_URL: 'http://127.0.0.1:9/v2',
-  };
+  const env = { ...process.env, ...environmentOf(parts, 'postgres', url), SOURCE_URL: 'http://127.0.0.1:9/v2' };
   return timeOf(async () => {
     const child = spawn(process.execPath, [program, name], { env, stdio: 'ignore' });
     const [code] = await once(child, 'exit');
@@ -243,13 +239,7 @@ async function command(parts: BenchParts, { url }: Store, name: string): Promise
 async function pass(parts: BenchParts, { url, database }: Store): Promise<number> {
   const { QUEUE_NAMESPACE: namespace } = environmentOf(parts, 'postgres', url);
   const log = pino({ level: 'warn' });
-  const queues = await openQueueBackend({
-    clock: systemClock,
-    databaseUrl: url,
-    namespace,
-    attempts: 5,
-    log,
-  });
+  const queues = await openQueueBackend({ clock: systemClock, databaseUrl: url, namespace, attempts: 5, log });
   try {
     const context = {
       database,

@@ -60,10 +60,7 @@ export async function measurePasses(
   passes: number,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Measured> {
-  const child = fork(program, [String(passes)], {
-    env: { ...process.env, ...environment },
-    execArgv: ['--expose-gc'],
-  });
+  const child = fork(program, [String(passes)], { env: { ...process.env, ...environment }, execArgv: ['--expose-gc'] });
   const exited = once(child, 'exit');
   const [measured] = await Promise.race([
     once(child, 'message') as Promise<[Measured]>,

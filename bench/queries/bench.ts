@@ -19,14 +19,7 @@ const full: Extent & { rounds: number } = {
   latestDays: 20,
   rounds: 15,
 };
-const quick: Extent & { rounds: number } = {
-  markets: 5,
-  days: 60,
-  years: 11,
-  latest: 100,
-  latestDays: 20,
-  rounds: 3,
-};
+const quick: Extent & { rounds: number } = { markets: 5, days: 60, years: 11, latest: 100, latestDays: 20, rounds: 3 };
 
 interface Question {
   readonly name: string;

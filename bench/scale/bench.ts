@@ -113,11 +113,7 @@ async function apply(parts: BenchParts, url: string): Promise<number> {
 
 /** Milliseconds from the start of the process to its end. */
 async function command(parts: BenchParts, url: string, words: readonly string[]): Promise<number> {
-  const env = {
-    ...process.env,
-    ...environmentOf(parts, 'postgres', url),
-    SOURCE_URL: 'http://127.0.0.1:9/v2',
-  };
+  const env = { ...process.env, ...environmentOf(parts, 'postgres', url), SOURCE_URL: 'http://127.0.0.1:9/v2' };
   const startedMs = performance.now();
   const child = spawn(process.execPath, [program, ...words], { env, stdio: 'ignore' });
   const [code] = await once(child, 'exit');

@@ -13,18 +13,8 @@ import { type Question, questionsOn } from './questions.ts';
 import { ask, type Serving, startBareHttp, startServing } from './serving.ts';
 
 const concurrencies = [1, 16, 64];
-const full = {
-  rounds: 3,
-  seconds: 8,
-  memorySeconds: 600,
-  extent: { markets: 10, days: 60, assets: 2000, polls: 12 },
-};
-const quick = {
-  rounds: 1,
-  seconds: 2,
-  memorySeconds: 20,
-  extent: { markets: 2, days: 20, assets: 2000, polls: 3 },
-};
+const full = { rounds: 3, seconds: 8, memorySeconds: 600, extent: { markets: 10, days: 60, assets: 2000, polls: 12 } };
+const quick = { rounds: 1, seconds: 2, memorySeconds: 20, extent: { markets: 2, days: 20, assets: 2000, polls: 3 } };
 
 interface Served {
   readonly perSecond: Spread;

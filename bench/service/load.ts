@@ -50,13 +50,7 @@ async function loadCandles(
   { startMs, endMs }: { startMs: EpochMs; endMs: EpochMs },
 ): Promise<CandleSeries> {
   const seriesOf = (place: number): CandleSeries => ({
-    ...{
-      dataset: 'candles',
-      exchange: `exchange-${place}`,
-      baseId: 'bitcoin',
-      quoteId: 'tether',
-      interval: 'm1',
-    },
+    ...{ dataset: 'candles', exchange: `exchange-${place}`, baseId: 'bitcoin', quoteId: 'tether', interval: 'm1' },
   });
   const database = openDatabase({
     url,

@@ -36,9 +36,7 @@ export async function pgbench(
       ...[`--client=${connections}`, `--jobs=${Math.min(connections, 2)}`],
       ...Object.entries(question.parameters).flatMap(([name, value]) => ['--define', `${name}=${value}`]),
     ];
-    const { stdout } = await run(program, [...words, url], {
-      env: { ...process.env, PGOPTIONS: '-c timezone=UTC' },
-    });
+    const { stdout } = await run(program, [...words, url], { env: { ...process.env, PGOPTIONS: '-c timezone=UTC' } });
     const rate = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
     if (!(rate > 0)) throw new Error(`pgbench printed: ${stdout}`);
     return rate;

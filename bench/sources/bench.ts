@@ -35,10 +35,7 @@ export async function benchSources({ parts, isQuick, say }: BenchOptions): Promi
     for (const share of found) say(`sources, ${queue}: ${share.source} ${figure(share.share, 4)} of its budget`);
     shares.push(...found);
   }
-  return {
-    text: `${archiveText(archive)}\n\n${sharesText(size.seconds, shares)}`,
-    result: { ...archive, shares },
-  };
+  return { text: `${archiveText(archive)}\n\n${sharesText(size.seconds, shares)}`, result: { ...archive, shares } };
 }
 
 /** Files of whole months in memory, so that making them costs nothing while it is measured. */
@@ -68,12 +65,7 @@ async function startFiles(months: number) {
 interface ArchiveResult {
   readonly rows: number;
   readonly rounds: number;
-  readonly lines: ReadonlyArray<{
-    name: string;
-    rowsPerSecond: Spread;
-    toCopy: Spread;
-    peakMb: number | null;
-  }>;
+  readonly lines: ReadonlyArray<{ name: string; rowsPerSecond: Spread; toCopy: Spread; peakMb: number | null }>;
 }
 
 async function benchArchive(
@@ -90,16 +82,8 @@ async function benchArchive(
     const expected = expectedOf(seriesId, files.rows);
     const client = await connect(url);
     const pipelines = [];
-    const contestants: Array<{
-      name: string;
-      run: () => Promise<number | undefined>;
-      peakMb: () => number | null;
-    }> = [
-      {
-        name: 'COPY, one connection',
-        run: async () => void (await runCopy(client, expected)),
-        peakMb: () => null,
-      },
+    const contestants: Array<{ name: string; run: () => Promise<number | undefined>; peakMb: () => number | null }> = [
+      { name: 'COPY, one connection', run: async () => void (await runCopy(client, expected)), peakMb: () => null },
     ];
     try {
       for (const kind of queueKinds(parts)) {
@@ -225,14 +209,7 @@ async function benchTwo(parts: BenchParts, queue: QueueKind, url: string, second
       const requests = counts.recent.filter(({ atMs }) => atMs < firstMs + seconds * 1000).length;
       const { perMinute, cost } = budgets[profile];
       const allowed = (perMinute * seconds) / 60 / cost;
-      return {
-        queue,
-        source: profile,
-        allowed,
-        requests,
-        share: requests / allowed,
-        refused: counts.refused,
-      };
+      return { queue, source: profile, allowed, requests, share: requests / allowed, refused: counts.refused };
     });
   } finally {
     await database.close();
@@ -249,11 +226,7 @@ function archiveText({ rows, rounds, lines }: ArchiveResult): string {
         { title: '', value: (line) => line.name },
         { title: 'rows/s', value: (line) => told(line.rowsPerSecond), right: true },
         { title: 'to COPY', value: (line) => told(line.toCopy, 2), right: true },
-        {
-          title: "worker's peak MB",
-          value: (line) => (line.peakMb === null ? '' : figure(line.peakMb)),
-          right: true,
-        },
+        { title: "worker's peak MB", value: (line) => (line.peakMb === null ? '' : figure(line.peakMb)), right: true },
       ],
       lines,
     ),

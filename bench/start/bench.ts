@@ -107,10 +107,7 @@ function textOf(rounds: number, timed: readonly Timed[]): string {
   const columns: Column<Timed>[] = [
     { title: 'command', value: ({ command }) => command },
     { title: 'processor ms', value: ({ spread }) => (spread === null ? 'not installed' : told(spread)) },
-    {
-      title: 'node -e 0 = 1',
-      value: ({ spread }) => (spread === null ? '' : figure(spread.median / base, 2)),
-    },
+    { title: 'node -e 0 = 1', value: ({ spread }) => (spread === null ? '' : figure(spread.median / base, 2)) },
   ];
   return `(h) start: processor time, ${rounds} rounds, median (least to most)\n\n${table(columns, timed)}`;
 }

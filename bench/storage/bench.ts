@@ -113,11 +113,7 @@ function textOf(days: number, lines: readonly Sizes[]): string {
         { title: 'with indexes', value: (line) => each(line, line.rowForm), right: true },
         { title: 'columnstore', value: (line) => each(line, line.columnstore), right: true },
         { title: 'gzip CSV', value: (line) => each(line, line.gzip), right: true },
-        {
-          title: 'columnstore to heap',
-          value: (line) => figure(line.columnstore / line.heap, 2),
-          right: true,
-        },
+        { title: 'columnstore to heap', value: (line) => figure(line.columnstore / line.heap, 2), right: true },
         { title: 'to gzip CSV', value: (line) => figure(line.columnstore / line.gzip, 2), right: true },
       ],
       lines,

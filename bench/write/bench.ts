@@ -32,10 +32,7 @@ export async function benchWrite({ parts, isQuick, say }: BenchOptions): Promise
         { name: 'COPY, one connection', run: async () => void (await runCopy(client, expected)) },
       ];
       for (const kind of queueKinds(parts)) {
-        const pipeline = await openPipeline({
-          ...environmentOf(parts, kind, url),
-          SOURCE_URL: source.url,
-        });
+        const pipeline = await openPipeline({ ...environmentOf(parts, kind, url), SOURCE_URL: source.url });
         pipelines.push(pipeline);
         contestants.push({
           name: `tidemark, queue on ${kind === 'redis' ? 'Redis' : 'PostgreSQL'}`,
@@ -71,10 +68,7 @@ export async function benchWrite({ parts, isQuick, say }: BenchOptions): Promise
         bytesPerAnswer: Math.round(source.bytes / source.answers),
         rounds,
       };
-      return {
-        text: textOf(setting, lines),
-        result: { ...setting, lines, rates: Object.fromEntries(rates) },
-      };
+      return { text: textOf(setting, lines), result: { ...setting, lines, rates: Object.fromEntries(rates) } };
     } finally {
       for (const pipeline of pipelines) await pipeline.close();
       await client.end();

@@ -31,13 +31,7 @@ const touchedColumns = (multirange: string) => `
  */
 export function readBands(
   database: Database,
-  query: {
-    nowMs: EpochMs;
-    graceMs: number;
-    seriesIds: readonly number[];
-    range: Range | null;
-    columns: number;
-  },
+  query: { nowMs: EpochMs; graceMs: number; seriesIds: readonly number[]; range: Range | null; columns: number },
 ): Promise<StoredBand[]> {
   const { range: shown, ...rest } = query;
   return bands.on(database.pool, { ...rest, startMs: shown?.startMs ?? null, endMs: shown?.endMs ?? null });

@@ -14,11 +14,7 @@ import type { StoredLine } from './shapes.ts';
 /** Lists the series in order of name. @param query.requestsFor number of the requests for ranges of a series. */
 export async function readSeriesLines(
   database: Database,
-  query: {
-    nowMs: EpochMs;
-    graceMs: number;
-    requestsFor: (series: SeriesKey, ranges: readonly Range[]) => number;
-  },
+  query: { nowMs: EpochMs; graceMs: number; requestsFor: (series: SeriesKey, ranges: readonly Range[]) => number },
 ): Promise<StoredLine[]> {
   const { nowMs, graceMs } = query;
   const rows = await lines.on(database.pool, { nowMs, graceMs });

@@ -42,12 +42,7 @@ export async function readChartPoints(
   }
   const level = rollupLevels.find((one) => one.interval === interval);
   if (series.dataset === 'candles' && level?.finer.includes(series.interval) === true) {
-    const derivedMs = await derivedFromPointsMs(database, {
-      level,
-      range,
-      seriesId,
-      interval: series.interval,
-    });
+    const derivedMs = await derivedFromPointsMs(database, { level, range, seriesId, interval: series.interval });
     if (derivedMs / intervalMs[series.interval] <= maxAggregated)
       return {
         kind: 'candles',

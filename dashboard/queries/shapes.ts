@@ -80,12 +80,7 @@ export const failureCause = message({
 export type FailureCause = z.output<typeof failureCause>;
 
 /** Failed requests of one kind. */
-export const failedRequests = message({
-  kind: z.string(),
-  requests: z.number(),
-  newestMs: time,
-  message: z.string(),
-});
+export const failedRequests = message({ kind: z.string(), requests: z.number(), newestMs: time, message: z.string() });
 export type FailedRequests = z.output<typeof failedRequests>;
 
 export const quarantinedRow = message({

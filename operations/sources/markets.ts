@@ -70,9 +70,7 @@ export async function marketsOf(
       `the profile ${source.profile.name} has no list of markets`,
       source.profile.marketsOf === undefined
         ? {}
-        : {
-            remedy: `its files have the markets of ${source.profile.marketsOf}, which uses it as its \`archive\``,
-          },
+        : { remedy: `its files have the markets of ${source.profile.marketsOf}, which uses it as its \`archive\`` },
     );
   const asked = await requestSymbols(context, source, waits).catch((error: unknown) => {
     if (!(error instanceof TidemarkError) || error.code === 'INTERRUPTED' || listed === undefined) throw error;
@@ -285,9 +283,7 @@ async function findMarket(
   throw new TidemarkError(
     'UNKNOWN_AT_SOURCE',
     `${source.facts.name} has no market ${JSON.stringify(symbol)}${didYouMean(wanted, pairs.keys())}`,
-    {
-      remedy: `\`tidemark markets --source ${source.facts.name} --search ${wanted.split('/')[0]}\` lists its markets`,
-    },
+    { remedy: `\`tidemark markets --source ${source.facts.name} --search ${wanted.split('/')[0]}\` lists its markets` },
   );
 }
 

@@ -148,10 +148,7 @@ async function planned(
 async function costAfter(context: Context, plan: WatchListPlan, nowMs: number): Promise<PlanCost> {
   const { config } = context;
   const { after } = plan;
-  const pending = {
-    reread: overrideReread(config.reread, after.reread),
-    pollsEveryMs: pollsEveryMs(after.lists),
-  };
+  const pending = { reread: overrideReread(config.reread, after.reread), pollsEveryMs: pollsEveryMs(after.lists) };
   const sources = new Map(plan.sources.map(({ series, sources: own }) => [seriesName(series), own]));
   return estimateCost(context, after.series, [], nowMs, pending, sources);
 }

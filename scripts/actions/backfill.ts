@@ -123,8 +123,5 @@ function asJson({
   awaitingUntilMs,
   ...outcome
 }: BackfillOutcome): JsonDocument<'backfill'> {
-  return {
-    ...outcome,
-    awaitingUntil: isoTime(awaitingUntilMs),
-  };
+  return { ...outcome, awaitingUntil: isoTime(awaitingUntilMs) };
 }

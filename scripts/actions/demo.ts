@@ -87,12 +87,7 @@ export async function run(options: { once?: true }): Promise<void> {
 function demoConfig(config: Config, simulator: RunningSimulator): Config {
   return {
     ...config,
-    source: {
-      ...config.source,
-      url: simulator.url,
-      apiKey: demoKey,
-      requestsPerMinute: requestsPerMinute.withKey,
-    },
+    source: { ...config.source, url: simulator.url, apiKey: demoKey, requestsPerMinute: requestsPerMinute.withKey },
     database: { ...config.database, url: undefined },
     queue: { ...config.queue, redisUrl: undefined },
     scheduler: { ...config.scheduler, refreshMs: demoRefreshMs },

@@ -61,9 +61,7 @@ async function run(
     });
   }
   if (options.out === '-' && format === 'parquet' && process.stdout.isTTY) {
-    throw new TidemarkError('BAD_ARGUMENT', 'Parquet is not for a terminal', {
-      remedy: 'name a file with --out',
-    });
+    throw new TidemarkError('BAD_ARGUMENT', 'Parquet is not for a terminal', { remedy: 'name a file with --out' });
   }
   if (options.sidecar !== undefined && options.sidecar === options.out) {
     throw new TidemarkError('BAD_ARGUMENT', '--sidecar and --out name the same file');

@@ -112,10 +112,7 @@ function candleFileKind(options: Options): CandleFileKind | null {
   const known = candleFormatNames.find((name) => name === options.format);
   const format = columns === undefined ? known : formatOfColumns(columnsNamed(columns));
   const option = columns === undefined ? `--format ${known}` : '--columns';
-  const given = (['exchange', 'base', 'quote', 'interval'] as const).map((name) => ({
-    name,
-    text: options[name],
-  }));
+  const given = (['exchange', 'base', 'quote', 'interval'] as const).map((name) => ({ name, text: options[name] }));
   if (format === undefined) {
     const [first] = given.filter(({ text }) => text !== undefined);
     if (first === undefined) return null;

@@ -62,12 +62,7 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
       throw signal.aborted ? interrupted('the migration was rolled back: the database is as it was', error) : error;
     });
     await migrateQueueBackend(
-      {
-        redisUrl: config.queue.redisUrl,
-        databaseUrl: url,
-        namespace: config.queue.namespace,
-        connectTimeoutMs,
-      },
+      { redisUrl: config.queue.redisUrl, databaseUrl: url, namespace: config.queue.namespace, connectTimeoutMs },
       direction,
     );
     for (const name of done) console.log(`${direction === 'up' ? 'applied' : 'reverted'} ${name}`);

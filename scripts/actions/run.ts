@@ -44,12 +44,7 @@ export async function run(command: string, roles: ProcessRoles): Promise<void> {
     if (roles.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
     if (roles.scheduler && config.watchList !== undefined) {
       const { clock, database } = context;
-      const lake = keepLake({
-        clock,
-        database,
-        file: config.watchList,
-        log,
-      });
+      const lake = keepLake({ clock, database, file: config.watchList, log });
       closing.add(() => lake.close());
     }
     const service = roles.service

@@ -11,10 +11,7 @@ export async function run(options: { port?: string; host?: string }): Promise<vo
     { command: 'serve', defaultLogLevel: 'info', handlesSignals: true, isMeasured: true },
     async (context, signal) => {
       const { service: usual } = context.config;
-      const service = await runService(context, {
-        host: options.host ?? usual.host,
-        port: port ?? usual.port,
-      });
+      const service = await runService(context, { host: options.host ?? usual.host, port: port ?? usual.port });
       try {
         const { url, dashboard, actions } = service;
         const beside = dashboard === null ? '' : `, the dashboard at ${dashboard}`;

@@ -227,11 +227,7 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     nowMs,
     state: stateOf({ ...stored, nowMs, rejected: rejectedRows, queue: queueFacts }),
     series,
-    rejected: {
-      rows: rejectedRows,
-      series: rejected.length,
-      reason: rejected[0]?.reason ?? null,
-    },
+    rejected: { rows: rejectedRows, series: rejected.length, reason: rejected[0]?.reason ?? null },
     silences,
     lists,
     rates: { ...rates, everyMs: lists.find(({ list }) => list.dataset === 'rates')?.everyMs ?? 0 },
@@ -374,10 +370,7 @@ function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly erro
     database: { ...status.versions, embedded: status.embedded },
     upkeep: {
       ...status.upkeep,
-      failingJobs: status.upkeep.failingJobs.map(({ lastRunMs, ...job }) => ({
-        ...job,
-        lastRun: isoTime(lastRunMs),
-      })),
+      failingJobs: status.upkeep.failingJobs.map(({ lastRunMs, ...job }) => ({ ...job, lastRun: isoTime(lastRunMs) })),
     },
     source: status.source,
     sourceOutage: outageJson(status.outage),
@@ -408,11 +401,7 @@ function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly erro
       retryAt: isoTime(row.retryMs),
       quarantined: row.quarantined,
     })),
-    retention: status.retentions.map(({ dataset, age, cutMs }) => ({
-      dataset,
-      age,
-      nothingBefore: isoTime(cutMs),
-    })),
+    retention: status.retentions.map(({ dataset, age, cutMs }) => ({ dataset, age, nothingBefore: isoTime(cutMs) })),
     series: status.series.map((row) => ({
       id: row.seriesId,
       ...row.series,

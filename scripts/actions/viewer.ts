@@ -14,11 +14,7 @@ export async function run(role: string, options: { passwordFile?: string; serves
     );
   const password = options.passwordFile === undefined ? null : passwordIn(options.passwordFile);
   await withContext({ command: 'viewer', needsDatabase: true, defaultLogLevel: 'warn' }, async (context) => {
-    const isNew = await grantViewer(context.database, {
-      role,
-      password,
-      serves: options.serves === true,
-    });
+    const isNew = await grantViewer(context.database, { role, password, serves: options.serves === true });
     console.log(`${isNew ? 'created' : 'updated'} read-only role ${JSON.stringify(role)}`);
     if ((await countPublicFunctions(context.database.pool)) > 0)
       console.error(

@@ -8,11 +8,7 @@ export function runCommand(program: Command): void {
     .command('run')
     .option('--no-serve', 'without the service')
     .action(async (options: { serve: boolean }) =>
-      (await import('../actions/run.ts')).run('run', {
-        scheduler: true,
-        worker: true,
-        service: options.serve,
-      }),
+      (await import('../actions/run.ts')).run('run', { scheduler: true, worker: true, service: options.serve }),
     );
 }
 
@@ -28,10 +24,6 @@ export function workerCommand(program: Command): void {
     .option('--concurrency <count>', 'concurrent requests (default: WORKER_CONCURRENCY)')
     .action(async ({ concurrency: text }: { concurrency?: string }) => {
       const concurrency = text === undefined ? undefined : parseWhole(text, '--concurrency', 1, 256);
-      await (await import('../actions/run.ts')).run('worker', {
-        scheduler: false,
-        worker: true,
-        concurrency,
-      });
+      await (await import('../actions/run.ts')).run('worker', { scheduler: false, worker: true, concurrency });
     });
 }

@@ -38,11 +38,7 @@ export interface SelectingOptions {
  */
 export function addSelections<Options extends SelectingOptions>(
   parent: Command,
-  help: {
-    readonly json: string;
-    readonly dryRun?: string;
-    readonly flags?: Readonly<Record<string, string>>;
-  },
+  help: { readonly json: string; readonly dryRun?: string; readonly flags?: Readonly<Record<string, string>> },
   run: (selection: Selection, options: Options) => Promise<void>,
 ): void {
   const flags = (command: Command, kind: 'option' | 'requiredOption') => {
@@ -114,10 +110,7 @@ function marketChosen(
     );
   const { exchange, base, quote, interval = '' } = options;
   const named = { exchange: exchange ?? options.source ?? '', base: base ?? 'base', quote: quote ?? 'quote', interval };
-  return {
-    series: seriesNamed(dataset, named),
-    source: choice === null ? null : { ...choice, exchange, base, quote },
-  };
+  return { series: seriesNamed(dataset, named), source: choice === null ? null : { ...choice, exchange, base, quote } };
 }
 
 /**

@@ -34,11 +34,7 @@ export interface BackfillPace extends BackfillState {
 }
 
 export function backfillView(state: BackfillPace): View {
-  return {
-    lines: (space) => drawn(state, space),
-    line: line(state),
-    isLast: state.left === 0 && state.awaited === 0,
-  };
+  return { lines: (space) => drawn(state, space), line: line(state), isLast: state.left === 0 && state.awaited === 0 };
 }
 
 function drawn(state: BackfillPace, space: Space): readonly string[] {

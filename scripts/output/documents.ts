@@ -53,13 +53,7 @@ const eachLane = <Field extends z.ZodType>(field: Field) => byLane(laneNames, ()
 const gapReason = z.enum(shownReasons);
 
 const sourceOutage = z
-  .strictObject({
-    since: time,
-    lastTried: time,
-    kind: z.enum(sourceTrouble),
-    message: text,
-    retryAt: timeOrNull,
-  })
+  .strictObject({ since: time, lastTried: time, kind: z.enum(sourceTrouble), message: text, retryAt: timeOrNull })
   .nullable();
 
 const headline = z
@@ -144,25 +138,13 @@ const apply = z
       }),
     ),
     retention: z.array(
-      z.strictObject({
-        dataset: datasetName,
-        before: textOrNull,
-        after: textOrNull,
-        dropsBefore: timeOrNull,
-      }),
+      z.strictObject({ dataset: datasetName, before: textOrNull, after: textOrNull, dropsBefore: timeOrNull }),
     ),
     readAgain: z.strictObject({ before: reread, after: reread }).nullable(),
     left: z.strictObject({ series: z.array(ofSeries({ seriesId })), lists: z.array(z.strictObject(list)) }),
     notes: z.array(z.strictObject({ line: count, column: count, message: text })),
     notKept: z.array(series),
-    cut: z.array(
-      z.strictObject({
-        dataset: datasetName,
-        age: text,
-        nothingBefore: time,
-        series: z.array(series),
-      }),
-    ),
+    cut: z.array(z.strictObject({ dataset: datasetName, age: text, nothingBefore: time, series: z.array(series) })),
     cost: plan,
     applied: z.boolean(),
   })
@@ -186,14 +168,7 @@ const backfill = z
   .describe('`backfill --json`: the outcome');
 
 const exported = z
-  .strictObject({
-    points: count,
-    series: count,
-    gaps: count,
-    until: timeOrNull,
-    file: text,
-    sidecar: textOrNull,
-  })
+  .strictObject({ points: count, series: count, gaps: count, until: timeOrNull, file: text, sidecar: textOrNull })
   .describe('`export --json`: the outcome');
 
 const lake = z.strictObject({
@@ -308,11 +283,7 @@ const verify = z
 const queue = { waiting: count, active: count, delayed: count, workers: count, pausedMs: amount };
 
 /** The database or the queue does not answer. */
-const unreachable = z.strictObject({
-  time,
-  headline,
-  error: z.strictObject({ code: text, message: text }),
-});
+const unreachable = z.strictObject({ time, headline, error: z.strictObject({ code: text, message: text }) });
 
 const status = z
   .union([
@@ -362,13 +333,7 @@ const status = z
           quarantined: count,
         }),
       ),
-      retention: z.array(
-        z.strictObject({
-          dataset: z.enum(storedDatasets),
-          age: text,
-          nothingBefore: time,
-        }),
-      ),
+      retention: z.array(z.strictObject({ dataset: z.enum(storedDatasets), age: text, nothingBefore: time })),
       series: z.array(
         ofSeries({
           id: seriesId,
@@ -407,11 +372,7 @@ const track = ofSeries({
 }).describe('`track candles --json` and `track history --json`: a line per series');
 
 const trackList = z
-  .strictObject({
-    ...list,
-    everySeconds: amount,
-    change: z.enum(['created', 'resumed', 'changed', 'unchanged']),
-  })
+  .strictObject({ ...list, everySeconds: amount, change: z.enum(['created', 'resumed', 'changed', 'unchanged']) })
   .describe('`track assets --json`, and so for the other lists: the tracked list');
 
 const sources = z

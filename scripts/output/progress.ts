@@ -166,9 +166,5 @@ function windowView(what: string, left: WindowsLeft, etaMs: number | null): View
     `${formatCount(left.done)} of ${formatCount(left.of)} windows`,
     ...(isLast ? [] : [waitText(left.pausedMs) ?? ahead ?? etaText(etaMs)]),
   ];
-  return {
-    lines: (space) => [barLine(what, left, parts, space)],
-    line: `${what} ${parts.join(', ')}`,
-    isLast,
-  };
+  return { lines: (space) => [barLine(what, left, parts, space)], line: `${what} ${parts.join(', ')}`, isLast };
 }

@@ -14,11 +14,7 @@ const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
   { title: 'id', value: (row) => String(row.seriesId), right: true },
   { title: 'series', value: (row) => seriesName(row.series), shorten: 'middle' },
   { title: 'tracked from', value: (row) => formatTime(row.tracked.startMs), omit: 3 },
-  {
-    title: 'to',
-    value: (row) => (row.tracked.endMs === null ? 'now' : formatTime(row.tracked.endMs)),
-    omit: 2,
-  },
+  { title: 'to', value: (row) => (row.tracked.endMs === null ? 'now' : formatTime(row.tracked.endMs)), omit: 2 },
   { title: 'covered', value: (row) => formatPercent(row.coveredMs, row.wantedMs), right: true },
   {
     title: 'missing',
@@ -29,11 +25,7 @@ const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
   { title: 'gaps', value: (row) => formatCount(row.gaps), right: true, omit: 4 },
   { title: 'points', value: (row) => formatCount(row.points), right: true, omit: 5 },
   { title: 'newest', value: (row) => (row.newestMs === null ? '-' : formatTime(row.newestMs)), omit: 1 },
-  {
-    title: 'age',
-    value: (row) => (row.newestMs === null ? '-' : formatDuration(nowMs - row.newestMs)),
-    right: true,
-  },
+  { title: 'age', value: (row) => (row.newestMs === null ? '-' : formatDuration(nowMs - row.newestMs)), right: true },
   { title: 'note', value: seriesNote, shorten: 'end' },
 ];
 
@@ -72,11 +64,7 @@ const groupColumns: ReadonlyArray<Column<SeriesGroup>> = [
   },
   { title: 'gaps', value: (group) => formatCount(group.gaps), right: true, omit: 2 },
   { title: 'points', value: (group) => formatCount(group.points), right: true, omit: 3 },
-  {
-    title: 'oldest newest',
-    value: (group) => (group.newestMs === null ? '-' : formatTime(group.newestMs)),
-    omit: 1,
-  },
+  { title: 'oldest newest', value: (group) => (group.newestMs === null ? '-' : formatTime(group.newestMs)), omit: 1 },
   {
     title: 'note',
     value: ({ series }) => {

@@ -68,11 +68,9 @@ export function redisCounter(options: {
   };
   prepare();
   const run = (...words: [key: string, perMinute: number, now: number | '']) =>
-    (
-      redis as unknown as {
-        countRequest(...words: unknown[]): Promise<[number, number, string, string]>;
-      }
-    ).countRequest(...words);
+    (redis as unknown as { countRequest(...words: unknown[]): Promise<[number, number, string, string]> }).countRequest(
+      ...words,
+    );
   return {
     async count(caller, perMinute) {
       const words = [`${options.namespace}:served:${caller}`, perMinute, options.clock?.now() ?? ''] as const;

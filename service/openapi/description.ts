@@ -42,15 +42,10 @@ const derivedFrom = {
 const rateLimit = {
   'X-RateLimit-Limit': { description: 'Requests in a rolling minute.', schema: { type: 'integer' } },
   'X-RateLimit-Remaining': { description: 'Of those, how many are left now.', schema: { type: 'integer' } },
-  'X-RateLimit-Reset': {
-    description: 'When one more will be free, seconds since 1970.',
-    schema: { type: 'integer' },
-  },
+  'X-RateLimit-Reset': { description: 'When one more will be free, seconds since 1970.', schema: { type: 'integer' } },
 };
 
-const retryAfter = {
-  'Retry-After': { description: 'For how many seconds to wait.', schema: { type: 'integer' } },
-};
+const retryAfter = { 'Retry-After': { description: 'For how many seconds to wait.', schema: { type: 'integer' } } };
 
 /** The whole document as JSON text. @param version software version. */
 function openApiText(version: string): string {
@@ -107,9 +102,7 @@ function operation({ name, endpoint, path }: (typeof routes)[number]): Json {
               properties: { data, timestamp: { type: 'integer', description: 'UNIX milliseconds.' } },
               required: ['data', 'timestamp'],
             },
-            examples: {
-              [name]: { summary: `GET /v2${examples[endpoint].path}`, value: `example of ${endpoint}` },
-            },
+            examples: { [name]: { summary: `GET /v2${examples[endpoint].path}`, value: `example of ${endpoint}` } },
           },
         },
       },

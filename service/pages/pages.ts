@@ -45,10 +45,7 @@ const policy = [
 
 /** @throws Error when the files of the pages have not been built. */
 export function createPages({ directory, hasDashboard }: PagesOptions): Pages {
-  const files = ['frame.css', 'icon.svg', 'try.js'].map((name) => ({
-    name,
-    file: readBuiltFile(directory, name),
-  }));
+  const files = ['frame.css', 'icon.svg', 'try.js'].map((name) => ({ name, file: readBuiltFile(directory, name) }));
   const links = [
     ...(hasDashboard ? [['', 'Dashboard'] as const] : []),
     ['docs', 'Interface'],

@@ -24,10 +24,7 @@ export function emptySeries(range: Range, interval: Interval, settledMs: EpochMs
   const closedMs = periodStart(settledMs, interval);
   const untilMs = Math.max(startMs, Math.min(nextPeriodStart(range.endMs, interval), closedMs));
   const missing = startMs < untilMs ? [{ startMs, endMs: untilMs }] : [];
-  return {
-    rows: '[]',
-    coverage: { share: missing.length === 0 ? '1' : '0', gaps: missing.length, untilMs, missing },
-  };
+  return { rows: '[]', coverage: { share: missing.length === 0 ? '1' : '0', gaps: missing.length, untilMs, missing } };
 }
 
 /**

@@ -15,14 +15,8 @@ const page = (title: string, text: string) =>
 const forms: Readonly<Record<BanForm, (own: BanAnswer, inMs: number) => BanAnswer>> = {
   own: (own) => own,
   'no-time': ({ status, body }) => ({ status, body }),
-  firewall: () => ({
-    status: 403,
-    body: page('ERROR: The request could not be satisfied', 'Request blocked.'),
-  }),
-  country: () => ({
-    status: 451,
-    body: '{"code":0,"msg":"Service unavailable from a restricted location."}',
-  }),
+  firewall: () => ({ status: 403, body: page('ERROR: The request could not be satisfied', 'Request blocked.') }),
+  country: () => ({ status: 451, body: '{"code":0,"msg":"Service unavailable from a restricted location."}' }),
   payment: () => ({ status: 402, body: '{"error":"The credits of this plan are used up."}' }),
   unavailable: (_, inMs) => ({
     ...{ status: 503, body: 'Service Unavailable' },

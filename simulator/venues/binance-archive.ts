@@ -35,10 +35,7 @@ export const binanceArchive: Venue = {
   failure: { status: 500, body: '<Error><Code>InternalError</Code></Error>' },
   unknownPath: absent,
   routes: [
-    {
-      path: '/data/spot/monthly/klines/:symbol/:interval/:file',
-      answer: (request) => answer(request, 'month'),
-    },
+    { path: '/data/spot/monthly/klines/:symbol/:interval/:file', answer: (request) => answer(request, 'month') },
     { path: '/data/spot/daily/klines/:symbol/:interval/:file', answer: (request) => answer(request, 'day') },
   ],
 };

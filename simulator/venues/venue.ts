@@ -109,12 +109,7 @@ export class VenueData {
   constructor(
     { exchange }: Venue,
     simulator: Simulator,
-    at: {
-      readonly service: MarketData;
-      readonly faults: Faults;
-      readonly isEmpty: boolean;
-      readonly nowMs: EpochMs;
-    },
+    at: { readonly service: MarketData; readonly faults: Faults; readonly isEmpty: boolean; readonly nowMs: EpochMs },
   ) {
     this.markets = marketsOf(exchange).filter((market) => market.beganMs <= at.nowMs);
     this.service = at.service;
@@ -201,11 +196,7 @@ function marketsOf(exchange: string | null): VenueMarket[] {
   const symbols = new Map([...assetPlans, ...currencyPlans].map(({ id, symbol }) => [id, symbol]));
   return marketPlans
     .filter((plan) => plan.exchangeId === exchange)
-    .map((plan) => ({
-      ...plan,
-      base: symbols.get(plan.baseId) ?? '',
-      quote: symbols.get(plan.quoteId) ?? '',
-    }));
+    .map((plan) => ({ ...plan, base: symbols.get(plan.baseId) ?? '', quote: symbols.get(plan.quoteId) ?? '' }));
 }
 
 /** A candle with a volume in the quote asset of its own; absent: that of {@link turnoverOf}. */

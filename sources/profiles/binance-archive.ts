@@ -35,10 +35,7 @@ const intervals = {
   d1: '1d',
 } as const;
 
-const files = {
-  month: { folder: 'monthly', nameLength: 7 },
-  day: { folder: 'daily', nameLength: 10 },
-} as const;
+const files = { month: { folder: 'monthly', nameLength: 7 }, day: { folder: 'daily', nameLength: 10 } } as const;
 /** From this month on times are in microseconds. */
 const microsecondsFromMs = Date.UTC(2025, 0, 1);
 
@@ -150,13 +147,7 @@ async function readFile(reply: Reply, query: PointsQuery, name: string): Promise
   const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
   const rejected: Rejected[] = [];
   const reader = pointReader('candles', interval);
-  const csv = candleCsv(await unzipped(reply, name), {
-    columns,
-    turnoverColumn,
-    timeDigits,
-    interval,
-    range: asked,
-  });
+  const csv = candleCsv(await unzipped(reply, name), { columns, turnoverColumn, timeDigits, interval, range: asked });
   const isAsked = (timeMs: number) => timeMs >= asked.startMs && timeMs < asked.endMs;
   let isFirst = true;
   for (const others of csv.read()) {

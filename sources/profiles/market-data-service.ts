@@ -38,10 +38,7 @@ export function offer(dataset: DatasetName, absence: OfferFacts['absence']): Off
       const { exchange, baseId, quoteId } = series;
       return withQuery(pathOf('candles'), { exchange, interval, baseId, quoteId, start, end });
     },
-    read: (reply, query) => ({
-      ...pointsAnswer(reply, query),
-      known: statedCoverage(reply, query),
-    }),
+    read: (reply, query) => ({ ...pointsAnswer(reply, query), known: statedCoverage(reply, query) }),
   };
 }
 
@@ -50,11 +47,7 @@ export const marketDataService: Profile = {
   url: null,
   exchange: null,
   limits: (hasKey) => [
-    {
-      unit: 'request',
-      amount: hasKey ? requestsPerMinute.withKey : requestsPerMinute.withoutKey,
-      periodMs: minuteMs,
-    },
+    { unit: 'request', amount: hasKey ? requestsPerMinute.withKey : requestsPerMinute.withoutKey, periodMs: minuteMs },
   ],
   offers: [offer('candles', 'no trade'), offer('asset_history', 'no trade')],
   lists,

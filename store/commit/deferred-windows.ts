@@ -158,10 +158,7 @@ const maxMissingPauseMs = dayMs;
  */
 export async function deferUpstreamGaps(
   client: pg.Pool | pg.PoolClient,
-  deferred: Omit<DeferredWindow, 'window' | 'errorKind'> & {
-    readonly range: Range;
-    readonly isFirstAtOnce?: boolean;
-  },
+  deferred: Omit<DeferredWindow, 'window' | 'errorKind'> & { readonly range: Range; readonly isFirstAtOnce?: boolean },
 ): Promise<void> {
   const { range, isFirstAtOnce = false } = deferred;
   await deferMissing.on(client, { ...keyOfDeferral(deferred), range, isFirstAtOnce });
@@ -282,10 +279,5 @@ async function deferMissingRange(
     isFirstAtOnce: reason === 'disputed' && evaluated.answer.isWhole !== true,
   });
   // The range is covered, and the re-read of it is deferred as well.
-  if (lane === 'reread')
-    await deferWindow(client, {
-      ...deferred,
-      window: range,
-      ofCovered: true,
-    });
+  if (lane === 'reread') await deferWindow(client, { ...deferred, window: range, ofCovered: true });
 }

@@ -83,17 +83,11 @@ async function findSilences(client: pg.PoolClient, window: EvaluatedWindow): Pro
   // No point is missing between two rows of one answer.
   if (firstMs <= span.firstMs) {
     const { beforeMs, coveredFromMs } = around;
-    silences.push({
-      startMs: beforeMs === null ? coveredFromMs : start(beforeMs) + length,
-      endMs: start(firstMs),
-    });
+    silences.push({ startMs: beforeMs === null ? coveredFromMs : start(beforeMs) + length, endMs: start(firstMs) });
   }
   if (lastMs >= span.lastMs) {
     const { afterMs, coveredToMs } = around;
-    silences.push({
-      startMs: start(lastMs) + length,
-      endMs: afterMs === null ? coveredToMs : start(afterMs),
-    });
+    silences.push({ startMs: start(lastMs) + length, endMs: afterMs === null ? coveredToMs : start(afterMs) });
   }
   return silences.filter(({ startMs, endMs }) => startMs < endMs);
 }
@@ -101,12 +95,7 @@ async function findSilences(client: pg.PoolClient, window: EvaluatedWindow): Pro
 /** The nearest stored points within the same covered range, if any, and the bounds of that range. */
 async function findNeighbours(
   client: pg.PoolClient,
-  at: {
-    readonly seriesId: number;
-    readonly dataset: DatasetName;
-    readonly firstMs: EpochMs;
-    readonly lastMs: EpochMs;
-  },
+  at: { readonly seriesId: number; readonly dataset: DatasetName; readonly firstMs: EpochMs; readonly lastMs: EpochMs },
 ) {
   const { seriesId, dataset, firstMs, lastMs } = at;
   const [bounds] = await coveredAround.on(client, { seriesId, first: firstMs, last: lastMs });

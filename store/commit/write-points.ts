@@ -42,13 +42,7 @@ export interface SeenRevision {
 /** Revisions of one window in its result, as for a line of the log. All are stored. */
 const maxRevisions = 5;
 
-export const noChanges: PointChanges = Object.freeze({
-  fresh: 0,
-  changed: 0,
-  revised: 0,
-  unchanged: 0,
-  revisions: [],
-});
+export const noChanges: PointChanges = Object.freeze({ fresh: 0, changed: 0, revised: 0, unchanged: 0, revisions: [] });
 
 /** Adds up the changes of several writes for one window. */
 export function sumChanges(all: readonly PointChanges[]): PointChanges {

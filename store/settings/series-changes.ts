@@ -54,10 +54,7 @@ export async function writeSeriesChanges(
   );
   const written = await trackAll.on(client, { tracked });
   const idOf = new Map(written.map(({ id, series }) => [nameOfChange(series), id]));
-  return changes.map((change) => ({
-    ...change,
-    seriesId: idOf.get(nameOfChange(change.series)) ?? change.seriesId,
-  }));
+  return changes.map((change) => ({ ...change, seriesId: idOf.get(nameOfChange(change.series)) ?? change.seriesId }));
 }
 
 const lockSeries = statement({

@@ -101,12 +101,7 @@ function openWith(access: Access, state: { nowMs: number } = { nowMs: 1_000_000 
     await database.close();
   });
   return (url: string, by: { headers?: Record<string, string>; remoteAddress?: string } = {}) =>
-    app.inject({
-      remoteAddress: '127.0.0.1',
-      ...by,
-      url,
-      headers: { host: 'localhost:4000', ...by.headers },
-    });
+    app.inject({ remoteAddress: '127.0.0.1', ...by, url, headers: { host: 'localhost:4000', ...by.headers } });
 }
 
 type Row = [remoteAddress: string, host: string, headers: Record<string, string>, status: number];
@@ -163,9 +158,7 @@ it('admits the host of a container and no other neighbour', async () => {
 });
 
 describe('with a password', () => {
-  const basic = (text: string) => ({
-    authorization: `Basic ${Buffer.from(`any:${text}`).toString('base64')}`,
-  });
+  const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(`any:${text}`).toString('base64')}` });
   const far = { remoteAddress: '203.0.113.7' };
 
   it('admits requests with the password from any address', async () => {

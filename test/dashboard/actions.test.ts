@@ -22,9 +22,7 @@ const named = {
 async function world(more: Record<string, string> = {}, command?: string) {
   const serving = await openServing(more, command);
   const { url, address } = serving;
-  const database = openDatabase({
-    ...{ url, applicationName: 'test', maxConnections: 1, statementTimeoutMs: 30_000 },
-  });
+  const database = openDatabase({ ...{ url, applicationName: 'test', maxConnections: 1, statementTimeoutMs: 30_000 } });
   onTestFinished(() => database.close());
   const post = async (action: string, body: unknown, headers: Record<string, string> = {}) => {
     const answer = await fetch(`${address}dashboard/actions/${action}`, {
@@ -176,11 +174,7 @@ it('needs the password where there is one, records the user, and names the heade
   });
   expect(service.stdout()).not.toContain('token');
   const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
-  const answer = await fetch(`${address}dashboard/actions/pause`, {
-    method: 'POST',
-    headers: json,
-    body: '{}',
-  });
+  const answer = await fetch(`${address}dashboard/actions/pause`, { method: 'POST', headers: json, body: '{}' });
   expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('Basic')]);
   expect((await post('pause', {}, basic('ann:wrong'))).status).toBe(401);
   const ann = basic('ann:correct horse battery');

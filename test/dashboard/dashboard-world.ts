@@ -43,11 +43,7 @@ export const quietQueue: QueueSnapshot = {
 
 /** Facts of the default source alone. */
 export const plainPorts = (database: Database, graceMs = 60_000) =>
-  statePorts({
-    database,
-    config: { worker: { graceMs } },
-    sources: () => readRegistry(readConfig({})),
-  });
+  statePorts({ database, config: { worker: { graceMs } }, sources: () => readRegistry(readConfig({})) });
 
 /** The page's files are those of the build. @param port 0: any free one. */
 export async function openDashboardWorld(

@@ -11,10 +11,7 @@ it('says that windows await a second answer or a retry only where they do', () =
     ({ requests: 100, requestsLeft: 0, blocked: null, failedMs: 0, awaitingMs: 0, ...of }) as SeriesLine;
   // The lines are newer than the count of what is due.
   const words = (...lines: SeriesLine[]) =>
-    progressWords(lines.length, backfillProgress(lines), {
-      state: { etaMs: 0, left: 0 },
-      queue: null,
-    } as Summary);
+    progressWords(lines.length, backfillProgress(lines), { state: { etaMs: 0, left: 0 }, queue: null } as Summary);
   const closed = line({ requestsLeft: 1 });
   const failed = line({ requestsLeft: 1, failedMs: hourMs });
   const awaiting = line({ requestsLeft: 1, awaitingMs: hourMs });

@@ -35,9 +35,7 @@ it('has the wanted and covered time of each month, of one series and of all', as
   const { seriesId } = await trackSeries(database, market, startMs, endMs);
   const other = { ...market, baseId: 'ethereum' };
   const { seriesId: otherId } = await trackSeries(database, other, Date.UTC(2024, 2, 1), endMs);
-  await commitPoints(database, {
-    ...{ seriesId, series: market, window: { startMs, endMs: Date.UTC(2024, 1, 10) } },
-  });
+  await commitPoints(database, { ...{ seriesId, series: market, window: { startMs, endMs: Date.UTC(2024, 1, 10) } } });
   await database.pool.query(
     `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
      values ($1, '[2024-02-20Z,2024-02-21Z)', 'failed', 'HTTP 500', now(), now()),

@@ -47,11 +47,7 @@ it('requests bounded pieces until any screen is complete', () => {
             expect(periods).toBeLessThanOrEqual(maxPeriods);
             held =
               held?.interval === interval && got.startMs <= held.endMs && got.endMs >= held.startMs
-                ? {
-                    interval,
-                    startMs: Math.min(held.startMs, got.startMs),
-                    endMs: Math.max(held.endMs, got.endMs),
-                  }
+                ? { interval, startMs: Math.min(held.startMs, got.startMs), endMs: Math.max(held.endMs, got.endMs) }
                 : { interval, ...got };
           }
           const wantedFrom = Math.max(screen.startMs, bounds.earliestMs);

@@ -24,10 +24,7 @@ const query = (sql: string, values: unknown[] = []) => store.database.pool.query
 async function conditions(facts: Partial<QueueSnapshot['facts']> = {}): Promise<Record<string, string>> {
   const read = stateReader({
     database: store.database,
-    queue: createQueueReader(systemClock, async () => ({
-      ...quietQueue,
-      facts: { ...quietQueue.facts, ...facts },
-    })),
+    queue: createQueueReader(systemClock, async () => ({ ...quietQueue, facts: { ...quietQueue.facts, ...facts } })),
     clock: clockAt(() => nowMs),
     ...{ ports: plainPorts(store.database, 0), graceMs: 0, perMinute: 0, synthetic: false },
   });

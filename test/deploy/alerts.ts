@@ -167,10 +167,7 @@ export const alertCases: readonly AlertCase[] = [
     summary: 'The source has not answered for more than five minutes: 33 requests failed since its last answer.',
     quiet: [
       // A few requests fail among many that succeed.
-      {
-        tidemark_source_failures_since_success: always(5),
-        tidemark_source_last_success_timestamp_seconds: '0+30x400',
-      },
+      { tidemark_source_failures_since_success: always(5), tidemark_source_last_success_timestamp_seconds: '0+30x400' },
     ],
   },
   {

@@ -27,13 +27,7 @@ const chosen = {
   currencies: ['bitcoin', 'euro'],
 };
 /** Far more rows in every table than a panel may return: 60 days of 5 minutes, and of requests, rates and revisions. */
-const dense = {
-  ...chosen,
-  exchange: 'kraken',
-  interval: 'm5',
-  asset: 'ethereum',
-  asset_interval: 'm5',
-};
+const dense = { ...chosen, exchange: 'kraken', interval: 'm5', asset: 'ethereum', asset_interval: 'm5' };
 
 it('the dashboards have unique panels, and use only the provisioned data sources', () => {
   for (const { panels } of dashboards) {

@@ -36,10 +36,7 @@ describeWithPromtool('the rules, as Prometheus reads them', () => {
     expect([config.status, config.said]).toEqual([0, expect.stringContaining('1 rule files found')]);
     // The expressions of the dashboards, as rules.
     const file = join(emptyDirectory(), 'expressions.yml');
-    const rules = queries('expr').map(({ query }, place) => ({
-      record: `panel_${place}`,
-      expr: writtenOut(query),
-    }));
+    const rules = queries('expr').map(({ query }, place) => ({ record: `panel_${place}`, expr: writtenOut(query) }));
     writeFileSync(file, JSON.stringify({ groups: [{ name: 'panels', rules }] }));
     const expressions = promtool(['check', 'rules', file]);
     expect(expressions.status, expressions.said).toBe(0);

@@ -99,9 +99,7 @@ function suite({ folder, timescale, plain }: Exclude<typeof programs, string>): 
       const clusters = kind === 'TimescaleDB' ? timescale : plain;
       const [old, restored] = await Promise.all([startCluster(clusters), startCluster(clusters)]);
       expect(await tidemark(['migrate'], { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
-      expect(await tidemark(backfill('2024-03-03'), { ...env, DATABASE_URL: old })).toMatchObject({
-        exitCode: 0,
-      });
+      expect(await tidemark(backfill('2024-03-03'), { ...env, DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
       if (kind === 'TimescaleDB') {
         const { pool } = databaseAt(old);
         const jobs = await pool.query(

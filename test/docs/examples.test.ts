@@ -62,11 +62,9 @@ onEachDatabase('examples', (kind) => {
   });
 
   it('tidemark.help lists every published object, with an example that runs', async () => {
-    const { rows } = await store.database.pool.query<{
-      name: string;
-      kind: string;
-      example: string | null;
-    }>(`select schema || '.' || name as name, kind, example from tidemark.help`);
+    const { rows } = await store.database.pool.query<{ name: string; kind: string; example: string | null }>(
+      `select schema || '.' || name as name, kind, example from tidemark.help`,
+    );
     const listed = new Set(rows.map(({ name }) => name));
     for (const name of published) expect(listed).toContain(name.replace(/\(.*/, ''));
     expect(listed).toContain('tidemark.series_id');

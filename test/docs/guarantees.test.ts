@@ -2,10 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 const text = readFileSync('docs/guarantees.md', 'utf8');
-const named = [...text.matchAll(/^- `(test\/[^`]+)`: (.+)$/gm)].map(([, file = '', title = '']) => ({
-  file,
-  title,
-}));
+const named = [...text.matchAll(/^- `(test\/[^`]+)`: (.+)$/gm)].map(([, file = '', title = '']) => ({ file, title }));
 
 it('docs/guarantees.md names only tests that exist', () => {
   expect(named.length).toBeGreaterThan(40);

@@ -33,10 +33,7 @@ async function screenOf(
   const session = await inTerminal(
     [process.execPath, program, ...command.split(' ')],
     { ...env, NO_COLOR: '1' },
-    {
-      columns,
-      rows: 100,
-    },
+    { columns, rows: 100 },
   );
   if (until !== undefined) await waitFor(`the screen to match ${until}`, () => until.test(session.screen.text()));
   else await session.ended;

@@ -112,9 +112,7 @@ describeTaking('pictures of the dashboard', () => {
       await page.getByText(/ windows? left, about /).waitFor();
       await picture('overview');
       await page.setViewportSize({ width: 1120, height: 1080 });
-      const calendar = page.locator('section', {
-        has: page.getByRole('heading', { name: 'Coverage by month' }),
-      });
+      const calendar = page.locator('section', { has: page.getByRole('heading', { name: 'Coverage by month' }) });
       await calendar.getByRole('row', { name: /^2024/ }).waitFor();
       await picture('calendar', calendar);
       await page.getByRole('link', { name: 'binance ethereum/tether h1' }).click();

@@ -134,9 +134,7 @@ async function secondBackfill(): Promise<string[]> {
     const range = name.startsWith('binance-archive') ? '--from 2024-03-01 --to 2024-04-01' : '--from 2d --to 1d';
     const words = `backfill ${what} --source ${name} --interval h1 ${range} --json`;
     await opened.say(words, { COINCAP_KEY: 'a-key' });
-    const { requests } = JSON.parse(await opened.say(words, { COINCAP_KEY: 'a-key' })) as {
-      requests: number;
-    };
+    const { requests } = JSON.parse(await opened.say(words, { COINCAP_KEY: 'a-key' })) as { requests: number };
     cells.push(`${requests} requests`);
   }
   return cells;

@@ -50,10 +50,7 @@ const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
   { key: ethereum, range: year, without: outage },
   { key: candles('kraken', 'bitcoin', 'euro', 'h1'), range: year },
   { key: candles('binance', 'bitcoin', 'tether', 'm1'), range: december },
-  {
-    key: candles('binance', 'galleon', 'tether', 'm1'),
-    range: { startMs: day(2024, 12, 30), endMs: year.endMs },
-  },
+  { key: candles('binance', 'galleon', 'tether', 'm1'), range: { startMs: day(2024, 12, 30), endMs: year.endMs } },
   { key: history('bitcoin', 'd1'), range: year },
   { key: history('ethereum', 'd1'), range: year },
   { key: history('bitcoin', 'h1'), range: december },

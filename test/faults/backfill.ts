@@ -96,10 +96,7 @@ export async function beginBackfill(kind: Kind, chance: Chance, options: Backfil
     widen,
     requestsInAll,
     database: beside ?? pipeline.database,
-    worker: {
-      settings: { concurrency, attempts, failedRetryMs, emptyConfirmMs, graceMs },
-      requestsPerMinute,
-    },
+    worker: { settings: { concurrency, attempts, failedRetryMs, emptyConfirmMs, graceMs }, requestsPerMinute },
     scheduler: { rangeLimits, requestsPerMinute },
     nowMs: () => clock.nowMs,
     windows: all,

@@ -9,12 +9,7 @@ import { type CuttableProxy, proxyTo } from '../queue/cuttable-proxy.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
 export function databaseAt(url: string, statementTimeoutMs = 30_000): Database {
-  const database = openDatabase({
-    url,
-    applicationName: 'tidemark test',
-    maxConnections: 10,
-    statementTimeoutMs,
-  });
+  const database = openDatabase({ url, applicationName: 'tidemark test', maxConnections: 10, statementTimeoutMs });
   onTestFinished(() => database.close());
   return database;
 }
@@ -26,11 +21,7 @@ export async function storeToCrash(context: TestContext): Promise<{ cluster: Own
 }
 
 /** A migrated store behind a proxy, and a direct connection to it that is never cut. */
-export async function storeToCut(): Promise<{
-  proxy: CuttableProxy;
-  database: Database;
-  beside: Database;
-}> {
+export async function storeToCut(): Promise<{ proxy: CuttableProxy; database: Database; beside: Database }> {
   const store = await openOwnStore();
   const proxy = await proxyTo(store.url);
   return { proxy, database: databaseAt(proxy.url), beside: store.database };

@@ -76,13 +76,7 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
       for (const series of present) tracked.set(await pipeline.track(series, startMs, null), series);
       const pastId = await pipeline.track(pastSeries, past.startMs, past.endMs);
 
-      const settings = {
-        concurrency,
-        attempts: 3,
-        failedRetryMs: 5 * minuteMs,
-        emptyConfirmMs: hourMs,
-        graceMs,
-      };
+      const settings = { concurrency, attempts: 3, failedRetryMs: 5 * minuteMs, emptyConfirmMs: hourMs, graceMs };
       const startWorker = () =>
         startWorkerProcess(
           { pipeline, simulator, attempts: 3, nowMs: now, worker: { settings } },

@@ -104,9 +104,7 @@ onEachBackend('a table that another session has locked', (kind) => {
     if (locked === undefined || free === undefined) throw new Error('no windows');
     await holder.query('begin');
     await holder.query('select from tidemark.series where id = $1 for update', [locked.seriesId]);
-    await startTestWorker(parts, server.baseUrl, {
-      settings: { ...settings, attempts: 1, concurrency: 2 * windows },
-    });
+    await startTestWorker(parts, server.baseUrl, { settings: { ...settings, attempts: 1, concurrency: 2 * windows } });
     for (const { seriesId, series, startMs } of [locked, free]) {
       const hours = Array.from({ length: windows }, (_, place) => startMs + place * hourMs);
       await parts.queues.requests.addWindows(

@@ -32,11 +32,7 @@ describeNeeding('redis', 'a backfill', () => {
 
   seededTest('loses nothing when Redis is flushed repeatedly', async (chance, context) => {
     const redis = await ownRedis(context);
-    const backfill = await beginBackfill('redis', chance, {
-      ...size,
-      redisUrl: redis.url,
-      complaints: /lock|job/i,
-    });
+    const backfill = await beginBackfill('redis', chance, { ...size, redisUrl: redis.url, complaints: /lock|job/i });
     await backfill.pipeline.startScheduler(backfill.scheduler);
     await backfill.pipeline.startWorker(backfill.worker);
     const watching = watch(backfill);

@@ -76,12 +76,7 @@ describe('binance', () => {
     const name = 'BTCUSDT-1m-2024-05-01.zip';
     const text = lines(kline(0), kline(1));
     const whole = zipOf({ 'BTCUSDT-1m-2024-05-01.csv': text });
-    const beside = zipOf({
-      'a/': '',
-      'a/BTCUSDT-1m-2024-05-01.CSV': text,
-      'readme.txt': 'x',
-      '__MACOSX/._a.csv': 'x',
-    });
+    const beside = zipOf({ 'a/': '', 'a/BTCUSDT-1m-2024-05-01.CSV': text, 'readme.txt': 'x', '__MACOSX/._a.csv': 'x' });
     for (const good of [whole, beside]) expect((await read('binance', good, { name })).covered).toEqual([range(0, 2)]);
     const directoryAt = whole.indexOf('PK\x01\x02');
     const [damaged, otherMethod] = [Buffer.from(whole), Buffer.from(whole)];

@@ -72,15 +72,7 @@ async function recordFailure(
   if (!(error instanceof SourceError)) throw error;
   const { kind, status, message, bytes, durationMs } = error;
   const facts = { verdict: kind, status, error: message, bytes, durationMs };
-  await recordFetch(database.pool, {
-    ...facts,
-    timeMs,
-    dataset,
-    seriesId,
-    range: null,
-    lane: 'backfill',
-    attempt: 1,
-  });
+  await recordFetch(database.pool, { ...facts, timeMs, dataset, seriesId, range: null, lane: 'backfill', attempt: 1 });
 }
 
 const mutated = fc.record({ which: fc.nat(), spoil: mutation, isPacked: fc.boolean() });
@@ -97,9 +89,7 @@ function serveSpoilt(body: Buffer, isPacked: boolean): void {
 /** Puts the whole case into the message, because a report does not show a mutation. */
 function about(body: Buffer, error: unknown): Error {
   const text = body.toString('latin1').slice(0, 4000);
-  return new Error(`${error instanceof Error ? error.message : String(error)}\nfor: ${text}`, {
-    cause: error,
-  });
+  return new Error(`${error instanceof Error ? error.message : String(error)}\nfor: ${text}`, { cause: error });
 }
 
 test(

@@ -34,14 +34,7 @@ test(
       async ({ which, spoil }) => {
         const { series, text } = bodies[which % bodies.length] as SeriesBody;
         const body = spoil(text);
-        const reply = {
-          name: 'GET /candles',
-          status: 200,
-          header: () => undefined,
-          body,
-          durationMs: 1,
-          secret: null,
-        };
+        const reply = { name: 'GET /candles', status: 200, header: () => undefined, body, durationMs: 1, secret: null };
         const interval = series.interval === 'h6' ? 'h1' : series.interval;
         if (scanPoints(body, 'candles', interval) !== null) scanned += 1;
         const fast = outcomeOf(() => {

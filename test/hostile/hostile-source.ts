@@ -52,10 +52,7 @@ export async function startHostileSource(): Promise<HostileSource> {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}');
       return;
     }
-    const range = {
-      startMs: Number(url.searchParams.get('start')),
-      endMs: Number(url.searchParams.get('end')),
-    };
+    const range = { startMs: Number(url.searchParams.get('start')), endMs: Number(url.searchParams.get('end')) };
     const state = states.get(name) ?? { count: 0, emptied: new Set() };
     states.set(name, state);
     state.count += 1;

@@ -11,10 +11,7 @@ describe('readAtMostEvery', () => {
   it('reads once for simultaneous calls and not again before the interval', async () => {
     let nowMs = 0;
     let readings = 0;
-    const ask = readAtMostEvery(async () => ++readings, times, {
-      clock: clockAt(() => nowMs),
-      onError: () => {},
-    });
+    const ask = readAtMostEvery(async () => ++readings, times, { clock: clockAt(() => nowMs), onError: () => {} });
     const answers = await Promise.all([ask(), ask(), ask()]);
     expect(answers.map((answer) => answer?.value)).toEqual([1, 1, 1]);
     nowMs = 14_999;

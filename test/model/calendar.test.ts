@@ -17,11 +17,7 @@ it('counts each hour of each series in its month, beginning with the first', () 
     silent: [range('12-01T00:00', '12-01T01:00', 1)],
   });
   const of = (month: string, wantedHours: number, coveredHours: number) => ({
-    ...{
-      startMs: Date.parse(`2019-${month}-01T00:00Z`),
-      wantedMs: wantedHours * hour,
-      coveredMs: coveredHours * hour,
-    },
+    ...{ startMs: Date.parse(`2019-${month}-01T00:00Z`), wantedMs: wantedHours * hour, coveredMs: coveredHours * hour },
   });
   expect(months).toMatchObject([
     { ...of('10', 3 * 12, 3 * 8), failed: true, awaiting: false, silent: false },

@@ -54,12 +54,7 @@ async function firstOfPass(queues: QueueBackend, database: Database) {
   const sources = (await readRegistry(config)).facts;
   await new Promise<void>((resolve, reject) => {
     startScheduler({
-      ...{
-        database,
-        queues: { ...queues, requestsOf },
-        sources,
-        graceMs: config.worker.graceMs,
-      },
+      ...{ database, queues: { ...queues, requestsOf }, sources, graceMs: config.worker.graceMs },
       ...{ settings: { ...config.scheduler, tickMs: 50 }, refresh: true, reread: config.reread, log: silent },
       clock: clockAt(() => noonMs),
       events: ({ added: count }) => (count === null ? reject(new Error('the pass failed')) : resolve()),

@@ -16,13 +16,7 @@ async function open() {
     });
   const failed = (verdict: string, error: string) => record({ verdict, status: null, error });
   const check = (amount: number, periods: number) => {
-    const longLimit = {
-      unit: 'credit',
-      amount,
-      periodMs: 30 * dayMs,
-      bytesEach: 100,
-      rowBytes: 100,
-    } as const;
+    const longLimit = { unit: 'credit', amount, periodMs: 30 * dayMs, bytesEach: 100, rowBytes: 100 } as const;
     return assertCreditsLeft({ database }, { name: 'coins', longLimit }, periods, nowMs);
   };
   const used = async () => (await costSince(database, 'coins', { sinceMs: 0, bytesEach: 100 })).used;
@@ -35,11 +29,7 @@ test('a request costs a credit unless no connection was made', async () => {
   expect(await used()).toBe(0);
   await failed('timeout', 'GET /assets: no complete answer within 30000 ms');
   await failed('unreachable', 'GET /assets: other side closed');
-  await record({
-    verdict: 'server_error',
-    status: 500,
-    error: 'GET /assets: connect ECONNREFUSED 10.0.0.1:80',
-  });
+  await record({ verdict: 'server_error', status: 500, error: 'GET /assets: connect ECONNREFUSED 10.0.0.1:80' });
   await record({ bytes: 250 });
   expect(await used()).toBe(1 + 1 + 1 + 4);
 });

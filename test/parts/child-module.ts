@@ -28,10 +28,7 @@ export function startChildModule(
     await runnerImport(${JSON.stringify(resolve(path))}, { configFile: false, logLevel: 'silent' });`;
   const node = [process.execPath, '--input-type=module', '-e', loader, '--', path, ...words];
   const [program = '', ...rest] = [...prefix, ...node];
-  const child = spawn(program, rest, {
-    env: { ...process.env, ...environment },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
+  const child = spawn(program, rest, { env: { ...process.env, ...environment }, stdio: ['pipe', 'pipe', 'pipe'] });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {

@@ -39,12 +39,7 @@ export async function dockerTimescale(settings: ServerSettings = {}): Promise<Da
       .withWaitStrategy(Wait.forSuccessfulCommand('pg_isready --quiet --host=127.0.0.1'))
       .start();
     const url = `postgres://postgres:throw-away@${container.getHost()}:${container.getMappedPort(5432)}/postgres`;
-    return {
-      url,
-      ...(await describeServer(url)),
-      how: `Docker image ${timescaleImage}`,
-      stop: () => stop(container),
-    };
+    return { url, ...(await describeServer(url)), how: `Docker image ${timescaleImage}`, stop: () => stop(container) };
   } catch (error) {
     return reason(error);
   }

@@ -16,10 +16,7 @@ function installations(): Installation[] {
   const found: Installation[] = [];
   const list = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
   for (const version of list('/usr/lib/postgresql')) {
-    found.push({
-      binaries: `/usr/lib/postgresql/${version}/bin`,
-      shared: `/usr/share/postgresql/${version}`,
-    });
+    found.push({ binaries: `/usr/lib/postgresql/${version}/bin`, shared: `/usr/share/postgresql/${version}` });
   }
   for (const folder of list('/usr').filter((name) => name.startsWith('pgsql-'))) {
     found.push({ binaries: `/usr/${folder}/bin`, shared: `/usr/${folder}/share` });

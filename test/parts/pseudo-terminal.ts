@@ -11,10 +11,7 @@ import { waitFor } from './wait-for.ts';
 /** The reason why there is no pseudo-terminal here. Empty when there is one. */
 export function noPseudoTerminal(): string {
   try {
-    const says = execFileSync('script', ['--version'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const says = execFileSync('script', ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
     execFileSync('stty', ['--version'], { stdio: 'ignore' });
     return says.includes('util-linux') ? '' : '`script` is not that of util-linux';
   } catch {

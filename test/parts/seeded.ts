@@ -70,7 +70,5 @@ async function failure<Case>(title: string, details: fc.RunDetails<[Case]>): Pro
     ...(commands === undefined ? [] : [`TEST_REPLAY_PATH=${commands}`]),
   ];
   const why = details.errorInstance instanceof Error ? details.errorInstance.message : '';
-  return new Error(`${title}: repeat with ${how.join(' ')}\n${report}\n${why}`, {
-    cause: details.errorInstance,
-  });
+  return new Error(`${title}: repeat with ${how.join(' ')}\n${report}\n${why}`, { cause: details.errorInstance });
 }

@@ -118,11 +118,7 @@ function clusterAt(data: string, server: ServerOf): Cluster {
       execFileSync(copying[0] ?? '', copying.slice(1), { ...spawnOptions(launch), stdio: 'pipe' });
       writeFileSync(join(copy, 'standby.signal'), '');
       const primary_conninfo = `host=127.0.0.1 port=${port} user=tidemark password=${password}`;
-      return clusterAt(copy, {
-        ...server,
-        port: await freePort(),
-        settings: { ...server.settings, primary_conninfo },
-      });
+      return clusterAt(copy, { ...server, port: await freePort(), settings: { ...server.settings, primary_conninfo } });
     },
     async start(removed = '') {
       const server = startTethered([programs.postgres, '-D', data, ...flags], {

@@ -12,10 +12,7 @@ const row = (hour: number, close: string) => {
   const json = `{"open":"1","high":"9","low":"1","close":"${close}","volume":"5","period":${timeMs}}`;
   return { timeMs, json };
 };
-const hours = (from: number, to: number) => ({
-  startMs: noonMs + from * hourMs,
-  endMs: noonMs + to * hourMs,
-});
+const hours = (from: number, to: number) => ({ startMs: noonMs + from * hourMs, endMs: noonMs + to * hourMs });
 
 onEachBackend('a period with rows that differ', (kind) => {
   test.each([

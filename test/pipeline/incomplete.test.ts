@@ -18,12 +18,7 @@ function stating(clock: GivenTime, covered: () => readonly Range[]) {
   return ({ startMs, endMs }: Range): string => {
     const untilMs = Math.max(startMs, Math.min(endMs, periodStart(clock.nowMs - minuteMs, 'h1')));
     const missing = subtract([{ startMs, endMs: untilMs }], covered());
-    return writeCoverage({
-      share: missing.length === 0 ? '1' : '0.5',
-      gaps: missing.length,
-      untilMs,
-      missing,
-    });
+    return writeCoverage({ share: missing.length === 0 ? '1' : '0.5', gaps: missing.length, untilMs, missing });
   };
 }
 
@@ -83,11 +78,7 @@ onEachBackend('a source that states which ranges it lacks', (kind) => {
 
   test('is no outage: each window costs one attempt, and the pause grows with the age of the gap', async () => {
     const clock = { nowMs: noonMs + 90_000 };
-    const source = await serveRows(() => ({
-      rows: [],
-      timestampMs: clock.nowMs,
-      coverage: stating(clock, () => []),
-    }));
+    const source = await serveRows(() => ({ rows: [], timestampMs: clock.nowMs, coverage: stating(clock, () => []) }));
     const pipeline = await openPipeline(kind, clock, source.baseUrl);
     const seriesId = await pipeline.track(candles, hour(-40), hour(-20));
     const limits = { rangeLimits: { candles: { h1: hourMs } } };
@@ -111,11 +102,7 @@ onEachBackend('a source that states which ranges it lacks', (kind) => {
     const clock = { nowMs: noonMs + 65_000 };
     const rows = await truth(clock);
     let has = [hours(-10, -1)];
-    const source = await serveRows(() => ({
-      rows,
-      timestampMs: clock.nowMs,
-      coverage: stating(clock, () => has),
-    }));
+    const source = await serveRows(() => ({ rows, timestampMs: clock.nowMs, coverage: stating(clock, () => has) }));
     const pipeline = await openPipeline(kind, clock, source.baseUrl);
     const seriesId = await pipeline.track(candles, hour(-10), null);
     const scheduler = await pipeline.startScheduler({ refresh: true });

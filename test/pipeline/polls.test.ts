@@ -165,9 +165,7 @@ onEachBackend('polls of lists', (kind) => {
   test('retry a list that the source lacks after growing pauses, and read the other lists', async () => {
     const clock = { nowMs: startMs };
     const { baseUrl, requests, served } = await serveLists(clock, { '/assets': manyAssets(3) });
-    const { database, startScheduler, startWorker } = await openPipeline(kind, clock, baseUrl, {
-      attempts: 1,
-    });
+    const { database, startScheduler, startWorker } = await openPipeline(kind, clock, baseUrl, { attempts: 1 });
     await trackList(database, assets, everyMs);
     await trackList(database, { dataset: 'exchanges', asset: null }, everyMs);
     await startScheduler({ refresh: true });
@@ -211,9 +209,11 @@ onEachBackend('a day of the simulator', (kind) => {
       return rows;
     };
     const trulyListed = (at: number) =>
-      simulator.truth.assets(at).map(({ id, rank, name, supply, maxSupply, marketCapUsd, priceUsd }) => ({
-        ...{ id, rank, name, supply, maxSupply, marketCapUsd, priceUsd },
-      }));
+      simulator.truth
+        .assets(at)
+        .map(({ id, rank, name, supply, maxSupply, marketCapUsd, priceUsd }) => ({
+          ...{ id, rank, name, supply, maxSupply, marketCapUsd, priceUsd },
+        }));
     // The third poll does not list it, and the fourth one confirms that.
     const unconfirmed = (polls: number) => (polls === 3 ? `and asset <> 'nomadcoin'` : '');
     const times: number[] = [];
@@ -240,10 +240,7 @@ onEachBackend('a day of the simulator', (kind) => {
       );
       const gone = rows.rows.filter((row) => row.gone);
       expect([view, gone]).toEqual([view, [{ time: sixMs, gone: true }]]);
-      expect(rows.rows.find(({ time }) => sixMs !== undefined && time > sixMs)).toEqual({
-        time: noonMs,
-        gone: false,
-      });
+      expect(rows.rows.find(({ time }) => sixMs !== undefined && time > sixMs)).toEqual({ time: noonMs, gone: false });
     }
   });
 });

@@ -151,10 +151,7 @@ export async function openPipeline(
       return wanted.every((entry) => entry.gaps.length === 0 && !hasOpenPoint(entry.series));
     }
 
-    return {
-      settled: () => new Promise((resolve) => void waiters.add(resolve)),
-      close: () => scheduler.close(),
-    };
+    return { settled: () => new Promise((resolve) => void waiters.add(resolve)), close: () => scheduler.close() };
   }
 
   return {

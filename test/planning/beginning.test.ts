@@ -10,15 +10,7 @@ const nothing: Beginning = { knownMs: null, isAsked: false, mayProbe: true };
 
 function held(beginning: Beginning | undefined, more: Partial<Parameters<typeof holdBack>[0]> = {}) {
   const gaps = more.gaps ?? [years];
-  return holdBack({
-    gaps,
-    free: gaps,
-    beginning,
-    claimed: [],
-    spanMs: dayMs,
-    probeSpanMs: 7305 * dayMs,
-    ...more,
-  });
+  return holdBack({ gaps, free: gaps, beginning, claimed: [], spanMs: dayMs, probeSpanMs: 7305 * dayMs, ...more });
 }
 
 describe('the ranges held back until the beginning of a series is known', () => {

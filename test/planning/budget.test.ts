@@ -55,12 +55,7 @@ const load = fc.record({ refresh: fc.nat(700), backfill: fc.nat(700) });
 it('limits the queue to a minute of budget and reserves the share of backfill', () => {
   fc.assert(
     fc.property(load, fc.nat(500), fc.integer({ min: 1, max: 500 }), (queued, started, perMinute) => {
-      const slots = freeSlots({
-        requestsPerMinute: perMinute,
-        backfillShare: 0.2,
-        queued,
-        refreshesStarted: started,
-      });
+      const slots = freeSlots({ requestsPerMinute: perMinute, backfillShare: 0.2, queued, refreshesStarted: started });
       expect(queued.refresh + queued.backfill + slots.total).toBeLessThanOrEqual(
         Math.max(perMinute, queued.refresh + queued.backfill),
       );

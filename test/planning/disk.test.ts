@@ -17,10 +17,7 @@ const planned = (density: number | null) => ({
 it('keeps the newest points as rows and the rest compressed, except at the peak', () => {
   const rules = { bytes, rowDays: 40, nowMs, hourlyShare: 0.5 };
   const kept = 40 * 24 * 100 + 60 * 24 * 10;
-  expect(diskFor([planned(null)], rules)).toEqual({
-    bytes: kept,
-    peakBytes: kept + (60 * 24 * 90) / 2,
-  });
+  expect(diskFor([planned(null)], rules)).toEqual({ bytes: kept, peakBytes: kept + (60 * 24 * 90) / 2 });
   expect(diskFor([planned(0.5), planned(0.5)], rules).bytes).toBe(kept);
   expect(diskFor([], rules)).toEqual({ bytes: 0, peakBytes: 0 });
 });

@@ -45,10 +45,7 @@ describe('the estimate of a plan', () => {
   });
 
   it('computes the duration from the requests that refreshes leave, at least the share of backfill', () => {
-    const alone = estimate([{ ...followed(market('m1'), 500), isFollowed: false }], {
-      ...rules,
-      pollsEveryMs: [],
-    });
+    const alone = estimate([{ ...followed(market('m1'), 500), isFollowed: false }], { ...rules, pollsEveryMs: [] });
     expect(alone.durationMs).toBe(minuteMs);
     const busy = Array.from({ length: 1000 }, () => followed(market('m1')));
     const beside = estimate([...busy, { ...followed(market('m1'), 500), isFollowed: false }], rules);
@@ -60,11 +57,7 @@ describe('the estimate of a plan', () => {
 
   it('states how stale refreshed series become when the budget is too small', () => {
     const minutes = Array.from({ length: 1000 }, () => followed(market('m1')));
-    const { freshness } = estimate(minutes, {
-      ...rules,
-      reread: { ...rules.reread, rangeMs: 0 },
-      pollsEveryMs: [],
-    });
+    const { freshness } = estimate(minutes, { ...rules, reread: { ...rules.reread, rangeMs: 0 }, pollsEveryMs: [] });
     expect(freshness.refreshPerMinute).toBe(1000);
     expect(freshness.wantedEveryMs).toBe(minuteMs);
     expect(freshness.everyMs).toBe(2 * minuteMs);

@@ -96,10 +96,7 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'source_refuses_key',
     'bad',
     'the source refuses the API key since 2026-01-31 05:50Z: status 401; retry at 2026-01-31 06:00:30Z',
-    {
-      sources: [{ ...answering, outage: { ...outage, kind: 'unauthorized', message: 'status 401' } }],
-      queue: paused,
-    },
+    { sources: [{ ...answering, outage: { ...outage, kind: 'unauthorized', message: 'status 401' } }], queue: paused },
   ],
   [
     'a ban',
@@ -195,12 +192,7 @@ describe('the headline', () => {
 
   it('is the worst of several, and the others follow', () => {
     const { headline, also } = stateOf(
-      facts({
-        ...due,
-        rejected: 1,
-        awaiting: { ranges: 1, nextMs: null },
-        failed: { ranges: 1, first: null },
-      }),
+      facts({ ...due, rejected: 1, awaiting: { ranges: 1, nextMs: null }, failed: { ranges: 1, first: null } }),
     );
     expect([headline, ...also].map(({ kind }) => kind)).toEqual([
       'ranges_failed',

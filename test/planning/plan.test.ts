@@ -37,15 +37,7 @@ const plenty = { total: 1e6, refresh: 1e6 };
 const rules = { nowMs, graceMs, longestRangeMs: longestRange };
 
 function plan(list: SeriesGaps[], more: Partial<Parameters<typeof planWindows>[0]> = {}) {
-  return planWindows({
-    ...rules,
-    source: 'x',
-    series: list,
-    claimed: new Map(),
-    slots: plenty,
-    cursor: 0,
-    ...more,
-  });
+  return planWindows({ ...rules, source: 'x', series: list, claimed: new Map(), slots: plenty, cursor: 0, ...more });
 }
 
 function claims(windows: readonly Window[]): Map<number, Range[]> {
@@ -153,11 +145,7 @@ describe('planWindows', () => {
     const first = plan(list).windows;
     expect(first).toHaveLength(1);
     const later = plan(
-      [
-        series(1, [{ startMs: endMs - 10 * minuteMs, endMs: endMs + minuteMs }], {
-          closedUpToMs: endMs + minuteMs,
-        }),
-      ],
+      [series(1, [{ startMs: endMs - 10 * minuteMs, endMs: endMs + minuteMs }], { closedUpToMs: endMs + minuteMs })],
       { claimed: claims(first), nowMs: nowMs + minuteMs },
     );
     expect(later.windows).toEqual([]);
@@ -191,10 +179,7 @@ describe('planWindows', () => {
     const history: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
     const closedUpToMs = closedUpTo(history, nowMs, graceMs);
     const { windows } = plan([
-      series(1, [{ startMs: closedUpToMs - 3 * dayMs, endMs: closedUpToMs }], {
-        series: history,
-        closedUpToMs,
-      }),
+      series(1, [{ startMs: closedUpToMs - 3 * dayMs, endMs: closedUpToMs }], { series: history, closedUpToMs }),
     ]);
     expect(windows.map(({ startMs, endMs }) => ({ startMs, endMs }))).toEqual([
       { startMs: closedUpToMs - 3 * dayMs, endMs: closedUpToMs },

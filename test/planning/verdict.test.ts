@@ -44,10 +44,7 @@ describe('evaluateAnswer', () => {
   it('covers only the points of a dense, capped answer, for any cap', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 98 }), (cap) => {
-        expect(verdict(upTo(cap))).toEqual({
-          verdict: 'cut_short',
-          covered: { startMs, endMs: minute(cap) },
-        });
+        expect(verdict(upTo(cap))).toEqual({ verdict: 'cut_short', covered: { startMs, endMs: minute(cap) } });
       }),
     );
   });
@@ -164,10 +161,7 @@ describe('evaluateAnswer', () => {
     expect(judged(upTo(1340), words)).toMatchObject({ verdict: 'filled', covered: day, isUnbounded: true });
     expect(verdict(upTo(1340), { ...words, isNewest: false }).verdict).toBe('cut_short');
     expect(verdict(upTo(1340), { ...words, maxRows: 1340 }).verdict).toBe('cut_short');
-    expect(verdict(upTo(1300), words)).toEqual({
-      verdict: 'cut_short',
-      covered: { startMs, endMs: minute(1300) },
-    });
+    expect(verdict(upTo(1300), words)).toEqual({ verdict: 'cut_short', covered: { startMs, endMs: minute(1300) } });
     // A silence at the start is not explained by delay.
     expect(verdict(upTo(1440).slice(100), words).verdict).toBe('cut_short');
   });
@@ -176,10 +170,7 @@ describe('evaluateAnswer', () => {
     const half = upTo(100).slice(0, 50);
     const twice = half.flatMap((index) => [minute(index), minute(index) + 30_000]);
     const words = { timesMs: twice, shown: { firstMs: startMs, lastMs: minute(49) + 30_000 }, rows: 100 };
-    expect(judged([], words)).toMatchObject({
-      verdict: 'cut_short',
-      covered: { startMs, endMs: minute(50) },
-    });
+    expect(judged([], words)).toMatchObject({ verdict: 'cut_short', covered: { startMs, endMs: minute(50) } });
     expect(verdict(half, { rejected: 50, rejectedPeriods: 0 }).verdict).toBe('cut_short');
   });
 

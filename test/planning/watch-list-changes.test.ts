@@ -55,11 +55,7 @@ describe('the changes of a series by a watch list', () => {
   it('count an age back from its first application while the entry remains', () => {
     const age = (text: string): Start => ({ kind: 'age', age: text });
     const first = change([age('5d')], null, []).changes[0];
-    expect(first).toMatchObject({
-      kind: 'added',
-      after: { startMs: day(5) },
-      ages: { '5d': nowMs - 5 * dayMs },
-    });
+    expect(first).toMatchObject({ kind: 'added', after: { startMs: day(5) }, ages: { '5d': nowMs - 5 * dayMs } });
     const applied = known(day(5), null, { ages: first?.ages ?? null });
     const later = { nowMs: nowMs + 3 * dayMs };
     expect(change([age('5d')], null, [applied], later).changes).toEqual([]);
@@ -88,10 +84,7 @@ describe('the changes of a series by a watch list', () => {
     // The cut is reported only when it is news: not for a series that is already tracked from there.
     expect(change([at(day(1))], null, [], { keptMs }).cut).toEqual([series]);
     expect(change([at(day(9))], null, [], { keptMs }).cut).toEqual([]);
-    expect(change([at(day(1))], null, [known(keptMs, null)], { keptMs })).toMatchObject({
-      changes: [],
-      cut: [],
-    });
+    expect(change([at(day(1))], null, [known(keptMs, null)], { keptMs })).toMatchObject({ changes: [], cut: [] });
     expect(change([at(day(1))], day(4), [], { keptMs })).toMatchObject({ changes: [], notKept: [series] });
   });
 });

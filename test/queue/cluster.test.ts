@@ -18,10 +18,7 @@ const parts = { clock: systemClock, databaseUrl: 'postgres://127.0.0.1:1/none' }
 /** Queues on a cluster. Several share it like processes on several machines. */
 async function queuesOn(context: TestContext, size: number, namespace = `t_${randomBytes(4).toString('hex')}`) {
   const redisUrl = await ownRedisCluster(context, { size });
-  return {
-    redisUrl,
-    open: () => openQueue({ ...parts, redisUrl, namespace }),
-  };
+  return { redisUrl, open: () => openQueue({ ...parts, redisUrl, namespace }) };
 }
 
 describe('the queue on a Redis cluster', () => {
@@ -76,12 +73,7 @@ describe('the queue on a Redis cluster', () => {
     onTestFinished(drop);
     const simulator = await startSimulator({ perMinute: null });
     onTestFinished(() => simulator.close());
-    const env = {
-      DATABASE_URL: url,
-      REDIS_URL: redisUrl,
-      SOURCE_URL: simulator.url,
-      SOURCE_REQUESTS_PER_MINUTE: '0',
-    };
+    const env = { DATABASE_URL: url, REDIS_URL: redisUrl, SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
     expect(await tidemark(['migrate'], env)).toMatchObject({ exitCode: 0 });
     const words = ['candles', ...market, '--interval', 'm1'];
     const ended = await tidemark(['backfill', ...words, '--from', '2024-03-01', '--to', '2024-03-11'], env);

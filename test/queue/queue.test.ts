@@ -108,11 +108,7 @@ onEachBackend('the requests queue', (kind) => {
 
   test('runs pages in turn with refreshes and before backfill, each once', async () => {
     const queues = await openQueue(await prepareQueue(kind));
-    const page = (firstRow: number) => ({
-      pollId: 7,
-      list: { dataset: 'assets' as const, asset: null },
-      firstRow,
-    });
+    const page = (firstRow: number) => ({ pollId: 7, list: { dataset: 'assets' as const, asset: null }, firstRow });
     await queues.requests.addWindows([windowAt(1)]);
     await queues.requests.addPages([page(0), page(2000)]);
     await queues.requests.addPages([page(0)]);
@@ -221,9 +217,7 @@ onEachBackend('the requests queue', (kind) => {
       { kind: 'retry', inMs: 5, counted: false },
       done,
     ];
-    const attempts = runJobs(queues, ({ number }) => number, {
-      ends: (place) => outcomes[place - 1] ?? done,
-    });
+    const attempts = runJobs(queues, ({ number }) => number, { ends: (place) => outcomes[place - 1] ?? done });
     await queues.requests.addWindows([windowAt(1)]);
     await attempts.until(outcomes.length);
     expect(attempts).toEqual([1, 1, 1, 1, 1]);
@@ -232,9 +226,7 @@ onEachBackend('the requests queue', (kind) => {
   test('runs a returned job next in its lane', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     await queues.requests.addWindows([windowAt(1), windowAt(2), windowAt(3)]);
-    const ran = runJobs(queues, placeOf, {
-      ends: (place) => (place === 1 ? putBack : done),
-    });
+    const ran = runJobs(queues, placeOf, { ends: (place) => (place === 1 ? putBack : done) });
     await ran.until(4);
     expect(ran).toEqual([1, 1, 2, 3]);
   });

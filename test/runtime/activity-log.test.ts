@@ -39,18 +39,11 @@ function terminalTests(): void {
     onTestFinished(drop);
     const simulator = await startSimulator({ perMinute: null });
     onTestFinished(() => simulator.close());
-    const env = {
-      DATABASE_URL: url,
-      SOURCE_URL: simulator.url,
-      SOURCE_REQUESTS_PER_MINUTE: '6000',
-    };
+    const env = { DATABASE_URL: url, SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '6000' };
     expect(await tidemark(['untrack', 'rates'], env)).toMatchObject({ exitCode: 0 });
     const series = ['--asset', 'bitcoin', '--interval', 'd1', '--from', '2024-01-01', '--to', '2024-02-01'];
     expect(await tidemark(['track', 'history', ...series], env)).toMatchObject({ exitCode: 0 });
-    const session = await inTerminal([process.execPath, program, 'run', '--no-serve'], env, {
-      columns: 200,
-      rows: 50,
-    });
+    const session = await inTerminal([process.execPath, program, 'run', '--no-serve'], env, { columns: 200, rows: 50 });
     await waitFor('every point to be stored', async () => {
       const { stdout } = await tidemark(['status', '--json'], env);
       return JSON.parse(stdout).series[0].missingSeconds === 0;

@@ -42,9 +42,7 @@ onEachBackend('a planning pass', (kind) => {
        ) where id = $1`,
       [seriesId],
     );
-    expect(await runPass(contextOf(parts, { perMinute: 20 }), noonMs, 0)).toMatchObject({
-      added: 20,
-    });
+    expect(await runPass(contextOf(parts, { perMinute: 20 }), noonMs, 0)).toMatchObject({ added: 20 });
     expect(await runPass(contextOf(parts), noonMs, 0)).toMatchObject({ added: 30, queued: 50 });
   });
 

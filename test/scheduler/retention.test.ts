@@ -22,10 +22,7 @@ test('a scheduler drops expired points when it starts, and again at intervals', 
   let nowMs = Date.now();
   const of = { ...(await trackSeries(database, series, startMs, startMs + 900 * dayMs)), series };
   const store = (day: number) =>
-    commitPoints(database, {
-      ...of,
-      window: { startMs: startMs + day * dayMs, endMs: startMs + (day + 1) * dayMs },
-    });
+    commitPoints(database, { ...of, window: { startMs: startMs + day * dayMs, endMs: startMs + (day + 1) * dayMs } });
   const days = async () => (await storedPoints(database, of)).size / 24;
   for (const day of [0, 400, 800]) await store(day);
   await writeRetention(database.pool, 'candles', '100d');

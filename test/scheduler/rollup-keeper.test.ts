@@ -43,12 +43,7 @@ describeNeeding('timescale', 'the rollup keeper', () => {
     await put(database, seriesId, candles(nowMs - 30 * dayMs, hourMs, 100));
     await database.pool.query('alter table tidemark.rollup_days rename to elsewhere');
     const said = new Arrivals<string>();
-    const log = {
-      ...silent,
-      warn: () => said.push('trouble'),
-      info: () => said.push('well'),
-      debug: () => {},
-    };
+    const log = { ...silent, warn: () => said.push('trouble'), info: () => said.push('well'), debug: () => {} };
     const clock = clockAt(() => nowMs);
     const keeper = startTask(clock, rollupsTask({ database, everyMs: 10, log: log as never, clock }));
     onTestFinished(() => keeper.close());

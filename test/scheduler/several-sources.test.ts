@@ -12,10 +12,7 @@ import { offersOf } from '../sources/source-facts.ts';
 import { hourMs, noonMs, openParts } from '../workers/worker-parts.ts';
 
 const startMs = noonMs - 4 * hourMs;
-const hour = (place: number) => ({
-  startMs: startMs + place * hourMs,
-  endMs: startMs + (place + 1) * hourMs,
-});
+const hour = (place: number) => ({ startMs: startMs + place * hourMs, endMs: startMs + (place + 1) * hourMs });
 
 const rules = { backfillShare: 0.2, graceMs: 0, openRefreshMs: null };
 const hourly = { requestsPerMinute: 50, offers: offersOf({ candles: { h1: hourMs } }) };
@@ -136,13 +133,7 @@ test('a source that has been away for a while is passed over', async () => {
 
 test('no more is requested than the credits of a source allow, before the ledger knows what a request costs', async () => {
   const { database, requests, seriesId } = await creditParts();
-  const longLimit = {
-    unit: 'credit',
-    amount: 30,
-    periodMs: 30 * 24 * hourMs,
-    bytesEach: 100,
-    rowBytes: 250,
-  } as const;
+  const longLimit = { unit: 'credit', amount: 30, periodMs: 30 * 24 * hourMs, bytesEach: 100, rowBytes: 250 } as const;
   const pass = () => runPass({ database, requests, rules, source: { ...hourly, name: 'first', longLimit } }, noonMs, 0);
   // A window costs 1 and 250 bytes: 4 credits.
   expect(await pass()).toMatchObject({ added: 7 });
@@ -150,14 +141,7 @@ test('no more is requested than the credits of a source allow, before the ledger
   expect(await pass()).toMatchObject({ added: 0, queued: 7 });
   await requests.dropSeries(seriesId);
   await recordFetch(database.pool, {
-    ...{
-      timeMs: noonMs - 1000,
-      dataset: 'candles',
-      seriesId: null,
-      range: null,
-      lane: 'backfill',
-      attempt: 1,
-    },
+    ...{ timeMs: noonMs - 1000, dataset: 'candles', seriesId: null, range: null, lane: 'backfill', attempt: 1 },
     ...{ verdict: 'filled', status: 200, error: null, bytes: 2400, durationMs: 1, source: 'first' },
   });
   expect(await pass()).toMatchObject({ added: 1 });

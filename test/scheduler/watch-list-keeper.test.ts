@@ -27,12 +27,7 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
       sources: new Map(
         Object.entries(exchanges).map(([name, exchange]) => [
           name,
-          {
-            exchange,
-            isArchive: false,
-            intervals: { candles: ['h1', 'd1'], asset_history: [] },
-            archive: null,
-          },
+          { exchange, isArchive: false, intervals: { candles: ['h1', 'd1'], asset_history: [] }, archive: null },
         ]),
       ),
       log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) }),
@@ -143,13 +138,7 @@ test('leaves out the markets of a source until they are listed, and applies the 
   });
   const series = async () =>
     (await readKnownSeries(database.pool)).map(({ series, isTracked }) => [seriesName(series), isTracked]);
-  const bitcoin = {
-    symbol: 'BTCUSDT',
-    base: 'BTC',
-    quote: 'USDT',
-    listedMs: null,
-    isTrading: true,
-  };
+  const bitcoin = { symbol: 'BTCUSDT', base: 'BTC', quote: 'USDT', listedMs: null, isTrading: true };
   for (const source of ['binance', 'bybit']) await storeMarkets(database, source, [bitcoin], startMs);
   write(`candles:
   - { source: [mirror, binance], symbol: BTC/USDT, interval: h1, from: 2026-01-01 }

@@ -32,9 +32,7 @@ it('names a removed variable that is set, once', async () => {
 
 it('names the Node that it needs on an older one', () => {
   const older = `data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'18.20.8'}})`;
-  const { stderr, status } = spawnSync(process.execPath, ['--import', older, program, 'status'], {
-    encoding: 'utf8',
-  });
+  const { stderr, status } = spawnSync(process.execPath, ['--import', older, program, 'status'], { encoding: 'utf8' });
   const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
   expect(engines.node).toBe('>=20.19.0');
   expect([stderr, status]).toEqual(['tidemark: this is Node 18.20.8; Tidemark needs Node 20.19 or newer\n', 2]);

@@ -58,13 +58,7 @@ export function start(
     child.stdout.destroy();
     child.stderr.destroy();
   };
-  return {
-    ended,
-    stdout: () => stdout,
-    stderr: () => stderr,
-    leaveUnread,
-    kill: (signal) => void child.kill(signal),
-  };
+  return { ended, stdout: () => stdout, stderr: () => stderr, leaveUnread, kill: (signal) => void child.kill(signal) };
 }
 
 /** Starts `serve`. @returns its process, the address of its API, and that of everything else, which ends with a slash. */

@@ -10,11 +10,7 @@ describeWithSmallDisk('the disk of the embedded database fills up during a backf
     const simulator = await startSimulator({ perMinute: null });
     onTestFinished(() => simulator.close());
     const disk = mountSmallDisk(150);
-    const env = {
-      TIDEMARK_DIR: join(disk, 'data'),
-      SOURCE_URL: simulator.url,
-      SOURCE_REQUESTS_PER_MINUTE: '0',
-    };
+    const env = { TIDEMARK_DIR: join(disk, 'data'), SOURCE_URL: simulator.url, SOURCE_REQUESTS_PER_MINUTE: '0' };
     const year = ['--from', '2023-01-01', '--to', '2024-01-01'];
     const backfill = ['backfill', 'candles', ...market, '--interval', 'm1', ...year];
     const full = await tidemark(backfill, env);

@@ -17,11 +17,7 @@ async function cutOff(perMinute: string) {
   const queue = { REDIS_URL: proxy.url, QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}` };
   await say('migrate', queue);
   await say(`track ${candles}`, queue);
-  const running = begin(`backfill ${candles}`, {
-    ...queue,
-    LOG_LEVEL: 'info',
-    SOURCE_REQUESTS_PER_MINUTE: perMinute,
-  });
+  const running = begin(`backfill ${candles}`, { ...queue, LOG_LEVEL: 'info', SOURCE_REQUESTS_PER_MINUTE: perMinute });
   await waitFor('it to be under way', () => simulator.requests().total >= 2);
   await proxy.cut();
   const loss = /QUEUE_UNREACHABLE: .*ECONNREFUSED .*retrying until/;

@@ -74,13 +74,7 @@ it.each(Object.entries(removedVariables))(
 );
 
 it('names set variables that resemble one of ours', () => {
-  const env = {
-    SOURCE_REQUEST_PER_MINUTE: '500',
-    SOURCE_URL: 'x',
-    HOME: '/',
-    DATABSE_URL: 'y',
-    DATABASE_HOST: 'z',
-  };
+  const env = { SOURCE_REQUEST_PER_MINUTE: '500', SOURCE_URL: 'x', HOME: '/', DATABSE_URL: 'y', DATABASE_HOST: 'z' };
   expect(misspelledVariables(env)).toEqual([
     { name: 'SOURCE_REQUEST_PER_MINUTE', meant: 'SOURCE_REQUESTS_PER_MINUTE' },
     { name: 'DATABSE_URL', meant: 'DATABASE_URL' },

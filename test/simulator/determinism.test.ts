@@ -12,10 +12,7 @@ test('depends on the seed and the time, not on earlier requests', () => {
   const second = createSimulator({ seed: '7', clock: { now: () => nowMs } });
   for (let back = 1; back < 50; back++) {
     const startMs = nowMs - back * 37 * dayMs;
-    second.truth.candles(candleSeries('binance ethereum/bitcoin', 'h1'), {
-      startMs,
-      endMs: startMs + 3 * dayMs,
-    });
+    second.truth.candles(candleSeries('binance ethereum/bitcoin', 'h1'), { startMs, endMs: startMs + 3 * dayMs });
   }
   expect(second.truth.candles(series, day)).toEqual(first.truth.candles(series, day));
   expect(second.truth.rates()).toEqual(first.truth.rates());

@@ -34,10 +34,7 @@ test('gives outages of 13 to 20 minutes in most markets', () => {
 });
 
 test('omits minutes of a thin market throughout', () => {
-  const rows = truth.candles(candleSeries('bitso xrp/mexican-peso', 'm1'), {
-    startMs: nowMs - dayMs,
-    endMs: nowMs,
-  });
+  const rows = truth.candles(candleSeries('bitso xrp/mexican-peso', 'm1'), { startMs: nowMs - dayMs, endMs: nowMs });
   expect(rows.length).toBeGreaterThan(400);
   expect(rows.length).toBeLessThan(700);
   expect(holes(rows).length).toBeGreaterThan(200);

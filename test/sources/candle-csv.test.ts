@@ -12,25 +12,13 @@ const form = { columns: 7, timeDigits: 13, interval: 'm1', range } as const;
 
 /** Decimals that are close to each other, and texts that are none. */
 const value = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.constantFrom('1', '1.0', '1.00', '1.01', '9.9', '10', '10.0', '2.5', '0.5', '0'),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.constantFrom('', '.5', '5.', '01', '00', '-1', '+1', '1e3', 'nan', '1.1.1', ' 1', '1\r'),
-  },
+  { weight: 12, arbitrary: fc.constantFrom('1', '1.0', '1.00', '1.01', '9.9', '10', '10.0', '2.5', '0.5', '0') },
+  { weight: 2, arbitrary: fc.constantFrom('', '.5', '5.', '01', '00', '-1', '+1', '1e3', 'nan', '1.1.1', ' 1', '1\r') },
   { weight: 1, arbitrary: fc.integer({ min: 195, max: 205 }).map((digits) => '7'.repeat(digits)) },
 );
 const time = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.integer({ min: -1, max: 6 }).map((place) => String(startMs + place * minuteMs)),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(String(startMs + 1), `${startMs}000`, String(startMs).slice(1), '', 'x'),
-  },
+  { weight: 12, arbitrary: fc.integer({ min: -1, max: 6 }).map((place) => String(startMs + place * minuteMs)) },
+  { weight: 1, arbitrary: fc.constantFrom(String(startMs + 1), `${startMs}000`, String(startMs).slice(1), '', 'x') },
 );
 const line = fc
   .tuple(time, fc.array(value, { minLength: 5, maxLength: 5 }), fc.constantFrom(',', ',9', ',a', '', ',1,2'))
@@ -80,14 +68,7 @@ test('a file of usual lines has none of another form', () => {
 test('candles that were read elsewhere follow', () => {
   const csv = candleCsv(Buffer.from(`${startMs},1,1,1,1,1,x\n`), form);
   expect([...csv.read()]).toEqual([[]]);
-  const candle = {
-    open: '-1',
-    high: '1e3',
-    low: '-2',
-    close: '0',
-    volume: '4',
-    period: startMs + minuteMs,
-  };
+  const candle = { open: '-1', high: '1e3', low: '-2', close: '0', volume: '4', period: startMs + minuteMs };
   const row = pointReader('candles', 'm1')(candle);
   if (typeof row === 'string') throw new Error(row);
   csv.add(row);

@@ -4,21 +4,9 @@ import { serveBody, sourceAt } from './local-server.ts';
 import { candlesAt, historyAt } from './points-at.ts';
 
 const range = { start: 0, end: 86_400_000 };
-const candles = {
-  exchange: 'binance',
-  baseId: 'bitcoin',
-  quoteId: 'tether',
-  interval: 'h1',
-  ...range,
-} as const;
+const candles = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h1', ...range } as const;
 
-const asset = {
-  id: 'bitcoin',
-  rank: '1',
-  symbol: 'BTC',
-  name: 'Bitcoin',
-  priceUsd: '65995.8213948392627604',
-};
+const asset = { id: 'bitcoin', rank: '1', symbol: 'BTC', name: 'Bitcoin', priceUsd: '65995.8213948392627604' };
 const rate = { id: 'icelandic-króna', symbol: 'ISK', currencySymbol: null, type: 'fiat', rateUsd: '0.0076' };
 const exchange = { exchangeId: 'kraken', name: 'Kraken', rank: '3' };
 const pair = { baseSymbol: 'BTC', baseId: 'bitcoin', quoteSymbol: 'EUR', quoteId: 'euro' };
@@ -57,12 +45,7 @@ describe('endpoints', () => {
   test.each(lists)('GET %s', async (url, call, sent, read) => {
     const server = await serveBody({ data: [sent], timestamp: 1_633_289_146_000 });
     const answer = await call(sourceAt(server.baseUrl));
-    expect(answer).toMatchObject({
-      rows: [read],
-      rejected: [],
-      sourceTimeMs: 1_633_289_146_000,
-      status: 200,
-    });
+    expect(answer).toMatchObject({ rows: [read], rejected: [], sourceTimeMs: 1_633_289_146_000, status: 200 });
     expect(server.requests.map((request) => request.url)).toEqual([url]);
   });
 

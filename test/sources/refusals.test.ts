@@ -16,13 +16,7 @@ describe('statuses', () => {
     [204, 'unexpected'],
   ])('%i is %s', async (status, kind) => {
     const error = await failureAt(answering(status, ''));
-    expect(error).toMatchObject({
-      kind,
-      status,
-      body: '',
-      bytes: 0,
-      message: `GET /rates: status ${status}`,
-    });
+    expect(error).toMatchObject({ kind, status, body: '', bytes: 0, message: `GET /rates: status ${status}` });
   });
 
   test('the error contains the text of the service', async () => {

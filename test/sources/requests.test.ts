@@ -28,10 +28,7 @@ describe('a request', () => {
 
   test.each(['', 'not an address', 'ftp://127.0.0.1/v2', '127.0.0.1/v2'])('rejects the base URL %j', (baseUrl) => {
     expect(() => sourceAt(baseUrl)).toThrow(
-      expect.objectContaining({
-        code: 'BAD_CONFIGURATION',
-        message: expect.stringContaining(JSON.stringify(baseUrl)),
-      }),
+      expect.objectContaining({ code: 'BAD_CONFIGURATION', message: expect.stringContaining(JSON.stringify(baseUrl)) }),
     );
   });
 

@@ -52,14 +52,7 @@ describe('points read without the schema', () => {
   ];
   const decimal = fc.oneof(fc.constantFrom(...edges), fc.double(), fc.stringMatching(/^-?\d{1,3}(\.\d{1,20})?$/));
   const time = fc.oneof(fc.nat(), fc.constantFrom(-1, 0.5, Number.MAX_SAFE_INTEGER, 8.64e15, '7', undefined));
-  const fields = {
-    open: decimal,
-    high: decimal,
-    low: decimal,
-    close: decimal,
-    volume: decimal,
-    period: time,
-  };
+  const fields = { open: decimal, high: decimal, low: decimal, close: decimal, volume: decimal, period: time };
   const candleLike = fc.record({ ...fields, extra: fc.anything() }, { requiredKeys: [] });
   const pointLike = fc.record({ priceUsd: decimal, time, date: fc.string() }, { requiredKeys: [] });
 

@@ -27,10 +27,7 @@ interface Body {
 }
 
 /** It ends with the test. */
-export async function startCollector(): Promise<{
-  readonly url: string;
-  readonly spans: readonly CollectedSpan[];
-}> {
+export async function startCollector(): Promise<{ readonly url: string; readonly spans: readonly CollectedSpan[] }> {
   const spans: CollectedSpan[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

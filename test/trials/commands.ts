@@ -44,12 +44,7 @@ function commandOf<Given>(
 }
 
 const series = fc.nat({ max: seriesCount - 1 });
-const place = fc.record({
-  series,
-  from,
-  periods: fc.integer({ min: 1, max: 12 }),
-  planned: fc.boolean(),
-});
+const place = fc.record({ series, from, periods: fc.integer({ min: 1, max: 12 }), planned: fc.boolean() });
 const modelOf = (world: World, place: number) => world.models[place] as SeriesModel;
 
 /** Tracks a range. A tracked series is widened. */
@@ -199,11 +194,7 @@ const dense = fc.constantFrom(0, 2, 3);
 /** Adjacent windows, each answer with one row fewer than the one before. */
 const shrinking = commandOf(
   'shrinking cap',
-  fc.record({
-    series: dense,
-    from: fc.nat({ max: 30 }),
-    keeps: fc.constantFrom('oldest' as const, 'newest'),
-  }),
+  fc.record({ series: dense, from: fc.nat({ max: 30 }), keeps: fc.constantFrom('oldest' as const, 'newest') }),
   async ({ keeps, ...at }, world, real) => {
     for (const place of [0, 1, 2, 3]) {
       const answer = { ...sound.answer, kind: 'cut' as const, rows: 8 - place, keeps };

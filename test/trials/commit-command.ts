@@ -164,9 +164,5 @@ function countsOf({ fresh, changed, unchanged }: WindowResult): Counts {
 }
 
 function sum(a: Counts, b: Counts): Counts {
-  return {
-    fresh: a.fresh + b.fresh,
-    changed: a.changed + b.changed,
-    unchanged: a.unchanged + b.unchanged,
-  };
+  return { fresh: a.fresh + b.fresh, changed: a.changed + b.changed, unchanged: a.unchanged + b.unchanged };
 }

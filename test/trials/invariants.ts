@@ -123,10 +123,7 @@ function checkGaps(listed: readonly Range[], stored: StoredSeries, model: Series
 function gapsOf(stored: StoredSeries, model: SeriesModel, nowMs: EpochMs): Range[] {
   if (model.tracked === null) return [];
   const closedMs = model.closedUpToMs(nowMs);
-  const wanted = {
-    startMs: model.tracked.startMs,
-    endMs: Math.min(closedMs, model.tracked.endMs ?? closedMs),
-  };
+  const wanted = { startMs: model.tracked.startMs, endMs: Math.min(closedMs, model.tracked.endMs ?? closedMs) };
   return subtract([wanted], stored.covered);
 }
 

@@ -12,10 +12,7 @@ import { graceMs, type SeriesModel } from './series-model.ts';
 
 const hours = 3_600_000;
 /** Short, so that a gap needs several windows. */
-const offers = offersOf({
-  candles: { h1: 7 * hours, w1: 3 * 168 * hours },
-  asset_history: { d1: 5 * 24 * hours },
-});
+const offers = offersOf({ candles: { h1: 7 * hours, w1: 3 * 168 * hours }, asset_history: { d1: 5 * 24 * hours } });
 const plenty = { total: 10_000, refresh: 10_000 };
 
 export async function plannedAll(

@@ -88,10 +88,7 @@ export async function readStore({ pool }: Database, seriesIds: readonly number[]
       trackedFromMs: row.tracked_from,
       trackedToMs: row.tracked_to,
       requests: row.requests,
-      pending: row.pending.map((bounds) => ({
-        range: rangeOf(bounds),
-        retryAtMs: Number(bounds.split(' ')[2]),
-      })),
+      pending: row.pending.map((bounds) => ({ range: rangeOf(bounds), retryAtMs: Number(bounds.split(' ')[2]) })),
       quarantined: row.quarantined,
       points: new Map(),
       revisions: new Map(),

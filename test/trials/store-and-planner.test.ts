@@ -21,10 +21,7 @@ onEachDatabase('store and planner', (kind) => {
   test(
     'agree with a naive model after every command',
     async () => {
-      const run = fc.record({
-        commands: allCommands,
-        cap: fc.option(fc.integer({ min: 4, max: 9 }), { freq: 1 }),
-      });
+      const run = fc.record({ commands: allCommands, cap: fc.option(fc.integer({ min: 4, max: 9 }), { freq: 1 }) });
       const cases = await tryCases(
         `store and planner on ${kind}`,
         run,

@@ -30,11 +30,7 @@ const lines: ReadonlyArray<{ series: (run: string) => SeriesKey; isDense: boolea
   { series: (run) => candles(run, 'dense', 'h1'), isDense: true, periods: 50 },
   { series: (run) => candles(run, 'thin', 'h1'), isDense: false, periods: 50 },
   { series: (run) => candles(run, 'weekly', 'w1'), isDense: true, periods: 9 },
-  {
-    series: (run) => ({ dataset: 'asset_history', assetId: run, interval: 'd1' }),
-    isDense: true,
-    periods: 40,
-  },
+  { series: (run) => ({ dataset: 'asset_history', assetId: run, interval: 'd1' }), isDense: true, periods: 40 },
 ];
 export const seriesCount = lines.length;
 
@@ -60,12 +56,7 @@ export async function createWorld({ database }: Real, run: string, cap: number |
 }
 
 export function openStore(url: string): Database {
-  return openDatabase({
-    url,
-    applicationName: 'tidemark test',
-    maxConnections: 5,
-    statementTimeoutMs: 30_000,
-  });
+  return openDatabase({ url, applicationName: 'tidemark test', maxConnections: 5, statementTimeoutMs: 30_000 });
 }
 
 /** A window of some periods. It begins some periods after the first one, or before the present. */

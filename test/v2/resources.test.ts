@@ -4,13 +4,7 @@ import { describeRecordings, recordedLists, recording } from '../recordings.ts';
 
 const schemas = { asset, assetMarket, candle: points.candles, exchange, historyPoint: points.asset_history, rate };
 
-const dollar = {
-  id: 'united-states-dollar',
-  symbol: 'USD',
-  currencySymbol: '$',
-  rateUsd: '1.0',
-  type: 'fiat',
-};
+const dollar = { id: 'united-states-dollar', symbol: 'USD', currencySymbol: '$', rateUsd: '1.0', type: 'fiat' };
 
 test('keeps digits and zeros of decimals', () => {
   expect(rate.parse({ ...dollar, rateUsd: '0.08890902579535300000' }).rateUsd).toBe('0.08890902579535300000');

@@ -150,11 +150,7 @@ describe('an entry with sources', () => {
     ['files', { ...venue('binance', ''), isArchive: true, markets: [] }],
   ]);
   const chosen = (entry: string, dataset = 'candles') => {
-    const { series, notes } = resolve(read(`${dataset}: [${entry}]`), {
-      markets: null,
-      assets: null,
-      sources,
-    });
+    const { series, notes } = resolve(read(`${dataset}: [${entry}]`), { markets: null, assets: null, sources });
     return {
       series: series.map((one) => [
         seriesName(one.series),

@@ -32,11 +32,7 @@ describe('a group of waiting windows', () => {
   let ids: number[];
   let historyId: number;
   const seriesOf = (place: number) => market(`base-${markets}-${place}`, 'm1');
-  const history = (): HistorySeries => ({
-    dataset: 'asset_history',
-    assetId: `asset-${markets}`,
-    interval: 'm1',
-  });
+  const history = (): HistorySeries => ({ dataset: 'asset_history', assetId: `asset-${markets}`, interval: 'm1' });
 
   beforeAll(() => {
     ({ database } = store);
@@ -59,10 +55,7 @@ describe('a group of waiting windows', () => {
     bytes: 10,
     durationMs: 1,
   });
-  const hourOf = (hour: number) => ({
-    startMs: startMs + hour * hourMs,
-    endMs: startMs + (hour + 1) * hourMs,
-  });
+  const hourOf = (hour: number) => ({ startMs: startMs + hour * hourMs, endMs: startMs + (hour + 1) * hourMs });
   const minutesOf = (hour: number, close?: string) =>
     Array.from({ length: 60 }, (_, minute) => candle(startMs + hour * hourMs + minute * minuteMs, close));
 
@@ -71,10 +64,7 @@ describe('a group of waiting windows', () => {
     return { ...common, window, answer: answered(pointLinesOf('candles', rows)) };
   }
   function prices(hour: number): WindowCommit {
-    const rows: HistoryPoint[] = minutesOf(hour).map(({ period }) => ({
-      priceUsd: decimalText('7.0'),
-      time: period,
-    }));
+    const rows: HistoryPoint[] = minutesOf(hour).map(({ period }) => ({ priceUsd: decimalText('7.0'), time: period }));
     const window = fillOf({ seriesId: historyId, series: history(), ...hourOf(hour) });
     return { ...common, window, answer: answered(pointLinesOf('asset_history', rows)) };
   }

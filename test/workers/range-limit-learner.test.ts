@@ -11,13 +11,7 @@ const vague = { namesLength: false, nowMs };
 const clear = { namesLength: true, nowMs };
 
 function dayOf(place: number, seriesId = 1): Window {
-  const series = {
-    dataset: 'candles',
-    exchange: 'x',
-    baseId: 'bitcoin',
-    quoteId: 'tether',
-    interval: 'm1',
-  } as const;
+  const series = { dataset: 'candles', exchange: 'x', baseId: 'bitcoin', quoteId: 'tether', interval: 'm1' } as const;
   const from = startMs + place * dayMs;
   return fillOf({ seriesId, series, startMs: from, endMs: from + dayMs });
 }
@@ -42,10 +36,7 @@ test('halves the range until the source accepts, and keeps that length for every
   });
   expect(ask(trials, dayOf(0, 2), 5 * hourMs)).toEqual({ asked: [180], lesson: null });
   // The source now accepts less.
-  expect(ask(trials, dayOf(1), hourMs)).toMatchObject({
-    asked: [180, 90, 45],
-    lesson: { longestMs: 45 * minuteMs },
-  });
+  expect(ask(trials, dayOf(1), hourMs)).toMatchObject({ asked: [180, 90, 45], lesson: { longestMs: 45 * minuteMs } });
 });
 
 test('repeats the whole range once first when the error text names no length', () => {

@@ -58,14 +58,9 @@ describe('the reaction to a failed attempt', () => {
   test('an unknown id: retries, and blocks the series when it is still unknown', () => {
     const unknown = error('not_found', { unknownId: true });
     expect(reactionTo(unknown, context)).toMatchObject({ kind: 'retry' });
-    expect(reactionTo(unknown, { ...context, unknownBefore: true })).toEqual({
-      kind: 'block',
-      forMs: 3_600_000,
-    });
+    expect(reactionTo(unknown, { ...context, unknownBefore: true })).toEqual({ kind: 'block', forMs: 3_600_000 });
     // A 404 with another text proves nothing about the id, even after one that did.
-    expect(reactionTo(error('not_found'), { ...context, unknownBefore: true })).toMatchObject({
-      kind: 'retry',
-    });
+    expect(reactionTo(error('not_found'), { ...context, unknownBefore: true })).toMatchObject({ kind: 'retry' });
   });
 });
 

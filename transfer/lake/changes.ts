@@ -45,11 +45,7 @@ function wanted(
     state,
     droppedMs,
     known,
-  }: {
-    readonly state: SeriesState;
-    readonly droppedMs: EpochMs | null;
-    readonly known: LakeMonth | undefined;
-  },
+  }: { readonly state: SeriesState; readonly droppedMs: EpochMs | null; readonly known: LakeMonth | undefined },
 ): WantedMonth {
   const changed = state.changes[name] ?? null;
   const range = monthNamed(name);

@@ -16,12 +16,7 @@ export type MonthFile =
   | { readonly kind: 'empty' }
   /** A value that the type of the lake cannot hold exactly. */
   | { readonly kind: 'refused'; readonly rows: number; readonly reason: string }
-  | {
-      readonly kind: 'file';
-      readonly rows: number;
-      readonly sha256: string;
-      readonly content: Buffer;
-    };
+  | { readonly kind: 'file'; readonly rows: number; readonly sha256: string; readonly content: Buffer };
 
 /**
  * Reads the points of a month and encodes them.

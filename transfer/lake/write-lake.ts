@@ -66,11 +66,7 @@ export interface LakeOutcome {
   readonly files: number;
   readonly allRows: number;
   /** Months whose points are left out, because the lake's type cannot hold a value of them. */
-  readonly refused: ReadonlyArray<{
-    readonly series: SeriesKey;
-    readonly month: string;
-    readonly reason: string;
-  }>;
+  readonly refused: ReadonlyArray<{ readonly series: SeriesKey; readonly month: string; readonly reason: string }>;
 }
 
 /** Fraction digits of a new lake: 18 digits are left before the point. */

@@ -111,11 +111,7 @@ async function moveBetween(source: Side, target: Side, options: MoveOptions): Pr
       remedy: 'run the same command again: TARGET_NOT_EMPTY then means that everything was moved',
     });
   });
-  return {
-    tables: counts,
-    rows: [...counts.values()].reduce((sum, rows) => sum + rows, 0),
-    foreignTables,
-  };
+  return { tables: counts, rows: [...counts.values()].reduce((sum, rows) => sum + rows, 0), foreignTables };
 }
 
 /**
@@ -147,9 +143,7 @@ async function assertDifferentDatabases(source: Side, target: Side): Promise<voi
   await source.ask((client) => client.query('select pg_advisory_xact_lock($1)', [key]));
   const [lock] = await target.ask((client) => tryLock.on(client, { key }));
   if (lock?.free === true) return;
-  throw new TidemarkError('BAD_ARGUMENT', '--to names the source database', {
-    remedy: 'name another one',
-  });
+  throw new TidemarkError('BAD_ARGUMENT', '--to names the source database', { remedy: 'name another one' });
 }
 
 const tryLock = statement({

@@ -47,10 +47,7 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'actions',
   ].map((name) => ({ name })),
   // Views belong to each database.
-  {
-    name: 'settings',
-    only: `name not in (${derivedSettings.map((name) => `'${name}'`).join(', ')})`,
-  },
+  { name: 'settings', only: `name not in (${derivedSettings.map((name) => `'${name}'`).join(', ')})` },
 ]);
 
 /** Tables that stay, and why. */

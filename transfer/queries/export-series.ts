@@ -175,10 +175,7 @@ export async function* readPages<Row extends unknown[]>(
 ): AsyncGenerator<Row[]> {
   await client.query(`declare export_rows no scroll cursor for ${query.text}`, query.values);
   for (;;) {
-    const page = await client.query<Row>({
-      text: `fetch forward ${pageRows} from export_rows`,
-      rowMode: 'array',
-    });
+    const page = await client.query<Row>({ text: `fetch forward ${pageRows} from export_rows`, rowMode: 'array' });
     if (page.rows.length > 0) yield page.rows;
     if (page.rows.length < pageRows) break;
   }

@@ -103,13 +103,7 @@ export function segmentAt(band: Band, column: number): Segment | null {
   while (past < band.columns && layerAt(band, past) === layer) past += 1;
   const placed = (at: number) => band.startMs + ((band.endMs - band.startMs) * at) / band.columns;
   const timeOf = (at: number) => minuteOf(placed(at));
-  return {
-    layer,
-    name: layerNames[layer],
-    timeMs: placed(column + 0.5),
-    startMs: timeOf(first),
-    endMs: timeOf(past),
-  };
+  return { layer, name: layerNames[layer], timeMs: placed(column + 0.5), startMs: timeOf(first), endMs: timeOf(past) };
 }
 
 const isMissing = (segment: Segment | null): segment is Segment =>

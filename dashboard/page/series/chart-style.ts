@@ -36,12 +36,7 @@ export function chartStyle() {
       attributionLogo: false,
     },
     grid: { vertLines: line, horzLines: line },
-    timeScale: {
-      timeVisible: true,
-      secondsVisible: false,
-      borderColor: colour('--line'),
-      minBarSpacing: 0.5,
-    },
+    timeScale: { timeVisible: true, secondsVisible: false, borderColor: colour('--line'), minBarSpacing: 0.5 },
     rightPriceScale: { borderColor: colour('--line'), entireTextOnly: true },
     crosshair: { mode: CrosshairMode.Normal },
   };
@@ -53,10 +48,7 @@ export function chartStyle() {
  */
 export function timeStyle(zone: () => Zone) {
   return {
-    localization: {
-      locale: 'en-GB',
-      timeFormatter: (time: Time) => timeIn(zone(), Number(time) * 1000),
-    },
+    localization: { locale: 'en-GB', timeFormatter: (time: Time) => timeIn(zone(), Number(time) * 1000) },
     timeScale: {
       tickMarkMaxCharacterLength: 12,
       tickMarkFormatter: (time: Time, type: TickMarkType): string | null => {

@@ -30,10 +30,7 @@ describeNeeding('chromium', 'every view in a browser', () => {
     [360, 'light'],
     [1280, 'dark'],
   ] as const)('moves nothing that is seen, fits and is accessible, %i px wide', async (width, colorScheme) => {
-    const { page } = await open(`${world.url}docs`, {
-      viewport: { width, height: 800 },
-      colorScheme,
-    });
+    const { page } = await open(`${world.url}docs`, { viewport: { width, height: 800 }, colorScheme });
     await page.addInitScript(watchShifts);
     const scrollWidth = () => page.evaluate('document.documentElement.scrollWidth');
     for (const view of views()) {

@@ -32,11 +32,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     const commit = (window: { startMs: number; endMs: number }) =>
       commitPoints(store.database, { seriesId, series, window });
     await commit(half);
-    return {
-      seriesId,
-      name: `kraken ${baseId}/euro h1`,
-      complete: () => commit({ startMs: half.endMs, endMs }),
-    };
+    return { seriesId, name: `kraken ${baseId}/euro h1`, complete: () => commit({ startMs: half.endMs, endMs }) };
   }
   const fail = (seriesId: number, message = 'HTTP 500') =>
     store.database.pool.query(

@@ -66,14 +66,7 @@ describeNeeding('chromium', 'the views in a browser', () => {
     await page.getByRole('navigation', { name: 'Endpoints' }).getByRole('link', { name: '/candles' }).click();
     await candles.getByText('Try it').click();
     const { exchange, interval, baseId, quoteId } = market;
-    const values = {
-      exchange,
-      interval,
-      baseId,
-      quoteId,
-      start: String(startMs),
-      end: String(startMs + 2 * hourMs),
-    };
+    const values = { exchange, interval, baseId, quoteId, start: String(startMs), end: String(startMs + 2 * hourMs) };
     for (const [name, value] of Object.entries(values)) await candles.getByLabel(name, { exact: true }).fill(value);
     await candles.getByRole('button', { name: 'Send' }).click();
     await candles.getByText(/^Status 200, \d+ characters\.$/).waitFor();

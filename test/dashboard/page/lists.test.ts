@@ -21,15 +21,7 @@ it('the problems list what failed by its cause, with what helps, and everything 
   const cause = { message: 'HTTP 500', series: 1, ranges: 2, nextMs: timeMs + hourMs, isRefused: false };
   const action: ActionLine = {
     ...{ request: {}, endedMs: null },
-    ...{
-      id: 1,
-      action: 'verify',
-      timeMs,
-      userName: null,
-      address: '127.0.0.1',
-      state: 'running',
-      result: null,
-    },
+    ...{ id: 1, action: 'verify', timeMs, userName: null, address: '127.0.0.1', state: 'running', result: null },
     progress: { done: 3, of: 9 },
   };
   const found: Problems = {
@@ -48,14 +40,7 @@ it('the problems list what failed by its cause, with what helps, and everything 
     locks: { statements: 2, holders: ['ann', 'bob'] },
     jobs: [{ kind: 'policy', of: null, lastRunMs: null, failures: 3, message: 'm' }],
   };
-  const done = {
-    ...action,
-    id: 2,
-    action: 'pause',
-    userName: 'ann',
-    state: 'done' as const,
-    result: 'paused',
-  };
+  const done = { ...action, id: 2, action: 'pause', userName: 'ann', state: 'done' as const, result: 'paused' };
   const html = htmlOf(Sections, { found, actions: [action, { ...done, progress: null }] });
   expect(html).not.toContain('<img');
   const lines = textOf(html).split('\n');

@@ -7,11 +7,7 @@ const trouble = { message: 'away', headline: databaseAway('none') };
 
 it('replaces its series by a snapshot, and takes changes over them', () => {
   const model = modelOf([seriesLine(), seriesLine({ id: 2 })]);
-  model.takeChange({
-    summary: quietSummary,
-    series: [seriesLine({ id: 3 }), seriesLine({ version: 'b' })],
-    gone: [2],
-  });
+  model.takeChange({ summary: quietSummary, series: [seriesLine({ id: 3 }), seriesLine({ version: 'b' })], gone: [2] });
   expect([...model.series.values()].map(({ id, version }) => `${id}${version}`)).toEqual(['1b', '3a']);
   model.takeSnapshot({ summary: quietSummary, series: [seriesLine({ id: 4 })] });
   expect([...model.series.keys()]).toEqual([4]);

@@ -92,10 +92,7 @@ it('has a figure for each list, which its link opens', () => {
       'Revised | 3 values; Queue | 7 waiting, 2 active, 3 workers; Source | normal',
   );
   const links = linksIn(htmlOf(Tiles, { lines: [], summary: quietSummary }));
-  expect(links).toMatchObject({
-    Behind: './?filter=behind#series',
-    Quarantine: './?view=problems#part-quarantine',
-  });
+  expect(links).toMatchObject({ Behind: './?filter=behind#series', Quarantine: './?view=problems#part-quarantine' });
 });
 
 it('the matrix has the share and the number of series of each exchange and interval, and opens them', () => {
@@ -133,13 +130,7 @@ describe('the list of series', () => {
     expect(rows({ ...incomplete, behindMs: hourMs, newestMs: null, inFlight: 2 })).toBe(
       'kraken bitcoin/euro h1 | | 50.00 % | 2 d 2 h in 1 gap | 1 h | no point | 2 in flight |',
     );
-    const failed = {
-      failedMs: 3 * hourMs,
-      beyondDepthMs: hourMs,
-      awaitingMs: hourMs,
-      emptyMs: hourMs,
-      revised: 4,
-    };
+    const failed = { failedMs: 3 * hourMs, beyondDepthMs: hourMs, awaitingMs: hourMs, emptyMs: hourMs, revised: 4 };
     expect(rows(failed)).toContain(
       '| 2 h failed, 1 h beyond the depth of its source, 1 h empty so far, 1 h confirmed empty, 4 revised',
     );
@@ -195,15 +186,7 @@ describe('the list of series', () => {
 });
 
 const month = (place: number, coveredMs: number, of = {}) => ({
-  ...{
-    startMs: Date.UTC(2024, place),
-    wantedMs: 100,
-    coveredMs,
-    failed: false,
-    awaiting: false,
-    silent: false,
-    ...of,
-  },
+  ...{ startMs: Date.UTC(2024, place), wantedMs: 100, coveredMs, failed: false, awaiting: false, silent: false, ...of },
 });
 const loaded = (...months: ReturnType<typeof month>[]) => ({ kind: 'loaded' as const, value: { months } });
 

@@ -15,14 +15,7 @@ const startMs = Date.UTC(2024, 1, 1);
 
 const band: Band = {
   ...{ id: 7, startMs, endMs: startMs + 10 * dayMs, columns: 10 },
-  layers: {
-    tracked: [0, 9],
-    covered: [0, 4, 6, 9],
-    empty: [0, 1],
-    gap: [4, 6],
-    failed: [5, 6],
-    inFlight: [6, 7],
-  },
+  layers: { tracked: [0, 9], covered: [0, 4, 6, 9], empty: [0, 1], gap: [4, 6], failed: [5, 6], inFlight: [6, 7] },
 };
 
 it('a band has the range of the same state around a column', () => {
@@ -43,14 +36,7 @@ it('a band has the range of the same state around a column', () => {
 });
 
 const none: SeriesDetail = {
-  ...{
-    id: 7,
-    name: 'kraken bitcoin/euro h1',
-    dataset: 'candles',
-    interval: 'h1',
-    fromMs: startMs,
-    toMs: null,
-  },
+  ...{ id: 7, name: 'kraken bitcoin/euro h1', dataset: 'candles', interval: 'h1', fromMs: startMs, toMs: null },
   ...{ untrackedMs: null, beginsMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
   ...{ gaps: [], fetches: [], revisions: [], rejections: [] },
 };
@@ -71,14 +57,7 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     source: 'kraken',
     retryAtMs: startMs + dayMs,
   } as const;
-  const fetched = {
-    timeMs: startMs + 500,
-    range: gap,
-    lane: 'backfill',
-    verdict: 'refused',
-    fresh: 1,
-    changed: 0,
-  };
+  const fetched = { timeMs: startMs + 500, range: gap, lane: 'backfill', verdict: 'refused', fresh: 1, changed: 0 };
   const raw = '</code><img src=x>';
   const detail = {
     ...{ ...none, gaps: [gap, refused], gapsInAll: 2 },
@@ -120,10 +99,7 @@ describe('the values of the chart', () => {
 
   it('are a table with the newest first', () => {
     const view = { interval: 'h1', startMs, endMs: startMs, gaps: 0 };
-    const candles = linesOf(ValueTable, {
-      view: { ...view, kind: 'candles', rows: [[...row]] },
-      zone: 'utc',
-    });
+    const candles = linesOf(ValueTable, { view: { ...view, kind: 'candles', rows: [[...row]] }, zone: 'utc' });
     expect(candles).toEqual([
       ...['On screen, newest first', 'Time | open | high | low | close | volume |'],
       '2024-02-01 | 1.10 | 1.30 | 1.00 | 1.20 | 64321.123456789012345678 |',
@@ -160,11 +136,7 @@ it('says what a comparison shows, or why it shows nothing', () => {
   });
   const words = (own: Span | null, other = span(), isComparedLoaded = true) => {
     const chart = { isComparedLoaded, comparison: () => (own === null ? null : { own, other }) };
-    return linesOf(ComparedWords, {
-      chart: chart as unknown as PriceChart,
-      name: 'other',
-      zone: 'utc',
-    }).join();
+    return linesOf(ComparedWords, { chart: chart as unknown as PriceChart, name: 'other', zone: 'utc' }).join();
   };
   expect(words(span(), span({ last: '5' }))).toBe('From 100 at 2024-02-01: 150.00 at 2024-02-02, and other 250.00');
   expect(words(null)).toBe('other has no value at the times and interval of the screen.');

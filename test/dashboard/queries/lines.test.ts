@@ -75,13 +75,7 @@ it('shows a gap of an hour in a year', async () => {
   const startMs = Date.UTC(2023, 0, 1);
   const endMs = startMs + 365 * dayMs;
   const { seriesId } = await trackSeries(database, market, startMs, endMs);
-  const asked = {
-    nowMs: endMs + dayMs,
-    graceMs,
-    seriesIds: [seriesId],
-    range: null,
-    columns: 100,
-  };
+  const asked = { nowMs: endMs + dayMs, graceMs, seriesIds: [seriesId], range: null, columns: 100 };
   const hole = startMs + 100 * dayMs;
   await database.pool.query(
     `update tidemark.series set covered = tstzmultirange(tracked) - tstzmultirange(tstzrange(to_timestamp($1), to_timestamp($2)))`,

@@ -94,12 +94,7 @@ it('answers an interval that follows from a finer one, with the share that is co
 it('returns an open candle with its covered share, and no row for a period that has not ended', async () => {
   const twoWeeks = { startMs: periodStart(Date.now(), 'w1') - 2 * weekMs, endMs: null };
   const covered = [[0, 2]] as const;
-  await storeLine(store.database, {
-    key: market('open', 'w1'),
-    ...twoWeeks,
-    prices: ['1', '2', '3'],
-    covered,
-  });
+  await storeLine(store.database, { key: market('open', 'w1'), ...twoWeeks, prices: ['1', '2', '3'], covered });
   await storeLine(store.database, { key: market('unread', 'w1'), ...twoWeeks, prices: ['1', '2'], covered });
   const whole = ['1 | f | 1', '2 | f | 1'];
   for (const fill of ['false', 'true']) {

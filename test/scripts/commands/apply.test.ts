@@ -129,10 +129,7 @@ it('narrows and stops series without losing points or coverage', async () => {
     stopped: ['binance bitcoin/tether d1', 'tether d1'],
   });
   // A day of it is not stored yet; what was narrowed off before still is.
-  expect(wider.cost).toMatchObject({
-    requests: 1,
-    datasets: [{ dataset: 'candles', series: 1, points: 24 }],
-  });
+  expect(wider.cost).toMatchObject({ requests: 1, datasets: [{ dataset: 'candles', series: 1, points: 24 }] });
   const text = await say('apply');
   expect(text).toContain('stopped: binance bitcoin/tether d1; stored data stays\n');
   expect(text).toContain('stopped: exchanges; stored data stays\n');

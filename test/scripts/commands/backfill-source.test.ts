@@ -93,10 +93,7 @@ it('of coincap-v3 with its key, and no further than its credits reach', async ()
   // A request of five days costs about 60.
   allow(300);
   const stopped = await keyed(backfill);
-  expect(stopped).toMatchObject({
-    exitCode: 4,
-    stderr: expect.stringContaining('of 300 credits in 31 d are used'),
-  });
+  expect(stopped).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('of 300 credits in 31 d are used') });
   expect(simulator.requests().creditsUsed).toBeLessThan(500);
   allow(4000);
   expect(await keyed(backfill)).toMatchObject({ exitCode: 0, stderr: '' });

@@ -179,8 +179,6 @@ describeRecordings('a recorded file of the Binance archive', () => {
       rows.map((row) => row.split(',').slice(0, 6).join()),
     );
     const beginsMs = Number(rows[0]?.split(',')[0]);
-    expect(await content()).toMatchObject({
-      covered: [{ startMs: beginsMs, endMs: beginsMs + 10 * minuteMs }],
-    });
+    expect(await content()).toMatchObject({ covered: [{ startMs: beginsMs, endMs: beginsMs + 10 * minuteMs }] });
   });
 });

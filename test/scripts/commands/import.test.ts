@@ -116,11 +116,7 @@ it('keeps and reports stored values that differ; --overwrite keeps the old value
     revised: 0,
     differing: 1,
     differences: [
-      {
-        time: new Date(minute(70)).toISOString(),
-        stored: { close: '999.9' },
-        inFile: { close: closeAt(minute(70)) },
-      },
+      { time: new Date(minute(70)).toISOString(), stored: { close: '999.9' }, inFile: { close: closeAt(minute(70)) } },
     ],
   });
   const close = async (index: number) => {

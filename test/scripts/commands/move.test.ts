@@ -102,10 +102,7 @@ it('moves the data of the embedded database, with the password in the environmen
   const to = new URL(target.url);
   const password = decodeURIComponent(to.password);
   to.password = '';
-  const moved = await tidemark(['move', '--json', '--to', to.href], {
-    TIDEMARK_DIR: directory,
-    PGPASSWORD: password,
-  });
+  const moved = await tidemark(['move', '--json', '--to', to.href], { TIDEMARK_DIR: directory, PGPASSWORD: password });
   expect(moved).toMatchObject({ exitCode: 0, stderr: '' });
   const { rows, tables } = JSON.parse(moved.stdout);
   const counts = Object.fromEntries(Object.entries(before).map(([name, held]) => [name, held.length]));

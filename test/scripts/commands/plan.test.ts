@@ -40,9 +40,7 @@ it('warns when the budget cannot keep the series fresh, and says what would be e
   expect(text).toMatch(
     /warning: the budget cannot keep this fresh.* every 2 min, or every 2 min 30 s during backfill.*401 requests a minute are enough \(with a key the source allows 500\).*at most 199 series/,
   );
-  expect(JSON.parse(await say('plan --json', own))).toMatchObject({
-    fresh: { neededPerMinute: 401, maxThatFit: 199 },
-  });
+  expect(JSON.parse(await say('plan --json', own))).toMatchObject({ fresh: { neededPerMinute: 401, maxThatFit: 199 } });
   // A list is a request for each page, and the rates are one.
   await run('track assets --every 1m');
   await run('track rates --every 30s');

@@ -60,9 +60,7 @@ it('serves from a replica, and reports how far it is behind', async (context) =>
 
   // Keys live in the primary.
   const issued = await tidemark(['keys', 'issue', '--name', 'Ann'], env);
-  const withKey = await fetch(`${address}/rates`, {
-    headers: { authorization: `Bearer ${issued.stdout.trim()}` },
-  });
+  const withKey = await fetch(`${address}/rates`, { headers: { authorization: `Bearer ${issued.stdout.trim()}` } });
   expect([withKey.status, withKey.headers.get('x-ratelimit-limit')]).toEqual([200, '500']);
 
   // Without the primary the lag is the age of the newest transaction: an upper bound.

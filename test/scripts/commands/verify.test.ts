@@ -94,10 +94,7 @@ it('reports each difference with both values, and repair fixes them', async () =
   expect(json).toMatchObject({ differing: 2, rewritten: 1 });
   expect(json.differences).toMatchObject([
     { kind: 'changed', time: at(changedMs), there: { close: price, high } },
-    {
-      ...{ kind: 'missing_here', time: at(lostMs), here: null },
-      there: { open: lost?.open, volume: lost?.volume },
-    },
+    { ...{ kind: 'missing_here', time: at(lostMs), here: null }, there: { open: lost?.open, volume: lost?.volume } },
   ]);
   expect(json.differences[0].here.close).not.toBe(price);
   expect(await query('select * from tidemark.point_revisions')).toEqual([]);

@@ -21,10 +21,7 @@ it('creates roles for queries and for the service that may change nothing, hides
   });
   const run = (...words: string[]) => tidemark(['viewer', ...words], env);
   const made = await run(`${viewer}`, '--password-file', file);
-  expect(made).toMatchObject({
-    exitCode: 0,
-    stdout: expect.stringMatching(`^created read-only role "${viewer}"`),
-  });
+  expect(made).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(`^created read-only role "${viewer}"`) });
   expect(made.stdout + made.stderr).not.toContain('hush');
   await owner.query(`revoke all on public.candles from ${viewer}`);
   expect(await run(`${viewer}`)).toMatchObject({

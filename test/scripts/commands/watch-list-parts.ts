@@ -83,12 +83,7 @@ export async function openVenues<Name extends VenueName>(
 }
 
 function openDirectory(url: string, source: Env): Directory {
-  const database = openDatabase({
-    url,
-    applicationName: 'test',
-    maxConnections: 3,
-    statementTimeoutMs: 30_000,
-  });
+  const database = openDatabase({ url, applicationName: 'test', maxConnections: 3, statementTimeoutMs: 30_000 });
   onTestFinished(() => database.close());
   const directory = emptyDirectory();
   const env = { DATABASE_URL: url, ...source };

@@ -6,11 +6,7 @@ import { type BackfillPace, backfillView } from '../../../scripts/output/backfil
 import { grouped } from '../../../scripts/output/series-groups.ts';
 import type { Space } from '../../../scripts/output/terminal.ts';
 
-const space = (columns: number, rows: number): Space => ({
-  columns,
-  rows,
-  paint: (_, text) => text,
-});
+const space = (columns: number, rows: number): Space => ({ columns, rows, paint: (_, text) => text });
 
 function portions(exchanges: number, markets: number, of: (index: number) => Partial<Portion> = () => ({})): Portion[] {
   return Array.from({ length: exchanges * markets }, (_, index) => {
@@ -95,9 +91,7 @@ it('a backfill shows remaining windows, pace and failures', () => {
   expect(backfillView({ ...backfill, series: whole, left: 0 }).line).toBe(
     'backfill 100 %, nothing left, retried: 12 timeout, 3 server error',
   );
-  const held = backfillView({
-    ...{ ...backfill, pausedMs: 30_000, etaMs: null, pointsPerSecond: null, failures: {} },
-  });
+  const held = backfillView({ ...{ ...backfill, pausedMs: 30_000, etaMs: null, pointsPerSecond: null, failures: {} } });
   expect(held.line).toBe(
     'backfill 25.00 %, 12,345 windows left, waiting 30 s for the source, 498 of 500 requests in the last minute',
   );

@@ -122,11 +122,7 @@ describe('a caller', () => {
     for (let place = 0; place < 6; place += 1) {
       const forged = ['1.2.3.4', `9.9.9.${place}`, `"; drop table`, '::1', `unknown-${place}`, ''][place] ?? '';
       const header = trustedProxies === 0 ? forged : [forged, ...seen].join(', ');
-      const headers = {
-        'x-forwarded-for': header,
-        forwarded: `for=9.9.9.${place}`,
-        'x-real-ip': `9.9.8.${place}`,
-      };
+      const headers = { 'x-forwarded-for': header, forwarded: `for=9.9.9.${place}`, 'x-real-ip': `9.9.8.${place}` };
       statuses.push((await asked(app, headers, proxies[place % 3] ?? client)).statusCode);
     }
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
@@ -207,9 +203,7 @@ describe('keys', () => {
     expect((await asked(app, bearer(key))).statusCode).toBe(200);
     const kept = await store.database.pool.query<{ row: string }>('select k::text as row from tidemark.api_keys k');
     expect(kept.rows.map(({ row }) => row).join()).not.toContain(key);
-    await expect(approveKey(store.database.pool, entry?.id ?? 0)).rejects.toMatchObject({
-      code: 'UNKNOWN_KEY',
-    });
+    await expect(approveKey(store.database.pool, entry?.id ?? 0)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
   });
 
   it.each([

@@ -234,9 +234,7 @@ describe('the list of markets, written after the documentation', () => {
       rejected: 1,
     },
     'binance-us': {
-      body: {
-        symbols: [{ symbol: 'BTCUSD', status: 'TRADING', baseAsset: 'BTC', quoteAsset: 'USD' }],
-      },
+      body: { symbols: [{ symbol: 'BTCUSD', status: 'TRADING', baseAsset: 'BTC', quoteAsset: 'USD' }] },
       markets: ['BTCUSD BTC USD true'],
       rejected: 0,
     },
@@ -258,20 +256,8 @@ describe('the list of markets, written after the documentation', () => {
     },
     coinbase: {
       body: [
-        {
-          id: 'BTC-USD',
-          base_currency: 'BTC',
-          quote_currency: 'USD',
-          status: 'online',
-          trading_disabled: false,
-        },
-        {
-          id: 'OFF-USD',
-          base_currency: 'OFF',
-          quote_currency: 'USD',
-          status: 'online',
-          trading_disabled: true,
-        },
+        { id: 'BTC-USD', base_currency: 'BTC', quote_currency: 'USD', status: 'online', trading_disabled: false },
+        { id: 'OFF-USD', base_currency: 'OFF', quote_currency: 'USD', status: 'online', trading_disabled: true },
         { id: 7, base_currency: 'OLD', quote_currency: 'USD', status: 'online' },
       ],
       markets: ['BTC-USD BTC USD true', 'OFF-USD OFF USD false'],
@@ -281,13 +267,7 @@ describe('the list of markets, written after the documentation', () => {
       body: {
         error: [],
         result: {
-          XXBTZUSD: {
-            altname: 'XBTUSD',
-            wsname: 'XBT/USD',
-            base: 'XXBT',
-            quote: 'ZUSD',
-            status: 'online',
-          },
+          XXBTZUSD: { altname: 'XBTUSD', wsname: 'XBT/USD', base: 'XXBT', quote: 'ZUSD', status: 'online' },
           'XXBTZUSD.d': { altname: 'XBTUSD.d', base: 'XXBT', quote: 'ZUSD', status: 'online' },
           XXDGXXBT: { altname: 'XDGXBT', wsname: 'XDG/XBT', base: 'XXDG', quote: 'XXBT', status: 'online' },
           XTZUSD: { altname: 'XTZUSD', wsname: 'XTZ/USD', base: 'XTZ', quote: 'ZUSD', status: 'cancel_only' },
@@ -302,13 +282,7 @@ describe('the list of markets, written after the documentation', () => {
         code: '0',
         msg: '',
         data: [
-          {
-            instId: 'BTC-USDT',
-            baseCcy: 'BTC',
-            quoteCcy: 'USDT',
-            state: 'live',
-            listTime: '1606468572000',
-          },
+          { instId: 'BTC-USDT', baseCcy: 'BTC', quoteCcy: 'USDT', state: 'live', listTime: '1606468572000' },
           { instId: 'NEW-USDT', baseCcy: 'NEW', quoteCcy: 'USDT', state: 'preopen', listTime: '' },
           { instId: 'X', state: 'live' },
         ],

@@ -36,15 +36,7 @@ async function archiveAt(file: Buffer | null, checksum: string | null) {
 }
 
 const asked = (start = startMs, end = endMs) =>
-  ({
-    exchange: 'binance',
-    baseId: 'ADA',
-    quoteId: 'BTC',
-    symbol: 'ADABTC',
-    interval: 'm1',
-    start,
-    end,
-  }) as const;
+  ({ exchange: 'binance', baseId: 'ADA', quoteId: 'BTC', symbol: 'ADABTC', interval: 'm1', start, end }) as const;
 
 async function read(csv: string, range = asked()) {
   const name = `ADABTC-1m-${new Date(range.start).toISOString().slice(0, 7)}`;
@@ -176,10 +168,7 @@ test.each<[string, Buffer | null, string | null, string]>([
     'it is ADABTC-1h-2024-05',
   ],
 ])('%s leaves the month to the next source', async (_name, file, checksum, words) => {
-  expect(await failure(file, checksum)).toMatchObject({
-    kind: 'incomplete',
-    message: expect.stringContaining(words),
-  });
+  expect(await failure(file, checksum)).toMatchObject({ kind: 'incomplete', message: expect.stringContaining(words) });
 });
 
 test('a line whose two volumes contradict one another is rejected alone, and its period is missing', async () => {

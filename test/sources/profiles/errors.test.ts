@@ -17,11 +17,7 @@ type Case = [
   kind: SourceErrorKind,
   said: RegExp,
   /** @param waitMs until the source accepts requests again, as it states. */
-  more?: {
-    readonly headers?: Record<string, string>;
-    readonly waitMs?: number;
-    readonly unknownId?: boolean;
-  },
+  more?: { readonly headers?: Record<string, string>; readonly waitMs?: number; readonly unknownId?: boolean },
 ];
 
 const binanceError = (code: number, msg: string) => ({ code, msg });

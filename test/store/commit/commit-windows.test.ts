@@ -28,10 +28,7 @@ const nowMs = startMs + 10 * hourMs;
 const later = (hours: number) => ({ nowMs: nowMs + hours * hourMs });
 const within = (from: number, to: number) => ({ window: minutes(from, to) });
 /** A request that includes the periods beside the window. */
-const requested = (from: number, to: number) => ({
-  window: minutes(from, to),
-  asks: minutes(from - 1, to + 1),
-});
+const requested = (from: number, to: number) => ({ window: minutes(from, to), asks: minutes(from - 1, to + 1) });
 
 function candle(index: number, close = `1.${Math.abs(index)}000`): Candle {
   const value = decimalText(close);

@@ -37,11 +37,7 @@ it('a read of the ledger counts like a full read', async () => {
   });
   await put(nowMs + 1000, 'timeout', 'again');
   const second = tallyFetches(await minutes.read(nowMs + 2000));
-  expect(second).toMatchObject({
-    requests: rows + 1,
-    endsInFailure: true,
-    lastFailure: { message: 'again' },
-  });
+  expect(second).toMatchObject({ requests: rows + 1, endsInFailure: true, lastFailure: { message: 'again' } });
   const third = tallyFetches(await minutes.read(nowMs + 3 * minuteMs));
   expect(third).toEqual(second);
   // A commit after a long lock wait has the time of its answer.

@@ -133,9 +133,7 @@ it('a row that shifts between two pages counts once, and a page that comes twice
   await beginPolls(database, at(0));
   const first = await onlyPage(database);
   await answerPage(database, first, rows.slice(0, 2), { timeMs: at(0) });
-  expect(await answerPage(database, first, rows.slice(0, 2), { timeMs: at(0) })).toMatchObject({
-    verdict: 'unneeded',
-  });
+  expect(await answerPage(database, first, rows.slice(0, 2), { timeMs: at(0) })).toMatchObject({ verdict: 'unneeded' });
   const second = await onlyPage(database);
   expect(second.firstRow).toBe(2);
   const shifted = [assetOf('b', 3), assetOf('c', 4)];
@@ -164,9 +162,7 @@ it('a poll with pages too far apart is given up, and the next one starts over', 
   await poll(database, at(0), [assetOf('a', 1), assetOf('b', 2)]);
   await answerNext([assetOf('a', 5)], { timeMs: at(1) });
   const late = { timeMs: at(1) + hourMs };
-  expect(await answerPage(database, await onlyPage(database), [], late)).toMatchObject({
-    verdict: 'cut_off',
-  });
+  expect(await answerPage(database, await onlyPage(database), [], late)).toMatchObject({ verdict: 'cut_off' });
   // The received rows are stored, and the others are not missing.
   expect(await stateNow()).toMatchObject([
     { rank: 5, time: at(1) },
@@ -213,12 +209,7 @@ it('polls begin once when they are due, and the pause after failures grows', asy
   await beginPolls(database, at(0));
   await Promise.all([beginPolls(database, at(0)), beginPolls(database, at(0))]);
   const { pollId } = await onlyPage(database);
-  const failure = {
-    pollId,
-    message: 'GET /v2/assets: status 404',
-    nowMs: at(2),
-    latestMs: at(2) + hourMs,
-  };
+  const failure = { pollId, message: 'GET /v2/assets: status 404', nowMs: at(2), latestMs: at(2) + hourMs };
   expect(await failPoll(database, failure)).toBe(true);
   expect(await failPoll(database, failure)).toBe(false);
   // It has failed for twice its interval by then, and its pause is as long.

@@ -52,13 +52,5 @@ export function assetOf(id: string, rank: number, values: Partial<Record<keyof A
   const decimals = Object.entries(values).map(([name, value]) => [name, value === null ? null : decimalText(value)]);
   const nothing = { supply: null, maxSupply: null, marketCapUsd: null, volumeUsd24Hr: null };
   const more = { priceUsd: decimalText('1.50'), changePercent24Hr: null, vwap24Hr: null };
-  return {
-    id,
-    rank,
-    symbol: id.toUpperCase(),
-    name: id,
-    ...nothing,
-    ...more,
-    ...Object.fromEntries(decimals),
-  };
+  return { id, rank, symbol: id.toUpperCase(), name: id, ...nothing, ...more, ...Object.fromEntries(decimals) };
 }

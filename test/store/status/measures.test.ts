@@ -128,10 +128,7 @@ it('measures report the last success of the source, and the failures since', asy
   expect(await outage()).toMatchObject({ kind: 'not_found', sinceMs: nowMs - 70_000 });
   await fetch(20_000, 'filled');
   expect(await outage()).toBeNull();
-  expect(await measureRequests(database, nowMs)).toMatchObject({
-    successAtMs: nowMs - 20_000,
-    failuresSince: 0,
-  });
+  expect(await measureRequests(database, nowMs)).toMatchObject({ successAtMs: nowMs - 20_000, failuresSince: 0 });
 });
 
 it('measures count the quarantine by dataset, and the bytes of the database', async () => {

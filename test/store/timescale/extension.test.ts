@@ -53,11 +53,7 @@ describeNeeding('plainPostgres', 'a server without TimescaleDB', () => {
        select 99999, 'timescaledb', extowner, extnamespace, false, $1 from pg_extension where extname = 'plpgsql'`,
       [version],
     );
-    const refusal = {
-      code,
-      message: expect.stringContaining(version),
-      remedy: expect.stringContaining(remedy),
-    };
+    const refusal = { code, message: expect.stringContaining(version), remedy: expect.stringContaining(remedy) };
     await expect(assertMigrated(database.pool)).rejects.toMatchObject(refusal);
     for (const direction of ['up', 'down'] as const) {
       await expect(migrate({ url: database.url, direction, ifBusy: 'wait' })).rejects.toMatchObject(refusal);

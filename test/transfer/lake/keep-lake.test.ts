@@ -22,12 +22,7 @@ it('writes the lake of the watch list when it is due, in the directory that the 
   const lines: Array<{ msg: string; cause?: string }> = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const clock = createTestClock(march);
-  const keeper = keepLake({
-    database,
-    file,
-    log,
-    clock,
-  });
+  const keeper = keepLake({ database, file, log, clock });
   onTestFinished(() => keeper.close());
   const write = (name: string, more = '') =>
     writeFileSync(file, `lake: { directory: ${JSON.stringify(join(directory, name))}, every: 1h${more} }`);
@@ -57,11 +52,7 @@ it('writes the lake of the watch list when it is due, in the directory that the 
   await look();
   expect(rows('first')).toBe(60);
   // It is not due before an hour has passed.
-  await commitPoints(database, {
-    seriesId,
-    series,
-    window: { startMs: march, endMs: march + 24 * hourMs },
-  });
+  await commitPoints(database, { seriesId, series, window: { startMs: march, endMs: march + 24 * hourMs } });
   await look(hourMs - 1);
   expect(rows('first')).toBe(60);
   write('first', ', decimals: 3');

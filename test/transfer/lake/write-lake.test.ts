@@ -193,11 +193,7 @@ describeNeedingDuckdb('a lake', () => {
       new Date(january20.startMs),
       new Date(january20.endMs),
     ]);
-    await commitPoints(store.database, {
-      ...hour,
-      window: january20,
-      changed: new Map([[january20.startMs, '9']]),
-    });
+    await commitPoints(store.database, { ...hour, window: january20, changed: new Map([[january20.startMs, '9']]) });
     expect((await pool.query('select count(*)::int as kept from tidemark.point_revisions')).rows).toEqual([
       { kept: 1 },
     ]);
@@ -310,10 +306,7 @@ describeNeedingDuckdb('a lake', () => {
     expect(again).toMatchObject({ written: 0, refused: [{ month: '2024-02' }, { month: '2024-03' }] });
     await expect(write(store, directory, { decimals: 10 })).rejects.toMatchObject({ code: 'BAD_ARGUMENT' });
 
-    expect(await write(store, asText, { decimals: 'text', doubles: true })).toMatchObject({
-      files: 3,
-      refused: [],
-    });
+    expect(await write(store, asText, { decimals: 'text', doubles: true })).toMatchObject({ files: 3, refused: [] });
     const stored = await store.database.pool.query(
       `select price_usd::text as price_usd, price_usd::float8 as price_usd_double from tidemark.asset_history_points order by time`,
     );
