@@ -19,7 +19,12 @@ language sql stable parallel safe as $$
          s.blocked_until, s.blocked_message, s.untracked_at, c.up_to as closed_up_to,
          tstzmultirange(s.tracked * tstzrange(null, c.up_to)) - s.covered as missing
   from tidemark.series s
-  cross join lateral (select date_bin(s.period, (select $1 - $2), tidemark.grid_origin()) as up_to) c
+  -- Of events nothing is awaited after the newest one until the next is due.
+  cross join lateral (
+    select least(date_bin(s.period, (select $1 - $2), tidemark.grid_origin()),
+                 case when s.due_at > (select $1 - $2)
+                      then date_bin(s.period, s.newest, tidemark.grid_origin()) + s.period end) as up_to
+  ) c
 $$;
 comment on function tidemark.closed_series is
   'Internal: every series with the end of its last closed period and the gaps of its tracked range up to there.';

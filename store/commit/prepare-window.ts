@@ -97,6 +97,8 @@ export interface SeenRows {
   readonly outOfRange: number;
   /** First and last row within the request, unreadable ones included; null: there is none. */
   readonly span: { readonly firstMs: EpochMs; readonly lastMs: EpochMs } | null;
+  /** No point is due before, as the last one of the window says; null: each period may have one. */
+  readonly dueMs: EpochMs | null;
   /** How long before those two the points before them were; null: they do not tell. */
   readonly links: { readonly firstMs: number | null; readonly lastMs: number | null };
   /** Unreadable rows, except those with a time beside the window. */
@@ -160,6 +162,7 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
       dropped: rows.length - kept,
       outOfRange: countOutOfRange(timesMs, requested),
       span: timeSpan(asks, timesMs, rejectedMs),
+      dueMs: dueAfter(points, proof),
       links: { firstMs: linked[0]?.linkMs ?? null, lastMs: linked.at(-1)?.linkMs ?? null },
       rejectedWithin: rejectedMs.filter(
         (timeMs) => timeMs === null || !isWithin(timeMs, asks) || isWithin(timeMs, window),
@@ -188,6 +191,12 @@ function linkedPoints(
 function between({ startMs, endMs, series }: Window, points: readonly LinkedPoint[]): LinkedPoint[] {
   const [before, after] = [startMs - intervalMs[series.interval], endMs];
   return [{ timeMs: before, linkMs: null }, ...points, { timeMs: after, linkMs: null }];
+}
+
+function dueAfter(points: PointLines, proof: Proof): EpochMs | null {
+  return proof.mayPause || points.length === 0
+    ? null
+    : proof.dueAfter(linkedPoint(pointAt(points, points.length - 1), points.dataset));
 }
 
 /** What the source lacks between neighbours. */

@@ -123,6 +123,7 @@ const moved = rowsOf({
   earliest: nullable(time),
   newest: nullable(time),
   newestCovered: nullable(time),
+  dueAt: nullable(time),
   rollupsBehind: nullable(range),
   isRefreshed: bool,
   mostRows: int4,
@@ -141,6 +142,7 @@ function movedRow(window: ReopenedWindow): RowOf<(typeof moved)['columns']> {
     earliest: timesMs[0] ?? null,
     newest: timesMs.at(-1) ?? null,
     newestCovered: newestCovered(window) ?? null,
+    dueAt: seen.dueMs,
     rollupsBehind: changedDays(window),
     isRefreshed: window.window.lane === 'refresh',
     mostRows: answer.isWhole === true ? 0 : seen.rows,
@@ -183,7 +185,7 @@ const moveCoverages = statement({
              coalesce(range_agg(reopened), '{}') as reopened,
              coalesce(range_agg(rollups_behind), '{}') as rollups_behind,
              sum(fresh) as fresh, min(earliest) as earliest, max(newest) as newest,
-             max(newest_covered) as newest_covered,
+             max(newest_covered) as newest_covered, max(due_at) as due_at,
              max(at) filter (where is_refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
       from $moved group by series_id
     ), locked as materialized (  -- in order, so that two of these statements never deadlock
@@ -205,6 +207,7 @@ const moveCoverages = statement({
            points = s.points + t.fresh,
            earliest = least(s.earliest, t.earliest), newest = greatest(s.newest, t.newest),
            newest_covered = greatest(s.newest_covered, t.newest_covered),
+           due_at = case when t.newest < s.newest then s.due_at else coalesce(t.due_at, s.due_at) end,
            refreshed_at = greatest(s.refreshed_at, t.refreshed_at),
            most_rows = case when l.was_more then s.most_rows else t.most_rows end,
            most_rows_at = case when l.was_more then s.most_rows_at else t.at end

@@ -113,6 +113,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0016_reasons',
       '0017_default_source',
       '0018_lists',
+      '0019_due_at',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
@@ -171,5 +172,6 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
   await pool.query(
     'alter table tidemark.lists add constraint lists_list_check check (true), add constraint lists_check check (true)',
   );
+  await pool.query('alter table tidemark.series drop column due_at');
   await pool.query(`delete from tidemark.migrations where name >= '0010'`);
 }
