@@ -1,6 +1,6 @@
 /** One market is one series: which series a symbol of a source belongs to. */
 
-import { type SeriesKey, seriesName } from '../model/series.ts';
+import { isOfMarket, type SeriesKey, seriesName } from '../model/series.ts';
 
 interface MarketOfSource {
   readonly source: string;
@@ -18,12 +18,13 @@ export interface SymbolUse extends MarketOfSource {
 
 /** The series as it is tracked: under the name that it had when its aliases were others, if it has one. */
 export function trackedAs(uses: readonly SymbolUse[], key: SeriesKey, { source, symbol }: MarketOfSource): SeriesKey {
-  if (key.dataset !== 'candles') return key;
+  if (!isOfMarket(key)) return key;
   const same = uses.flatMap((use) =>
     use.isTracked &&
     use.source === source &&
     use.symbol === symbol &&
-    use.series.dataset === 'candles' &&
+    isOfMarket(use.series) &&
+    use.series.dataset === key.dataset &&
     use.series.exchange === key.exchange &&
     use.series.interval === key.interval
       ? [use.series]

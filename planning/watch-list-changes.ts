@@ -7,7 +7,7 @@
  */
 
 import { type EpochMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
-import { type SeriesKey, seriesName } from '../model/series.ts';
+import { keyOf, type SeriesKey } from '../model/series.ts';
 import { timeOfAge } from '../model/time-text.ts';
 
 export type Start = { readonly kind: 'time'; readonly atMs: EpochMs } | { readonly kind: 'age'; readonly age: string };
@@ -166,7 +166,5 @@ function isSame(a: Ages | null, b: Ages | null): boolean {
 
 /** Tells every two series apart: the name of a candle series and of a history may be the same words. */
 export function nameOfChange(series: SeriesKey): string {
-  return series.dataset === 'candles'
-    ? JSON.stringify([series.exchange, series.baseId, series.quoteId, series.interval])
-    : seriesName(series);
+  return JSON.stringify([series.dataset, ...keyOf(series)]);
 }

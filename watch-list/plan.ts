@@ -129,7 +129,7 @@ export async function planWatchList(
     markets: wasPolled('markets') ? await readListedMarkets(client) : null,
     assets: wasPolled('assets') ? await readListedAssets(client) : null,
     sources,
-    storedAs: new Map((await readOtherNames(client)).map(({ name, series }) => [name, series])),
+    storedAs: new Map((await readOtherNames(client)).map(({ name, series }) => [`${series.dataset} ${name}`, series])),
     uses: await readSymbolUses(client, sourcesNeeded(list)),
   });
 

@@ -8,7 +8,7 @@
 import type { CandleInterval } from '../model/datasets/candles.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { listName, type PolledList } from '../model/lists/index.ts';
-import { type SeriesKey, seriesName } from '../model/series.ts';
+import { isOfMarket, type SeriesKey, seriesName } from '../model/series.ts';
 import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
 import type { MarketName } from '../store/series/aliases.ts';
@@ -112,8 +112,8 @@ type WantedSources = readonly WantedSource[];
 
 /** The name under which the series is stored: one market is one series. */
 function storedKey(wanted: SeriesKey, sources: WantedSources | undefined, { storedAs, uses = [] }: Listed): SeriesKey {
-  if (wanted.dataset !== 'candles') return wanted;
-  const key = storedAs?.get(seriesName(wanted)) ?? wanted;
+  if (!isOfMarket(wanted)) return wanted;
+  const key = storedAs?.get(`${wanted.dataset} ${seriesName(wanted)}`) ?? wanted;
   for (const source of sources ?? []) {
     const tracked = trackedAs(uses, key, source);
     if (tracked !== key) return tracked;
@@ -412,7 +412,7 @@ export interface Listed {
   readonly assets: readonly AssetRow[] | null;
   /** By name; absent: there is none beside the default one. */
   readonly sources?: ReadonlyMap<string, ListedSource>;
-  /** Stored candles by the other names of their markets. */
+  /** Stored series of markets, each by its dataset and another name of its market. */
   readonly storedAs?: ReadonlyMap<string, SeriesKey>;
   /** The symbols that its sources' series have. */
   readonly uses?: readonly SymbolUse[];

@@ -1,7 +1,7 @@
 /** The names of a source's markets in the user's ids: by aliases of the watch list, or by the polled list of assets. */
 
 import type pg from 'pg';
-import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
 import { int4, type RowOf, rowsOf, statement, text } from '../db/statement.ts';
 import { seriesColumns, seriesKey } from './series.ts';
 
@@ -60,9 +60,9 @@ const marketNames = statement({
            case when s.is_known then m.quote else m.quote_id end as "quoteId"
     from public.source_markets m
     cross join lateral (
-      select exists (select from tidemark.series where dataset = 'candles' and exchange_id = $exchange
+      select exists (select from tidemark.series where exchange_id = $exchange
                        and base_id = m.base and quote_id = m.quote)
-         and not exists (select from tidemark.series where dataset = 'candles' and exchange_id = $exchange
+         and not exists (select from tidemark.series where exchange_id = $exchange
                            and base_id = m.base_id and quote_id = m.quote_id
                            and (m.base_id, m.quote_id) <> (m.base, m.quote)) as is_known
     ) s
@@ -79,7 +79,7 @@ export interface OtherName {
   readonly name: string;
 }
 
-/** Other names of candles: by the list of markets of a source, and by the aliases alone where there is none. */
+/** Other names of series of markets: by the list of markets of a source, and by the aliases alone where there is none. */
 export function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<readonly OtherName[]> {
   return otherNames.on(client, {});
 }
@@ -89,7 +89,7 @@ const otherNames = statement({
   isPlannedAnew: true,
   text: `with listed as (
        select distinct x.source, s.exchange_id from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
-       where s.dataset = 'candles'
+       where s.exchange_id is not null
        union
        select distinct source, source from tidemark.source_symbols
      ), pairs as (
@@ -102,13 +102,13 @@ const otherNames = statement({
        select s.exchange_id, s.base_id, s.quote_id, base, quote from tidemark.series s
        cross join lateral tidemark.asset_names(s.exchange_id, s.base_id) base
        cross join lateral tidemark.asset_names(s.exchange_id, s.quote_id) quote
-       where s.dataset = 'candles' and (base, quote) <> (s.base_id, s.quote_id)
+       where s.exchange_id is not null and (base, quote) <> (s.base_id, s.quote_id)
      )
      select distinct ${seriesColumns},
             s.exchange_id || ' ' || p.other_base || '/' || p.other_quote || ' ' || s.interval as name
      from pairs p
-     join tidemark.series s on s.dataset = 'candles' and s.exchange_id = p.exchange_id and s.base_id = p.base and s.quote_id = p.quote
-     where not exists (select from tidemark.series x where x.dataset = 'candles' and x.exchange_id = s.exchange_id
+     join tidemark.series s on s.exchange_id = p.exchange_id and s.base_id = p.base and s.quote_id = p.quote
+     where not exists (select from tidemark.series x where x.dataset = s.dataset and x.exchange_id = s.exchange_id
                          and x.base_id = p.other_base and x.quote_id = p.other_quote and x.interval = s.interval)
      order by s.id`,
   parameters: {},
@@ -117,9 +117,11 @@ const otherNames = statement({
 
 /** The series as they are stored: under another name of the same market, if there is one. One market is one series. */
 export async function storedKeys(client: pg.Pool | pg.PoolClient, keys: readonly SeriesKey[]): Promise<SeriesKey[]> {
-  if (keys.every(({ dataset }) => dataset !== 'candles')) return [...keys];
-  const stored = new Map((await readOtherNames(client)).map(({ name, series }) => [name, series]));
-  return keys.map((key) => (key.dataset === 'candles' ? (stored.get(seriesName(key)) ?? key) : key));
+  if (!keys.some(isOfMarket)) return [...keys];
+  const nameIn = (dataset: string, name: string) => `${dataset} ${name}`;
+  const others = await readOtherNames(client);
+  const stored = new Map(others.map(({ name, series }) => [nameIn(series.dataset, name), series]));
+  return keys.map((key) => stored.get(nameIn(key.dataset, seriesName(key))) ?? key);
 }
 
 export function areSameAliases(a: readonly Alias[], b: readonly Alias[]): boolean {

@@ -189,7 +189,7 @@ const symbolUses = statement({
            exists (select from tidemark.source_symbols m
                    where (m.source, m.symbol) = (x.source, x.symbol)) as "isListed"
     from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
-    where x.source = any ($sources) and s.dataset = 'candles' and (s.untracked_at is null or s.points > 0)
+    where x.source = any ($sources) and s.exchange_id is not null and (s.untracked_at is null or s.points > 0)
     order by s.id`,
   parameters: { sources: listOf(text) },
   row: { series: seriesKey, source: text, symbol: text, isTracked: bool, isListed: bool },
