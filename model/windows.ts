@@ -1,10 +1,29 @@
 /** Limits on the range of a request. */
 
-import { longestRangeMs } from '../v2/limits.ts';
-import { intervalMs } from './intervals.ts';
+import { dayMs, type Interval, intervalMs } from './intervals.ts';
 import type { Range } from './ranges.ts';
 import type { SeriesKey } from './series.ts';
 import { type OfferFacts, offerOf } from './sources.ts';
+
+/**
+ * Longest range of a request to a Market Data Service, milliseconds, and to a source that states none. Of histories it was seen
+ * in the field and is documented by a public service. Of candles the interface documents no limit; responses with one day of m1
+ * and 187 days of h8 were seen. The others follow the history's limits.
+ */
+export const longestRangeMs: Readonly<Record<Interval, number>> = Object.freeze({
+  m1: dayMs,
+  m5: 5 * dayMs,
+  m15: 7 * dayMs,
+  m30: 14 * dayMs,
+  h1: 30 * dayMs,
+  h2: 61 * dayMs,
+  h4: 122 * dayMs,
+  h6: 183 * dayMs,
+  h8: 183 * dayMs,
+  h12: 365 * dayMs,
+  d1: 7305 * dayMs,
+  w1: 7305 * dayMs,
+});
 
 /** Key of a source's limit on the range of a request: dataset and interval. */
 export type RangeKey = `${SeriesKey['dataset']} ${SeriesKey['interval']}`;
@@ -16,7 +35,7 @@ export function rangeKey({ dataset }: Pick<SeriesKey, 'dataset'>, interval: Seri
 /**
  * Longest range of one request of the series, milliseconds; at least one period.
  *
- * @param offers of its source; a range that is absent is that of the interface.
+ * @param offers of its source.
  * @param accepted longest ranges that the source accepted after refusing longer ones.
  */
 export function longestRange(

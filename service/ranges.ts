@@ -2,7 +2,8 @@
 
 import { dayMs, type EpochMs, intervalMs } from '../model/intervals.ts';
 import type { TimeRange } from '../model/series.ts';
-import { defaultRangeMs, type longestRangeMs } from '../v2/limits.ts';
+import type { longestRangeMs } from '../model/windows.ts';
+import { defaultRangeMs } from '../v2/limits.ts';
 import type { CandlesRequest, HistoryRequest } from '../v2/requests.ts';
 import { badRequest } from './response.ts';
 

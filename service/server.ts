@@ -11,8 +11,8 @@ import Fastify, {
 } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
+import { longestRangeMs } from '../model/windows.ts';
 import { isBadValue, isUnavailable } from '../store/db/failure.ts';
-import { longestRangeMs } from '../v2/limits.ts';
 import { addCompression } from './compression.ts';
 import type { MarketData } from './market-data.ts';
 import type { Pages } from './pages/pages.ts';

@@ -1,9 +1,9 @@
 /** Plans of four million windows in a database. */
 
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import { longestRangeMs } from '../../model/windows.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { longestRangeMs } from '../../v2/limits.ts';
 
 export const years = 11;
 

@@ -7,11 +7,11 @@
  */
 
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
+import { longestRangeMs } from '../../model/windows.ts';
 import type { JsonText } from '../../service/market-data.ts';
 import { historyRange } from '../../service/ranges.ts';
 import { bearerKey, parseParameters } from '../../service/request.ts';
 import { errorBody, ServiceRefusal } from '../../service/response.ts';
-import { longestRangeMs } from '../../v2/limits.ts';
 import { assetsParameters, historyParameters, marketsParameters, pageParameters } from '../../v2/requests.ts';
 import type { Asset, Exchange } from '../../v2/resources.ts';
 import { assetPlans } from '../catalogue.ts';

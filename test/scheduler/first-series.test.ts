@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { minuteMs } from '../../model/intervals.ts';
+import { longestRangeMs } from '../../model/windows.ts';
 import { planWindows } from '../../planning/plan.ts';
 import { type FirstSeries, seriesWithGaps } from '../../store/series/gaps.ts';
-import { longestRangeMs } from '../../v2/limits.ts';
 import { onEachDatabase, useStore } from '../store/open-store.ts';
 
 const nowMs = Date.UTC(2024, 5, 1, 12, 0, 30);

@@ -5,11 +5,11 @@ import { json, text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../model/intervals.ts';
+import { longestRangeMs } from '../../model/windows.ts';
 import { encodingFor } from '../../service/compression.ts';
 import { createService } from '../../service/server.ts';
 import { simulatedMarketData } from '../../simulator/served.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import { longestRangeMs } from '../../v2/limits.ts';
 import { clockAt } from '../parts/test-clock.ts';
 
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
