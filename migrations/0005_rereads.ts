@@ -18,7 +18,7 @@ export function up(pgm: MigrationBuilder): void {
     comment on column tidemark.pending_windows.of_covered is
       'It is no gap, and holds off a reading of what is covered, such as of the trailing range.';
 
-    -- Which lanes there are, model/windows.ts says.
+    -- Which lanes there are, model/request-range.ts says.
     alter table tidemark.fetches drop constraint if exists fetches_lane_check;
     alter table tidemark.fetches add column revised integer not null default 0;
     comment on column tidemark.fetches.revised is 'Of the changed points, those of closed periods: their old values are kept.';

@@ -1,8 +1,8 @@
 /** Calendar months in UTC, and the files of archives, which hold a month or a day. */
 
 import { dayMs, type EpochMs, periodStart, type Range, weekMs } from './intervals.ts';
+import { requestsFor } from './request-range.ts';
 import type { ArchiveFiles } from './sources.ts';
-import { requestsFor } from './windows.ts';
 
 /** The month that holds `timeMs`. */
 export function monthAt(timeMs: EpochMs): Range {

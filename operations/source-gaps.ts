@@ -3,9 +3,9 @@
 import type { EpochMs } from '../model/intervals.ts';
 import { clip, normalize, type Range, subtract } from '../model/ranges.ts';
 import type { Reason } from '../model/reasons.ts';
+import { longestRange } from '../model/request-range.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { defaultSource } from '../model/sources.ts';
-import { longestRange } from '../model/windows.ts';
 import { beyondDepthText, closedUpTo } from '../planning/periods.ts';
 import { countWindows, type SeriesGaps } from '../planning/plan.ts';
 import { depthOf, divideGaps, partsOfSource, type SourceRules } from '../planning/source-share.ts';

@@ -1,9 +1,9 @@
 /** Windows of covered ranges: their number, and random samples. */
 
 import { cut, type Range } from '../model/ranges.ts';
+import { requestsFor } from '../model/request-range.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { Command } from '../model/window.ts';
-import { requestsFor } from '../model/windows.ts';
 
 /** A series and its covered ranges, sorted and disjoint. */
 export interface CoveredSeries {

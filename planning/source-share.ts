@@ -10,9 +10,9 @@
 import { type EpochMs, minuteMs, periodStart } from '../model/intervals.ts';
 import { archivedUpTo } from '../model/months.ts';
 import { clip, normalize, type Range, subtract } from '../model/ranges.ts';
+import { longestRange } from '../model/request-range.ts';
 import type { SeriesKey } from '../model/series.ts';
 import { type ArchiveFiles, type Depth, type OfferFacts, offerOf, type SourceFacts } from '../model/sources.ts';
-import { longestRange } from '../model/windows.ts';
 import { isSought, probedSeries } from './beginning.ts';
 import { oldestKept } from './periods.ts';
 import type { SeriesGaps } from './plan.ts';

@@ -2,8 +2,8 @@
 
 import type { EpochMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
+import { longestRange } from '../model/request-range.ts';
 import type { ArchiveFiles, Limit, OfferFacts } from '../model/sources.ts';
-import { longestRange } from '../model/windows.ts';
 import type { Claimed, LoadFacts, PassFacts } from '../planning/pass.ts';
 import { type RereadSettings, roundStart } from '../planning/reread.ts';
 import { passedOverAfterMs, type SourcePlace } from '../planning/source-share.ts';

@@ -1,8 +1,8 @@
 /** Resolves the time range of a request and checks its length. */
 
 import { dayMs, type EpochMs, intervalMs } from '../model/intervals.ts';
+import type { longestRangeMs } from '../model/request-range.ts';
 import type { TimeRange } from '../model/series.ts';
-import type { longestRangeMs } from '../model/windows.ts';
 import { defaultRangeMs } from '../v2/limits.ts';
 import type { CandlesRequest, HistoryRequest } from '../v2/requests.ts';
 import { badRequest } from './response.ts';

@@ -11,7 +11,7 @@ import Fastify, {
 } from 'fastify';
 import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
-import { longestRangeMs } from '../model/windows.ts';
+import { longestRangeMs } from '../model/request-range.ts';
 import { isBadValue, isUnavailable } from '../store/db/failure.ts';
 import { addCompression } from './compression.ts';
 import type { MarketData } from './market-data.ts';

@@ -1,7 +1,7 @@
 /** Limits of the interface (specification, section 8), and limits known only from the field. */
 
 import { dayMs } from '../model/intervals.ts';
-import { longestRangeMs } from '../model/windows.ts';
+import { longestRangeMs } from '../model/request-range.ts';
 
 /** Requests a minute, specification section 8. */
 export const requestsPerMinute = Object.freeze({ withoutKey: 200, withKey: 500 });

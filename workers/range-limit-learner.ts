@@ -15,8 +15,8 @@
  */
 
 import { type EpochMs, intervalMs } from '../model/intervals.ts';
+import { type RangeKey, rangeKey } from '../model/request-range.ts';
 import { askedInterval, asksAlone, asksDays, isProbe, type Window } from '../model/window.ts';
-import { type RangeKey, rangeKey } from '../model/windows.ts';
 
 export type RangeLimitLearner = ReturnType<typeof createRangeLimitLearner>;
 

@@ -6,8 +6,8 @@
 import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
 import type { EpochMs } from '../../model/intervals.ts';
+import { longestRange } from '../../model/request-range.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { longestRange } from '../../model/windows.ts';
 import { freeSlots } from '../../planning/budget.ts';
 import { planWindows } from '../../planning/plan.ts';
 import { openQueueBackend } from '../../queue/backend.ts';

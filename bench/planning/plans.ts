@@ -1,7 +1,7 @@
 /** Plans of four million windows in a database. */
 
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
-import { longestRangeMs } from '../../model/windows.ts';
+import { longestRangeMs } from '../../model/request-range.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
 

@@ -7,7 +7,7 @@
  */
 
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
-import { longestRangeMs } from '../../model/windows.ts';
+import { longestRangeMs } from '../../model/request-range.ts';
 import type { JsonText } from '../../service/market-data.ts';
 import { historyRange } from '../../service/ranges.ts';
 import { bearerKey, parseParameters } from '../../service/request.ts';

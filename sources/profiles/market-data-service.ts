@@ -3,9 +3,9 @@
 import type { DatasetName } from '../../model/datasets/index.ts';
 import { minuteMs } from '../../model/intervals.ts';
 import type { ListRow } from '../../model/lists/index.ts';
+import { longestRangeMs } from '../../model/request-range.ts';
 import { isOfMarket } from '../../model/series.ts';
 import type { OfferFacts } from '../../model/sources.ts';
-import { longestRangeMs } from '../../model/windows.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
 import { type Endpoint, pathOf } from '../../v2/paths.ts';
 import { type Answer, listAnswer, pointsAnswer, statedCoverage } from '../answer.ts';

@@ -1,5 +1,5 @@
 /**
- * Witnesses: the points of the periods beside a window, which its request includes (model/windows.ts).
+ * Witnesses: the points of the periods beside a window, which its request includes (model/request-range.ts).
  *
  * In a covered time they are stored like any other point. A new one there shows that an earlier answer lacked
  * it, because that answer was truncated or falsely empty, or because the point came late at the source. The

@@ -6,8 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
+import type { RangeKey } from '../../model/request-range.ts';
 import { defaultSource } from '../../model/sources.ts';
-import type { RangeKey } from '../../model/windows.ts';
 import type { RereadSettings } from '../../planning/reread.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { int8, oneOf, statement, text } from '../db/statement.ts';

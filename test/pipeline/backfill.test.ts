@@ -1,8 +1,8 @@
 import { expect, inject, test } from 'vitest';
 import { minuteMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
+import { longestRange, requestsFor } from '../../model/request-range.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { longestRange, requestsFor } from '../../model/windows.ts';
 import { listStatus, trackList } from '../../store/lists/lists.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { seriesStatus } from '../../store/status/status.ts';

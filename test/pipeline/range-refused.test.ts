@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { dayMs, hourMs } from '../../model/intervals.ts';
+import { longestRangeMs } from '../../model/request-range.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { longestRangeMs } from '../../model/windows.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { readLongestRanges } from '../../store/settings/settings.ts';
 import { bitcoinHours as hours, onEachBackend } from '../queue/queue-parts.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { CandleInterval } from '../../model/datasets/candles.ts';
 import { dayMs, minuteMs } from '../../model/intervals.ts';
+import { longestRange } from '../../model/request-range.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { longestRange } from '../../model/windows.ts';
 import { type EstimateRules, estimate, type PlannedSeries } from '../../planning/estimate.ts';
 
 const rules: EstimateRules = {

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayMs, intervalMs, minuteMs, periodStart } from '../../model/intervals.ts';
 import { lengthMs, normalize, overlaps, type Range, subtract } from '../../model/ranges.ts';
+import { longestRange, requestsFor } from '../../model/request-range.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { Window } from '../../model/window.ts';
-import { longestRange, requestsFor } from '../../model/windows.ts';
 import { closedUpTo, newestEnd } from '../../planning/periods.ts';
 import { countWindows, planWindows, type SeriesGaps } from '../../planning/plan.ts';
 

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { lengthMs, normalize } from '../../model/ranges.ts';
+import { longestRange } from '../../model/request-range.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { Window } from '../../model/window.ts';
-import { longestRange } from '../../model/windows.ts';
 import { rereadSlots } from '../../planning/budget.ts';
 import { planRereads } from '../../planning/reread.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { longestRange } from '../../model/request-range.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { longestRange } from '../../model/windows.ts';
 import { commandSlots } from '../../planning/budget.ts';
 import { allWindows, type CoveredSeries, countWindows, sampleWindows, windowsAround } from '../../planning/sample.ts';
 

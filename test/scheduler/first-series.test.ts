@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { minuteMs } from '../../model/intervals.ts';
-import { longestRangeMs } from '../../model/windows.ts';
+import { longestRangeMs } from '../../model/request-range.ts';
 import { planWindows } from '../../planning/plan.ts';
 import { type FirstSeries, seriesWithGaps } from '../../store/series/gaps.ts';
 import { onEachDatabase, useStore } from '../store/open-store.ts';

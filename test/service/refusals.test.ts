@@ -5,7 +5,7 @@ import { json, text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../model/intervals.ts';
-import { longestRangeMs } from '../../model/windows.ts';
+import { longestRangeMs } from '../../model/request-range.ts';
 import { encodingFor } from '../../service/compression.ts';
 import { createService } from '../../service/server.ts';
 import { simulatedMarketData } from '../../simulator/served.ts';

@@ -1,8 +1,8 @@
 /** The planner's result for the gaps in the store, as in a planning pass. */
 
 import type { EpochMs } from '../../model/intervals.ts';
+import { longestRange } from '../../model/request-range.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { longestRange } from '../../model/windows.ts';
 import { newestEnd } from '../../planning/periods.ts';
 import { type PlanInput, planWindows } from '../../planning/plan.ts';
 import type { Database } from '../../store/db/database.ts';
