@@ -1,5 +1,13 @@
 /** Parses the text of a watch list, or reports every problem in it. */
 
+import {
+  type AssetDataset,
+  assetDatasets,
+  datasetNames,
+  datasets,
+  type MarketDataset,
+  marketDatasets,
+} from '../model/datasets/index.ts';
 import { dayMs, type EpochMs, hourMs } from '../model/intervals.ts';
 import { type AssetList, assetLists, type Lists, lists, wholeLists } from '../model/lists/index.ts';
 import { type StoredDataset, storedDatasets, storedWords } from '../model/stored-datasets.ts';
@@ -7,12 +15,12 @@ import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../model/time-tex
 import type { Start } from '../planning/watch-list-changes.ts';
 import type { Alias } from '../store/series/aliases.ts';
 import type { RereadOverride } from '../store/settings/settings.ts';
-import { problemsOf, type WatchListText, watchListShape } from './shape.ts';
+import { type AssetEntryText, type MarketEntryText, problemsOf, type WatchListText, watchListShape } from './shape.ts';
 import type {
+  AssetEntry,
   AssetFilter,
   AssetListEntry,
-  CandleEntry,
-  HistoryEntry,
+  MarketEntry,
   MarketFilter,
   Problem,
   WatchList,
@@ -57,10 +65,20 @@ class Reader {
 
   read(text: WatchListText): WatchList {
     const said = Object.keys(text).filter((key) => key !== 'prune');
-    if (said.length === 0) this.#wrong([], 'says nothing: it needs candles, history, lists or a setting');
+    if (said.length === 0)
+      this.#wrong(
+        [],
+        `says nothing: it needs ${datasetNames.map((name) => datasets[name].word).join(', ')}, lists or a setting`,
+      );
     const list: WatchList = {
-      candles: (text.candles ?? []).map((entry, index) => this.#candles(entry, ['candles', index])),
-      history: (text.history ?? []).map((entry, index) => this.#history(entry, ['history', index])),
+      markets: marketDatasets.flatMap((name) => {
+        const { word } = datasets[name];
+        return (text[word] ?? []).map((entry, index) => this.#markets(name, entry, [word, index]));
+      }),
+      assets: assetDatasets.flatMap((name) => {
+        const { word } = datasets[name];
+        return (text[word] ?? []).map((entry, index) => this.#series(name, entry, [word, index]));
+      }),
       assetLists: assetLists.flatMap((name) => {
         const { word } = lists[name];
         return (text.lists?.[word] ?? []).map((entry, index) => this.#assetList(name, entry, ['lists', word, index]));
@@ -80,7 +98,7 @@ class Reader {
     return list;
   }
 
-  #candles(entry: NonNullable<WatchListText['candles']>[number], path: Path): CandleEntry {
+  #markets(dataset: MarketDataset, entry: MarketEntryText, path: Path): MarketEntry {
     const filter = marketFilter(entry);
     const { source, symbol } = entry;
     if (symbol !== undefined && source === undefined) this.#wrong(path, 'has a symbol without a source');
@@ -92,6 +110,7 @@ class Reader {
     if (sizes.reduce((product, names) => product * (names?.length ?? 1), 1) > maxSeries)
       this.#wrong(path, `names more than ${maxSeries} series`);
     return {
+      dataset,
       ...filter,
       ...this.#range(entry, path),
       top: entry.top ?? null,
@@ -103,8 +122,9 @@ class Reader {
     };
   }
 
-  #history(entry: NonNullable<WatchListText['history']>[number], path: Path): HistoryEntry {
+  #series(dataset: AssetDataset, entry: AssetEntryText, path: Path): AssetEntry {
     return {
+      dataset,
       ...this.#assets(entry, path),
       ...this.#range(entry, path),
       sources: many(entry.source),

@@ -5,16 +5,16 @@
  * delisted names are left out and noted. Entries that share a series extend its range.
  */
 
-import type { CandleInterval } from '../model/datasets/candles.ts';
-import type { EpochMs } from '../model/intervals.ts';
+import { type DatasetName, datasets, type MarketDataset } from '../model/datasets/index.ts';
+import type { EpochMs, Interval } from '../model/intervals.ts';
 import { listName, type PolledList } from '../model/lists/index.ts';
-import { isOfMarket, type SeriesKey, seriesName } from '../model/series.ts';
+import { isOfMarket, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
 import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
 import type { MarketName } from '../store/series/aliases.ts';
 import type { AssetRow, MarketRow } from '../store/settings/polled-lists.ts';
 import { anyOf, didYouMean, isPattern, type Matcher } from './names.ts';
-import type { AssetFilter, CandleEntry, MarketFilter, Names, Problem, WatchList } from './watch-list.ts';
+import type { AssetEntry, AssetFilter, MarketEntry, MarketFilter, Names, Problem, WatchList } from './watch-list.ts';
 
 export interface WantedList {
   readonly list: PolledList;
@@ -31,10 +31,10 @@ export interface Resolved {
 
 /** @returns the lists that the watch list needs. */
 export function listsNeeded(list: WatchList): ReadonlySet<'assets' | 'markets'> {
-  const assets = [...list.history, ...list.assetLists];
+  const assets = [...list.assets, ...list.assetLists];
   const needed = new Set<'assets' | 'markets'>();
-  if (list.candles.some((entry) => entry.symbols === null && marketsNamed(entry) === null)) needed.add('markets');
-  if (list.candles.some(({ top }) => top !== null) || assets.some((entry) => assetsNamed(entry) === null))
+  if (list.markets.some((entry) => entry.symbols === null && marketsNamed(entry) === null)) needed.add('markets');
+  if (list.markets.some(({ top }) => top !== null) || assets.some((entry) => assetsNamed(entry) === null))
     needed.add('assets');
   return needed;
 }
@@ -44,10 +44,13 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
   const notes: Problem[] = [];
   const series = new Map<string, WantedSeries & { starts: Start[]; endMs: EpochMs | null; sources?: WantedSources }>();
   const want = (
-    wanted: SeriesKey,
-    { start, endMs, place }: { start: Start; endMs: EpochMs | null; place: Noted['place'] },
+    { dataset, start, endMs, place }: MarketEntry | AssetEntry,
+    names: readonly string[],
     sources?: WantedSources,
   ) => {
+    const wanted = seriesOfKey(dataset, names);
+    // The shape refuses an interval that the dataset does not have.
+    if (wanted === null) return;
     const key = storedKey(wanted, sources, listed);
     const name = `${key.dataset} ${seriesName(key)}`;
     const same = series.get(name);
@@ -65,32 +68,32 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
       same.endMs = same.endMs === null || endMs === null ? null : Math.max(same.endMs, endMs);
     }
   };
-  for (const entry of list.candles) {
+  for (const entry of list.markets) {
     const named = sourcesOf(entry, listed, notes);
     const from = withMarkets(named, entry, notes);
     const markets =
       entry.symbols === null ? marketsOf(entry, listed, notes) : listedMarkets(entry, from, exchangeOf(named), notes);
-    const intervals = given(entry, from, 'candles', notes);
+    const intervals = given(entry, from, notes);
     for (const market of markets) {
       const { exchange, base, quote } = market;
-      const sourcesAt = (interval: CandleInterval) =>
-        from.length === 0 ? undefined : from.flatMap((source) => candleSources(source, market, interval));
+      const sourcesAt = (interval: Interval) =>
+        from.length === 0
+          ? undefined
+          : from.flatMap((source) => marketSources(source, market, entry.dataset, interval));
       const has = intervals.filter((interval) => sourcesAt(interval)?.length !== 0);
       if (has.length === 0 && intervals.length > 0)
         notes.push({ ...entry.place, message: `left out: no source of it has ${exchange} ${base}/${quote}` });
-      for (const interval of has)
-        want({ dataset: 'candles', exchange, baseId: base, quoteId: quote, interval }, entry, sourcesAt(interval));
+      for (const interval of has) want(entry, [exchange, base, quote, interval], sourcesAt(interval));
     }
   }
-  for (const entry of list.history) {
+  for (const entry of list.assets) {
     const from = sourcesOf(entry, listed, notes);
     for (const assetId of assetsOf(entry, listed, notes))
-      for (const interval of given(entry, from, 'asset_history', notes)) {
+      for (const interval of given(entry, from, notes)) {
         const sources = from
-          .filter(({ intervals }) => intervals.asset_history.includes(interval))
+          .filter(({ intervals }) => intervals[entry.dataset].includes(interval))
           .map(({ name }) => ({ source: name, symbol: assetId, isArchive: false }));
-        const key = { dataset: 'asset_history', assetId, interval } as const;
-        want(key, entry, from.length === 0 ? undefined : sources);
+        want(entry, [assetId, interval], from.length === 0 ? undefined : sources);
       }
   }
   const lists = new Map<string, WantedList>();
@@ -144,9 +147,9 @@ export interface ListedSource {
   /** An archive has no list of markets: entries name the source that it is the archive of. */
   readonly isArchive: boolean;
   /** The intervals that it gives. */
-  readonly intervals: Readonly<Record<SeriesKey['dataset'], readonly string[]>>;
+  readonly intervals: Readonly<Record<DatasetName, readonly string[]>>;
   /** The source that has its history by months; null: none. */
-  readonly archive: { readonly name: string; readonly intervals: readonly string[] } | null;
+  readonly archive: { readonly name: string; readonly intervals: ListedSource['intervals'] } | null;
   /** Its stored list of markets. */
   readonly markets: ReadonlyArray<{ readonly symbol: string; readonly base: string; readonly quote: string }>;
   /** The user's names of markets, by symbol; one that is absent has the source's codes. */
@@ -155,7 +158,7 @@ export interface ListedSource {
 
 /** The sources whose markets the watch list names. */
 export function sourcesNeeded(list: WatchList): string[] {
-  return [...new Set(list.candles.flatMap(({ sources }) => sources))];
+  return [...new Set(list.markets.flatMap(({ sources }) => sources))];
 }
 
 interface NamedSource extends ListedSource {
@@ -164,7 +167,7 @@ interface NamedSource extends ListedSource {
 
 /** The sources that an entry names. Notes names that no source has, of which an entry without others gives nothing. */
 function sourcesOf(
-  { sources: names, place }: Pick<CandleEntry, 'sources' | 'place'>,
+  { sources: names, place }: Pick<MarketEntry, 'sources' | 'place'>,
   { sources }: Listed,
   notes: Problem[],
 ): NamedSource[] {
@@ -203,16 +206,11 @@ function withMarkets(from: readonly NamedSource[], { place }: Noted, notes: Prob
 }
 
 /** The intervals of an entry that any of its sources gives. Notes the others. */
-function given<Interval extends string>(
-  entry: Noted & { readonly intervals: readonly Interval[]; readonly sources: readonly string[] },
-  from: readonly NamedSource[],
-  dataset: SeriesKey['dataset'],
-  notes: Problem[],
-): readonly Interval[] {
+function given(entry: MarketEntry | AssetEntry, from: readonly NamedSource[], notes: Problem[]): readonly Interval[] {
   const { intervals, place } = entry;
   if (entry.sources.length === 0) return intervals;
   if (from.length === 0) return [];
-  const known = [...new Set(from.flatMap((source) => source.intervals[dataset]))];
+  const known = [...new Set(from.flatMap((source) => source.intervals[entry.dataset]))];
   const lacked = intervals.filter((interval) => !known.includes(interval));
   if (lacked.length > 0) {
     const only = known.length === 0 ? '' : `, only ${known.join(', ')}`;
@@ -230,7 +228,7 @@ interface NamedMarket extends Market {
 
 /** The markets of an entry that names them by symbols: from the list of its first source of the exchange. */
 function listedMarkets(
-  entry: Noted & Pick<CandleEntry, 'symbols'>,
+  entry: Noted & Pick<MarketEntry, 'dataset' | 'symbols'>,
   from: readonly NamedSource[],
   exchange: string | null,
   notes: Problem[],
@@ -239,7 +237,7 @@ function listedMarkets(
   for (const other of others)
     notes.push({
       ...entry.place,
-      message: `left out: ${other.name} has candles of ${other.exchange}, not of ${exchange}`,
+      message: `left out: ${other.name} has ${datasets[entry.dataset].word} of ${other.exchange}, not of ${exchange}`,
     });
   const lister = from.find((source) => source.exchange !== null && source.exchange === exchange);
   if (lister === undefined) {
@@ -263,14 +261,19 @@ function listedMarkets(
     });
 }
 
-/** A source of a market's candles, after its archive if that has the interval; none: it does not give them. */
-function candleSources(source: NamedSource, market: NamedMarket, interval: string): WantedSource[] {
-  if (!source.intervals.candles.includes(interval)) return [];
+/** A source of a market's series, after its archive if that has the interval; none: it does not give it. */
+function marketSources(
+  source: NamedSource,
+  market: NamedMarket,
+  dataset: MarketDataset,
+  interval: Interval,
+): WantedSource[] {
+  if (!source.intervals[dataset].includes(interval)) return [];
   const symbol = symbolAt(source, market);
   if (symbol === undefined) return [];
   const own = { source: source.name, symbol, isArchive: false };
   const { archive } = source;
-  return archive?.intervals.includes(interval) === true
+  return archive?.intervals[dataset].includes(interval) === true
     ? [{ source: archive.name, symbol, isArchive: true }, own]
     : [own];
 }
@@ -289,7 +292,7 @@ function symbolAt({ exchange, markets, names }: NamedSource, market: NamedMarket
 
 type Market = Omit<MarketRow, 'goneSinceMs'>;
 
-function marketsOf(entry: CandleEntry, { markets, assets }: Listed, notes: Problem[]): NamedMarket[] {
+function marketsOf(entry: MarketEntry, { markets, assets }: Listed, notes: Problem[]): NamedMarket[] {
   const isExcepted = excepted(entry.except);
   const named = marketsNamed(entry)?.filter((market) => !isExcepted(market));
   if (named !== undefined) {
@@ -319,7 +322,7 @@ function assetsOf(entry: AssetFilter, { assets }: Listed, notes: Problem[]): str
 }
 
 /** @returns the markets of an entry without patterns; null: it selects from the list. */
-function marketsNamed({ exchange, base, quote, top }: CandleEntry): Market[] | null {
+function marketsNamed({ exchange, base, quote, top }: MarketEntry): Market[] | null {
   if (top !== null || !isNamed(exchange) || !isNamed(base) || !isNamed(quote)) return null;
   return exchange.flatMap((exchange) => base.flatMap((base) => quote.map((quote) => ({ exchange, base, quote }))));
 }
@@ -352,7 +355,7 @@ function inTop(top: number, assets: readonly AssetRow[]): Matcher {
   return (asset) => first.has(asset);
 }
 
-type Noted = Pick<CandleEntry | AssetFilter, 'place'>;
+type Noted = Pick<MarketEntry | AssetFilter, 'place'>;
 
 const maxNamed = 10;
 

@@ -1,8 +1,15 @@
 /** The schema of `tidemark.yaml`. docs/tidemark.schema.json is generated from it, for editors. */
 
 import { z } from 'zod';
-import { historyIntervals } from '../model/datasets/asset-history.ts';
-import { candleIntervals } from '../model/datasets/candles.ts';
+import type { Dataset } from '../model/dataset.ts';
+import {
+  assetDatasets,
+  type DatasetName,
+  type Datasets,
+  datasetNames,
+  datasets,
+  marketDatasets,
+} from '../model/datasets/index.ts';
 import { type Interval, intervalMs, minuteMs } from '../model/intervals.ts';
 import { assetLists, eachList, lists, wholeLists } from '../model/lists/index.ts';
 import { mayBeName } from '../model/names.ts';
@@ -63,12 +70,12 @@ const name = text('text').check((context) => {
 });
 const names = oneOrMany(name).describe('An id, or a pattern with * and ?, or a list of them.');
 
-const intervals = <const Known extends readonly [string, ...string[]]>(known: Known, what: string) =>
+const intervals = ({ intervals: known, word }: Dataset) =>
   oneOrMany(
     z.enum(known, {
       error: (issue) =>
         typeof issue.input === 'string'
-          ? `must be one of ${known.join(', ')}: ${what} have no ${shown(issue.input)}`
+          ? `must be one of ${known.join(', ')}: ${shown(issue.input)} is no interval of ${word}`
           : wrong(`one of ${known.join(', ')}`)({ ...issue, code: 'invalid_type' }),
     }),
   );
@@ -112,26 +119,40 @@ const ofSource = oneOrMany(text('the name of a source')).describe(
   'The source that gives it; of a list the first, and each next one what those before it cannot give. By default SOURCE_URL.',
 );
 
-const candles = map('a map such as { exchange: binance, quote: tether, interval: h1, from: 5y }', {
-  ...market,
-  source: ofSource.optional(),
-  symbol: oneOrMany(name).describe('Markets of the source, such as BTC/USDT or */USDT.').optional(),
-  top: top.optional(),
-  interval: intervals(candleIntervals, 'candles'),
-  from,
-  to: to.optional(),
-  except: exceptMarkets.optional(),
-});
+const marketEntry = (dataset: Dataset) =>
+  map(`a map such as { exchange: binance, quote: tether, interval: ${dataset.intervals.at(-1)}, from: 5y }`, {
+    ...market,
+    source: ofSource.optional(),
+    symbol: oneOrMany(name).describe('Markets of the source, such as BTC/USDT or */USDT.').optional(),
+    top: top.optional(),
+    interval: intervals(dataset),
+    from,
+    to: to.optional(),
+    except: exceptMarkets.optional(),
+  });
 
-const history = map('a map such as { asset: bitcoin, interval: d1, from: 11y }', {
-  asset: names.optional(),
-  source: ofSource.optional(),
-  top: top.optional(),
-  interval: intervals(historyIntervals, 'histories'),
-  from,
-  to: to.optional(),
-  except: names.optional(),
-});
+const assetEntry = (dataset: Dataset) =>
+  map(`a map such as { asset: bitcoin, interval: ${dataset.intervals.at(-1)}, from: 11y }`, {
+    asset: names.optional(),
+    source: ofSource.optional(),
+    top: top.optional(),
+    interval: intervals(dataset),
+    from,
+    to: to.optional(),
+    except: names.optional(),
+  });
+
+const datasetWords = datasetNames.map((name): string => datasets[name].word);
+
+/** A key for each dataset: its word. */
+const forDatasets = <Name extends DatasetName, Value>(names: readonly Name[], value: (dataset: Dataset) => Value) =>
+  Object.fromEntries(names.map((name) => [datasets[name].word, value(datasets[name])])) as Record<
+    Datasets[Name]['word'],
+    Value
+  >;
+
+const entries = <Entry extends z.ZodType>(entry: Entry, { about }: Dataset) =>
+  list(entry, 'a list of entries').describe(`Tracked series: ${about}.`).optional();
 
 const assetList = map('a map such as { asset: bitcoin, every: 1h }', {
   asset: names.optional(),
@@ -149,10 +170,10 @@ const rangeOf = (interval: Interval) =>
     return periods >= 1 && periods <= maxPeriods;
   }, `a length of 1 to ${maxPeriods} periods of ${interval}, such as 30d`).optional();
 
-const rangesOf = <Name extends Interval>(known: readonly Name[]) =>
+const rangesOf = ({ intervals: known }: Dataset) =>
   map(
     'a map such as { h8: 100d }',
-    Object.fromEntries(known.map((name) => [name, rangeOf(name)])) as Record<Name, ReturnType<typeof rangeOf>>,
+    Object.fromEntries(known.map((name) => [name, rangeOf(name)])) as Record<Interval, ReturnType<typeof rangeOf>>,
   ).optional();
 
 const source = map('a map such as { profile: binance, budget: 3000 }', {
@@ -176,10 +197,7 @@ const source = map('a map such as { profile: binance, budget: 3000 }', {
   budget: whole(1, 1_000_000)
     .describe('What may be used of its limit each minute, in its unit (requests, weight); by default all.')
     .optional(),
-  ranges: map('a map such as { candles: { h8: 100d } }', {
-    candles: rangesOf(candleIntervals),
-    history: rangesOf(historyIntervals),
-  })
+  ranges: map('a map such as { candles: { h8: 100d } }', forDatasets(datasetNames, rangesOf))
     .describe('Of the source named default, SOURCE_URL: the longest range of a request, by interval.')
     .optional(),
 });
@@ -205,9 +223,9 @@ const defaults = new Map<string, string>(
   ),
 );
 
-export const watchListShape = map('a map with candles, history or lists', {
-  candles: list(candles, 'a list of entries').describe('Candles of markets.').optional(),
-  history: list(history, 'a list of entries').describe('Price histories of assets.').optional(),
+export const watchListShape = map(`a map with ${datasetWords.join(', ')} or lists`, {
+  ...forDatasets(marketDatasets, (dataset) => entries(marketEntry(dataset), dataset)),
+  ...forDatasets(assetDatasets, (dataset) => entries(assetEntry(dataset), dataset)),
   lists: map('a map such as { assets: 5m, markets: 1h }', {
     ...byWord(
       wholeLists.map((name) => lists[name].word),
@@ -260,6 +278,8 @@ export const watchListShape = map('a map with candles, history or lists', {
 
 export type SourceEntry = z.output<typeof source>;
 export type WatchListText = z.output<typeof watchListShape>;
+export type MarketEntryText = z.output<ReturnType<typeof marketEntry>>;
+export type AssetEntryText = z.output<ReturnType<typeof assetEntry>>;
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
@@ -295,7 +315,7 @@ function nameOf(path: Path): string {
   if (last === undefined) return 'it';
   if (typeof last === 'string') return last;
   const list = String(path.at(-2));
-  return ['candles', 'history', ...assetLists.map((name) => lists[name].word as string)].includes(list)
+  return [...datasetWords, ...assetLists.map((name) => lists[name].word as string)].includes(list)
     ? `an entry of ${list}`
     : list;
 }

@@ -2,8 +2,9 @@
 
 import type { ZodType } from 'zod';
 import { TidemarkError } from '../errors.ts';
+import { byDataset, datasets } from '../model/datasets/index.ts';
 import { type Interval, intervalMs } from '../model/intervals.ts';
-import type { RangeLimits } from '../model/sources.ts';
+import type { LongestRanges, RangeLimits } from '../model/sources.ts';
 import { parseDuration } from '../model/time-text.ts';
 import type { Alias } from '../store/series/aliases.ts';
 import { readWatchListFile } from './file.ts';
@@ -19,16 +20,16 @@ export async function readSourceEntries(file: string): Promise<Readonly<Record<s
 
 /** The longest ranges of requests to the default source, in whole periods. @throws TidemarkError BAD_WATCH_LIST */
 export async function readDefaultRanges(file: string): Promise<RangeLimits> {
-  const { candles, history } = (await readSourceEntries(file)).default?.ranges ?? {};
-  return { candles: wholePeriods(candles), asset_history: wholePeriods(history) };
+  const ranges = (await readSourceEntries(file)).default?.ranges ?? {};
+  return byDataset((_, name) => wholePeriods(ranges[datasets[name].word]));
 }
 
-function wholePeriods<Name extends Interval>(ranges: { readonly [interval in Name]?: string | undefined } = {}) {
+function wholePeriods(ranges: { readonly [interval in Interval]?: string | undefined } = {}): LongestRanges {
   const lengths = Object.entries<string | undefined>(ranges).map(([interval, length = '']) => {
-    const periodMs = intervalMs[interval as Name];
+    const periodMs = intervalMs[interval as Interval];
     return [interval, Math.floor((parseDuration(length) ?? 0) / periodMs) * periodMs];
   });
-  return Object.fromEntries(lengths) as Partial<Record<Name, number>>;
+  return Object.fromEntries(lengths);
 }
 
 /** The `aliases`; null: the file has none. @throws TidemarkError BAD_WATCH_LIST */

@@ -1,6 +1,6 @@
 /** What the watch list needs to know of configured sources. */
 
-import { byDataset, type DatasetName } from '../model/datasets/index.ts';
+import { byDataset } from '../model/datasets/index.ts';
 import { offerOf, type SourceFacts } from '../model/sources.ts';
 import type { SourceEntries } from './plan.ts';
 
@@ -8,8 +8,8 @@ type WatchedSource = Pick<SourceFacts, 'exchange' | 'offers' | 'archive' | 'file
 
 /** The sources as the watch list resolves them, without their markets. */
 export function watchedSources(sources: ReadonlyMap<string, WatchedSource>): ReadonlyMap<string, SourceEntries> {
-  const intervalsOf = (facts: WatchedSource | undefined, dataset: DatasetName) =>
-    Object.keys(offerOf(facts?.offers ?? [], dataset)?.longestRangeMs ?? {});
+  const intervalsOf = ({ offers }: WatchedSource) =>
+    byDataset((_, dataset) => Object.keys(offerOf(offers, dataset)?.longestRangeMs ?? {}));
   return new Map(
     [...sources].map(([name, facts]) => {
       const archive = facts.archive === null ? undefined : sources.get(facts.archive);
@@ -18,11 +18,11 @@ export function watchedSources(sources: ReadonlyMap<string, WatchedSource>): Rea
         {
           exchange: facts.exchange,
           isArchive: facts.files !== null,
-          intervals: byDataset((_, dataset) => intervalsOf(facts, dataset)),
+          intervals: intervalsOf(facts),
           archive:
             archive === undefined || facts.archive === null
               ? null
-              : { name: facts.archive, intervals: intervalsOf(archive, 'candles') },
+              : { name: facts.archive, intervals: intervalsOf(archive) },
         },
       ];
     }),

@@ -1,8 +1,7 @@
 /** The parsed watch list, and problems with their places. */
 
-import type { HistoryInterval } from '../model/datasets/asset-history.ts';
-import type { CandleInterval } from '../model/datasets/candles.ts';
-import type { EpochMs } from '../model/intervals.ts';
+import type { AssetDataset, MarketDataset } from '../model/datasets/index.ts';
+import type { EpochMs, Interval } from '../model/intervals.ts';
 import type { ListName, WholeList } from '../model/lists/index.ts';
 import { visible } from '../model/names.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
@@ -19,18 +18,23 @@ export interface MarketFilter {
   readonly quote: Names;
 }
 
-export interface CandleEntry extends MarketFilter {
-  /** Only markets whose base is among the first assets by rank. */
-  readonly top: number | null;
-  readonly except: readonly MarketFilter[];
+/** Series of a dataset, by sources and intervals. */
+interface SeriesEntry {
   /** Names of its sources, in order of preference; empty: known series keep theirs, new ones get the default. */
   readonly sources: readonly string[];
-  /** Markets by a source's own symbols, in place of the filter. */
-  readonly symbols: Names;
-  readonly intervals: readonly CandleInterval[];
+  readonly intervals: readonly Interval[];
   readonly start: Start;
   readonly endMs: EpochMs | null;
   readonly place: Place;
+}
+
+export interface MarketEntry extends MarketFilter, SeriesEntry {
+  readonly dataset: MarketDataset;
+  /** Only markets whose base is among the first assets by rank. */
+  readonly top: number | null;
+  readonly except: readonly MarketFilter[];
+  /** Markets by a source's own symbols, in place of the filter. */
+  readonly symbols: Names;
 }
 
 export interface AssetFilter {
@@ -40,12 +44,8 @@ export interface AssetFilter {
   readonly place: Place;
 }
 
-export interface HistoryEntry extends AssetFilter {
-  /** Names of its sources, in order of preference; empty: known series keep theirs, new ones get the default. */
-  readonly sources: readonly string[];
-  readonly intervals: readonly HistoryInterval[];
-  readonly start: Start;
-  readonly endMs: EpochMs | null;
+export interface AssetEntry extends AssetFilter, SeriesEntry {
+  readonly dataset: AssetDataset;
 }
 
 /** A list of each of some assets. */
@@ -65,8 +65,8 @@ export interface LakeEntry {
 }
 
 export interface WatchList {
-  readonly candles: readonly CandleEntry[];
-  readonly history: readonly HistoryEntry[];
+  readonly markets: readonly MarketEntry[];
+  readonly assets: readonly AssetEntry[];
   readonly assetLists: readonly AssetListEntry[];
   /** Poll interval per named list; null: no longer polled. */
   readonly lists: ReadonlyMap<WholeList, number | null>;

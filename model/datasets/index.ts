@@ -11,6 +11,15 @@ export type DatasetName = keyof Datasets;
 
 export const datasetNames = Object.keys(datasets) as readonly DatasetName[];
 
+type NameOf<Of extends Dataset['of']> = {
+  [Name in DatasetName]: Datasets[Name]['of'] extends Of ? Name : never;
+}[DatasetName];
+export type MarketDataset = NameOf<'market'>;
+export type AssetDataset = NameOf<'asset'>;
+
+export const marketDatasets = datasetNames.filter((name): name is MarketDataset => datasets[name].of === 'market');
+export const assetDatasets = datasetNames.filter((name): name is AssetDataset => datasets[name].of === 'asset');
+
 /** The descriptor, in the type that all have. */
 export function datasetOf(name: DatasetName): Dataset {
   return datasets[name];

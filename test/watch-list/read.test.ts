@@ -145,8 +145,9 @@ describe('a watch list', () => {
     expect(read).toMatchObject({
       kind: 'list',
       list: {
-        candles: [
+        markets: [
           {
+            dataset: 'candles',
             exchange: ['kraken'],
             base: ['0x', 'no'],
             quote: null,
@@ -156,8 +157,9 @@ describe('a watch list', () => {
             place: { line: 3, column: 5 },
           },
         ],
-        history: [
+        assets: [
           {
+            dataset: 'asset_history',
             asset: ['bitcoin'],
             intervals: ['h1', 'd1'],
             endMs: Date.UTC(2020, 1, 1, 6),

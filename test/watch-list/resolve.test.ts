@@ -142,7 +142,7 @@ describe('an entry with sources', () => {
     names: new Map(),
   };
   const sources = new Map([
-    ['binance', venue('binance', 'BTCUSDT', { name: 'files', intervals: ['m1'] })],
+    ['binance', venue('binance', 'BTCUSDT', { name: 'files', intervals: { candles: ['m1'], asset_history: [] } })],
     ['mirror', venue('binance', 'BTC-USDT')],
     ['kraken', venue('kraken', 'XBTUSDT')],
     ['unlisted', { ...venue('binance', ''), markets: [] }],
