@@ -16,11 +16,11 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { messageOf, TidemarkError } from '../errors.ts';
-import { historyIntervals } from '../model/datasets/asset-history.ts';
-import { candleIntervals } from '../model/datasets/candles.ts';
-import type { EpochMs } from '../model/intervals.ts';
+import { assetDatasets, datasets, marketDatasets } from '../model/datasets/index.ts';
+import { type EpochMs, type Interval, intervalMs } from '../model/intervals.ts';
 import { mayBeName } from '../model/names.ts';
 import type { Selection } from '../model/selection.ts';
+import { seriesOfKey } from '../model/series.ts';
 import { isAge, parseIsoTime, timeOfAge } from '../model/time-text.ts';
 import { ServiceRefusal } from '../service/response.ts';
 import type { Database } from '../store/db/database.ts';
@@ -52,24 +52,19 @@ const nameText = z.string().trim().max(200).refine(mayBeName, 'is not an id');
 const seriesWords = z.array(z.union([z.int().min(1).transform(String), z.string().trim().min(1).max(400)]));
 const ofSeries = z.strictObject({ series: seriesWords.max(maxSeries).optional() });
 const time = z.union([z.int().min(0), z.string().trim().max(40)]);
-const range = { from: time, to: time.nullish(), source: nameText.nullish() };
+const intervals = z.array(z.enum(Object.keys(intervalMs) as Interval[])).min(1);
+const range = { intervals, from: time, to: time.nullish(), source: nameText.nullish() };
 const tracking = z.discriminatedUnion('dataset', [
   z.strictObject({
-    dataset: z.literal('candles'),
+    dataset: z.enum(marketDatasets),
     exchange: nameText,
     base: nameText,
     quote: nameText,
-    intervals: z.array(z.enum(candleIntervals)).min(1),
     /** The market as the source names it. */
     symbol: z.string().trim().min(1).max(100).nullish(),
     ...range,
   }),
-  z.strictObject({
-    dataset: z.literal('asset_history'),
-    asset: nameText,
-    intervals: z.array(z.enum(historyIntervals)).min(1),
-    ...range,
-  }),
+  z.strictObject({ dataset: z.enum(assetDatasets), asset: nameText, ...range }),
 ]);
 
 const nothing = z.strictObject({});
@@ -241,25 +236,24 @@ function selectionOf(given: z.output<typeof tracking>, nowMs: EpochMs): Selectio
   const fromMs = timeOf(given.from, 'from', nowMs);
   const toMs = given.to == null ? null : timeOf(given.to, 'to', nowMs);
   if (fromMs >= (toMs ?? nowMs)) throw new ServiceRefusal(400, 'bad from: it is not before the end');
-  const own =
-    given.dataset === 'candles'
-      ? { exchange: given.exchange, base: given.base, quote: given.quote, symbol: given.symbol ?? null }
-      : { symbol: null };
+  const { dataset } = given;
+  const { names, own } = namesOf(given);
   return {
-    series:
-      given.dataset === 'candles'
-        ? given.intervals.map((interval) => ({
-            dataset: 'candles',
-            exchange: given.exchange,
-            baseId: given.base,
-            quoteId: given.quote,
-            interval,
-          }))
-        : given.intervals.map((interval) => ({ dataset: 'asset_history', assetId: given.asset, interval })),
+    series: given.intervals.map((interval) => {
+      const series = seriesOfKey(dataset, [...names, interval]);
+      if (series !== null) return series;
+      throw new ServiceRefusal(400, `bad intervals: ${interval} is no interval of ${datasets[dataset].word}`);
+    }),
     fromMs,
     toMs,
     source: given.source == null ? null : { name: given.source, ...own },
   };
+}
+
+function namesOf(given: z.output<typeof tracking>) {
+  if ('asset' in given) return { names: [given.asset], own: { symbol: null } };
+  const { exchange, base, quote, symbol = null } = given;
+  return { names: [exchange, base, quote], own: { exchange, base, quote, symbol } };
 }
 
 /** Milliseconds since 1970, or as `--from` takes it. */

@@ -3,9 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
-import { historyIntervals } from '../model/datasets/asset-history.ts';
-import { candleIntervals } from '../model/datasets/candles.ts';
-import { type EpochMs, hourMs, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
+import { type EpochMs, hourMs, type Interval, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import { seriesName } from '../model/series.ts';
 import { AddressLimit } from '../service/connections.ts';
 import { notFound, ServiceRefusal } from '../service/response.ts';
@@ -71,11 +69,7 @@ const bandsQuery = z.object({
   from: time.optional(),
   to: time.optional(),
 });
-const pointsQuery = z.object({
-  interval: z.enum([...new Set([...candleIntervals, ...historyIntervals])]),
-  from: time,
-  to: time,
-});
+const pointsQuery = z.object({ interval: z.enum(Object.keys(intervalMs) as Interval[]), from: time, to: time });
 
 /** Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the description. */
 export function addDashboard(app: FastifyInstance, options: DashboardOptions, clock: Clock): void {

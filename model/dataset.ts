@@ -68,8 +68,11 @@ export interface Dataset {
   /** The value that stands for a point where one is shown. */
   readonly shown: string;
   readonly chart: 'candles' | 'line';
-  /** Longer candles are stored of shorter ones, with their own points (docs/rollups.md). */
-  readonly hasRollups: boolean;
+  /**
+   * How a longer interval follows from the points of a shorter one: candles are rolled up, and those of hours and days stored
+   * (docs/rollups.md); prices are sampled; null: it does not.
+   */
+  readonly longer: 'rolled up' | 'sampled' | null;
   readonly time: TimeRule;
   /** In SQL: every point, the newest one of each series, and points as they were known at a time. */
   readonly published: Readonly<Record<'all' | 'latest' | 'knownAt', Published>>;

@@ -193,9 +193,14 @@ export function diskFor(
 
 /** Hours and days that are stored of a series, for each of its points: see docs/rollups.md. */
 function rollupsPerPoint({ dataset, interval }: SeriesKey): number {
-  if (!datasets[dataset].hasRollups) return 0;
+  if (datasets[dataset].longer !== 'rolled up') return 0;
   const periodMs = intervalMs[interval];
   return sum([hourMs, dayMs].map((rollupMs) => (periodMs < rollupMs ? periodMs / rollupMs : 0)));
+}
+
+/** Of all datasets. */
+export function diskInAll(disk: Readonly<Record<SeriesKey['dataset'], Disk>>, what: keyof Disk): number {
+  return sum(Object.values(disk).map((one) => one[what]));
 }
 
 /** @param durationMs duration of the backfill; null: the source has no limit. */

@@ -11,6 +11,7 @@ import { countAll, readGapDivision } from '../operations/source-gaps.ts';
 import { readStoredFacts } from '../operations/status/facts.ts';
 import { atSource, withinRetention } from '../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../operations/tracking/track.ts';
+import { diskInAll } from '../planning/estimate.ts';
 import { countDiffering } from '../store/commit/differences.ts';
 import { retryNow } from '../store/commit/retry-now.ts';
 import { untrackSeries } from '../store/series/series.ts';
@@ -35,7 +36,7 @@ export function actionPorts(given: OperationContext): ActionPorts {
     async planTracking(asked) {
       const { selection, notes } = await resolve(context, asked);
       const { requests, points, durationMs, requestsPerMinute, disk } = await estimateSelection(context, selection);
-      const diskBytes = disk.candles.bytes + disk.asset_history.bytes;
+      const diskBytes = diskInAll(disk, 'bytes');
       const series = selection.series.map(seriesName);
       return { series, notes, requests, points, durationMs, requestsPerMinute, diskBytes };
     },

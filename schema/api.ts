@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { candleFunctions, constants, derivedViews, gapReasons, knownAtFunctions } from './derived.ts';
+import { candleFunctions, constants, derivedViews, gapReasons, knownAtFunctions, rejectedRanges } from './derived.ts';
 
 /** A view or function. It holds no state, and can be recreated. */
 export interface ApiObject {
@@ -28,7 +28,15 @@ export function apiObjects(timescale: boolean): ApiObject[] {
     ...['buckets', 'coverage', 'revisions', 'sources', 'service', 'help'],
   ].map(read);
   const functions = [candleFunctions, knownAtFunctions];
-  const texts = [constants, gapReasons, read('views'), derivedViews(timescale), ...subjects, ...functions];
+  const texts = [
+    constants,
+    gapReasons,
+    rejectedRanges,
+    read('views'),
+    derivedViews(timescale),
+    ...subjects,
+    ...functions,
+  ];
   const objects = texts.flatMap(readObjects);
   return objects.map((object) => (object.name.includes('(') ? object : withBodies(object, objects)));
 }

@@ -4,7 +4,7 @@
  */
 
 import pg from 'pg';
-import { datasetNames, datasets } from '../model/datasets/index.ts';
+import { datasetNames, datasets, datasetText } from '../model/datasets/index.ts';
 import type { List } from '../model/list.ts';
 import { eachList } from '../model/lists/index.ts';
 import { bool, listOf, nullable, statement, text } from '../store/db/statement.ts';
@@ -20,8 +20,12 @@ export function example(sql: string): string {
 }
 
 const relations: Readonly<Record<string, string>> = {
-  'tidemark.asset_history_points': 'Prices of assets, by series and time.',
-  'tidemark.candle_points': 'Candles, by series and time, as the source gave them.',
+  ...Object.fromEntries(
+    datasetNames.map((name) => [
+      `tidemark.${datasets[name].table}`,
+      `Points of ${datasetText(name)}, by series and time, as the source gave them.`,
+    ]),
+  ),
   'tidemark.migrations': 'Migrations that this database has.',
   ...Object.fromEntries(
     eachList.flatMap(({ entry, entries, keeps, tables: { listed, states } }) => [
@@ -43,7 +47,7 @@ const columns: Readonly<Record<string, string>> = {
   archive: 'Whether it gives whole months only.',
   arguments: 'Arguments of a function, with their types and defaults.',
   asset: 'Asset, by its id.',
-  asset_id: 'Asset of a history; null for candles.',
+  asset_id: 'Asset of the series; null where it is of a market.',
   attempt: 'Number of the attempt at the window, from 1.',
   attempts: 'Attempts so far.',
   base: 'Base asset of the market, by its id.',
@@ -64,7 +68,7 @@ const columns: Readonly<Record<string, string>> = {
   created_at: 'When it was tracked for the first time.',
   currency: 'Currency, by its id.',
   currency_id: 'The currency, as in tidemark.currencies.',
-  dataset: 'candles or asset_history; in the ledger and in quarantine also the polled lists.',
+  dataset: `${datasetNames.join(' or ')}; in the ledger and in quarantine also the polled lists.`,
   derived_from: 'Interval of the series from which the row is derived; null: it is stored.',
   description: 'What it is.',
   duration_ms: 'From the request to the end of the answer, milliseconds.',
@@ -73,7 +77,7 @@ const columns: Readonly<Record<string, string>> = {
   every: 'How often it is polled.',
   example: 'A statement that uses it, for the names of the documentation.',
   exchange: 'Exchange, by its id.',
-  exchange_id: 'Exchange of candles; null for a history.',
+  exchange_id: 'Exchange of the market; null where the series is of an asset.',
   exchange_name: 'Exchange, by the name that the source uses in this list.',
   finer: 'Shorter intervals from which it follows.',
   first_at: 'When it was deferred first.',

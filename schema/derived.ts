@@ -5,7 +5,7 @@
 
 import type { Dataset, Published } from '../model/dataset.ts';
 import { historyIntervals } from '../model/datasets/asset-history.ts';
-import { byDataset, columnNames, datasets } from '../model/datasets/index.ts';
+import { byDataset, columnNames, datasets, datasetText } from '../model/datasets/index.ts';
 import { graceMs, type Interval, intervalMs } from '../model/intervals.ts';
 import { keyNames, type List } from '../model/list.ts';
 import { eachList } from '../model/lists/index.ts';
@@ -18,6 +18,7 @@ import {
   type StoredRollup,
 } from '../model/rollup-levels.ts';
 import { silenceRules } from '../planning/silences.ts';
+import { isRolledUp } from '../store/series/rollups-behind.ts';
 import { bucketColumns, groupedValues, rollupColumns } from '../store/upkeep/rollup-definitions.ts';
 import { example } from './comments.ts';
 
@@ -130,6 +131,46 @@ comment on view tidemark.gap_reasons is
   'Every reason of a gap: the cause in the view gaps, and the reason that stands for it there.${example('select reason, shown from tidemark.gap_reasons')}';
 `;
 
+/** Looks up the points of the dataset of a series. */
+export const rejectedRanges = `
+--: function tidemark.rejected_ranges(integer, text, interval, timestamptz, timestamptz)
+-- A time in quarantine may be off by seconds, so its row may belong to the period before or after. A row without a
+-- usable time may belong to any period of its window. Points are looked up by a range, also those of candles: of an
+-- equality the planner may make a hash of all points, and builds it again for each row in quarantine.
+create or replace function tidemark.rejected_ranges(series_id integer, dataset text, period interval, first timestamptz,
+  ending timestamptz)
+returns table (ranges tstzmultirange)
+language sql stable parallel safe as $$
+  select coalesce(range_agg(tstzrange(n.time, n.time + $3)), '{}') as ranges
+  from (
+    select unnest(array[p.start, case when p.time > p.start then p.start + $3 end]) as time
+    from (
+      select q.time, date_bin($3, q.time, tidemark.grid_origin()) as start
+      from tidemark.quarantine q
+      where q.dataset = $2 and coalesce(q.series_id, 0) = $1 and q.time >= $4 - $3 and q.time < $5 + $3
+        and (q.range is null or q.time >= lower(q.range) - $3 and q.time < upper(q.range) + $3)
+    ) p
+    union
+    select generate_series(date_bin($3, greatest(lower(w.range), $4), tidemark.grid_origin()),
+                           least(upper(w.range), $5) - interval '1 microsecond', $3)
+    from (
+      select distinct q.range from tidemark.quarantine q
+      where q.dataset = $2 and coalesce(q.series_id, 0) = $1 and lower(q.range) < $5 and upper(q.range) > $4
+        and (q.time >= lower(q.range) - $3 and q.time < upper(q.range) + $3) is not true
+    ) w
+  ) n
+  where n.time is not null and not case $2${all
+    .map(
+      ({ name, table }) => `
+    when '${name}' then exists (select from tidemark.${table} p
+                         where p.series_id = $1 and p.time >= n.time and p.time < n.time + $3)`,
+    )
+    .join('')} end
+$$;
+comment on function tidemark.rejected_ranges is
+  'Internal: the periods of a series within a range for which only rejected rows came.';
+`;
+
 /** What needs the views of `api/views.sql`, in the order of creation. @param timescale whether the points are a hypertable. */
 export function derivedViews(timescale: boolean): string {
   const levels = rollupLevels.map((level) => rollupView(level, timescale));
@@ -149,7 +190,7 @@ create or replace view ${level.name} as
   cross join lateral (${derivation(level, timescale)}
     union all select null, ${noValues}, null from tidemark.series where false
   ) c
-  where s.dataset = 'candles' and s.interval in (${level.finer.map((finer) => `'${finer}'`).join(', ')});
+  where s.${isRolledUp} and s.interval in (${level.finer.map((finer) => `'${finer}'`).join(', ')});
 comment on view ${level.name} is 'Candles of ${level.interval} of each series of a shorter interval that divides it.';
 `;
 
@@ -204,7 +245,7 @@ const keyAs = (dataset: Dataset) =>
 const storedPoints = (dataset: Dataset) => `
     select ${keyAs(dataset)}, s.interval,
            p.time, ${of('p', namesOf(dataset.columns))},
-           null::text as derived_from${dataset.hasRollups ? ', null::bigint as points' : ''}
+           null::text as derived_from${dataset.longer === 'rolled up' ? ', null::bigint as points' : ''}
     from tidemark.series s
     cross join lateral (
       select time, ${namesOf(dataset.columns).join(', ')} from tidemark.${dataset.table} where series_id = s.id
@@ -250,10 +291,10 @@ comment on ${kind} public.${name} is
 `;
 
 function pointsView(dataset: Dataset): string {
-  const derived = dataset.hasRollups ? rollupLevels.map(derivedCandles) : [sampledPoints(dataset)];
+  const derived = { 'rolled up': rollupLevels.map(derivedCandles), sampled: [sampledPoints(dataset)], none: [] };
   return `
 --: view public.${dataset.name}
-create or replace view public.${dataset.name} as ${[storedPoints(dataset), ...derived].join('\n    union all')};
+create or replace view public.${dataset.name} as ${[storedPoints(dataset), ...derived[dataset.longer ?? 'none']].join('\n    union all')};
 ${commentOn('view', dataset.published.all)}`;
 }
 
@@ -349,18 +390,34 @@ comment on function public.candles is
 /** Points with the values that were known at a time. */
 export const knownAtFunctions = all.map(knownAtFunction).join('');
 
+/** Reads the series of a dataset at an interval: its own, or, where longer intervals follow from it, that one. */
+function lineOf({ name, of, longer }: Dataset): string {
+  const names = Object.keys(keys[of]);
+  if (longer !== null) return `select * into line from tidemark.${of}_line(${names.join(', ')}, interval_name);`;
+  const isSeries = [...Object.values(keys[of]), 'interval'].map((column, place) => `s.${column} = $${place + 1}`);
+  const given = isSeries.map((_, place) => `$${place + 1}`).join(', ');
+  return `select s.id as series_id, s.period, s.tracked, tidemark.known_ranges(s.id, s.covered) as covered,
+         null as derived_from into line
+  from tidemark.series s where s.dataset = '${name}' and ${isSeries.join(' and ')};
+  if not found then
+    raise exception 'no ${datasetText(name)} of % is stored', concat_ws(' ', ${given})
+      using errcode = '22023', hint = 'select * from coverage lists what is tracked';
+  end if;`;
+}
+
 function knownAtFunction(dataset: Dataset): string {
   const names = Object.keys(keys[dataset.of]);
   const columns = namesOf(dataset.columns);
   const { name } = dataset.published.knownAt;
   const types = [...names.map(() => 'text'), 'text, timestamptz, timestamptz, timestamptz'].join(', ');
-  const longer = dataset.hasRollups
-    ? `format('(
+  const longer =
+    dataset.longer === 'rolled up'
+      ? `format('(
       select series_id, date_bin(%L, time, tidemark.grid_origin()) as time, %s, count(*) as points,
              min(changed_at) as changed_at
       from %s group by 1, 2
     ) rolled_up', line.period, tidemark.grouped_candle(), known)`
-    : 'tidemark.sampled(known, line.period)';
+      : 'tidemark.sampled(known, line.period)';
   return `
 --: function public.${name}(${types})
 create or replace function public.${name}(${names.map((key) => `${key} text, `).join('')}interval_name text,
@@ -373,7 +430,7 @@ declare
   asked record;
   known text;
 begin
-  select * into line from tidemark.${dataset.of}_line(${names.join(', ')}, interval_name);
+  ${lineOf(dataset)}
   perform tidemark.tell_beginning(line.series_id, known_at);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   -- A period that had not ended at known_at was not known in its present form.

@@ -45,10 +45,11 @@ export async function seriesExportSource(
   client: pg.PoolClient,
   query: ExportQuery & { readonly allowGaps: boolean },
 ): Promise<ExportSource> {
+  const dataset = query.series[0]?.dataset;
+  if (dataset === undefined) throw new RangeError('no series');
   const all = await readExportSeries(client, query);
   const gaps = all.flatMap((one) => one.gaps.map((gap) => ({ ...gap, series: one.series })));
   if (gaps.length > 0 && !query.allowGaps) throw refusal(gaps);
-  const dataset = query.series[0]?.dataset ?? 'candles';
   const { sizes, ...content } = await contentOf(
     client,
     layouts[dataset],

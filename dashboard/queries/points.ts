@@ -2,7 +2,7 @@
  * Points of a chart: as many as a screen has room for, however many are stored.
  *
  * At its own interval a series returns its points. Coarser candles come from the rollup. Where they
- * would have to be derived from too many points, because days are not rolled up yet (or of histories, which have no
+ * would have to be derived from too many points, because days are not rolled up yet (or of datasets without
  * rollups), the chart shows samples: the last value of each period, each found by the
  * index.
  */
@@ -62,8 +62,10 @@ const pointRows = (rows: unknown[][]) => rows as unknown as PointRow[];
 
 const shown = 'series_id = $seriesId and time >= $startMs and time < $endMs';
 const within = { seriesId: int4, startMs: time, endMs: time };
-/** The columns of a chart: those that every point has. */
-const charted = byDataset(({ columns }) => columns.flatMap(({ name, isOptional }) => (isOptional ? [] : [name])));
+/** The columns of a chart: of a candle those that every point has, of a line its value. */
+const charted = byDataset(({ columns, chart, shown: value }) =>
+  chart === 'line' ? [value] : columns.flatMap(({ name, isOptional }) => (isOptional ? [] : [name])),
+);
 const chartedList = byDataset((_, name) => `time, ${charted[name].join(', ')}`);
 const pointOf = (dataset: DatasetName) => ({
   time,

@@ -18,7 +18,7 @@ export const assetHistory = {
   timeField: 'time',
   shown: 'price_usd',
   chart: 'line',
-  hasRollups: false,
+  longer: 'sampled',
   published: {
     all: {
       name: 'asset_history',

@@ -36,7 +36,7 @@ export const candles = {
   timeField: 'period',
   shown: 'close',
   chart: 'candles',
-  hasRollups: true,
+  longer: 'rolled up',
   time: { density: 'some', hasOpen: () => true },
   published: {
     all: {

@@ -37,6 +37,6 @@ export function byDataset<Value>(value: (dataset: Dataset, name: DatasetName) =>
 export const columnNames = byDataset(({ columns }): readonly string[] => columns.map(({ name }) => name));
 
 /** A dataset in a sentence: `asset history`. */
-export function datasetText(name: DatasetName): string {
+export function datasetText(name: string): string {
   return name.replaceAll('_', ' ');
 }

@@ -1,41 +1,6 @@
 -- From names to one line of points: its series, its relation, and its covered ranges; and the statement that reads
 -- them.
 
---: function tidemark.rejected_ranges(integer, text, interval, timestamptz, timestamptz)
--- A time in quarantine may be off by seconds, so its row may belong to the period before or after. A row without a
--- usable time may belong to any period of its window. Points are looked up by a range, also those of candles: of an
--- equality the planner may make a hash of all points, and builds it again for each row in quarantine.
-create or replace function tidemark.rejected_ranges(series_id integer, dataset text, period interval, first timestamptz,
-  ending timestamptz)
-returns table (ranges tstzmultirange)
-language sql stable parallel safe as $$
-  select coalesce(range_agg(tstzrange(n.time, n.time + $3)), '{}') as ranges
-  from (
-    select unnest(array[p.start, case when p.time > p.start then p.start + $3 end]) as time
-    from (
-      select q.time, date_bin($3, q.time, tidemark.grid_origin()) as start
-      from tidemark.quarantine q
-      where q.dataset = $2 and coalesce(q.series_id, 0) = $1 and q.time >= $4 - $3 and q.time < $5 + $3
-        and (q.range is null or q.time >= lower(q.range) - $3 and q.time < upper(q.range) + $3)
-    ) p
-    union
-    select generate_series(date_bin($3, greatest(lower(w.range), $4), tidemark.grid_origin()),
-                           least(upper(w.range), $5) - interval '1 microsecond', $3)
-    from (
-      select distinct q.range from tidemark.quarantine q
-      where q.dataset = $2 and coalesce(q.series_id, 0) = $1 and lower(q.range) < $5 and upper(q.range) > $4
-        and (q.time >= lower(q.range) - $3 and q.time < upper(q.range) + $3) is not true
-    ) w
-  ) n
-  where n.time is not null and case when $2 = 'candles'
-    then not exists (select from tidemark.candle_points p
-                     where p.series_id = $1 and p.time >= n.time and p.time < n.time + $3)
-    else not exists (select from tidemark.asset_history_points p
-                     where p.series_id = $1 and p.time >= n.time and p.time < n.time + $3) end
-$$;
-comment on function tidemark.rejected_ranges is
-  'Internal: the periods of a series within a range for which only rejected rows came.';
-
 --: function tidemark.known_ranges(integer, tstzmultirange)
 -- Of those periods the source has something, and nobody knows what.
 create or replace function tidemark.known_ranges(series_id integer, covered tstzmultirange) returns tstzmultirange
@@ -43,7 +8,8 @@ language plpgsql stable parallel safe as $$
 begin
   -- Planning the look-ups of points takes longer than most queries, and hardly any series has such a row.
   if not exists (select from tidemark.quarantine q
-                 where q.dataset in ('candles', 'asset_history') and coalesce(q.series_id, 0) = $1) then
+                 where q.dataset = (select s.dataset from tidemark.series s where s.id = $1)
+                   and coalesce(q.series_id, 0) = $1) then
     return covered;
   end if;
   return (select $2 - r.ranges

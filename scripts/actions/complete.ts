@@ -3,6 +3,7 @@
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
+import { intervalMs } from '../../model/intervals.ts';
 import { keyNames, keyOf, type SeriesKey, seriesName } from '../../model/series.ts';
 import type { KnownSeries } from '../../planning/watch-list-changes.ts';
 import { completionScripts } from '../output/completion-scripts.ts';
@@ -79,9 +80,10 @@ export async function addSuggestions(program: Command, words: readonly string[])
     }
     const interval = options.get('interval');
     if (interval === undefined) continue;
-    const dataset = datasetNames.find((one) => name.endsWith(` ${datasets[one].word}`)) ?? 'asset_history';
+    const dataset = datasetNames.find((one) => name.endsWith(` ${datasets[one].word}`));
     interval.handler = (complete) => {
-      for (const one of datasets[dataset].intervals) complete(one, '');
+      for (const one of dataset === undefined ? Object.keys(intervalMs) : datasets[dataset].intervals)
+        complete(one, '');
     };
   }
 }

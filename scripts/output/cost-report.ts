@@ -6,7 +6,7 @@ import { intervalMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
 import type { SourceCost } from '../../operations/source-cost.ts';
-import type { Disk, Freshness } from '../../planning/estimate.ts';
+import { diskInAll, type Freshness } from '../../planning/estimate.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
 import type { JsonDocument } from './documents.ts';
 import { table } from './table.ts';
@@ -26,7 +26,7 @@ export function costText(cost: PlanCost): string {
     missingMs: lines.reduce((sum, line) => sum + line.missingMs, 0),
     requests: cost.requests,
     points: cost.points,
-    disk: inAll(cost, 'bytes'),
+    disk: diskInAll(cost.disk, 'bytes'),
   };
   if (all.requests === 0 && all.series > 0)
     return [backfillLine(cost), ...laterLines(cost), ...freshLines(cost), ...sourceLines(cost)].join('\n');
@@ -156,13 +156,9 @@ function laterLines({ laterRequests, lastAtMs }: PlanCost): string[] {
 const notablePeak = 1.1;
 
 function peakLines(cost: PlanCost): string[] {
-  const peakBytes = inAll(cost, 'peakBytes');
-  if (peakBytes < notablePeak * inAll(cost, 'bytes')) return [];
+  const peakBytes = diskInAll(cost.disk, 'peakBytes');
+  if (peakBytes < notablePeak * diskInAll(cost.disk, 'bytes')) return [];
   return [`disk usage peaks at ${formatBytes(peakBytes)} before the hourly columnstore policy compresses it`];
-}
-
-function inAll({ disk }: PlanCost, what: keyof Disk): number {
-  return disk.candles[what] + disk.asset_history[what];
 }
 
 const rate = (perMinute: number) => perMinute.toFixed(perMinute < 10 ? 2 : 0);
@@ -231,8 +227,8 @@ export function costJson(cost: PlanCost): JsonDocument<'plan'> {
   return {
     requests: cost.requests,
     points: cost.points,
-    diskBytes: Math.round(inAll(cost, 'bytes')),
-    peakDiskBytes: Math.round(inAll(cost, 'peakBytes')),
+    diskBytes: Math.round(diskInAll(cost.disk, 'bytes')),
+    peakDiskBytes: Math.round(diskInAll(cost.disk, 'peakBytes')),
     seconds: seconds(cost.durationMs),
     laterRequests: cost.laterRequests,
     laterUntil: isoTime(cost.lastAtMs),

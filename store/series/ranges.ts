@@ -56,10 +56,10 @@ const missingRanges = statement({
      left join lateral (
        select c.id from tidemark.series c
        where (c.dataset, c.exchange_id, c.base_id, c.quote_id, c.interval)
-             = ('candles', w.exchange, w.base, w.quote, w.interval)
+             = (w.dataset, w.exchange, w.base, w.quote, w.interval)
        union all
        select h.id from tidemark.series h
-       where (h.dataset, h.asset_id, h.interval) = ('asset_history', w.asset, w.interval)
+       where (h.dataset, h.asset_id, h.interval) = (w.dataset, w.asset, w.interval)
          and h.exchange_id is null and h.base_id is null and h.quote_id is null
      ) named on true
      left join tidemark.series s on s.id = named.id

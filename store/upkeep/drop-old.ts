@@ -98,7 +98,7 @@ async function dropPoints(
     ...{ dataset, cut: cutMs, gridOrigin: gridOriginMs, now: nowMs },
     gone: [...dropped].map(([id, points]) => ({ id, points })),
   });
-  if (datasets[dataset].hasRollups) {
+  if (datasets[dataset].longer === 'rolled up') {
     for (const { table } of [hours, days])
       await client.query(`delete from ${table} where time < $1`, [timestamp(cutMs)]);
   }

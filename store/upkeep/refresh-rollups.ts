@@ -12,6 +12,7 @@ import { days, hours } from '../../model/rollup-levels.ts';
 import { type Database, inTransaction, isLockWait } from '../db/database.ts';
 import { float8, int4, listOf, nullable, type RowOf, statement, time } from '../db/statement.ts';
 import { timestamp } from '../db/values.ts';
+import { isRolledUp } from '../series/rollups-behind.ts';
 import { isHypertable } from '../timescale/extension.ts';
 import { bucketColumns, candleColumns } from './rollup-definitions.ts';
 
@@ -57,7 +58,7 @@ const behindSince = statement({
     select s.id as "seriesId", extract(epoch from s.period)::float8 * 1000 as "periodMs",
            lower(behind) as "startMs", upper(behind) as "endMs"
     from tidemark.series s, unnest(s.rollups_behind * tstzmultirange(tstzrange(null, $endMs))) behind
-    where s.dataset = 'candles' and s.rollups_behind <> '{}' and ($seriesIds is null or s.id = any ($seriesIds))
+    where s.${isRolledUp} and s.rollups_behind <> '{}' and ($seriesIds is null or s.id = any ($seriesIds))
     order by s.id, behind`,
   parameters: { endMs: nullable(time), seriesIds: nullable(listOf(int4)) },
   row: { seriesId: int4, periodMs: float8, startMs: time, endMs: time },

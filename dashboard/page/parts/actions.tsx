@@ -2,6 +2,8 @@
 
 import { Fragment } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { type DatasetName, datasetNames, datasetOf, datasetText } from '../../../model/datasets/index.ts';
+import { keyNames } from '../../../model/series.ts';
 import { type Answer, postAction } from '../state/server.ts';
 import { Copyable } from './copyable.tsx';
 import { formatCount, formatDuration } from './format.ts';
@@ -123,11 +125,11 @@ export function CommonActions() {
   return <ActionBar label="All series" actions={commonActions} />;
 }
 
-const intervals = ['m1', 'm5', 'm15', 'm30', 'h1', 'h2', 'h4', 'h8', 'h12', 'd1', 'w1'];
-const names = ['exchange', 'base', 'quote', 'from'] as const;
-
-/** Tracks candles, after a look at what they cost. */
+/** Tracks a series, after a look at what they cost. */
 export function TrackForm() {
+  const [dataset, setDataset] = useState<DatasetName>('candles');
+  const { of, intervals, word } = datasetOf(dataset);
+  const names = keyNames[of].filter((name) => name !== 'interval');
   const [cost, setCost] = useState<{ readonly words: string; readonly track: Action } | null>(null);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   /** Counts the changes of the fields: a cost is that of the fields as they were. */
@@ -140,9 +142,10 @@ export function TrackForm() {
   const plan = async (form: HTMLFormElement) => {
     const given = new FormData(form);
     const text = (name: string) => String(given.get(name) ?? '');
-    const market = { exchange: text('exchange'), base: text('base'), quote: text('quote') };
-    const body = { dataset: 'candles', ...market, from: text('from'), intervals: [text('interval')] };
-    const command = `npx tidemark track candles --exchange ${market.exchange} --base ${market.base} --quote ${market.quote} --interval ${text('interval')} --from ${text('from')}`;
+    const key = Object.fromEntries(names.map((name) => [name, text(name)]));
+    const body = { dataset, ...key, from: text('from'), intervals: [text('interval')] };
+    const options = [...names, 'interval', 'from'].map((name) => `--${name} ${text(name)}`);
+    const command = `npx tidemark track ${word} ${options.join(' ')}`;
     takeBack();
     const planned = edits.current;
     try {
@@ -154,7 +157,7 @@ export function TrackForm() {
   };
   return (
     <details>
-      <summary>Track a market</summary>
+      <summary>Track a series</summary>
       <form
         class="controls"
         onInput={takeBack}
@@ -163,7 +166,21 @@ export function TrackForm() {
           void plan(event.currentTarget);
         }}
       >
-        {names.map((name) => (
+        <span class="field">
+          <label for="track-dataset">dataset</label>
+          <select
+            id="track-dataset"
+            value={dataset}
+            onChange={({ currentTarget }) => setDataset(currentTarget.value as DatasetName)}
+          >
+            {datasetNames.map((name) => (
+              <option key={name} value={name}>
+                {datasetText(name)}
+              </option>
+            ))}
+          </select>
+        </span>
+        {[...names, 'from'].map((name) => (
           <span key={name} class="field">
             <label for={`track-${name}`}>{name}</label>
             <input

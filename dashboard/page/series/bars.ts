@@ -144,6 +144,6 @@ function powerOf(text: string): number | null {
 export function describePoints({ kind, sampled, interval, rows }: Piece, own: string): string {
   if (rows.size === 0) return 'No stored data in this range.';
   if (sampled) return `One value per ${interval}: the last ${own} value of each period.`;
-  const what = kind === 'candles' ? 'candle' : 'price';
+  const what = kind === 'candles' ? 'candle' : 'point';
   return interval === own ? `Every ${what} of ${own}, as stored.` : `Candles of ${interval}, aggregated from ${own}.`;
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { systemClock, type Timer } from '../../../clock.ts';
+import { datasets, datasetText } from '../../../model/datasets/index.ts';
 import { dayMs, type Interval, intervalMs, minuteMs } from '../../../model/intervals.ts';
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
@@ -128,7 +129,7 @@ export function ChartSection({
   const isPressed = (title: string) => options.span === title && lastMs !== null && held.current.spanMs === lastMs;
   /** Whether the period of the newest value has not ended. */
   const isOpen = ([timeMs]: PointRow) =>
-    detail.dataset === 'candles' &&
+    datasets[detail.dataset].isOnGrid &&
     timeMs + intervalMs[(view?.interval ?? detail.interval) as Interval] > model.nowMs();
 
   /** On a narrow screen the chart is above its values. */
@@ -146,7 +147,7 @@ export function ChartSection({
     </>
   );
   return (
-    <Section id="chart" title={detail.dataset === 'candles' ? 'Candles' : 'Prices'}>
+    <Section id="chart" title={datasetText(detail.dataset).replace(/^./, (first) => first.toUpperCase())}>
       <div class="chart-controls">
         <div class="controls" role="group" aria-label="What the chart shows">
           {spans.map(([title, spanMs]) => (
@@ -248,7 +249,7 @@ export function ChartSection({
       </p>
       <details onToggle={({ currentTarget }) => setTableOpen(currentTarget.open)}>
         <summary>The values on screen as a table</summary>
-        {isTableOpen && view !== null && <ValueTable view={view} zone={zone} />}
+        {isTableOpen && view !== null && <ValueTable view={view} value={datasets[detail.dataset].shown} zone={zone} />}
       </details>
     </Section>
   );
@@ -267,9 +268,12 @@ interface Held {
 
 export function ValueTable({
   view: { rows, kind },
+  value,
   zone,
 }: {
   readonly view: NonNullable<ReturnType<PriceChart['view']>>;
+  /** Name of the value that a line shows. */
+  readonly value: string;
   readonly zone: Zone;
 }) {
   const newest = rows.slice(-maxRows).reverse();
@@ -278,7 +282,7 @@ export function ValueTable({
   return (
     <Table
       caption={caption}
-      titles={['Time', ...(kind === 'candles' ? candleNames : ['price'])]}
+      titles={['Time', ...(kind === 'candles' ? candleNames : [value])]}
       rows={newest.map(([timeMs, ...texts]) => [timeIn(zone, timeMs), ...texts])}
     />
   );

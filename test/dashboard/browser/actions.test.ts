@@ -29,7 +29,7 @@ describeNeeding('chromium', 'actions in a browser', () => {
       // In the same tab, where only the hash changes.
       await page.goto(`${address}#token=${token}`);
       await page.waitForURL(address);
-      await page.getByText('Track a market').click();
+      await page.getByText('Track a series').click();
       for (const [name, value] of [
         ['exchange', 'binance'],
         ['base', 'bitcoin'],

@@ -99,7 +99,11 @@ describe('the values of the chart', () => {
 
   it('are a table with the newest first', () => {
     const view = { interval: 'h1', startMs, endMs: startMs, gaps: 0 };
-    const candles = linesOf(ValueTable, { view: { ...view, kind: 'candles', rows: [[...row]] }, zone: 'utc' });
+    const candles = linesOf(ValueTable, {
+      view: { ...view, kind: 'candles', rows: [[...row]] },
+      value: 'close',
+      zone: 'utc',
+    });
     expect(candles).toEqual([
       ...['On screen, newest first', 'Time | open | high | low | close | volume |'],
       '2024-02-01 | 1.10 | 1.30 | 1.00 | 1.20 | 64321.123456789012345678 |',
