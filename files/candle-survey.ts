@@ -3,6 +3,7 @@
 import { isDecimalText } from '../model/decimal.ts';
 import { counted, formatSpan, formatTime } from '../model/format.ts';
 import { type EpochMs, intervalMs, isOnGrid, minuteMs, type Range } from '../model/intervals.ts';
+import { parseQuote } from '../model/market.ts';
 import { holds, normalize, subtract } from '../model/ranges.ts';
 import type { CandleSeries } from '../model/series.ts';
 import { type Traded, turnoverProblem } from '../model/turnover.ts';
@@ -410,7 +411,7 @@ export class CandleSurvey {
     notes.push(...this.#cutNote(columns));
     if (this.#repeats > 0)
       notes.push(`${counted(this.#repeats, 'row')} ${this.#repeats === 1 ? 'is' : 'are'} given twice, equal`);
-    if (this.#symbol !== null && this.#symbol !== symbolText(baseId + quoteId))
+    if (this.#symbol !== null && this.#symbol !== symbolText(baseId + parseQuote(quoteId).asset))
       notes.push(`its symbol is ${this.#symbol}; it is imported as ${baseId}/${quoteId}`);
     if (!isNewestOpen) return { ...result, covered: all, notes };
     notes.push(

@@ -2,10 +2,12 @@
 
 import { type DatasetName, type Datasets, datasets } from './datasets/index.ts';
 import type { EpochMs, Interval, Range } from './intervals.ts';
+import { type MarketKind, marketKind } from './market.ts';
 
 interface OfMarket {
   readonly exchange: string;
   readonly baseId: string;
+  /** With what it is settled in, if it is no spot market: model/market.ts. */
   readonly quoteId: string;
 }
 
@@ -40,6 +42,13 @@ export function seriesName(series: SeriesKey): string {
   return isOfMarket(series)
     ? `${series.exchange} ${series.baseId}/${series.quoteId} ${series.interval}`
     : `${series.assetId} ${series.interval}`;
+}
+
+export type SeriesJson = (MarketSeries & { readonly marketKind: MarketKind }) | AssetSeries;
+
+/** A series in documents. */
+export function seriesJson(series: SeriesKey): SeriesJson {
+  return isOfMarket(series) ? { ...series, marketKind: marketKind(series.quoteId) } : series;
 }
 
 /** Names of the columns that identify a series of each kind, in files and documents. */

@@ -4,6 +4,7 @@ import { TidemarkError } from '../../errors.ts';
 import { datasetText } from '../../model/datasets/index.ts';
 import { formatTime } from '../../model/format.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import { marketKind } from '../../model/market.ts';
 import type { SourceChoice } from '../../model/selection.ts';
 import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
 import { offerOf, type SourceFacts } from '../../model/sources.ts';
@@ -189,6 +190,12 @@ export async function chooseSource(
   }
   const market = await findMarket(context, source, choice.symbol, choice, nowMs);
   await storeAliases(context);
+  if (choice.quote !== undefined && marketKind(choice.quote) !== marketKind(market.quote))
+    throw new TidemarkError(
+      'BAD_ARGUMENT',
+      `${market.symbol} of ${source.facts.name} is a ${marketKind(market.quote)} market, and --quote ${choice.quote} ` +
+        `is a ${marketKind(choice.quote)} one`,
+    );
   const exchange = choice.exchange ?? source.profile.exchange ?? source.facts.name;
   const known = (await readMarketNames(context.database.pool, source.facts.name, exchange)).get(market.symbol);
   const names = {
@@ -256,6 +263,9 @@ async function findMarket(
   nowMs: EpochMs,
 ): Promise<StoredMarket> {
   const wanted = symbol.toUpperCase();
+  const kind = marketKind(wanted.split('/')[1] ?? names.quote ?? '');
+  if (kind !== 'spot' && source.profile.files !== null)
+    throw new TidemarkError('UNKNOWN_AT_SOURCE', `${source.facts.name} has no ${kind} markets`);
   const unlisted = unlistedMarket(source, wanted, names, nowMs);
   if (unlisted !== null && source.profile.files !== null) return unlisted;
   if (source.profile.files !== null)
@@ -297,7 +307,7 @@ function unlistedMarket(
   names: Pick<SourceChoice, 'base' | 'quote'>,
   seenAtMs: EpochMs,
 ): StoredMarket | null {
-  const pair = /^([^/]+)\/([^/]+)$/.exec(wanted);
+  const pair = /^([^/]+)\/([^/:]+)$/.exec(wanted);
   const [base, quote] = pair?.slice(1) ?? [names.base, names.quote];
   if (base === undefined || quote === undefined || profile.symbolOf === undefined) return null;
   return {

@@ -219,7 +219,8 @@ begin
   end if;
   select * into line from tidemark.market_line(exchange, base, quote, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
-  select tidemark.currency_id(s.quote_id) into source from tidemark.series s where s.id = line.series_id;
+  select tidemark.currency_id(split_part(s.quote_id, ':', 1)) into source
+  from tidemark.series s where s.id = line.series_id;
   oldest := coalesce(max_age, line.period);
   return query
     with candles as materialized (

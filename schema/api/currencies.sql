@@ -98,7 +98,7 @@ begin
   select * into line from tidemark.line_of(series, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   if line.is_market then
-    select s.quote_id into source_name from tidemark.series s where s.id = line.series_id;
+    select split_part(s.quote_id, ':', 1) into source_name from tidemark.series s where s.id = line.series_id;
     source := tidemark.currency_id(source_name);
   end if;
   oldest := coalesce(max_age, line.period);

@@ -36,6 +36,37 @@ $$;
 comment on function tidemark.asset_names is
   'Internal: an asset as an exchange may name it, by id and by codes.';
 
+--: function tidemark.quote_parts(text)
+-- The same rule as parseQuote of model/market.ts.
+create or replace function tidemark.quote_parts(quote text) returns table (asset text, settle text, expiry text)
+language sql immutable parallel safe as $$
+  select split_part(quote, ':', 1), substring(quote from '^[^:]*:(.+?)(?:-\d{6})?$'),
+         substring(quote from '^[^:]*:.+-(\d{6})$')
+$$;
+comment on function tidemark.quote_parts is
+  'The asset of a quote, what it is settled in (null: spot), and its day of expiry, YYMMDD (null: none).
+Example: select * from tidemark.quote_parts(''tether:tether-261225'')';
+
+--: function tidemark.quote_text(text, text, text)
+create or replace function tidemark.quote_text(asset text, settle text, expiry text) returns text
+language sql immutable parallel safe as $$
+  select asset || coalesce(':' || settle, '') || coalesce('-' || expiry, '')
+$$;
+comment on function tidemark.quote_text is
+  'Internal: a quote of its parts, as tidemark.quote_parts has them.';
+
+--: function tidemark.quote_names(text, text)
+create or replace function tidemark.quote_names(exchange text, quote text) returns setof text
+language sql stable parallel safe as $$
+  select tidemark.quote_text(own_asset, own_settle, p.expiry)
+  from tidemark.quote_parts(quote) p
+  cross join lateral tidemark.asset_names(exchange, p.asset) own_asset
+  -- Of null it is null.
+  cross join lateral tidemark.asset_names(exchange, p.settle) own_settle
+$$;
+comment on function tidemark.quote_names is
+  'Internal: a quote as an exchange may name it, each part by id and by codes.';
+
 --: function tidemark.own_names(text, text, text)
 -- The names of a series whose market is given by the codes of its source, or by the ids that stand for them.
 create or replace function tidemark.own_names(exchange text, base text, quote text, out base_id text,
@@ -52,7 +83,7 @@ begin
   select s.base_id, s.quote_id into base_id, quote_id
   from tidemark.series s
   where s.dataset = 'candles' and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
-    and s.base_id in (select tidemark.asset_names($1, $2)) and s.quote_id in (select tidemark.asset_names($1, $3))
+    and s.base_id in (select tidemark.asset_names($1, $2)) and s.quote_id in (select tidemark.quote_names($1, $3))
   limit 1;
 end $$;
 comment on function tidemark.own_names is

@@ -120,7 +120,7 @@ begin
   select s.exchange_id, s.base_id, s.quote_id, own_base, own_quote
   from tidemark.series s
   cross join lateral tidemark.asset_names(s.exchange_id, s.base_id) own_base
-  cross join lateral tidemark.asset_names(s.exchange_id, s.quote_id) own_quote
+  cross join lateral tidemark.quote_names(s.exchange_id, s.quote_id) own_quote
   where s.dataset = 'candles';
 end $$;
 comment on function tidemark.market_names is

@@ -21,15 +21,20 @@ create or replace view public.source_markets as
            coalesce(own.asset, any_source.asset, listed.asset, c.code) as id
     from (select distinct source from tidemark.source_symbols) m
     join (select source, base as code from tidemark.source_symbols
-          union select source, quote from tidemark.source_symbols) c on c.source = m.source
+          union select source, asset from tidemark.source_symbols, tidemark.quote_parts(quote)
+          union select source, settle from tidemark.source_symbols, tidemark.quote_parts(quote) where settle is not null
+         ) c on c.source = m.source
     left join tidemark.asset_aliases own on own.source = m.source and own.code = c.code
     left join tidemark.asset_aliases any_source on any_source.source = '' and any_source.code = c.code
     left join listed on listed.code = c.code
   )
-  select m.source, m.symbol, m.base, m.quote, b.id as base_id, q.id as quote_id, m.listed_at, m.trading
+  select m.source, m.symbol, m.base, m.quote, b.id as base_id, tidemark.quote_text(q.id, s.id, p.expiry) as quote_id,
+         m.listed_at, m.trading
   from tidemark.source_symbols m
+  cross join tidemark.quote_parts(m.quote) p
   join known b on b.source = m.source and b.code = m.base
-  join known q on q.source = m.source and q.code = m.quote;
+  join known q on q.source = m.source and q.code = p.asset
+  left join known s on s.source = m.source and s.code = p.settle;
 comment on view public.source_markets is
   'The markets of each source: its symbols and codes, and the ids that stand for them.
 Example: select * from source_markets where base_id = ''bitcoin'' limit 10';

@@ -2,7 +2,7 @@
 
 import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { explainGap } from '../../model/reasons.ts';
-import { seriesName } from '../../model/series.ts';
+import { seriesJson, seriesName } from '../../model/series.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { outageJson, readOutage } from '../../operations/source-health.ts';
 import { outageText } from '../../planning/source-outage.ts';
@@ -75,7 +75,7 @@ function quarantineLine({ seriesId, rows, reason }: Quarantined): string {
 function asJson(gap: Gap): JsonDocument<'gaps'>['gaps'][number] {
   return {
     seriesId: gap.seriesId,
-    series: gap.series,
+    series: seriesJson(gap.series),
     start: isoTime(gap.startMs),
     end: isoTime(gap.endMs),
     reason: gap.reason,

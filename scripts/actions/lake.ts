@@ -2,7 +2,7 @@
 
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatBytes, formatDuration } from '../../model/format.ts';
-import { seriesName } from '../../model/series.ts';
+import { seriesJson, seriesName } from '../../model/series.ts';
 import { withContext } from '../../runtime/context.ts';
 import type { Decimals } from '../../transfer/lake/manifest.ts';
 import { type LakeOutcome, writeLake } from '../../transfer/lake/write-lake.ts';
@@ -37,8 +37,10 @@ export async function lake(directory: string, options: LakeCommandOptions): Prom
           remedy: 'wait for its end',
         });
       }
-      if (options.json) console.log(JSON.stringify({ directory, ...outcome } satisfies JsonDocument<'lake'>));
-      else console.log(asText(directory, outcome, context.clock.monotonicMs() - startedMs));
+      if (options.json) {
+        const refused = outcome.refused.map((one) => ({ ...one, series: seriesJson(one.series) }));
+        console.log(JSON.stringify({ directory, ...outcome, refused } satisfies JsonDocument<'lake'>));
+      } else console.log(asText(directory, outcome, context.clock.monotonicMs() - startedMs));
       const [first, ...others] = outcome.refused;
       if (first === undefined) return;
       const more = others.length === 0 ? '' : `; and ${counted(others.length, 'month')} more, see the manifest`;

@@ -1,7 +1,7 @@
 import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount } from '../../model/format.ts';
-import { seriesName } from '../../model/series.ts';
+import { seriesJson, seriesName } from '../../model/series.ts';
 import { type Repair, repair } from '../../operations/recheck.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
@@ -57,9 +57,10 @@ function repairText(outcome: Repair): string {
   return lines.join('\n');
 }
 
-function repairJson({ isWhole, differing, differences, unanswered, ...rest }: Repair): JsonDocument<'repair'> {
+function repairJson({ isWhole, differing, differences, unanswered, earlier, ...rest }: Repair): JsonDocument<'repair'> {
   return {
     ...rest,
+    earlier: earlier.map(seriesJson),
     remaining: differenceJson(differing, differences),
     unanswered: unansweredJson(unanswered),
     interrupted: !isWhole,

@@ -2,6 +2,7 @@
 
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
+import { marketKind } from '../../model/market.ts';
 import { defaultSource, type Limit } from '../../model/sources.ts';
 import { outageJson } from '../../operations/source-health.ts';
 import { marketsOf, pairOf, sourceNamed } from '../../operations/sources/markets.ts';
@@ -105,9 +106,7 @@ export async function listMarkets(options: { source: string; search?: string; js
         source: source.facts.name,
         asOf: isoTime(all[0]?.seenAtMs ?? null),
         markets: markets.map(({ symbol, base, quote, listedMs, isTrading }) => ({
-          symbol,
-          base,
-          quote,
+          ...{ symbol, base, quote, marketKind: marketKind(quote) },
           listed: isoTime(listedMs),
           trading: isTrading,
         })),

@@ -5,7 +5,7 @@ import { exitCodes, TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { laneNames } from '../../model/lanes.ts';
-import { seriesName } from '../../model/series.ts';
+import { seriesJson, seriesName } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { storedWords } from '../../model/stored-datasets.ts';
 import { parseDuration } from '../../model/time-text.ts';
@@ -404,7 +404,7 @@ function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly erro
     retention: status.retentions.map(({ dataset, age, cutMs }) => ({ dataset, age, nothingBefore: isoTime(cutMs) })),
     series: status.series.map((row) => ({
       id: row.seriesId,
-      ...row.series,
+      ...seriesJson(row.series),
       tracked: { from: isoTime(row.tracked.startMs), to: isoTime(row.tracked.endMs) },
       wantedSeconds: row.wantedMs / 1000,
       coveredSeconds: row.coveredMs / 1000,

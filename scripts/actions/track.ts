@@ -8,7 +8,7 @@ import { formatDuration, formatSpan, formatTime, isoTime } from '../../model/for
 import { minuteMs } from '../../model/intervals.ts';
 import { listName, lists, type PolledList, wholeLists } from '../../model/lists/index.ts';
 import type { Selection } from '../../model/selection.ts';
-import { seriesName } from '../../model/series.ts';
+import { seriesJson, seriesName } from '../../model/series.ts';
 import { parseInterval } from '../../model/time-text.ts';
 import { atSource, withinRetention } from '../../operations/tracking/selection.ts';
 import { trackSelection } from '../../operations/tracking/track.ts';
@@ -44,7 +44,7 @@ function asText({ seriesId, series, tracked, change }: TrackedSeries): string {
 function asJson({ seriesId, series, created, tracked, change }: TrackedSeries): JsonDocument<'track'> {
   return {
     seriesId,
-    ...series,
+    ...seriesJson(series),
     created,
     change,
     tracked: { from: isoTime(tracked.startMs), to: isoTime(tracked.endMs) },

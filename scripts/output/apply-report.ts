@@ -2,7 +2,7 @@
 
 import { counted, formatCount, formatDuration, formatSpan, formatTime, isoTime } from '../../model/format.ts';
 import { listName } from '../../model/lists/index.ts';
-import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { seriesJson, seriesName } from '../../model/series.ts';
 import { storedWords } from '../../model/stored-datasets.ts';
 import type { SeriesChange, Span } from '../../planning/watch-list-changes.ts';
 import type { RereadOverride } from '../../store/settings/settings.ts';
@@ -121,10 +121,12 @@ export function planJson(plan: WatchListPlan) {
   const seconds = (ms: number | null) => (ms === null ? null : ms / 1000);
   return {
     series: plan.series.flatMap(({ kind, series, seriesId, before, after }) =>
-      kind === 'kept' ? [] : [{ change: kind, seriesId, ...series, before: spanJson(before), after: spanJson(after) }],
+      kind === 'kept'
+        ? []
+        : [{ change: kind, seriesId, ...seriesJson(series), before: spanJson(before), after: spanJson(after) }],
     ),
     sources: plan.sources.map(({ series, sources }) => ({
-      ...series,
+      ...seriesJson(series),
       sources: sources.map(({ source, symbol }) => ({ source, symbol })),
     })),
     aliases: plan.aliases,
@@ -143,19 +145,16 @@ export function planJson(plan: WatchListPlan) {
     })),
     readAgain: plan.reread,
     left: {
-      series: plan.left.series.map(({ series, seriesId }): SeriesKey & { seriesId: number } => ({
-        seriesId,
-        ...series,
-      })),
+      series: plan.left.series.map(({ series, seriesId }) => ({ seriesId, ...seriesJson(series) })),
       lists: plan.left.lists.map(({ list }) => ({ list: list.dataset, asset: list.asset })),
     },
     notes: plan.notes,
-    notKept: plan.notKept,
+    notKept: plan.notKept.map(seriesJson),
     cut: plan.cut.map(({ dataset, age, cutMs, series }) => ({
       dataset: storedWords[dataset],
       age,
       nothingBefore: isoTime(cutMs),
-      series,
+      series: series.map(seriesJson),
     })),
   };
 }

@@ -7,8 +7,9 @@ import { z } from 'zod';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import { byLane, laneNames } from '../../model/lanes.ts';
 import { listNames as polledLists } from '../../model/lists/index.ts';
+import { marketKinds } from '../../model/market.ts';
 import { reasonNames, shownReasons } from '../../model/reasons.ts';
-import type { SeriesKey } from '../../model/series.ts';
+import type { SeriesJson } from '../../model/series.ts';
 import { storedDatasets, storedWords } from '../../model/stored-datasets.ts';
 import { conditionKinds, levels, listNames } from '../../planning/conditions.ts';
 import { sourceTrouble } from '../../planning/source-outage.ts';
@@ -26,14 +27,15 @@ const textOrNull = text.nullable();
 const values = z.record(text, z.string().regex(/^-?\d+(?:\.\d+)?$/)).meta({ id: 'values' });
 
 type WithSeries<Shape extends z.ZodRawShape> = keyof Shape extends never
-  ? SeriesKey
-  : SeriesKey & z.output<z.ZodObject<Shape>>;
+  ? SeriesJson
+  : SeriesJson & z.output<z.ZodObject<Shape>>;
 
 /** The identity of a series among other fields. */
 const ofSeries = <Shape extends z.ZodRawShape>(fields: Shape) => {
   const [first, ...others] = datasetNames.map((dataset) => {
     const { of, intervals } = datasets[dataset];
-    const names = of === 'market' ? { exchange: text, baseId: text, quoteId: text } : { assetId: text };
+    const market = { exchange: text, baseId: text, quoteId: text, marketKind: z.enum(marketKinds) };
+    const names = of === 'market' ? market : { assetId: text };
     return z.strictObject({ dataset: z.literal(dataset), ...names, interval: z.enum(intervals), ...fields });
   });
   if (first === undefined) throw new RangeError('no dataset');
@@ -404,7 +406,10 @@ const markets = z
     source: text,
     asOf: timeOrNull,
     markets: z.array(
-      z.strictObject({ symbol: text, base: text, quote: text, listed: timeOrNull, trading: z.boolean() }),
+      z.strictObject({
+        ...{ symbol: text, base: text, quote: text, marketKind: z.enum(marketKinds) },
+        ...{ listed: timeOrNull, trading: z.boolean() },
+      }),
     ),
   })
   .describe('`markets --json`: the markets of a source');

@@ -2,7 +2,7 @@
 
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount, formatTime } from '../../model/format.ts';
-import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { seriesJson, seriesName } from '../../model/series.ts';
 import type { RecheckedWindow } from '../../operations/recheck-state.ts';
 import type { Difference } from '../../store/commit/differences.ts';
 
@@ -51,9 +51,7 @@ function values(point: Difference['here']): string {
 }
 
 export function differenceJson(windows: readonly RecheckedWindow[], differences: readonly Difference[]) {
-  const names = new Map<number, SeriesKey>(
-    windows.map(({ window }): [number, SeriesKey] => [window.seriesId, window.series]),
-  );
+  const names = new Map(windows.map(({ window }) => [window.seriesId, seriesJson(window.series)] as const));
   return differences.map(({ seriesId, timeMs, kind, here, there }) => ({
     seriesId,
     series: names.get(seriesId),

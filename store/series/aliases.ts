@@ -101,7 +101,7 @@ const otherNames = statement({
        union
        select s.exchange_id, s.base_id, s.quote_id, base, quote from tidemark.series s
        cross join lateral tidemark.asset_names(s.exchange_id, s.base_id) base
-       cross join lateral tidemark.asset_names(s.exchange_id, s.quote_id) quote
+       cross join lateral tidemark.quote_names(s.exchange_id, s.quote_id) quote
        where s.exchange_id is not null and (base, quote) <> (s.base_id, s.quote_id)
      )
      select distinct ${seriesColumns},

@@ -114,6 +114,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0017_default_source',
       '0018_lists',
       '0019_due_at',
+      '0020_market_kinds',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
@@ -172,6 +173,8 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
   await pool.query(
     'alter table tidemark.lists add constraint lists_list_check check (true), add constraint lists_check check (true)',
   );
-  await pool.query('alter table tidemark.series drop column due_at');
+  await pool.query(`alter table tidemark.series drop column due_at, drop column settle_id, drop column expiry,
+                      drop constraint series_of_market_or_asset, add constraint series_dataset_check check (true),
+                      add constraint series_check check (true), add constraint series_check1 check (true)`);
   await pool.query(`delete from tidemark.migrations where name >= '0010'`);
 }

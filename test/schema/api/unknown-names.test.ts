@@ -90,6 +90,32 @@ it('unknown names are told from the codes of a source that stand for ids', async
   ] as const)
     await expect(closes(names)).rejects.toMatchObject({ message, hint });
   for (const names of ["'BTC', 'USDT'", "'BTC', 'tether'"]) expect(await closes(names)).toHaveLength(3);
+
+  // Each part of a quote has its names; markets settled otherwise are other markets.
+  await expect(closes(`'bitcoin', 'tether:tether'`)).rejects.toMatchObject({
+    message: 'unknown quote "tether:tether"',
+  });
+  for (const [quoteId, price] of [
+    ['tether:tether', '4'],
+    ['tether:tether-261225', '5'],
+  ] as const)
+    await storeLine(own.database, { key: { ...eightHours, quoteId }, ...day, prices: [price, price, price] });
+  for (const [quote, close] of [
+    ['USDT:USDT', '4'],
+    ['tether:USDT', '4'],
+    ['USDT:USDT-261225', '5'],
+    ['USDT', '3'],
+  ] as const) {
+    expect((await closes(`'XBT', '${quote}'`)).at(-1)).toBe(close);
+    const intervals = await rowsIn(own)(`select interval_name from intervals_of('binance BTC/${quote}')`);
+    expect(intervals[0]).toBe('h8');
+  }
+  await own.database.pool.query(`
+    insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
+    values ('binance', 'BTCUSDT_261225', 'BTC', 'USDT:USDT-261225', true, now())`);
+  expect(await rowsIn(own)(`select quote_id from source_markets where symbol = 'BTCUSDT_261225'`)).toEqual([
+    'tether:tether-261225',
+  ]);
 });
 
 it('unknown names are distinguished from an empty store', async () => {

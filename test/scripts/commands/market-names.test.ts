@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { startService } from '../command.ts';
 import { openVenues } from './watch-list-parts.ts';
 
 const market = (base: string, quote: string, interval = 'h1') =>
@@ -102,4 +103,49 @@ candles: [{ source: binance, symbol: ['LTC/*', 'ETH/*'], interval: h1, from: 202
   // One that is tracked, and two that are both new.
   expect(stdout).toContain(words('LTCBTC'));
   expect(stdout).toMatch(/left out: binance ethereum\/money h1 is ETH\w+ of binance, and ETH\w+ is another market/);
+});
+
+it('keeps a perpetual apart from the spot market of the same assets, in commands, files, SQL and the interface', async () => {
+  const { directory, env, names, query, run, say, fails, json, refuses } = await open();
+  const perpetual = market('bitcoin', 'tether:tether');
+  const file = twoHours(directory);
+  expect(await run(`import ${file} --format binance ${perpetual}`)).toMatchObject({ exitCode: 0, stderr: '' });
+  await say(`track candles ${perpetual} ${since}`);
+  await say(`track candles ${market('bitcoin', 'tether')} ${since}`);
+  expect(await names()).toEqual(['binance bitcoin/tether:tether h1', 'binance bitcoin/tether h1']);
+  const { series } = await json<{ series: object[] }>('status');
+  expect(series).toMatchObject([
+    { quoteId: 'tether', marketKind: 'spot' },
+    { quoteId: 'tether:tether', marketKind: 'perpetual' },
+  ]);
+  expect(await json('gaps')).toMatchObject({
+    gaps: [{ series: { marketKind: 'perpetual' } }, { series: { marketKind: 'spot' } }],
+  });
+  expect(await query(`select quote, count(*)::int as points from candles where interval = 'h1' group by 1`)).toEqual([
+    { quote: 'tether:tether', points: 2 },
+  ]);
+  expect(await query(`select settle_id, expiry from tidemark.series where quote_id = 'tether:tether'`)).toEqual([
+    { settle_id: 'tether', expiry: null },
+  ]);
+
+  await say(`lake ${directory}/lake`);
+  expect(readdirSync(`${directory}/lake`, { recursive: true })).toContain(
+    'dataset=candles/exchange=binance/interval=h1/year=2024/month=5/bitcoin_tether%3Atether.parquet',
+  );
+  const { address } = await startService(env);
+  const rows = async (quote: string) => {
+    const range = `start=${Date.UTC(2024, 4, 1)}&end=${Date.UTC(2024, 4, 2)}`;
+    const named = `exchange=binance&interval=h1&baseId=bitcoin&quoteId=${quote}`;
+    const answer = await fetch(`${address}/candles?${named}&${range}`);
+    return (await answer.json()) as { data?: object[] };
+  };
+  expect((await rows('tether:tether')).data).toHaveLength(2);
+  expect((await rows('tether')).data).toEqual([]);
+
+  // The source has spot markets alone.
+  await fails(`track candles ${hoursOf('BTC/USDT:USDT')} ${since}`, 4, 'binance has no market "BTC/USDT:USDT"');
+  await refuses(
+    `${hoursOf('BTC/USDT')} --quote tether:tether`,
+    'BTCUSDT of binance is a spot market, and --quote tether:tether is a perpetual one',
+  );
 });

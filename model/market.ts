@@ -1,0 +1,28 @@
+/**
+ * Kinds of markets. The quote of a market is a text that also says how it is settled, as ccxt writes it: `tether` of a spot
+ * market, `tether:tether` of a perpetual settled in tether, `tether:tether-261225` of a future that expires on 25 December 2026.
+ * In SQL `tidemark.quote_parts` has the same rule.
+ */
+
+export const marketKinds = ['spot', 'perpetual', 'future'] as const;
+export type MarketKind = (typeof marketKinds)[number];
+
+export interface QuoteParts {
+  /** The asset in which prices are. */
+  readonly asset: string;
+  /** The asset in which profits are paid; null: a spot market. */
+  readonly settle: string | null;
+  /** The day of expiry, YYMMDD; null: it never expires. */
+  readonly expiry: string | null;
+}
+
+/** An asset's name contains no colon. */
+export function parseQuote(quote: string): QuoteParts {
+  const [, asset = quote, settle = null, expiry = null] = /^([^:]*):(.+?)(?:-(\d{6}))?$/.exec(quote) ?? [];
+  return { asset, settle, expiry };
+}
+
+export function marketKind(quote: string): MarketKind {
+  const { settle, expiry } = parseQuote(quote);
+  return settle === null ? 'spot' : expiry === null ? 'perpetual' : 'future';
+}

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { marketKind, parseQuote } from '../../model/market.ts';
+import { useStore } from '../store/open-store.ts';
+
+const store = useStore();
+
+it.each([
+  ['tether', 'tether', null, null, 'spot'],
+  ['tether:tether', 'tether', 'tether', null, 'perpetual'],
+  ['united-states-dollar:bitcoin-cash', 'united-states-dollar', 'bitcoin-cash', null, 'perpetual'],
+  ['USDT:USDT-261225', 'USDT', 'USDT', '261225', 'future'],
+  ['united-states-dollar:usd-coin-261225', 'united-states-dollar', 'usd-coin', '261225', 'future'],
+  // An asset's name may end in a number, and in one of six digits where nothing is settled.
+  ['token-261225', 'token-261225', null, null, 'spot'],
+  ['a:b-26122', 'a', 'b-26122', null, 'perpetual'],
+] as const)('reads the parts of %s, in SQL too', async (quote, asset, settle, expiry, kind) => {
+  expect([parseQuote(quote), marketKind(quote)]).toEqual([{ asset, settle, expiry }, kind]);
+  const { rows } = await store.database.pool.query(
+    `with made as (
+       insert into tidemark.series (dataset, exchange_id, base_id, quote_id, interval, period, tracked)
+       values ('candles', 'kinds', 'bitcoin', $1, 'h1', '1 hour', '[2024-01-01,)') returning settle_id, expiry
+     )
+     select p.asset, p.settle, p.expiry, m.settle_id, m.expiry as same, tidemark.quote_text(p.asset, p.settle, p.expiry) as text
+     from tidemark.quote_parts($1) p, made m`,
+    [quote],
+  );
+  expect(rows).toEqual([{ asset, settle, expiry, settle_id: settle, same: expiry, text: quote }]);
+});
