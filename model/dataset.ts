@@ -57,6 +57,8 @@ export interface Dataset {
   readonly about: string;
   /** What a series is of: its key has these names. */
   readonly of: 'market' | 'asset';
+  /** Whether that key alone is the name of a series. Names of series of any other dataset end with its word. */
+  readonly isNamedByKey: boolean;
   readonly table: string;
   readonly intervals: readonly Interval[];
   readonly columns: readonly [Column, ...Column[]];

@@ -1,6 +1,6 @@
 /** The identity of a series in the interface's terms. */
 
-import { type DatasetName, type Datasets, datasets } from './datasets/index.ts';
+import { byDataset, type DatasetName, type Datasets, datasets } from './datasets/index.ts';
 import type { EpochMs, Interval, Range } from './intervals.ts';
 import { type MarketKind, marketKind } from './market.ts';
 
@@ -37,11 +37,13 @@ export function isOfMarket(series: SeriesKey): series is MarketSeries {
   return 'exchange' in series;
 }
 
+/** What follows the key in the name of a series. */
+export const nameEnds = byDataset(({ isNamedByKey, word }) => (isNamedByKey ? '' : ` ${word}`));
+
 /** The display name: `binance bitcoin/tether m1` or `bitcoin d1`. */
 export function seriesName(series: SeriesKey): string {
-  return isOfMarket(series)
-    ? `${series.exchange} ${series.baseId}/${series.quoteId} ${series.interval}`
-    : `${series.assetId} ${series.interval}`;
+  const key = isOfMarket(series) ? `${series.exchange} ${series.baseId}/${series.quoteId}` : series.assetId;
+  return `${key} ${series.interval}${nameEnds[series.dataset]}`;
 }
 
 export type SeriesJson = (MarketSeries & { readonly marketKind: MarketKind }) | AssetSeries;

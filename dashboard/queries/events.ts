@@ -7,7 +7,7 @@ import { refusalKinds, sourceTrouble } from '../../planning/source-outage.ts';
 import type { Database } from '../../store/db/database.ts';
 import { int4, int8, nullable, statement, text, time } from '../../store/db/statement.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
-import { identity, identityColumns } from '../../store/series/series.ts';
+import { identity, identityColumns, seriesNameSql } from '../../store/series/series.ts';
 import type { StoredEvent } from './shapes.ts';
 
 /** Failures further apart than this are two outages. */
@@ -106,9 +106,8 @@ const rare = statement({
         (select time, 'action', concat(action, ': ', coalesce(result, state)) from tidemark.actions
          order by id desc limit $most)
         union all
-        (select untracked_at, 'untracked',
-                concat_ws(' ', exchange_id, concat_ws('/', base_id, quote_id), asset_id, interval)
-         from tidemark.series where untracked_at is not null order by 1 desc limit $most)
+        (select untracked_at, 'untracked', ${seriesNameSql}
+         from tidemark.series s where untracked_at is not null order by 1 desc limit $most)
       ) e order by 1 desc limit $most`,
   parameters: { most: int4 },
   row: event,

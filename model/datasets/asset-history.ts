@@ -10,6 +10,7 @@ export const assetHistory = {
   word: 'history',
   about: 'price history of an asset',
   of: 'asset',
+  isNamedByKey: true,
   table: 'asset_history_points',
   intervals: historyIntervals,
   columns: [{ name: 'price_usd', json: 'priceUsd', about: 'Price, USD.' }],

@@ -10,6 +10,7 @@ export const candles = {
   word: 'candles',
   about: 'candles of a market',
   of: 'market',
+  isNamedByKey: true,
   table: 'candle_points',
   intervals: candleIntervals,
   columns: [

@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
 import { int4, type RowOf, rowsOf, statement, text } from '../db/statement.ts';
-import { seriesColumns, seriesKey } from './series.ts';
+import { seriesColumns, seriesKey, seriesNameAs } from './series.ts';
 
 /** An id by its code. The source is empty: of every source. */
 const alias = { source: text, code: text, asset: text };
@@ -105,7 +105,7 @@ const otherNames = statement({
        where s.exchange_id is not null and (base, quote) <> (s.base_id, s.quote_id)
      )
      select distinct ${seriesColumns},
-            s.exchange_id || ' ' || p.other_base || '/' || p.other_quote || ' ' || s.interval as name
+            ${seriesNameAs('p.other_base', 'p.other_quote')} as name
      from pairs p
      join tidemark.series s on s.exchange_id = p.exchange_id and s.base_id = p.base and s.quote_id = p.quote
      where not exists (select from tidemark.series x where x.dataset = s.dataset and x.exchange_id = s.exchange_id

@@ -3,7 +3,7 @@
 import { TidemarkError } from '../../errors.ts';
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import { isOfMarket, type SeriesKey } from '../../model/series.ts';
+import { isOfMarket, nameEnds, type SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { Database } from '../db/database.ts';
 import {
@@ -54,10 +54,12 @@ export const seriesColumns = `s.id, ${keyColumns}`;
 /** The columns of {@link identity}, of a row `s`. */
 export const identityColumns = `s.id as "seriesId", ${keyColumns}`;
 
-/** The name of a series `s` as `seriesName` of model/series.ts has it, as SQL. */
-export const seriesNameSql = `case when s.asset_id is null
-  then s.exchange_id || ' ' || s.base_id || '/' || s.quote_id || ' ' || s.interval
-  else s.asset_id || ' ' || s.interval end`;
+const nameEnd = Object.entries(nameEnds).map(([dataset, end]) => `when '${dataset}' then '${end}'`);
+/** The name of a series `s` as `seriesName` of model/series.ts has it, as SQL, with the ids of the base and the quote. */
+export const seriesNameAs = (base: string, quote: string) =>
+  `coalesce(s.asset_id, s.exchange_id || ' ' || ${base} || '/' || ${quote}) || ' ' || s.interval
+    || case s.dataset ${nameEnd.join(' ')} end`;
+export const seriesNameSql = seriesNameAs('s.base_id', 's.quote_id');
 
 const maybe = nullable(text);
 /** The series of a row. The table's checks guarantee the fields of each dataset. */
