@@ -73,7 +73,6 @@ const allKeys = statement({
            case when revoked_at is not null then 'revoked'
                 when issued_at is null then 'pending' else 'issued' end as state
     from tidemark.api_keys order by id`,
-  parameters: {},
   row: {
     ...{ id: int4, ...request, requestedAtMs: time, issuedAtMs: nullable(time), revokedAtMs: nullable(time) },
     state: oneOf<'pending' | 'issued' | 'revoked'>(),

@@ -35,7 +35,6 @@ const updateAction = statement({
   name: 'end-action',
   text: 'update tidemark.actions set state = $state, result = $result, ended_at = $endedMs where id = $id',
   parameters: { id: int8, state: text, result: nullable(text), endedMs: time },
-  row: {},
 });
 
 /** The newest first. */

@@ -135,7 +135,6 @@ export async function newestQuarantined(database: Database): Promise<number> {
 const newestId = statement({
   name: 'newest-quarantined',
   text: 'select coalesce(max(id), 0) as id from tidemark.quarantine',
-  parameters: {},
   row: { id: int8 },
 });
 

@@ -81,7 +81,6 @@ const publish = statement({
       ...{ kind: nullable(text), message: nullable(text), ...counts },
     }),
   },
-  row: {},
 });
 
 /** Reads and deletes the results of a run. */

@@ -111,7 +111,6 @@ const storeBeginning = statement({
   name: 'store-beginning',
   text: 'update tidemark.series set begins = $begins where id = $seriesId',
   parameters: { seriesId: int4, begins: time },
-  row: {},
 });
 
 const deleteProbes = statement({
@@ -119,7 +118,6 @@ const deleteProbes = statement({
   text: `delete from tidemark.pending_windows
          where series_id = $seriesId and reason = 'awaiting_days' and upper(range) > $after`,
   parameters: { seriesId: int4, after: time },
-  row: {},
 });
 
 /** Publishes the result to the command that requested the probe, if there is one. */
@@ -153,5 +151,4 @@ const recordBefore = statement({
   text: `update tidemark.series set before_beginning = (before_beginning + tstzmultirange($empty)) * confirmed_empty
          where id = $seriesId`,
   parameters: { seriesId: int4, empty: range },
-  row: {},
 });

@@ -93,7 +93,6 @@ const defer = statement({
             make_interval(secs => $maxPauseSeconds), excluded.first_at - p.first_at)),
           of_covered = p.of_covered and excluded.of_covered`,
   parameters: { ...deferral, errorKind: nullable(text), ofCovered: bool, maxPauseSeconds: float8 },
-  row: {},
 });
 
 /** Backfills the series normally until then: a probe does not help. */
@@ -105,7 +104,6 @@ const postpone = statement({
   name: 'postpone-probe',
   text: 'update tidemark.series set probe_after = $until where id = $seriesId',
   parameters: { seriesId: int4, until: time },
-  row: {},
 });
 
 /**
@@ -123,7 +121,6 @@ const deleteCovered = statement({
            and (p.range <@ s.covered and not p.of_covered
                 or p.reason = 'awaiting_days' and s.earliest < upper(p.range))`,
   parameters: { seriesIds: listOf(int4) },
-  row: {},
 });
 
 /**
@@ -138,7 +135,6 @@ const deleteDue = statement({
   name: 'delete-due-rereads',
   text: 'delete from tidemark.pending_windows where of_covered and retry_at <= $now',
   parameters: { now: time },
-  row: {},
 });
 
 const messages = {
@@ -192,7 +188,6 @@ const deferMissing = statement({
       set reason = excluded.reason, kind = null, message = excluded.message, attempts = excluded.attempts,
           first_at = excluded.first_at, retry_at = excluded.retry_at, of_covered = false, source = excluded.source`,
   parameters: { ...deferral, isFirstAtOnce: bool },
-  row: {},
 });
 
 /** Pause after an answer that was made before its periods had closed. */

@@ -167,7 +167,6 @@ const deleteOwn = statement({
   name: 'delete-differences',
   text: 'delete from tidemark.differences where series_id = $seriesId and time >= $start and time < $end',
   parameters: { seriesId: int4, start: time, end: time },
-  row: {},
 });
 
 const deleteCross = statement({
@@ -175,7 +174,6 @@ const deleteCross = statement({
   text: `delete from tidemark.cross_differences
          where series_id = $seriesId and time >= $start and time < $end and source = $against`,
   parameters: { seriesId: int4, start: time, end: time, against: text },
-  row: {},
 });
 
 const comparisonSql = {

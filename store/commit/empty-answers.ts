@@ -119,7 +119,6 @@ const recordAlone = statement({
       set reason = excluded.reason, kind = null, message = excluded.message,
           attempts = p.attempts + excluded.attempts, retry_at = excluded.retry_at`,
   parameters: { seriesId: int4, range, reason: text, message: text, attempts: int4, now: time, retryAt: time },
-  row: {},
 });
 
 /**
@@ -166,7 +165,6 @@ const recordRefresh = statement({
   name: 'record-refresh',
   text: 'update tidemark.series set refreshed_at = $now where id = $seriesId',
   parameters: { seriesId: int4, now: time },
-  row: {},
 });
 
 const shortenSilences = statement({
@@ -175,7 +173,6 @@ const shortenSilences = statement({
     update tidemark.pending_windows set reason = $reason, message = $message, first_at = $now, retry_at = $retryAt
     where series_id = $seriesId and range <@ $range and ${isLongSilence}`,
   parameters: { seriesId: int4, range, reason: text, message: text, now: time, retryAt: time },
-  row: {},
 });
 
 const waitAgain = statement({
@@ -184,7 +181,6 @@ const waitAgain = statement({
     update tidemark.pending_windows set retry_at = $retryAt
     where series_id = $seriesId and ${isAwaiting('reason')} and range && $range and retry_at < $retryAt`,
   parameters: { seriesId: int4, range, retryAt: time },
-  row: {},
 });
 
 const confirmEmpty = statement({
@@ -266,7 +262,6 @@ const recordAnswers = statement({
     insert into tidemark.empty_answers as e (series_id, range, answered_at) select $seriesId, part, $now from parts
     on conflict (series_id, range) do update set answered_at = greatest(e.answered_at, excluded.answered_at)`,
   parameters: { seriesId: int4, ranges, now: time },
-  row: {},
 });
 
 /**
@@ -297,7 +292,6 @@ const lockOne = statement({
   name: 'lock-one-series',
   text: 'select from tidemark.series where id = $seriesId for no key update',
   parameters: { seriesId: int4 },
-  row: {},
 });
 
 const acceptFirst = statement({

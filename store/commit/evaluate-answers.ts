@@ -113,7 +113,6 @@ const anyStored = byDataset(({ table }, dataset) =>
     text: `select from tidemark.${table}
            where series_id = $seriesId and time >= $start and time < $end limit 1`,
     parameters: { seriesId: int4, start: time, end: time },
-    row: {},
   }),
 );
 
@@ -161,7 +160,6 @@ const lock = statement({
   name: 'lock-series',
   text: 'select from tidemark.series where id = any ($seriesIds) order by id for no key update',
   parameters: { seriesIds: listOf(int4) },
-  row: {},
 });
 
 /**

@@ -99,14 +99,12 @@ const mark = statement({
                 reread_round = $round, reread_at = greatest(reread_at, $now)
           where id = $seriesId and (reread_round is null or reread_round <= $round)`,
   parameters: { seriesId: int4, read: range, round: time, now: time },
-  row: {},
 });
 
 const deleteDeferred = statement({
   name: 'delete-reread',
   text: `delete from tidemark.pending_windows where series_id = $seriesId and of_covered and range <@ $read`,
   parameters: { seriesId: int4, read: range },
-  row: {},
 });
 
 /** Confirmed empty ranges of a series without a recent answer. */
@@ -135,8 +133,6 @@ const deleteFilled = statement({
   name: 'delete-filled-answers',
   text: `delete from tidemark.empty_answers e using tidemark.series s
          where s.id = e.series_id and not e.range && s.confirmed_empty`,
-  parameters: {},
-  row: {},
 });
 
 const oldEmptyRanges = statement({

@@ -128,7 +128,6 @@ const heldPoints = byDataset(({ table }, dataset) =>
              where d.series_id = p.series_id and d.time = p.time and d.kind = 'missing_there')
            limit 1`,
     parameters: { seriesId: int4, start: time, end: time },
-    row: {},
   }),
 );
 

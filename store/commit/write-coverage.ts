@@ -100,7 +100,6 @@ const deleteRefuted = statement({
   text: `delete from tidemark.pending_windows p using $refuted
          where p.series_id = refuted.series_id and ${isAwaiting('p.reason')} and p.range && refuted.points`,
   parameters: { refuted: rowsOf({ seriesId: int4, points: range }) },
-  row: {},
 });
 
 async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWindow[]): Promise<void> {
@@ -174,7 +173,6 @@ const recordRanges = statement({
       select series_id, source, range_agg(ranges) as ranges from $given group by 1, 2
     ), ${moveRanges('total')} select`,
   parameters: { given: givenRows },
-  row: {},
 });
 
 const moveCoverages = statement({
@@ -214,7 +212,6 @@ const moveCoverages = statement({
       from total t join locked l on l.id = t.series_id
      where s.id = t.series_id`,
   parameters: { moved, given: givenRows, ledger: ledgerRows, recentSeconds: float8 },
-  row: {},
 });
 
 /** The time of the newest point in the covered part of a window; undefined: it has none. */
@@ -260,7 +257,6 @@ const addDaysBehind = statement({
   name: 'add-days-behind',
   text: `update tidemark.series set rollups_behind = rollups_behind + tstzmultirange($days) where id = $seriesId`,
   parameters: { seriesId: int4, days: range },
-  row: {},
 });
 
 /** The days of the points, if their rollups differ now. */

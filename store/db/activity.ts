@@ -46,6 +46,5 @@ const lockWaits = statement({
                                        order by h.pid || coalesce(nullif(' ' || h.application_name, ' '), ''))
                       from waiting w join pg_stat_activity h on h.pid = any (w.blockers)
                       where h.pid not in (select pid from waiting)), '{}') as holders`,
-  parameters: {},
   row: { statements: int4, holders: listOf(text) },
 });

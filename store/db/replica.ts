@@ -37,6 +37,5 @@ async function writtenUpTo(primary: pg.Pool): Promise<string | null> {
 const primaryPosition = statement({
   name: 'primary-position',
   text: 'select case when not pg_is_in_recovery() then pg_current_wal_lsn()::text end as written',
-  parameters: {},
   row: { written: nullable(text) },
 });

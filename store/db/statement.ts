@@ -38,6 +38,7 @@ export type RowShape = Readonly<Record<string, SqlType<unknown> | Group<unknown>
 export type Parameters = Readonly<Record<string, SqlType<unknown> | RowsType<Shape, never>>>;
 
 export type RowOf<Columns extends RowShape> = { readonly [Name in keyof Columns]: ValueOf<Columns[Name]> };
+type Nothing = Readonly<Record<never, never>>;
 type ValueOf<Type> = Type extends SqlType<infer Value> | Group<infer Value>
   ? Value
   : Type extends RowsType<Shape, infer Value>
@@ -127,9 +128,10 @@ interface Definition<Of extends Parameters, Columns extends RowShape> {
   /** Whether it is planned for its values each time, and not prepared. */
   readonly isPlannedAnew?: true;
   readonly text: string;
-  readonly parameters: Of;
-  /** The columns of its rows, in their order; empty: it has none. */
-  readonly row: Columns;
+  /** Absent: it takes none. */
+  readonly parameters?: Of;
+  /** The columns of its rows, in their order; absent: it has none. */
+  readonly row?: Columns;
 }
 
 const defined = new Map<string, Statement<Parameters, RowShape>>();
@@ -148,10 +150,10 @@ types.setTypeParser(range.oid, (text) => parseRanges(text)[0] ?? null);
 types.setTypeParser(ranges.oid, parseRanges);
 
 /** @throws Error for a name that another statement has, and for a parameter that the text or the list lacks. */
-export function statement<Of extends Parameters, Columns extends RowShape>(
+export function statement<Of extends Parameters = Nothing, Columns extends RowShape = Nothing>(
   definition: Definition<Of, Columns>,
 ): Statement<Of, Columns> {
-  const { name, parameters, row } = definition;
+  const { name, parameters = {} as Of, row = {} as Columns } = definition;
   if (defined.has(name)) throw new Error(`two statements have the name ${name}`);
   const numbered = new Map<string, string>();
   const encoders: Array<(values: ValuesOf<Of>) => unknown> = [];
@@ -218,7 +220,6 @@ export function statement<Of extends Parameters, Columns extends RowShape>(
 export const backendPid = statement({
   name: 'backend-pid',
   text: 'select pg_backend_pid() as pid',
-  parameters: {},
   row: { pid: int4 },
 });
 

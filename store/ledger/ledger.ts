@@ -115,12 +115,7 @@ export function ledgerRow(entry: NewEntry): RowOf<(typeof ledgerRows)['columns']
   return { ...others, sent, time: timeMs, durationMs: Math.round(durationMs), error: error?.slice(0, 1000) ?? null };
 }
 
-const recordFetches = statement({
-  name: 'record-fetch',
-  text: ledgerInsert,
-  parameters: { ledger: ledgerRows },
-  row: {},
-});
+const recordFetches = statement({ name: 'record-fetch', text: ledgerInsert, parameters: { ledger: ledgerRows } });
 
 /** Adds a row, within the caller's transaction when `client` is one. */
 export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: NewEntry): Promise<void> {
@@ -196,7 +191,6 @@ const deleteFetches = statement({
   isPlannedAnew: true,
   text: 'delete from tidemark.fetches where time < $before',
   parameters: { before: time },
-  row: {},
 });
 
 /** A text of the source in place of data, such as its retirement. Ledger and metrics call it `notice`. */

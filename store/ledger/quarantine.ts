@@ -48,7 +48,6 @@ const insertRejected = statement({
     ...{ seenAt: time, dataset: text, seriesId: nullable(int4), window: nullable(range) },
     rejected: rowsOf({ reason: text, raw: text, time: nullable(time) }),
   },
-  row: {},
 });
 
 /** A polled list brings the same bad row with other figures each time. */
@@ -64,7 +63,6 @@ const deleteOldRejected = statement({
   text: `delete from tidemark.quarantine where dataset = $dataset and id <= (
            select id from tidemark.quarantine where dataset = $dataset order by id desc offset ${maxListRows} limit 1)`,
   parameters: { dataset: text },
-  row: {},
 });
 
 /** Rows `q` of the series `s`, as the index finds them. */
@@ -158,7 +156,6 @@ const quarantined = statement({
     select s.id as "seriesId", count(*) as rows, (array_agg(q.reason order by q.seen_at desc, q.id desc))[1] as reason
     from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
     where s.untracked_at is null and ${isUnresolved} group by s.id order by s.id`,
-  parameters: {},
   row: { seriesId: int4, rows: int8, reason: text },
 });
 

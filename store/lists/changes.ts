@@ -86,7 +86,6 @@ function statementsOf(list: List) {
       name: `enter-${name}`,
       text: enterText(list),
       parameters: { entries: entriesOf(list), ...(isEachPollKept ? {} : { timeMs: time }) },
-      row: {},
     }),
     keep: statement({
       name: `keep-${name}`,
@@ -130,7 +129,6 @@ function statementsOf(list: List) {
       name: `mark-missed-${name}`,
       text: `update ${listed} set missed_since = $timeMs where id = any ($missing) and missed_since is null`,
       parameters: { missing: listOf(int4), timeMs: time },
-      row: {},
     }),
   };
 }

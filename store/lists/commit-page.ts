@@ -102,7 +102,6 @@ const addPage = statement({
     insert into tidemark.poll_pages (poll_id, first_row, rows, listed)
     select id, $firstRow, $received, $listed from tidemark.list_polls where id = $id`,
   parameters: { id: int8, firstRow: int4, received: int4, listed: listOf(int4) },
-  row: {},
 });
 
 const moveOn = statement({
@@ -117,21 +116,18 @@ const moveOn = statement({
     ...{ id: int8, timeMs: time, nowMs: time, rows: int4, changed: int4, gone: int4 },
     ...{ isUnreadable: bool, received: int4, isLast: bool },
   },
-  row: {},
 });
 
 const forgetPages = statement({
   name: 'forget-pages',
   text: 'delete from tidemark.poll_pages where poll_id = $id',
   parameters: { id: int8 },
-  row: {},
 });
 
 const endPause = statement({
   name: 'end-pause-of-list',
   text: 'update tidemark.lists set retry_at = null where id = $listId and retry_at is not null',
   parameters: { listId: int4 },
-  row: {},
 });
 
 async function store(client: pg.PoolClient, commit: PageCommit): Promise<PageResult> {

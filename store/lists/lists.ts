@@ -75,7 +75,6 @@ const setPolling = statement({
     on conflict (list, asset) do update
       set every = excluded.every, untracked_at = null, retry_at = null, decided = true`,
   parameters: { lists: rowsOf({ ...one, everyMs: int8 }) },
-  row: {},
 });
 
 /** Sets how often a list is polled, and ends the pause after a failure. Runs within the caller's transaction. */
@@ -108,7 +107,6 @@ const addDefaultLists = statement({
     where not exists (select from tidemark.lists l where l.list = lists.list)
     on conflict do nothing`,
   parameters: { lists: rowsOf({ list: text, everyMs: int8 }) },
-  row: {},
 });
 
 /** Polls the lists that are polled by default, unless somebody has decided about them. */

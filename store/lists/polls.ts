@@ -22,7 +22,6 @@ const beginDuePolls = statement({
       and coalesce(l.retry_at, p.begun_at + l.every, $nowMs) <= $nowMs
     on conflict do nothing`,
   parameters: { nowMs: time },
-  row: {},
 });
 
 /**
@@ -46,7 +45,6 @@ const readOpenPages = statement({
     from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
     where p.completed_at is null and p.given_up_at is null
     order by coalesce(p.answered_at, p.begun_at), p.id`,
-  parameters: {},
   row: {
     ...{ pollId: int8, dataset: oneOf<ListName>(), asset: nullable(text), answeredMs: nullable(time), firstRow: int4 },
   },
@@ -98,7 +96,6 @@ const pauseList = statement({
              (select min(o.begun_at) from tidemark.list_polls o where o.list_id = l.id)))))
       from tidemark.list_polls p where p.id = $pollId and l.id = p.list_id`,
   parameters: { pollId: int8, nowMs: time, latestMs: time },
-  row: {},
 });
 
 /**

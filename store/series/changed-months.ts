@@ -32,5 +32,4 @@ const markMonths = statement({
     on conflict (series_id, month)
       do update set changed_at = greatest(excluded.changed_at, m.changed_at + interval '1 microsecond')`,
   parameters: { spans: rowsOf({ seriesId: int4, firstMs: time, lastMs: time }) },
-  row: {},
 });

@@ -169,7 +169,6 @@ const insertSources = statement({
     seriesId: int4,
     rows: rowsOf({ rank: int4, source: text, symbol: text, isArchive: bool, until: nullable(text) }),
   },
-  row: {},
 });
 
 /** The symbols of the series that are tracked or have points. */
@@ -263,7 +262,6 @@ const namedSeries = statement({
          from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
          where x.series_id in ${withOtherSources}
          order by s.id, x.archive, x.rank`,
-  parameters: {},
   row: { name: text, source: text },
 });
 
@@ -372,7 +370,6 @@ const usedSources = statement({
         and (select s.untracked_at is null from tidemark.series s where s.id = x.series_id)
       order by x.series_id limit 1)
     order by ${inOrder}`,
-  parameters: {},
   row: { source: text },
 });
 
@@ -459,7 +456,6 @@ const oneListed = statement({
   isPlannedAnew: true,
   text: 'select from tidemark.source_symbols where source = any ($sources) limit 1',
   parameters: { sources: listOf(text) },
-  row: {},
 });
 
 /** Stores a source's list of markets in place of the one before. */
@@ -490,7 +486,6 @@ const replaceMarkets = statement({
     ...{ source: text, now: time },
     markets: rowsOf({ symbol: text, base: text, quote: text, listedMs: nullable(float8), isTrading: bool }),
   },
-  row: {},
 });
 
 export type StoredMarket = RowOf<(typeof storedMarkets)['row']>;

@@ -82,7 +82,6 @@ const listedMarkets = statement({
   name: 'listed-markets',
   text: `select exchange, base, quote, gone_since as "goneSinceMs" from tidemark.listed_markets
          order by exchange, base, quote`,
-  parameters: {},
   row: { exchange: text, base: text, quote: text, goneSinceMs: nullable(time) },
 });
 
@@ -100,7 +99,6 @@ export async function readListedAssets(client: pg.Pool | pg.PoolClient): Promise
 const listedAssets = statement({
   name: 'listed-assets',
   text: 'select asset, rank, gone_since as "goneSinceMs" from public.assets order by asset',
-  parameters: {},
   row: { asset: text, rank: nullable(int8), goneSinceMs: nullable(time) },
 });
 
@@ -124,7 +122,6 @@ const addUntracked = statement({
     insert into tidemark.lists (list, asset, every, untracked_at, decided)
     values ($list, $asset, interval '${everyMs / 1000} seconds', $now, false) on conflict do nothing`,
   parameters: { ...ofList, now: time },
-  row: {},
 });
 
 const beginPoll = statement({
@@ -138,7 +135,6 @@ const beginPoll = statement({
                       where p.list_id = l.id and p.completed_at >= $now - interval '1 day')
     on conflict do nothing`,
   parameters: { ...ofList, now: time, isPatient: bool },
-  row: {},
 });
 
 /**

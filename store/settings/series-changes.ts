@@ -27,7 +27,6 @@ const knownSeries = statement({
     select ${identityColumns}, s.tracked, s.untracked_at is null as "isTracked", s.watch_ages as ages
     from tidemark.series s
     order by s.dataset desc, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.period`,
-  parameters: {},
   row: { ...identity, tracked: openRange, isTracked: bool, ages },
 });
 
@@ -61,7 +60,6 @@ const lockSeries = statement({
   name: 'lock-changed-series',
   text: 'select from tidemark.series where id = any ($ids) order by id for no key update',
   parameters: { ids: listOf(int4) },
-  row: {},
 });
 
 const stopSeries = statement({
@@ -69,14 +67,12 @@ const stopSeries = statement({
   text: `update tidemark.series set untracked_at = coalesce(untracked_at, $now), watch_ages = null
          where id = any ($stopped)`,
   parameters: { stopped: listOf(int4), now: time },
-  row: {},
 });
 
 const changeAges = statement({
   name: 'change-watch-ages',
   text: 'update tidemark.series s set watch_ages = kept.ages from $kept where s.id = kept.series_id',
   parameters: { kept: rowsOf({ seriesId: nullable(int4), ages: nullable(ages) }) },
-  row: {},
 });
 
 const trackAll = statement({

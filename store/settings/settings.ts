@@ -93,7 +93,6 @@ const insertSetting = statement({
   name: 'insert-setting',
   text: 'insert into tidemark.settings (name, value) values ($name, $value) on conflict (name) do nothing',
   parameters: { name: text, value: text },
-  row: {},
 });
 
 /** Null: requests are not paused. */
@@ -170,7 +169,6 @@ const lowerRange = statement({
   text: `insert into tidemark.settings as s (name, value) values ($name, $value)
          on conflict (name) do update set value = least(s.value::bigint, excluded.value::bigint)::text`,
   parameters: { name: text, value: text },
-  row: {},
 });
 
 const deleteRefused = byKindOfSource((source = defaultSource, ofKind) =>
@@ -183,7 +181,6 @@ const deleteRefused = byKindOfSource((source = defaultSource, ofKind) =>
              and extract(epoch from upper(p.range) - lower(p.range)) * 1000 > $longestMs
              and ${isOfSource(source, '$source')}`,
     parameters: { dataset: text, interval: text, longestMs: int8, source: text },
-    row: {},
   }),
 );
 

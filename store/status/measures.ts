@@ -203,7 +203,6 @@ export function measureQuarantine(database: Database) {
 const quarantineMeasures = statement({
   name: 'measure-quarantine',
   text: 'select dataset, count(*) as rows from tidemark.quarantine group by dataset order by dataset',
-  parameters: {},
   row: { dataset: text, rows: int8 },
 });
 
@@ -216,6 +215,5 @@ export async function databaseBytes(database: Database): Promise<number> {
 const databaseSize = statement({
   name: 'database-size',
   text: 'select pg_database_size(current_database()) as bytes',
-  parameters: {},
   row: { bytes: int8 },
 });

@@ -64,7 +64,6 @@ export async function listSeriesNames(database: Database): Promise<{ readonly id
 const keysOfSeries = statement({
   name: 'keys-of-series',
   text: `select ${seriesColumns} from tidemark.series s order by id`,
-  parameters: {},
   row: { id: int4, series: seriesKey },
 });
 

@@ -111,7 +111,6 @@ const rates = statement({
   isPlannedAnew: true,
   text: `select (select count(*) from tidemark.currencies) as currencies,
                 (select max(time) from tidemark.rate_points) as "newestMs"`,
-  parameters: {},
   row: { currencies: int8, newestMs: nullable(time) },
 });
 
@@ -125,6 +124,5 @@ const versions = statement({
   name: 'server-versions',
   text: `select current_setting('server_version') as postgres,
                 (select extversion from pg_extension where extname = 'timescaledb') as timescale`,
-  parameters: {},
   row: { postgres: text, timescale: nullable(text) },
 });

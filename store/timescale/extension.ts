@@ -42,7 +42,6 @@ const extension = statement({
   isPlannedAnew: true,
   text: `select extversion as version, quote_ident(nspname) as schema
          from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'timescaledb'`,
-  parameters: {},
   row: { version: text, schema: text },
 });
 
@@ -75,7 +74,6 @@ const hypertables = statement({
   isPlannedAnew: true,
   text: `select hypertable_name::text as name from timescaledb_information.hypertables
          where hypertable_schema = 'tidemark'`,
-  parameters: {},
   row: { name: text },
 });
 
@@ -131,6 +129,5 @@ const available = statement({
   name: 'available-timescale',
   isPlannedAnew: true,
   text: `select default_version as version from pg_available_extensions where name = 'timescaledb'`,
-  parameters: {},
   row: { version: nullable(text) },
 });

@@ -155,7 +155,6 @@ const cutSeries = statementsBy(datasetNames, (name) =>
       ...{ dataset: text, cut: time, gridOrigin: time, now: time },
       gone: rowsOf({ id: int4, points: int8 }),
     },
-    row: {},
   }),
 );
 

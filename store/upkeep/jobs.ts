@@ -93,7 +93,6 @@ const failingJobs = statement({
        and (s.last_run_status = 'Failed' or ${isOverdue})
      -- Jobs of our tables first.
      order by j.hypertable_name is null, j.job_id`,
-  parameters: {},
   row: {
     ...{ jobId: int4, kind: text, of: nullable(text), state: oneOf<FailingJob['state']>(), failures: int8 },
     ...{ lastRunMs: nullable(time), message: text },
@@ -164,7 +163,6 @@ export async function moveDueChunks(
 const tryLock = statement({
   name: 'try-lock-chunks',
   text: `select pg_try_advisory_lock(${lockKey}) as mine`,
-  parameters: {},
   row: { mine: bool },
 });
 
@@ -184,7 +182,6 @@ const policies = statement({
   isPlannedAnew: true,
   text: `select job_id as "jobId", hypertable_name::text as table from timescaledb_information.jobs
          where proc_name = 'policy_compression' and hypertable_schema = 'tidemark'`,
-  parameters: {},
   row: { jobId: int4, table: text },
 });
 

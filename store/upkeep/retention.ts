@@ -80,7 +80,6 @@ export async function retentionAges(client: pg.ClientBase | pg.Pool): Promise<Ma
 const retentions = statement({
   name: 'retentions',
   text: `select name, value from tidemark.settings where name like 'retention.%'`,
-  parameters: {},
   row: { name: text, value: text },
 });
 

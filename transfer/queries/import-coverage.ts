@@ -84,7 +84,6 @@ const coverByFile = statement({
     ...{ earliest: nullable(time), newest: nullable(time), newestCovered: nullable(time), behind: nullable(range) },
     ...{ fresh: int8, revised: int8 },
   },
-  row: {},
 });
 
 function includes(ranges: readonly Range[], timeMs: EpochMs): boolean {

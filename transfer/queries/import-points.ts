@@ -85,7 +85,6 @@ const pointAt = statementsBy(datasetNames, (dataset) =>
     isPlannedAnew: true,
     text: `select from tidemark.${datasets[dataset].table} where series_id = $seriesId and time = $firstMs`,
     parameters: { seriesId: int4, firstMs: time },
-    row: {},
   }),
 );
 

@@ -41,7 +41,6 @@ const insertCurrency = statement({
   text: `insert into tidemark.currencies (currency, symbol, currency_symbol, type)
          values ($id, $symbol, $currencySymbol, $type) on conflict (currency) do nothing`,
   parameters: { id: text, symbol: text, currencySymbol: nullable(text), type: text },
-  row: {},
 });
 
 const ofFile = { id: text, rates: rowsOf({ time, rate: numeric }) };
