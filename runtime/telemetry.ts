@@ -84,11 +84,11 @@ export function exportState(
 async function readStore({ clock, database, config, embedded }: MeasuredContext): Promise<StoreState> {
   const nowMs = clock.now();
   const at = { nowMs, graceMs: config.worker.graceMs };
-  const intervals = await measureIntervals(database, at);
-  const gaps = await measureGaps(database, at);
-  const polls = await measurePolls(database, nowMs);
+  const intervals = await measureIntervals.on(database.pool, at);
+  const gaps = await measureGaps.on(database.pool, at);
+  const polls = await measurePolls.on(database.pool, { nowMs });
   const requests = await measureRequests(database, nowMs);
-  const quarantine = await measureQuarantine(database);
+  const quarantine = await measureQuarantine.on(database.pool, {});
   const upkeep = await readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays });
   const disk = embedded ? await diskOf(config.directory) : null;
   const bytes = await databaseBytes(database);

@@ -86,7 +86,7 @@ async function openDuePages(
   most: number,
   nowMs: EpochMs,
 ): Promise<PollPage[]> {
-  await beginPolls(database, nowMs);
+  await beginPolls.on(database.pool, { nowMs });
   const pages: PollPage[] = [];
   for (const { answeredMs, ...page } of await openPages(database)) {
     if (claimed.has(pageJobId(page))) continue;

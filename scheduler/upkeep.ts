@@ -132,7 +132,9 @@ export function pruneTask({
   return {
     everyMs,
     async run() {
-      await deleteDueRereads(database, clock.now()).catch(warn('deferred rereads could not be deleted'));
+      await deleteDueRereads
+        .on(database.pool, { nowMs: clock.now() })
+        .catch(warn('deferred rereads could not be deleted'));
       if (ledgerMs !== undefined) await pruneFor(ledgerMs).catch(warn('old rows of the ledger could not be removed'));
     },
   };

@@ -40,7 +40,8 @@ export async function deferWork<Answer>(
   const { window: asked, whole: window } = work;
   if (asked !== null && window !== null) {
     if (await publishCommandResult(failure, work, context)) return;
-    if (window.lane === 'probe') await postponeProbe(context.database, window.seriesId, failure.retryAtMs);
+    if (window.lane === 'probe')
+      await postponeProbe.on(context.database.pool, { seriesId: window.seriesId, untilMs: failure.retryAtMs });
     else if (isLacking && window.lane !== 'reread')
       // The source's statement concerns the requested range only.
       await deferUpstreamGaps(context.database.pool, {

@@ -176,7 +176,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
     const rejected = await countRejected(database, bounds.ranges);
-    const reasons = rejected === 0 ? [] : await readQuarantined(database);
+    const reasons = rejected === 0 ? [] : await readQuarantined.on(database.pool, {});
     return {
       ...(await outcome()),
       rollups,

@@ -53,7 +53,7 @@ export async function pollLists(
       );
       await queues.requests.addPages(open.map(({ answeredMs: _, ...page }) => page));
     }
-    const standings = await readPollStates(database, [...polls.keys()]);
+    const standings = await readPollStates.on(database.pool, { pollIds: [...polls.keys()] });
     const failed = standings.find(({ state }) => state === 'given_up');
     if (failed !== undefined) throw notPolled(polls.get(failed.pollId), failed.reason ?? 'it was given up');
     const fetches = await readListFetches(database, startedMs, lists);

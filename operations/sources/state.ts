@@ -19,7 +19,7 @@ export type SourceState = Awaited<ReturnType<typeof readSources>>[number];
 /** The default source, if it is configured or used, and every other one. */
 export async function readSources(context: OperationContext, nowMs: EpochMs) {
   const { database } = context;
-  const use = new Map((await readSourceUse(database, nowMs)).map((line) => [line.source, line]));
+  const use = new Map((await readSourceUse.on(database.pool, { nowMs })).map((line) => [line.source, line]));
   const shown = (await context.sources()).all().filter(({ facts, url }) => url !== null || use.has(facts.name));
   const queues = await context.openQueues();
   try {

@@ -43,7 +43,7 @@ export async function run(options: { json?: true }): Promise<void> {
       const { graceMs } = context.config.worker;
       const listed = await listGaps(context.database, { nowMs, graceMs, ledger: true });
       const gaps = explainUnasked(listed, (await readGapDivision(context, nowMs)).divide);
-      const quarantined = await readQuarantined(context.database);
+      const quarantined = await readQuarantined.on(context.database.pool, {});
       if (options.json) {
         const document: JsonDocument<'gaps'> = {
           sourceOutage: outageJson(outage),

@@ -200,7 +200,7 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     [queueFacts, depth, pausedMs, workers, budgets],
   ] = await Promise.all([
     seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
-    readQuarantined(database),
+    readQuarantined.on(database.pool, {}),
     readSilences(database),
     listStatus(database, nowMs),
     ratesStatus(database),

@@ -129,7 +129,7 @@ function coveredLines(status: SeriesStatus, { beginsMs }: SeriesHistory, nowMs: 
 
 /** Which source gave what; nothing of a series that the default one gave. */
 async function sourceLines({ database }: Context, { seriesId }: SeriesHistory): Promise<string[]> {
-  const shares = await readSourceShares(database, seriesId);
+  const shares = await readSourceShares.on(database.pool, { seriesId });
   if (shares.every(({ source }) => source === null || source === defaultSource)) return [];
   return listed(
     'Given by:',

@@ -13,7 +13,6 @@ import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts'
 import { normalize, type Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { missingPauseMs } from '../../planning/upstream-coverage.ts';
-import type { Database } from '../db/database.ts';
 import { bool, float8, int4, listOf, nullable, range, statement, text, time } from '../db/statement.ts';
 import { isLacking } from '../series/gap-reasons.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
@@ -96,25 +95,17 @@ const defer = statement({
 });
 
 /** Backfills the series normally until then: a probe does not help. */
-export async function postponeProbe(database: Database, seriesId: number, untilMs: EpochMs): Promise<void> {
-  await postpone.on(database.pool, { seriesId, until: untilMs });
-}
-
-const postpone = statement({
+export const postponeProbe = statement({
   name: 'postpone-probe',
-  text: 'update tidemark.series set probe_after = $until where id = $seriesId',
-  parameters: { seriesId: int4, until: time },
+  text: 'update tidemark.series set probe_after = $untilMs where id = $seriesId',
+  parameters: { seriesId: int4, untilMs: time },
 });
 
 /**
  * Deletes deferred windows that are covered by now, whether in one piece or several, and pending probes of a
  * time in which points have come.
  */
-export async function deleteCoveredWindows(client: pg.PoolClient, seriesIds: readonly number[]): Promise<void> {
-  await deleteCovered.on(client, { seriesIds });
-}
-
-const deleteCovered = statement({
+export const deleteCoveredWindows = statement({
   name: 'delete-covered',
   text: `delete from tidemark.pending_windows p using tidemark.series s
          where s.id = any ($seriesIds) and p.series_id = s.id
@@ -127,14 +118,10 @@ const deleteCovered = statement({
  * Deletes deferred re-reads whose time has come. The next re-read of the trailing range has other bounds and
  * would not replace them.
  */
-export async function deleteDueRereads(database: Database, nowMs: EpochMs): Promise<void> {
-  await deleteDue.on(database.pool, { now: nowMs });
-}
-
-const deleteDue = statement({
+export const deleteDueRereads = statement({
   name: 'delete-due-rereads',
-  text: 'delete from tidemark.pending_windows where of_covered and retry_at <= $now',
-  parameters: { now: time },
+  text: 'delete from tidemark.pending_windows where of_covered and retry_at <= $nowMs',
+  parameters: { nowMs: time },
 });
 
 const messages = {

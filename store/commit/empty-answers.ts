@@ -157,7 +157,7 @@ export async function recordEmptyAnswer(
     ...{ firstUntil: nowMs - emptyConfirmMs, isSilenceEnough: !isNewest },
   });
   if (confirmed?.isAny !== true) return { verdict: 'empty', covered: null };
-  await deleteCoveredWindows(client, [seriesId]);
+  await deleteCoveredWindows.on(client, { seriesIds: [seriesId] });
   return confirmed.isWhole ? { verdict: 'confirmed_empty', covered: closed } : { verdict: 'empty', covered: null };
 }
 
@@ -282,7 +282,7 @@ export function acceptEmptyAnswers(
     const accepted = await acceptFirst.on(client, { seriesId, within });
     const [first] = accepted;
     if (first === undefined) return false;
-    await deleteCoveredWindows(client, [seriesId]);
+    await deleteCoveredWindows.on(client, { seriesIds: [seriesId] });
     await recordConfirmedEmpty(client, seriesId, accepted, first.answeredAtMs);
     return true;
   });

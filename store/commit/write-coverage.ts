@@ -43,10 +43,7 @@ export async function recordCoverage(
   const answered = windows.filter(({ evaluation }) => evaluation.verdict !== 'empty');
   if (answered.length > 0) {
     await moveCoverage(client, answered);
-    await deleteCoveredWindows(
-      client,
-      answered.map(({ window }) => window.seriesId),
-    );
+    await deleteCoveredWindows.on(client, { seriesIds: answered.map(({ window }) => window.seriesId) });
     await deleteRefutedRanges(client, answered);
   }
   // The series are locked from here on, so another commit cannot cover a range that is deferred here.

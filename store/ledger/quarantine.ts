@@ -54,11 +54,7 @@ const insertRejected = statement({
 const maxListRows = 1000;
 
 /** Deletes all but the newest rows of a polled list in quarantine. */
-export async function trimQuarantine(client: pg.PoolClient, dataset: string): Promise<void> {
-  await deleteOldRejected.on(client, { dataset });
-}
-
-const deleteOldRejected = statement({
+export const trimQuarantine = statement({
   name: 'delete-old-rejected',
   text: `delete from tidemark.quarantine where dataset = $dataset and id <= (
            select id from tidemark.quarantine where dataset = $dataset order by id desc offset ${maxListRows} limit 1)`,
@@ -141,15 +137,10 @@ const countUnresolved = statement({
   row: { rows: int8 },
 });
 
-export type Quarantined = RowOf<(typeof quarantined)['row']>;
+export type Quarantined = RowOf<typeof readQuarantined.row>;
 
-/** Counts the unresolved rows of each tracked series that has any. */
-export function readQuarantined(database: Database): Promise<Quarantined[]> {
-  return quarantined.on(database.pool, {});
-}
-
-/** `reason` is that of the newest row. */
-const quarantined = statement({
+/** Counts the unresolved rows of each tracked series that has any. `reason` is that of the newest row. */
+export const readQuarantined = statement({
   name: 'quarantined',
   isPlannedAnew: true,
   text: `

@@ -47,7 +47,7 @@ export function commitPage(database: Database, commit: PageCommit): Promise<Page
   return inTransaction(database, async (client) => {
     const result = await store(client, commit);
     await quarantineRows(client, { dataset, rows: answer.rejected, seenAtMs: nowMs });
-    if (answer.rejected.length > 0) await trimQuarantine(client, dataset);
+    if (answer.rejected.length > 0) await trimQuarantine.on(client, { dataset });
     await recordFetch(client, {
       timeMs: nowMs,
       dataset,

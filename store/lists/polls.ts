@@ -9,7 +9,11 @@ import { int4, int8, nullable, oneOf, statement, text, time } from '../db/statem
 
 const isOpen = 'completed_at is null and given_up_at is null';
 
-const beginDuePolls = statement({
+/**
+ * Begins a poll of every list that is due: one interval after the last poll began, if that has ended, or at
+ * the end of the pause after a failure. Two calls at once begin one poll.
+ */
+export const beginPolls = statement({
   name: 'begin-polls',
   text: `
     insert into tidemark.list_polls (list_id, begun_at)
@@ -23,14 +27,6 @@ const beginDuePolls = statement({
     on conflict do nothing`,
   parameters: { nowMs: time },
 });
-
-/**
- * Begins a poll of every list that is due: one interval after the last poll began, if that has ended, or at
- * the end of the pause after a failure. Two calls at once begin one poll.
- */
-export async function beginPolls({ pool }: Database, nowMs: EpochMs): Promise<void> {
-  await beginDuePolls.on(pool, { nowMs });
-}
 
 export interface OpenPage extends PollPage {
   /** When the page before it came; null: it is the first. */

@@ -34,9 +34,6 @@ export interface SeriesSource {
   readonly isArchive: boolean;
 }
 
-/** Of a series that nobody has given another source. */
-export const defaultSources: readonly SeriesSource[] = [{ source: defaultSource, symbol: '', isArchive: false }];
-
 /** The series that have another source than the default one, as SQL: an index has them. */
 export const withOtherSources = `(select series_id from tidemark.series_sources where source <> '${defaultSource}')`;
 
@@ -401,15 +398,11 @@ const followedSources = statement({
   row: { source: text, isFollowed: bool },
 });
 
-export type SourceShareOf = RowOf<(typeof sourceShares)['row']>;
-
-/** What each source gave of a series last, by the first time. */
-export function readSourceShares(database: Database, seriesId: number): Promise<SourceShareOf[]> {
-  return sourceShares.on(database.pool, { seriesId });
-}
-
-/** `source` may be `file`; null: not recorded. The range is from the first to the last covered period. */
-const sourceShares = statement({
+/**
+ * What each source gave of a series last, by the first time. `source` may be `file`; null: not recorded. The range is from
+ * the first to the last covered period.
+ */
+export const readSourceShares = statement({
   name: 'source-shares',
   text: `
     select source, min(from_time) as "startMs", max(to_time) as "endMs",
@@ -419,15 +412,8 @@ const sourceShares = statement({
   row: { source: nullable(text), startMs: time, endMs: time, coveredMs: int8 },
 });
 
-export type SourceUse = RowOf<(typeof sourceUse)['row']>;
-
-/** The use of every source that tracked series or the recent ledger have. */
-export function readSourceUse(database: Database, nowMs: EpochMs): Promise<SourceUse[]> {
-  return sourceUse.on(database.pool, { now: nowMs });
-}
-
-/** `series` are the tracked ones. */
-const sourceUse = statement({
+/** The use of every source that tracked series or the recent ledger have. `series` are the tracked ones. */
+export const readSourceUse = statement({
   name: 'source-use',
   isPlannedAnew: true,
   text: `
@@ -435,12 +421,12 @@ const sourceUse = statement({
       select source, count(*) as series from tidemark.series_sources join tidemark.series s on s.id = series_id
       where s.untracked_at is null group by source
     ), asked as (
-      select source, count(*) filter (where time > $now - interval '1 minute') as requests, max(time) as last
-      from tidemark.fetches where time > $now - interval '1 day' group by source
+      select source, count(*) filter (where time > $nowMs - interval '1 minute') as requests, max(time) as last
+      from tidemark.fetches where time > $nowMs - interval '1 day' group by source
     )
     select source, coalesce(series, 0) as series, coalesce(requests, 0) as "lastMinute", last as "lastRequestMs"
     from tracked full join asked using (source)`,
-  parameters: { now: time },
+  parameters: { nowMs: time },
   row: { source: text, series: int8, lastMinute: int8, lastRequestMs: nullable(time) },
 });
 

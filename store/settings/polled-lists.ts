@@ -161,20 +161,8 @@ export function requestListPoll(
   });
 }
 
-export interface PollState {
-  readonly pollId: number;
-  readonly state: 'open' | 'complete' | 'given_up';
-  readonly pages: number;
-  /** Why it was given up. */
-  readonly reason: string | null;
-}
-
-/** Reads the state of polls. Unknown polls are left out. */
-export async function readPollStates(database: Database, pollIds: readonly number[]): Promise<PollState[]> {
-  return pollStates.on(database.pool, { pollIds });
-}
-
-const pollStates = statement({
+/** Reads the state of polls, and why one was given up. Unknown polls are left out. */
+export const readPollStates = statement({
   name: 'poll-states',
   text: `
     select id as "pollId", pages, reason,
@@ -182,7 +170,7 @@ const pollStates = statement({
                 else 'open' end as state
     from tidemark.list_polls where id = any ($pollIds) order by id`,
   parameters: { pollIds: listOf(int8) },
-  row: { pollId: int8, pages: int4, reason: nullable(text), state: oneOf<PollState['state']>() },
+  row: { pollId: int8, pages: int4, reason: nullable(text), state: oneOf<'open' | 'complete' | 'given_up'>() },
 });
 
 /** Outcome of the newest requests for some lists. */

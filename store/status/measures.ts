@@ -17,35 +17,10 @@ import { isAwaiting } from '../series/gap-reasons.ts';
 import { atAndGrace, nowAndGrace } from '../series/gaps.ts';
 import { timescaleSchema } from '../timescale/extension.ts';
 
-export interface IntervalMeasures {
-  readonly dataset: SeriesKey['dataset'];
-  readonly interval: Interval;
-  readonly series: number;
-  /** Series that the source refuses at present. */
-  readonly blocked: number;
-  readonly points: number;
-  /** Changed values of closed periods that were observed. */
-  readonly revised: number;
-  /** Total length of the tracked ranges, up to the last closed period. */
-  readonly trackedSeconds: number;
-  /**
-   * Lag of the series that is furthest behind, among those tracked up to now: from the end of its covered and
-   * pending empty ranges to its last closed period. Null: no series is tracked up to now.
-   */
-  readonly lagSeconds: number | null;
-  /** Age of the newest point, of the series where it is oldest; null: there are no points. */
-  readonly newestAgeSeconds: number | null;
-}
+export type IntervalMeasures = RowOf<typeof measureIntervals.row>;
 
-/** @param query.graceMs time after its end in which a period may still change. */
-export function measureIntervals(
-  database: Database,
-  { nowMs, graceMs }: { nowMs: number; graceMs: number },
-): Promise<IntervalMeasures[]> {
-  return intervalMeasures.on(database.pool, { nowMs, graceMs });
-}
-
-const intervalMeasures = statement({
+/** Measures the tracked series by dataset and interval. */
+export const measureIntervals = statement({
   name: 'measure-intervals',
   text: `
       with empty as materialized (
@@ -68,23 +43,28 @@ const intervalMeasures = statement({
       from measured group by dataset, interval order by dataset, interval`,
   parameters: nowAndGrace,
   row: {
-    ...{ dataset: oneOf<SeriesKey['dataset']>(), interval: oneOf<Interval>(), series: int8, blocked: int8 },
-    ...{ points: int8, revised: int8, trackedSeconds: float8 },
-    ...{ lagSeconds: nullable(float8), newestAgeSeconds: nullable(float8) },
+    ...{ dataset: oneOf<SeriesKey['dataset']>(), interval: oneOf<Interval>(), series: int8 },
+    /** Series that the source refuses at present. */
+    blocked: int8,
+    points: int8,
+    /** Changed values of closed periods that were observed. */
+    revised: int8,
+    /** Total length of the tracked ranges, up to the last closed period. */
+    trackedSeconds: float8,
+    /**
+     * Lag of the series that is furthest behind, among those tracked up to now: from the end of its covered and
+     * pending empty ranges to its last closed period. Null: no series is tracked up to now.
+     */
+    lagSeconds: nullable(float8),
+    /** Age of the newest point, of the series where it is oldest; null: there are no points. */
+    newestAgeSeconds: nullable(float8),
   },
 });
 
-export type GapMeasures = RowOf<(typeof gapMeasures)['row']>;
+export type GapMeasures = RowOf<typeof measureGaps.row>;
 
 /** Measures gaps by reason. Reasons without gaps are left out. */
-export function measureGaps(
-  database: Database,
-  { nowMs, graceMs }: { nowMs: number; graceMs: number },
-): Promise<GapMeasures[]> {
-  return gapMeasures.on(database.pool, { nowMs, graceMs });
-}
-
-const gapMeasures = statement({
+export const measureGaps = statement({
   name: 'measure-gaps',
   text: `
     select dataset, interval, reason, count(*) as gaps,
@@ -113,19 +93,9 @@ export async function measureRequests(database: Database, nowMs: EpochMs): Promi
   return { lastMinute, successAtMs, failuresSince: failures };
 }
 
-export interface PollMeasures {
-  readonly dataset: ListName;
-  /** Polling interval; of the markets of several assets the longest. */
-  readonly everySeconds: number;
-  /** Age of the newest poll, of several lists the oldest; null: there is none yet. */
-  readonly newestAgeSeconds: number | null;
-}
+export type PollMeasures = RowOf<typeof measurePolls.row>;
 
-export function measurePolls({ pool }: Database, nowMs: EpochMs): Promise<PollMeasures[]> {
-  return pollMeasures.on(pool, { nowMs });
-}
-
-const pollMeasures = statement({
+export const measurePolls = statement({
   name: 'measure-polls',
   text: `
       select l.list as dataset, max(extract(epoch from l.every))::float8 as "everySeconds",
@@ -138,7 +108,13 @@ const pollMeasures = statement({
       ) c on true
       where l.untracked_at is null group by l.list order by l.list`,
   parameters: { nowMs: time },
-  row: { dataset: oneOf<ListName>(), everySeconds: float8, newestAgeSeconds: nullable(float8) },
+  row: {
+    dataset: oneOf<ListName>(),
+    /** Polling interval; of the markets of several assets the longest. */
+    everySeconds: float8,
+    /** Age of the newest poll, of several lists the oldest; null: there is none yet. */
+    newestAgeSeconds: nullable(float8),
+  },
 });
 
 /** Fewer points give no estimate: the indexes and pages of a single chunk are half empty. */
@@ -196,11 +172,7 @@ export async function bytesPerPoint(database: Database): Promise<Readonly<Record
 }
 
 /** Rows in quarantine, by dataset. */
-export function measureQuarantine(database: Database) {
-  return quarantineMeasures.on(database.pool, {});
-}
-
-const quarantineMeasures = statement({
+export const measureQuarantine = statement({
   name: 'measure-quarantine',
   text: 'select dataset, count(*) as rows from tidemark.quarantine group by dataset order by dataset',
   row: { dataset: text, rows: int8 },

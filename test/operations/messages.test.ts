@@ -140,7 +140,7 @@ async function everythingOf(database: Database) {
     plans: await plansOf(database, context),
     gaps,
     status,
-    measures: await measureGaps(database, { nowMs, graceMs: 0 }),
+    measures: await measureGaps.on(database.pool, { nowMs, graceMs: 0 }),
     portions: portionsOf(gaps, new Map(status.map((row) => [row.seriesId, row.wantedMs])), tracked, windows),
     outcomes,
     stored,

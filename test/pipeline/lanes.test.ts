@@ -22,7 +22,8 @@ onEachBackend('a request budget that is too small', (kind) => {
     const past = Date.UTC(2023, 6, 1);
     const minutes = { ...bitcoinHours, exchange: 'kraken', quoteId: 'euro', interval: 'm1' } as const;
     // No probe for the beginning of the series.
-    await postponeProbe(database, await track(minutes, past - 180 * dayMs, past), clock.nowMs + dayMs);
+    const seriesId = await track(minutes, past - 180 * dayMs, past);
+    await postponeProbe.on(database.pool, { seriesId, untilMs: clock.nowMs + dayMs });
 
     let cursor = 0;
     const pass = async () => {

@@ -181,7 +181,7 @@ onEachBackend('the trailing range', (kind) => {
       midnightMs - 800 * dayMs,
     );
     // No probe for the beginning of the series.
-    await postponeProbe(database, past, clock.nowMs + dayMs);
+    await postponeProbe.on(database.pool, { seriesId: past, untilMs: clock.nowMs + dayMs });
     clock.nowMs += minuteMs;
     const open = { openRefreshMs: 1 };
     // A twentieth of sixty. The two open candles are always refreshed.

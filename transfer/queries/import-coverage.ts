@@ -56,7 +56,7 @@ export async function addFileCoverage(
     revised: changes.revised,
   });
   if (isChanged) await markChangedMonths(client, [{ seriesId, firstMs, lastMs }]);
-  await deleteCoveredWindows(client, [seriesId]);
+  await deleteCoveredWindows.on(client, { seriesIds: [seriesId] });
 }
 
 const coverByFile = statement({

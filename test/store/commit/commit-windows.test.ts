@@ -372,7 +372,8 @@ onEachDatabase('commitWindow', (kind) => {
       { raw: '{"period":0}', reason: 'high: missing' },
     ];
     await commit(candlesOf(8, 60), { answer: { rejected } });
-    const named = async () => (await readQuarantined(store.database)).filter((entry) => entry.seriesId === seriesId);
+    const named = async () =>
+      (await readQuarantined.on(store.database.pool, {})).filter((entry) => entry.seriesId === seriesId);
     expect(await named()).toMatchObject([{ rows: 3 }]);
     await commit(upTo(59));
     expect(await named()).toEqual([]);

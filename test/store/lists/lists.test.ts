@@ -35,7 +35,7 @@ const stateAt = (timeMs: number) => states('assets_at($1)', timestamp(timeMs));
 const stateNow = () => states('assets');
 /** Begins the poll at a time, and answers its first page, or the next one. */
 async function answerNext(rows: readonly Asset[], at: Parameters<typeof answerPage>[3]) {
-  await beginPolls(database, at.nowMs ?? at.timeMs);
+  await beginPolls.on(database.pool, { nowMs: at.nowMs ?? at.timeMs });
   return answerPage(database, await onlyPage(database), rows, at);
 }
 const many = (count: number) => Array.from({ length: count }, (_, place) => assetOf(`a${place}`, place + 1));
@@ -130,7 +130,7 @@ it('a source that silently caps pages is read to its end, and so is one that ign
 
 it('a row that shifts between two pages counts once, and a page that comes twice counts once', async () => {
   const rows = [assetOf('a', 1), assetOf('b', 2), assetOf('c', 3)];
-  await beginPolls(database, at(0));
+  await beginPolls.on(database.pool, { nowMs: at(0) });
   const first = await onlyPage(database);
   await answerPage(database, first, rows.slice(0, 2), { timeMs: at(0) });
   expect(await answerPage(database, first, rows.slice(0, 2), { timeMs: at(0) })).toMatchObject({ verdict: 'unneeded' });
@@ -169,7 +169,7 @@ it('a poll with pages too far apart is given up, and the next one starts over', 
     { rank: 2, gone_since: null },
   ]);
   expect(await count('tidemark.listed_assets where missed_since is not null')).toBe(0);
-  await beginPolls(database, at(1) + hourMs);
+  await beginPolls.on(database.pool, { nowMs: at(1) + hourMs });
   expect(await onlyPage(database)).toMatchObject({ firstRow: 0 });
 });
 
@@ -196,7 +196,7 @@ it('an unreadable row is quarantined, and its entry is not marked as gone', asyn
 
 it('a page that cannot be stored leaves nothing behind', async () => {
   await poll(database, at(0), [assetOf('a', 1)]);
-  await beginPolls(database, at(1));
+  await beginPolls.on(database.pool, { nowMs: at(1) });
   const page = await onlyPage(database);
   const bad = { ...assetOf('c', 3), rank: 2 ** 70 };
   await expect(answerPage(database, page, [assetOf('b', 2), bad], { timeMs: at(1) })).rejects.toThrow(/bigint/);
@@ -206,25 +206,25 @@ it('a page that cannot be stored leaves nothing behind', async () => {
 });
 
 it('polls begin once when they are due, and the pause after failures grows', async () => {
-  await beginPolls(database, at(0));
-  await Promise.all([beginPolls(database, at(0)), beginPolls(database, at(0))]);
+  await beginPolls.on(database.pool, { nowMs: at(0) });
+  await Promise.all([beginPolls.on(database.pool, { nowMs: at(0) }), beginPolls.on(database.pool, { nowMs: at(0) })]);
   const { pollId } = await onlyPage(database);
   const failure = { pollId, message: 'GET /v2/assets: status 404', nowMs: at(2), latestMs: at(2) + hourMs };
   expect(await failPoll(database, failure)).toBe(true);
   expect(await failPoll(database, failure)).toBe(false);
   // It has failed for twice its interval by then, and its pause is as long.
-  await beginPolls(database, at(4) - 1);
+  await beginPolls.on(database.pool, { nowMs: at(4) - 1 });
   expect(await openPages(database)).toEqual([]);
-  await beginPolls(database, at(4));
+  await beginPolls.on(database.pool, { nowMs: at(4) });
   const second = await onlyPage(database);
   await failPoll(database, { ...failure, pollId: second.pollId, nowMs: at(4), latestMs: at(4) + 1 });
-  await beginPolls(database, at(5) - 1);
+  await beginPolls.on(database.pool, { nowMs: at(5) - 1 });
   expect(await openPages(database)).toEqual([]);
-  await beginPolls(database, at(0) + hourMs);
+  await beginPolls.on(database.pool, { nowMs: at(0) + hourMs });
   await onlyPage(database);
   expect(await untrackList(database, assets, at(20))).toBe(true);
   expect(await untrackList(database, assets, at(20))).toBe(false);
   expect(await openPages(database)).toEqual([]);
-  await beginPolls(database, at(40));
+  await beginPolls.on(database.pool, { nowMs: at(40) });
   expect(await openPages(database)).toEqual([]);
 });

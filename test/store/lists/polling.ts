@@ -39,7 +39,7 @@ export async function poll(
   timeMs: EpochMs,
   ...pages: readonly (readonly ListRow[])[]
 ): Promise<PageResult[]> {
-  await beginPolls(database, timeMs);
+  await beginPolls.on(database.pool, { nowMs: timeMs });
   const results: PageResult[] = [];
   for (let place = 0; ; place++) {
     const result = await answerPage(database, await onlyPage(database), pages[place] ?? [], { timeMs });

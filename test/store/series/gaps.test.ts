@@ -73,7 +73,7 @@ it('counts each period once where deferred windows overlap, with the window that
     [28, 30, 'awaits_second_answer', 'no points', nowMs + 4000],
     [30, 50, 'not_asked', null, null],
   ]);
-  const measured = await measureGaps(store.database, { nowMs, graceMs: 0 });
+  const measured = await measureGaps.on(store.database.pool, { nowMs, graceMs: 0 });
   expect(measured.reduce((sum, { seconds }) => sum + seconds, 0)).toBe(50 * 3600);
 });
 

@@ -26,7 +26,7 @@ test('a single poll polls the list once, and does not track it', async () => {
   expect(id).not.toBeNull();
   expect(await ask(nowMs + 1)).toBe(id);
   await complete(nowMs);
-  expect(await readPollStates(database, [Number(id)])).toMatchObject([{ state: 'complete' }]);
+  expect(await readPollStates.on(database.pool, { pollIds: [Number(id)] })).toMatchObject([{ state: 'complete' }]);
   expect(await ask(nowMs + dayMs)).toBeNull();
   expect(await ask(nowMs + dayMs + 1)).not.toBeNull();
   const [state] = await readListStates(database.pool);
@@ -54,7 +54,9 @@ test('a failed poll is not begun again for a while, unless the request is impati
   const { database, ask } = await openStore();
   const id = Number(await ask(nowMs));
   await failPoll(database, { pollId: id, message: 'away', nowMs, latestMs: nowMs + 1 });
-  expect(await readPollStates(database, [id])).toMatchObject([{ state: 'given_up', reason: 'away' }]);
+  expect(await readPollStates.on(database.pool, { pollIds: [id] })).toMatchObject([
+    { state: 'given_up', reason: 'away' },
+  ]);
   expect(await ask(nowMs + 10 * minuteMs - 1)).toBeNull();
   expect(await ask(nowMs + 10 * minuteMs)).not.toBeNull();
   const again = { pollId: Number(await ask(nowMs + 10 * minuteMs)), nowMs: nowMs + 10 * minuteMs };

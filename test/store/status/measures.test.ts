@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 
 it('measures add up each interval from the rows of its series', async () => {
-  const [hours, ...others] = await measureIntervals(database, at);
+  const [hours, ...others] = await measureIntervals.on(database.pool, at);
   expect(others).toEqual([]);
   expect(hours).toEqual({
     dataset: 'candles',
@@ -79,7 +79,7 @@ it('measures add up gaps by the reasons of `gaps`', async () => {
     not_asked: { gaps: 3, seconds: (18 + 1 + 24) * 3600 },
     blocked: { gaps: 1, seconds: 240 * 3600 },
   });
-  const measured = await measureGaps(database, at);
+  const measured = await measureGaps.on(database.pool, at);
   expect(Object.fromEntries(measured.map(({ reason, gaps, seconds }) => [reason, { gaps, seconds }]))).toEqual(listed);
 });
 
@@ -95,7 +95,7 @@ it('measures report the age of each polled list', async () => {
           (1, '2024-03-10 12:29Z', '2024-03-10 12:29Z', null),
           (3, '2024-03-10 12:29Z', '2024-03-10 12:29Z', '2024-03-10 12:29Z'),
           (5, '2024-03-10 12:25Z', '2024-03-10 12:25Z', '2024-03-10 12:25Z');`);
-  expect(await measurePolls(database, nowMs)).toEqual([
+  expect(await measurePolls.on(database.pool, { nowMs })).toEqual([
     { dataset: 'asset_markets', everySeconds: 600, newestAgeSeconds: null },
     { dataset: 'assets', everySeconds: 300, newestAgeSeconds: 600 },
     { dataset: 'rates', everySeconds: 60, newestAgeSeconds: 300 },
@@ -136,7 +136,7 @@ it('measures count the quarantine by dataset, and the bytes of the database', as
         insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw) values
           (now(), 'candles', 1, 'high below low', '{}'), (now(), 'candles', 1, 'high below low', '[]'),
           (now(), 'assets', null, 'no id', '{}')`);
-  expect(await measureQuarantine(database)).toEqual([
+  expect(await measureQuarantine.on(database.pool, {})).toEqual([
     { dataset: 'assets', rows: 1 },
     { dataset: 'candles', rows: 2 },
   ]);
