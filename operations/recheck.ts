@@ -38,8 +38,8 @@ import { consumeResults, deleteUnreadResults } from '../store/commit/command-res
 import { type Difference, readDifferences, readDifferingPeriods } from '../store/commit/differences.ts';
 import { readOldEmptyRanges } from '../store/commit/reread.ts';
 import { unboundedKind } from '../store/commit/verification.ts';
-import { costSince, tallyFetches } from '../store/ledger/ledger.ts';
-import { ledgerMinutes } from '../store/ledger/ledger-minutes.ts';
+import { costSince } from '../store/ledger/ledger.ts';
+import { ledgerMinutes, tallyFetches } from '../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../store/ledger/quarantine.ts';
 import { readCoveredRanges } from '../store/series/ranges.ts';
 import { readSourcesOf, type SeriesSource } from '../store/series/sources.ts';

@@ -22,8 +22,8 @@ import { type BackfillProgress, isPausedBySource } from '../../planning/progress
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
-import { countFetchesSince, tallyFetches } from '../../store/ledger/ledger.ts';
-import { ledgerMinutes } from '../../store/ledger/ledger-minutes.ts';
+import { countFetchesSince } from '../../store/ledger/ledger.ts';
+import { ledgerMinutes, tallyFetches } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readAllSources, readSourcesOf } from '../../store/series/sources.ts';

@@ -7,7 +7,7 @@ import { lengthMs, normalize } from '../../model/ranges.ts';
 import { explainGap, reasons } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import type { Portion } from '../../planning/progress.ts';
-import type { FetchTally } from '../../store/ledger/ledger.ts';
+import type { FetchTally } from '../../store/ledger/ledger-minutes.ts';
 import type { Gap } from '../../store/series/gaps.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import type { OperationContext } from '../context.ts';

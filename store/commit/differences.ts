@@ -9,20 +9,25 @@ import { byDataset, columnNames, datasetNames } from '../../model/datasets/index
 import type { EpochMs } from '../../model/intervals.ts';
 import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
-import type { SeriesKey } from '../../model/series.ts';
 import type { Database } from '../db/database.ts';
-import { float8, int4, jsonb, listOf, nullable, oneOf, range, rowsOf, statement, text, time } from '../db/statement.ts';
+import {
+  float8,
+  int4,
+  jsonb,
+  listOf,
+  nullable,
+  oneOf,
+  type RowOf,
+  range,
+  rowsOf,
+  statement,
+  text,
+  time,
+} from '../db/statement.ts';
 import { identity, identityColumns } from '../series/series.ts';
 import { pointSql } from './points.ts';
 
-export interface Difference {
-  readonly seriesId: number;
-  readonly timeMs: EpochMs;
-  readonly kind: 'missing_here' | 'missing_there' | 'changed';
-  /** Values by column, as exact text; null where there is no such point. */
-  readonly here: Readonly<Record<string, string>> | null;
-  readonly there: Readonly<Record<string, string>> | null;
-}
+export type Difference = RowOf<typeof difference>;
 
 /** Limit on listed differences: a source with other data differs everywhere. All differences are stored. */
 const maxListed = 100_000;
@@ -41,9 +46,11 @@ export async function readDifferences(
   return rows.map((row) => ({ ...row, here: sortColumns(row.here), there: sortColumns(row.there) }));
 }
 
+/** Values by column, as exact text; null where there is no such point. */
+const valuesOfSide = jsonb<Readonly<Record<string, string>> | null>();
 const difference = {
-  ...{ seriesId: int4, timeMs: time, kind: oneOf<Difference['kind']>() },
-  ...{ here: jsonb<Difference['here']>(), there: jsonb<Difference['there']>() },
+  ...{ seriesId: int4, timeMs: time, kind: oneOf<'missing_here' | 'missing_there' | 'changed'>() },
+  ...{ here: valuesOfSide, there: valuesOfSide },
 };
 const inRanges = { ranges: rowsOf({ seriesId: int4, range }) };
 const textsOf = (column: string) =>
@@ -78,18 +85,8 @@ function sortColumns(values: Difference['here']): Difference['here'] {
   return Object.fromEntries(columns.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
 }
 
-export interface DifferingSeries {
-  readonly seriesId: number;
-  readonly series: SeriesKey;
-  /** Ascending. */
-  readonly timesMs: readonly EpochMs[];
-}
-
-/** Periods with known differences, by series. @param seriesIds absent: every series. */
-export async function readDifferingPeriods(
-  database: Database,
-  seriesIds: readonly number[] | undefined,
-): Promise<DifferingSeries[]> {
+/** Periods with known differences, by series, their times ascending. @param seriesIds absent: every series. */
+export function readDifferingPeriods(database: Database, seriesIds: readonly number[] | undefined) {
   return differingPeriods.on(database.pool, { seriesIds: seriesIds ?? null });
 }
 

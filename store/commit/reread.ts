@@ -5,9 +5,7 @@
 
 import type pg from 'pg';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
-import type { Range } from '../../model/ranges.ts';
 import type { RereadDue } from '../../planning/reread.ts';
-import type { CoveredSeries } from '../../planning/sample.ts';
 import type { Database } from '../db/database.ts';
 import { float8, int4, listOf, nullable, range, ranges, statement, text, time } from '../db/statement.ts';
 import { identity, identityColumns } from '../series/series.ts';
@@ -107,15 +105,9 @@ const deleteDeferred = statement({
   parameters: { seriesId: int4, read: range },
 });
 
-/** Confirmed empty ranges of a series without a recent answer. */
-export interface OldEmptyRanges extends CoveredSeries {
-  /** Confirmed empty ranges before the beginning of the series, which were requested by days. */
-  readonly before: readonly Range[];
-  /** The earliest time with a point. */
-  readonly knownMs: EpochMs | null;
-}
-
 /**
+ * Reads the confirmed empty ranges without a recent answer.
+ *
  * @param sinceMs ranges that were answered empty again since are left out. @param seriesIds absent: every
  * series.
  */
@@ -123,7 +115,7 @@ export async function readOldEmptyRanges(
   database: Database,
   sinceMs: EpochMs,
   seriesIds: readonly number[] | undefined,
-): Promise<OldEmptyRanges[]> {
+) {
   // Ranges that have been filled since are no longer confirmed empty, and their rows are obsolete.
   await deleteFilled.on(database.pool, {});
   return oldEmptyRanges.on(database.pool, { since: sinceMs, seriesIds: seriesIds ?? null });
@@ -148,5 +140,11 @@ const oldEmptyRanges = statement({
          lateral (select s.confirmed_empty - coalesce(recent.ranges, '{}') as ranges offset 0) o
     where ($seriesIds is null or s.id = any ($seriesIds)) and not isempty(o.ranges) order by s.id`,
   parameters: { since: time, seriesIds: nullable(listOf(int4)) },
-  row: { ...identity, ranges, before: ranges, knownMs: nullable(time) },
+  row: {
+    ...{ ...identity, ranges },
+    /** Those before the beginning of the series, which were requested by days. */
+    before: ranges,
+    /** The earliest time with a point. */
+    knownMs: nullable(time),
+  },
 });

@@ -8,9 +8,10 @@
  */
 
 import { type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import type { Lane } from '../../model/lanes.ts';
 import type { Database } from '../db/database.ts';
-import { bool, int4, int8, listOf, nullable, oneOf, statement, text, time } from '../db/statement.ts';
-import type { LedgerEntry, LedgerMinute } from './ledger.ts';
+import { bool, int4, int8, listOf, nullable, oneOf, type RowOf, statement, text, time } from '../db/statement.ts';
+import { checksumVerdict } from './ledger.ts';
 
 const unsettledMs = minuteMs;
 const sliceMs = hourMs;
@@ -63,6 +64,9 @@ export function ledgerMinutes(
   return { read, recount };
 }
 
+/** Requests of one minute with the same lane, verdict and outcome. */
+type LedgerMinute = RowOf<typeof minutesBetween.row>;
+
 // Planned for its bounds each time, which excludes the chunks of other days.
 const minutesBetween = statement({
   name: 'ledger-minutes',
@@ -76,11 +80,55 @@ const minutesBetween = statement({
     group by 1, 2, 3, 4`,
   parameters: { from: time, to: nullable(time), seriesIds: nullable(listOf(int4)) },
   row: {
-    ...{ minuteMs: time, lane: oneOf<LedgerEntry['lane']>(), verdict: text, failed: bool, requests: int8, fresh: int8 },
-    ...{ newestMs: time, message: nullable(text) },
+    ...{ minuteMs: time, lane: oneOf<Lane>(), verdict: text, failed: bool, requests: int8 },
+    /** Points that were not stored before. */
+    fresh: int8,
+    newestMs: time,
+    /** The newest error; null: none failed. */
+    message: nullable(text),
   },
 });
 
 function startOfMinute(timeMs: EpochMs): EpochMs {
   return Math.floor(timeMs / minuteMs) * minuteMs;
+}
+
+export type FetchTally = ReturnType<typeof tallyFetches>;
+
+/** Counts the requests for some series. @param minutes of the series that count. */
+export function tallyFetches(minutes: readonly LedgerMinute[]) {
+  const failures: Record<string, number> = {};
+  let requests = 0;
+  let failed = 0;
+  let fresh = 0;
+  let checksums = 0;
+  let newestSuccessMs = Number.NEGATIVE_INFINITY;
+  let last: LedgerMinute | null = null;
+  for (const minute of minutes) {
+    requests += minute.requests;
+    if (minute.verdict === checksumVerdict) {
+      checksums += minute.requests;
+      continue;
+    }
+    fresh += minute.fresh;
+    if (!minute.failed) {
+      newestSuccessMs = Math.max(newestSuccessMs, minute.newestMs);
+      continue;
+    }
+    failed += minute.requests;
+    failures[minute.verdict] = (failures[minute.verdict] ?? 0) + minute.requests;
+    if (last === null || minute.newestMs >= last.newestMs) last = minute;
+  }
+  return {
+    requests,
+    failed,
+    /** Without checksums. */
+    succeeded: requests - failed - checksums,
+    /** Failed requests by kind of error. */
+    failures,
+    fresh,
+    /** Whether the newest of them failed. */
+    endsInFailure: last !== null && last.newestMs > newestSuccessMs,
+    lastFailure: last === null ? null : { kind: last.verdict, message: last.message ?? last.verdict },
+  };
 }

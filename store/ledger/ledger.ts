@@ -4,7 +4,6 @@ import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import { byLane, type Lane, laneNames } from '../../model/lanes.ts';
 import type { ListName } from '../../model/lists/index.ts';
-import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { Database } from '../db/database.ts';
@@ -25,46 +24,34 @@ import {
 import { timestamp } from '../db/values.ts';
 import { dropChunks } from '../timescale/extension.ts';
 
-/** Requests of one minute with the same lane, verdict and outcome. */
-export interface LedgerMinute {
-  readonly minuteMs: EpochMs;
-  readonly lane: Lane;
-  readonly verdict: string;
-  readonly failed: boolean;
-  readonly requests: number;
-  /** Points that were not stored before. */
-  readonly fresh: number;
-  readonly newestMs: EpochMs;
-  /** The newest error; null: none failed. */
-  readonly message: string | null;
-}
-
-export interface LedgerEntry {
-  readonly timeMs: EpochMs;
-  readonly dataset: SeriesKey['dataset'] | ListName;
-  readonly seriesId: number | null;
-  readonly range: Range | null;
-  readonly lane: Lane;
+/** Entries of the ledger, as a parameter. */
+export const ledgerRows = rowsOf({
+  timeMs: time,
+  dataset: oneOf<SeriesKey['dataset'] | ListName>(),
+  seriesId: nullable(int4),
+  range: nullable(range),
+  lane: oneOf<Lane>(),
   /** Attempt of the job, from 1. */
-  readonly attempt: number;
+  attempt: int4,
   /** A verdict, or the kind of error. */
-  readonly verdict: string;
+  verdict: text,
   /** HTTP status; null without a response. */
-  readonly status: number | null;
-  readonly fresh: number;
-  readonly changed: number;
+  status: nullable(int4),
+  fresh: int4,
+  changed: int4,
   /** Changed points of closed periods, whose old values are kept. */
-  readonly revised: number;
-  readonly unchanged: number;
-  readonly rejected: number;
+  revised: int4,
+  unchanged: int4,
+  rejected: int4,
   /** Size of the decoded body. */
-  readonly bytes: number;
-  readonly durationMs: number;
-  readonly error: string | null;
+  bytes: int8,
+  durationMs: int4,
+  error: nullable(text),
   /** Whether a connection was made. */
-  readonly isSent: boolean;
-  readonly source: string;
-}
+  isSent: bool,
+  source: text,
+});
+export type LedgerEntry = RowOf<typeof ledgerRows.columns>;
 
 /** Of a request that concerns no series, changes nothing and succeeds. Lists come from the default source. */
 const defaults = Object.freeze({
@@ -82,37 +69,15 @@ const defaults = Object.freeze({
 
 export type NewEntry = Omit<LedgerEntry, keyof typeof defaults> & Partial<LedgerEntry>;
 
-/** The columns of the ledger, as a parameter. */
-export const ledgerRows = rowsOf({
-  time,
-  dataset: oneOf<LedgerEntry['dataset']>(),
-  seriesId: nullable(int4),
-  range: nullable(range),
-  lane: oneOf<LedgerEntry['lane']>(),
-  attempt: int4,
-  verdict: text,
-  status: nullable(int4),
-  fresh: int4,
-  changed: int4,
-  revised: int4,
-  unchanged: int4,
-  rejected: int4,
-  bytes: int8,
-  durationMs: int4,
-  error: nullable(text),
-  sent: bool,
-  source: nullable(text),
-});
-
 /** The insert of the rows `$ledger`, as part of another statement. */
 export const ledgerInsert = `
   insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed, revised,
                                 unchanged, rejected, bytes, duration_ms, error, sent, source)
   select * from $ledger`;
 
-export function ledgerRow(entry: NewEntry): RowOf<(typeof ledgerRows)['columns']> {
-  const { timeMs, durationMs, error, isSent: sent, ...others } = { ...defaults, ...entry };
-  return { ...others, sent, time: timeMs, durationMs: Math.round(durationMs), error: error?.slice(0, 1000) ?? null };
+export function ledgerRow(entry: NewEntry): LedgerEntry {
+  const { durationMs, error, ...others } = { ...defaults, ...entry };
+  return { ...others, durationMs: Math.round(durationMs), error: error?.slice(0, 1000) ?? null };
 }
 
 const recordFetches = statement({ name: 'record-fetch', text: ledgerInsert, parameters: { ledger: ledgerRows } });
@@ -221,53 +186,3 @@ const serviceMessage = statement({
   parameters: { since: time },
   row: { timeMs: time, message: text },
 });
-
-/** Counts of the requests for some series. */
-export interface FetchTally {
-  readonly requests: number;
-  /** Without checksums. */
-  readonly succeeded: number;
-  readonly failed: number;
-  /** Failed requests by kind of error. */
-  readonly failures: Readonly<Record<string, number>>;
-  /** Points that were not stored before. */
-  readonly fresh: number;
-  /** Whether the newest of them failed. */
-  readonly endsInFailure: boolean;
-  readonly lastFailure: { readonly kind: string; readonly message: string } | null;
-}
-
-/** @param minutes of the series that count. */
-export function tallyFetches(minutes: readonly LedgerMinute[]): FetchTally {
-  const failures: Record<string, number> = {};
-  let requests = 0;
-  let failed = 0;
-  let fresh = 0;
-  let checksums = 0;
-  let newestSuccessMs = Number.NEGATIVE_INFINITY;
-  let last: LedgerMinute | null = null;
-  for (const minute of minutes) {
-    requests += minute.requests;
-    if (minute.verdict === checksumVerdict) {
-      checksums += minute.requests;
-      continue;
-    }
-    fresh += minute.fresh;
-    if (!minute.failed) {
-      newestSuccessMs = Math.max(newestSuccessMs, minute.newestMs);
-      continue;
-    }
-    failed += minute.requests;
-    failures[minute.verdict] = (failures[minute.verdict] ?? 0) + minute.requests;
-    if (last === null || minute.newestMs >= last.newestMs) last = minute;
-  }
-  return {
-    requests,
-    failed,
-    succeeded: requests - failed - checksums,
-    failures,
-    fresh,
-    endsInFailure: last !== null && last.newestMs > newestSuccessMs,
-    lastFailure: last === null ? null : { kind: last.verdict, message: last.message ?? last.verdict },
-  };
-}

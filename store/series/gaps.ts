@@ -3,7 +3,6 @@
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Reason, ShownReason } from '../../model/reasons.ts';
-import type { SeriesKey } from '../../model/series.ts';
 import type { SeriesGaps } from '../../planning/plan.ts';
 import type { Database } from '../db/database.ts';
 import {
@@ -14,6 +13,7 @@ import {
   listOf,
   nullable,
   oneOf,
+  type RowOf,
   range,
   ranges,
   statement,
@@ -155,20 +155,7 @@ const seriesDue = byKindOfSource((source, ofKind) => {
   });
 });
 
-export interface Gap extends Range {
-  readonly seriesId: number;
-  readonly series: SeriesKey;
-  readonly reason: ShownReason;
-  readonly cause: Reason;
-  /** The source's message, or the error. */
-  readonly message: string | null;
-  /** The source that said so; null: none was asked, or all are refused. */
-  readonly source: string | null;
-  /** Time of the next request; null: as soon as the budget allows. */
-  readonly retryAtMs: EpochMs | null;
-  /** When it, or a window that overlaps it, was first deferred; null: it is not deferred. */
-  readonly sinceMs: EpochMs | null;
-}
+export type Gap = RowOf<typeof gapPieces.row>;
 
 /**
  * Lists every gap as a range, split where the reason changes, in order of series and time.
@@ -193,6 +180,13 @@ const gapPieces = statement({
   parameters: { ...nowAndGrace, seriesIds: nullable(listOf(int4)), ledger: bool },
   row: {
     ...{ ...identity, startMs: time, endMs: time, reason: oneOf<ShownReason>(), cause: oneOf<Reason>() },
-    ...{ message: nullable(text), source: nullable(text), retryAtMs: nullable(time), sinceMs: nullable(time) },
+    /** The source's message, or the error. */
+    message: nullable(text),
+    /** The source that said so; null: none was asked, or all are refused. */
+    source: nullable(text),
+    /** Time of the next request; null: as soon as the budget allows. */
+    retryAtMs: nullable(time),
+    /** When it, or a window that overlaps it, was first deferred; null: it is not deferred. */
+    sinceMs: nullable(time),
   },
 });

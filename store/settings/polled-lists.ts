@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { dayMs, type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { type ListName, listNames, lists, type PolledList } from '../../model/lists/index.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import { bool, int4, int8, listOf, nullable, oneOf, statement, text, time } from '../db/statement.ts';
+import { bool, int4, int8, listOf, nullable, oneOf, type RowOf, statement, text, time } from '../db/statement.ts';
 
 export interface ListState {
   readonly list: PolledList;
@@ -66,12 +66,7 @@ export function isRecent(
   return nowMs - state.completedMs <= maxAgeMs;
 }
 
-export interface MarketRow {
-  readonly exchange: string;
-  readonly base: string;
-  readonly quote: string;
-  readonly goneSinceMs: EpochMs | null;
-}
+export type MarketRow = RowOf<typeof listedMarkets.row>;
 
 /** In order of name. */
 export async function readListedMarkets(client: pg.Pool | pg.PoolClient): Promise<MarketRow[]> {
@@ -85,11 +80,7 @@ const listedMarkets = statement({
   row: { exchange: text, base: text, quote: text, goneSinceMs: nullable(time) },
 });
 
-export interface AssetRow {
-  readonly asset: string;
-  readonly rank: number | null;
-  readonly goneSinceMs: EpochMs | null;
-}
+export type AssetRow = RowOf<typeof listedAssets.row>;
 
 /** In order of name. */
 export async function readListedAssets(client: pg.Pool | pg.PoolClient): Promise<AssetRow[]> {

@@ -1,7 +1,6 @@
 /** The figures of `status`: completeness and age of each series, rates, and server versions. */
 
 import type { EpochMs } from '../../model/intervals.ts';
-import type { SeriesKey } from '../../model/series.ts';
 import type { Database } from '../db/database.ts';
 import { float8, int4, int8, listOf, nullable, openRange, type RowOf, statement, text, time } from '../db/statement.ts';
 import { belongsToSeries, isUnresolved } from '../ledger/quarantine.ts';
@@ -9,37 +8,7 @@ import { atAndGrace, nowAndGrace } from '../series/gaps.ts';
 import { identity, identityColumns } from '../series/series.ts';
 import { lengthsMs } from './completeness.ts';
 
-export interface SeriesStatus {
-  readonly seriesId: number;
-  readonly series: SeriesKey;
-  /** Null end: open-ended. */
-  readonly tracked: { readonly startMs: EpochMs; readonly endMs: EpochMs | null };
-  /** Length of the tracked range up to the last closed period. */
-  readonly wantedMs: number;
-  /** Length of its covered part, and of its confirmed empty part. */
-  readonly coveredMs: number;
-  readonly confirmedEmptyMs: number;
-  /** Confirmed empty part before the first day with a point, which was requested by days. */
-  readonly beforeBeginningMs: number;
-  /** Rejected rows whose periods still have no point. */
-  readonly quarantined: number;
-  readonly missingMs: number;
-  readonly gaps: number;
-  /** Missing parts that await a second answer, and that failed. */
-  readonly awaitingMs: number;
-  readonly failedMs: number;
-  /** Part of the failed ones that the source no longer keeps. */
-  readonly beyondDepthMs: number;
-  readonly points: number;
-  readonly earliestMs: EpochMs | null;
-  readonly newestMs: EpochMs | null;
-  /** Changed values of closed periods that were observed. */
-  readonly revised: number;
-  /** Time of the last re-read of the trailing range. */
-  readonly rereadAtMs: EpochMs | null;
-  /** The source's message, when it refuses the whole series. */
-  readonly blocked: string | null;
-}
+export type SeriesStatus = RowOf<typeof statusOfSeries.row>;
 
 /** Reads every tracked series, in order of dataset and name. */
 export function seriesStatus(
@@ -76,10 +45,27 @@ const statusOfSeries = statement({
      order by s.dataset desc, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.period`,
   parameters: { ...nowAndGrace, seriesIds: nullable(listOf(int4)) },
   row: {
-    ...{ ...identity, tracked: openRange, wantedMs: int8, coveredMs: int8, confirmedEmptyMs: int8 },
-    ...{ beforeBeginningMs: int8, quarantined: int8, missingMs: int8, gaps: int8, awaitingMs: int8, failedMs: int8 },
-    ...{ beyondDepthMs: int8, points: int8, earliestMs: nullable(time), newestMs: nullable(time), revised: int8 },
-    ...{ rereadAtMs: nullable(time), blocked: nullable(text) },
+    ...{ ...identity, tracked: openRange },
+    /** Length of the tracked range up to the last closed period. */
+    wantedMs: int8,
+    /** Length of its covered part, and of its confirmed empty part. */
+    ...{ coveredMs: int8, confirmedEmptyMs: int8 },
+    /** Confirmed empty part before the first day with a point, which was requested by days. */
+    beforeBeginningMs: int8,
+    /** Rejected rows whose periods still have no point. */
+    quarantined: int8,
+    ...{ missingMs: int8, gaps: int8 },
+    /** Missing parts that await a second answer, and that failed. */
+    ...{ awaitingMs: int8, failedMs: int8 },
+    /** Part of the failed ones that the source no longer keeps. */
+    beyondDepthMs: int8,
+    ...{ points: int8, earliestMs: nullable(time), newestMs: nullable(time) },
+    /** Changed values of closed periods that were observed. */
+    revised: int8,
+    /** Time of the last re-read of the trailing range. */
+    rereadAtMs: nullable(time),
+    /** The source's message, when it refuses the whole series. */
+    blocked: nullable(text),
   },
 });
 

@@ -7,7 +7,7 @@
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { listOf, statement, statementsBy, text, time } from '../db/statement.ts';
+import { listOf, type RowOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { timescaleVersion } from './extension.ts';
 
 const writtenFor = '2.28 to 2.30';
@@ -20,12 +20,10 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-export interface ChunkState {
-  /** The hypertable, without its schema. */
-  readonly table: string;
-  /** Its name, with the schema. */
-  readonly chunk: string;
-}
+export type ChunkState = RowOf<typeof chunkState>;
+
+/** A hypertable without its schema, and a chunk of it with its schema. */
+const chunkState = { table: text, chunk: text };
 
 /**
  * Lists the chunks of tables of the schema `tidemark` that end by a time and are not completely in the columnstore, the
@@ -64,7 +62,7 @@ const chunksInRows = statementsBy(['by name'] as Array<'by name' | 'by id'>, (jo
         and i.range_end <= $beforeMs and states <> '{COMPRESSED}' and 'FROZEN' <> all (states)
       order by i.range_end, chunk`,
     parameters: { tables: listOf(text), beforeMs: time },
-    row: { table: text, chunk: text },
+    row: chunkState,
   });
 });
 

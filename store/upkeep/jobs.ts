@@ -11,7 +11,7 @@ import { TidemarkError } from '../../errors.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { type LockWaits, readLockWaits } from '../db/activity.ts';
 import { type Database, isLockWait, onLongConnection } from '../db/database.ts';
-import { bool, int4, int8, nullable, oneOf, statement, statementsBy, text, time } from '../db/statement.ts';
+import { bool, int4, int8, nullable, oneOf, type RowOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { timescaleSchema, timescaleVersion } from '../timescale/extension.ts';
 import { hypertables } from '../timescale/hypertables.ts';
 import { type ChunkState, listChunksInRows } from '../timescale/internals.ts';
@@ -45,19 +45,7 @@ function asFailingJob(error: unknown): FailingJob {
   return { jobId: 0, kind: 'columnstore', of: null, state: 'failed', failures: 1, lastRunMs: null, message };
 }
 
-export interface FailingJob {
-  readonly jobId: number;
-  /** The job's procedure, such as `policy_compression`. */
-  readonly kind: string;
-  /** Its table or rollup; null: the extension's own tables. */
-  readonly of: string | null;
-  /** `failed`: its last run failed. `overdue`: its run is more than an hour late. */
-  readonly state: 'failed' | 'overdue';
-  readonly failures: number;
-  /** Start of its last run; null: never. */
-  readonly lastRunMs: EpochMs | null;
-  readonly message: string;
-}
+export type FailingJob = RowOf<typeof failingJobs.row>;
 
 /**
  * A condition on `j`, a row of `timescaledb_information.jobs`, and `s`, its row of `job_stats`: more than an
@@ -94,8 +82,17 @@ const failingJobs = statement({
      -- Jobs of our tables first.
      order by j.hypertable_name is null, j.job_id`,
   row: {
-    ...{ jobId: int4, kind: text, of: nullable(text), state: oneOf<FailingJob['state']>(), failures: int8 },
-    ...{ lastRunMs: nullable(time), message: text },
+    jobId: int4,
+    /** The job's procedure, such as `policy_compression`. */
+    kind: text,
+    /** Its table or rollup; null: the extension's own tables. */
+    of: nullable(text),
+    /** `failed`: its last run failed. `overdue`: its run is more than an hour late. */
+    state: oneOf<'failed' | 'overdue'>(),
+    failures: int8,
+    /** Start of its last run; null: never. */
+    lastRunMs: nullable(time),
+    message: text,
   },
 });
 

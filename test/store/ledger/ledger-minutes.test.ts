@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { type EpochMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/values.ts';
-import { recordFetch, tallyFetches } from '../../../store/ledger/ledger.ts';
-import { ledgerMinutes } from '../../../store/ledger/ledger-minutes.ts';
+import { recordFetch } from '../../../store/ledger/ledger.ts';
+import { ledgerMinutes, tallyFetches } from '../../../store/ledger/ledger-minutes.ts';
 import { openOwnStore } from '../open-store.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
