@@ -3,9 +3,10 @@
 import { isUtf8 } from 'node:buffer';
 import type { DatasetName } from '../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../model/intervals.ts';
-import { linesOf, type Point, type PointLines, pointObject } from '../model/point-lines.ts';
+import { linesOf, type Point, pointObject } from '../model/point-lines.ts';
 import { type Range, subtract } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
+import type { Answer, PointsAnswer, RejectedRow, ReplyFacts } from '../planning/answer.ts';
 import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-coverage.ts';
 import { coverageHeader, readCoverage } from '../v2/coverage-header.ts';
 import { epochMs } from '../v2/resources.ts';
@@ -14,30 +15,7 @@ import { parseExactJson } from './json.ts';
 import { messagesOf, replyError, statesUnknownId } from './refusal.ts';
 import { pointReader, type RowReader } from './rows.ts';
 import { scanPoints } from './scan.ts';
-import type { ReplyFacts, SourceError, SourceErrorKind } from './source-error.ts';
-
-/** A row that failed validation, kept for quarantine. */
-export interface Rejected {
-  /** JSON text of the row, truncated if long. */
-  readonly raw: string;
-  readonly reason: string;
-  /** Its time; absent: the one in the field that rows of the interface have. */
-  readonly timeMs?: EpochMs | null;
-  /** Whether another row of the same period differs; absent: none does. */
-  readonly isDisputed?: boolean;
-}
-
-/** Rows in the order of the answer. An invalid row does not affect the others. */
-export interface Answer<Row, Rows = Row[]> extends ReplyFacts {
-  readonly rows: Rows;
-  readonly rejected: Rejected[];
-  /** Of the checksum that was requested before the file; absent: none was. */
-  readonly checksum?: ReplyFacts;
-  /** Whether a checksum proves that no row was cut off. */
-  readonly isWhole?: boolean;
-  /** The answer's `timestamp`, which reveals a stale copy; null: it has none. */
-  readonly sourceTimeMs: EpochMs | null;
-}
+import type { SourceError, SourceErrorKind } from './source-error.ts';
 
 /** Characters of a rejected row that are kept. A row of the interface has a few hundred. */
 export const longestRaw = 2000;
@@ -65,7 +43,7 @@ export function rowsAnswer<Row extends object>(
   timeOf?: (item: unknown) => EpochMs | null,
 ): Answer<Row> {
   const rows: Row[] = [];
-  const rejected: Rejected[] = [];
+  const rejected: RejectedRow[] = [];
   for (const item of items) {
     const row = read(item);
     if (typeof row !== 'string') rows.push(row);
@@ -135,7 +113,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function pointsAnswer(
   reply: Reply,
   { dataset, interval }: Pick<SeriesKey, 'dataset' | 'interval'>,
-): Answer<never, PointLines> {
+): PointsAnswer {
   const scanned = scanPoints(reply.body, dataset, interval);
   if (scanned === null) return inLines(dataset, listAnswer(reply, pointReader(dataset, interval)));
   const { rows, sourceTimeMs, impossible } = scanned;
@@ -144,7 +122,7 @@ export function pointsAnswer(
 }
 
 /** The answer with its points as lines. */
-export function inLines(dataset: DatasetName, { rows, ...answer }: Answer<Point>): Answer<never, PointLines> {
+export function inLines(dataset: DatasetName, { rows, ...answer }: Answer<Point>): PointsAnswer {
   return { ...answer, rows: linesOf(dataset, rows) };
 }
 
@@ -170,8 +148,8 @@ export function statedCoverage(reply: Reply, asked: Range & { readonly interval:
  * An answer states at most what was so when it was made: earlier than it came, if a cache says so by `Age`, and by the source's
  * clock in `Date` where neither the answer nor its rows state a time (RFC 9110, RFC 9111).
  */
-export function madeEarlier<Of>(answer: Of, { header, durationMs }: Reply, nowMs: EpochMs): Of {
-  const { sourceTimeMs, known = null } = answer as { sourceTimeMs: EpochMs | null; known?: UpstreamCoverage | null };
+export function madeEarlier(answer: PointsAnswer, { header, durationMs }: Reply, nowMs: EpochMs): PointsAnswer {
+  const { sourceTimeMs, known = null } = answer;
   const age = /^\d{1,9}$/.exec(header('age')?.trim() ?? '');
   const dateMs = sourceTimeMs === null && known === null ? Date.parse(header('date') ?? '') : Number.NaN;
   const askedMs = nowMs - durationMs;

@@ -9,14 +9,14 @@ import type { EpochMs } from '../model/intervals.ts';
 import type { List } from '../model/list.ts';
 import type { ListRow } from '../model/lists/index.ts';
 import { type Point, type PointLines, pickPoints, pointAt, pointObject } from '../model/point-lines.ts';
-import type { Rejected } from './answer.ts';
+import type { RejectedRow } from '../planning/answer.ts';
 
 /** The time of a point, or the key of an entry. */
 type Key = EpochMs | string;
 
 interface Consistent<Rows> {
   readonly rows: Rows;
-  readonly rejected: Rejected[];
+  readonly rejected: readonly RejectedRow[];
 }
 
 /** The points without those that contradict one another, which are rejected. */
@@ -24,7 +24,7 @@ export function consistentPoints<Of extends Consistent<PointLines>>(answer: Of):
   const { rows } = answer;
   const out = contradicting(rows.timesMs, (place) => pointAt(rows, place).values);
   if (out.size === 0) return answer;
-  const rejected = [...out].map((place): Rejected => {
+  const rejected = [...out].map((place): RejectedRow => {
     const point = pointAt(rows, place);
     return { raw: JSON.stringify(pointObject(rows.dataset, point)), ...disputed('period'), timeMs: point.timeMs };
   });
@@ -42,7 +42,7 @@ export function consistentEntries<Of extends Consistent<readonly ListRow[]>>(ans
   );
   if (out.size === 0) return answer;
   const rejected = [...out].map(
-    (place): Rejected => ({ raw: JSON.stringify(rows[place]), ...disputed(list.entry), timeMs: null }),
+    (place): RejectedRow => ({ raw: JSON.stringify(rows[place]), ...disputed(list.entry), timeMs: null }),
   );
   return { ...answer, rows: rows.filter((_, place) => !out.has(place)), rejected: [...answer.rejected, ...rejected] };
 }

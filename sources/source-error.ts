@@ -1,6 +1,7 @@
 /** Failures of an attempt at the source. workers/source-failure.ts decides what follows from each kind. */
 
 import type { EpochMs } from '../model/intervals.ts';
+import type { ReplyFacts } from '../planning/answer.ts';
 
 export const sourceErrorKinds = [
   /** No response: connection refused or reset, unknown host. */
@@ -38,14 +39,6 @@ export type SourceErrorKind = (typeof sourceErrorKinds)[number];
 /** Kinds that concern the key, the address or the country: every other request would be refused too. */
 export function refusesAll(kind: SourceErrorKind): boolean {
   return ['rate_limited', 'unauthorized', 'address_refused', 'country_refused', 'notice'].includes(kind);
-}
-
-/** What the ledger keeps of a response. */
-export interface ReplyFacts {
-  readonly status: number;
-  /** Decoded size of the body. */
-  readonly bytes: number;
-  readonly durationMs: number;
 }
 
 export class SourceError extends Error {

@@ -10,11 +10,12 @@ import { TidemarkError } from '../errors.ts';
 import { type DatasetName, datasetText } from '../model/datasets/index.ts';
 import { type ListName, lists } from '../model/lists/index.ts';
 import { offerOf } from '../model/sources.ts';
-import { type Answer, madeEarlier, replyFacts } from './answer.ts';
+import type { Answer, PointsAnswer } from '../planning/answer.ts';
+import { madeEarlier, replyFacts } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { openConnections, proxyFor } from './connections.ts';
 import { consistentEntries, consistentPoints } from './contradictions.ts';
-import type { ListQuery, PointsAnswer, PointsQuery, Profile, Resource } from './profiles/profile.ts';
+import type { ListQuery, PointsQuery, Profile, Resource } from './profiles/profile.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
 export interface SourceOptions {

@@ -4,7 +4,7 @@ import type { FileRow, Layout, ReadRow } from '../files/layout.ts';
 import { timeText } from '../files/layout.ts';
 import { counted } from '../model/format.ts';
 import { seriesName } from '../model/series.ts';
-import type { RejectedRow } from '../store/ledger/quarantine.ts';
+import type { RejectedRow } from '../planning/answer.ts';
 import type { CheckedFile, FileCheck } from './import-file.ts';
 import { pointOf, rateOf, seriesOfRow } from './import-rows.ts';
 

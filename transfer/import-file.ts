@@ -18,9 +18,9 @@ import {
 } from '../files/layout.ts';
 import { assertDescribed, assertIsFile, readSidecar, sidecarPath, stampOf } from '../files/sidecar.ts';
 import { counted, formatCount } from '../model/format.ts';
+import type { RejectedRow } from '../planning/answer.ts';
 import type { ShowPoints } from '../planning/progress.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
-import type { RejectedRow } from '../store/ledger/quarantine.ts';
 import { rateOf, type StatedSeries, seriesOfRow, statedSeries, type TimedRate } from './import-rows.ts';
 import { type ImportContext, SeriesImport } from './import-series.ts';
 import type { ImportTally } from './import-tally.ts';

@@ -7,8 +7,8 @@ import { datasets } from '../model/datasets/index.ts';
 import { type EpochMs, type Interval, isOnGrid } from '../model/intervals.ts';
 import { holds, normalize, type Range, subtract } from '../model/ranges.ts';
 import { keyNames, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
+import type { RejectedRow } from '../planning/answer.ts';
 import { pointReader, readRate } from '../sources/rows.ts';
-import type { RejectedRow } from '../store/ledger/quarantine.ts';
 import { id, type Rate } from '../v2/resources.ts';
 import type { FileCoverage } from './queries/import-coverage.ts';
 

@@ -2,7 +2,7 @@
 
 import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatTime } from '../model/format.ts';
-import type { RejectedRow } from '../store/ledger/quarantine.ts';
+import type { RejectedRow } from '../planning/answer.ts';
 import type { StoredPiece } from './import-series.ts';
 import type { FileDifference } from './queries/import-points.ts';
 

@@ -8,12 +8,12 @@ import { overlaps, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import { offerOf } from '../model/sources.ts';
 import { type Command, isCommand, type Probe, type Window } from '../model/window.ts';
+import type { Answer, PointsAnswer } from '../planning/answer.ts';
 import { probedSeries } from '../planning/beginning.ts';
 import { type PollPage, rowsAskedFor } from '../planning/polls.ts';
 import { type RequestJob, windowVersion } from '../queue/jobs.ts';
 import { SourceError } from '../sources/source-error.ts';
 import { commitProbe } from '../store/commit/commit-probe.ts';
-import type { PointAnswer, WindowAnswer } from '../store/commit/prepare-window.ts';
 import { type LedgerEntry, recordChecksum } from '../store/ledger/ledger.ts';
 import { commitPage } from '../store/lists/commit-page.ts';
 import { failPoll } from '../store/lists/polls.ts';
@@ -37,8 +37,6 @@ export interface Work<Answer> {
   commit(answer: Answer, attempt: { number: number; nowMs: EpochMs }): Promise<object & StoredEvent>;
 }
 
-type Answer = PointAnswer;
-
 /** Whether this version knows the dataset or list. Another version may have queued the job; what it lacks is planned again. */
 export function isKnown(job: RequestJob): boolean {
   if (job.name === 'page') return Object.hasOwn(lists, job.data.list.dataset);
@@ -46,7 +44,7 @@ export function isKnown(job: RequestJob): boolean {
 }
 
 /** One window: one request of `/candles` or `/assets/{id}/history`. */
-export function windowWork(window: Window, whole: Window, context: WorkerContext): Work<Answer> {
+export function windowWork(window: Window, whole: Window, context: WorkerContext): Work<PointsAnswer> {
   const { database, commits } = context;
   const { series, lane, seriesId, source } = window;
   // A command compares, or repairs what it compared. Of a file whose checksum is right, a row that it lacks is a difference.
@@ -69,7 +67,7 @@ export function windowWork(window: Window, whole: Window, context: WorkerContext
 }
 
 /** A probe for the beginning of a series: one request for the days of a long range (planning/beginning.ts). */
-export function probeWork(window: Probe | Command, whole: Window, context: WorkerContext): Work<Answer> {
+export function probeWork(window: Probe | Command, whole: Window, context: WorkerContext): Work<PointsAnswer> {
   const { series, lane } = window;
   return {
     ...{ dataset: series.dataset, lane, window, whole },
@@ -85,7 +83,7 @@ export function probeWork(window: Probe | Command, whole: Window, context: Worke
   };
 }
 
-async function requestPoints(window: Window, series: SeriesKey, { source }: WorkerContext): Promise<Answer> {
+async function requestPoints(window: Window, series: SeriesKey, { source }: WorkerContext): Promise<PointsAnswer> {
   const { client, symbolOf } = source;
   const { startMs, endMs } = window.asks;
   const against = isCommand(window) ? window.against : null;
@@ -99,7 +97,7 @@ async function requestPoints(window: Window, series: SeriesKey, { source }: Work
  *
  * @throws SourceError `incomplete`.
  */
-export function assertWhole<Answer extends WindowAnswer<unknown, unknown>>(answer: Answer, range: Range): Answer {
+export function assertWhole<Given extends Answer<unknown, unknown>>(answer: Given, range: Range): Given {
   const { known, status, bytes, durationMs } = answer;
   const missing = known?.missing.find((part) => overlaps(part, range));
   if (missing === undefined) return answer;
@@ -115,7 +113,7 @@ export function assertWhole<Answer extends WindowAnswer<unknown, unknown>>(answe
 }
 
 /** One page of a list: one request. */
-export function pageWork(page: PollPage, context: WorkerContext): Work<WindowAnswer<ListRow>> {
+export function pageWork(page: PollPage, context: WorkerContext): Work<Answer<ListRow>> {
   const { database, source, commits } = context;
   const { list, firstRow } = page;
   const limit = rowsAskedFor(list);

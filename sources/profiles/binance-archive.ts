@@ -12,7 +12,8 @@ import type { Point } from '../../model/point-lines.ts';
 import { periodsWithout, type Range } from '../../model/ranges.ts';
 import type { ArchiveFiles } from '../../model/sources.ts';
 import { tradedOf, turnoverProblem } from '../../model/turnover.ts';
-import { longestRaw, type Rejected, replyFacts } from '../answer.ts';
+import type { PointsAnswer, RejectedRow } from '../../planning/answer.ts';
+import { longestRaw, replyFacts } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { candleCsv } from '../candle-csv.ts';
 import { consistentPoints } from '../contradictions.ts';
@@ -20,7 +21,7 @@ import { csvInZip } from '../csv-in-zip.ts';
 import { kindOfReply, replyError, retryAt } from '../refusal.ts';
 import { pointReader, type RowReader } from '../rows.ts';
 import { SourceError } from '../source-error.ts';
-import { intervalName, type PointsAnswer, type PointsQuery, type Profile, rangesOf, symbolOf } from './profile.ts';
+import { intervalName, type PointsQuery, type Profile, rangesOf, symbolOf } from './profile.ts';
 
 const intervals = {
   m1: '1m',
@@ -145,7 +146,7 @@ async function readFile(reply: Reply, query: PointsQuery, name: string): Promise
   const { interval } = query;
   const asked: Range = query;
   const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
-  const rejected: Rejected[] = [];
+  const rejected: RejectedRow[] = [];
   const reader = pointReader('candles', interval);
   const csv = candleCsv(await unzipped(reply, name), { columns, turnoverColumn, timeDigits, interval, range: asked });
   const isAsked = (timeMs: number) => timeMs >= asked.startMs && timeMs < asked.endMs;
@@ -179,7 +180,7 @@ const wrongUnit = (digits: number) =>
 const header = /^open.?time,/i;
 
 /** A line of another form than the usual one: a candle, or why it is none. */
-function readLine(text: string, digits: number, read: RowReader<Point>): Point | Omit<Rejected, 'raw'> {
+function readLine(text: string, digits: number, read: RowReader<Point>): Point | Omit<RejectedRow, 'raw'> {
   const values = text.split(',');
   const [time = '', open, high, low, close, volume] = values;
   const period = time.length === 16 ? Number(time) / 1000 : Number(time);

@@ -6,13 +6,11 @@
 import { datasetText } from '../../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../../model/intervals.ts';
 import type { ListName, ListRow } from '../../model/lists/index.ts';
-import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { ArchiveFiles, Limit, LongestRanges, OfferFacts, SourceMarket } from '../../model/sources.ts';
-import type { UpstreamCoverage } from '../../planning/upstream-coverage.ts';
+import type { Answer, PointsAnswer } from '../../planning/answer.ts';
 import type { PageRequest } from '../../v2/requests.ts';
-import type { Answer } from '../answer.ts';
 import type { HeaderLookup, Reply } from '../attempt.ts';
 import { SourceError } from '../source-error.ts';
 
@@ -22,11 +20,6 @@ export type PointsQuery = SeriesKey &
     /** The market as the source names it. Sources of one exchange need it. */
     readonly symbol?: string | undefined;
   };
-
-export interface PointsAnswer extends Answer<never, PointLines> {
-  /** What the source states of its own coverage; null: nothing. */
-  readonly known: UpstreamCoverage | null;
-}
 
 /** How a source gives something. */
 export interface Resource<Query, Answer> {

@@ -7,32 +7,14 @@ import { type EpochMs, type Interval, intervalMs, periodStart } from '../../mode
 import { type PointLines, pickPoints, pointAt } from '../../model/point-lines.ts';
 import { clip, normalize, type Range } from '../../model/ranges.ts';
 import { hasWitnesses, type Window } from '../../model/window.ts';
+import type { PointsAnswer } from '../../planning/answer.ts';
 import { closedUpTo, periodOf } from '../../planning/periods.ts';
 import { type LinkedPoint, linkedPoint, type Proof, proofOf } from '../../planning/proof.ts';
 import { longSilences } from '../../planning/silences.ts';
-import { type UpstreamCoverage, upstreamPart } from '../../planning/upstream-coverage.ts';
+import { upstreamPart } from '../../planning/upstream-coverage.ts';
 import type { Verdict } from '../../planning/verdict.ts';
-import { type RejectedRow, readRejectedTime } from '../ledger/quarantine.ts';
+import { readRejectedTime } from '../ledger/quarantine.ts';
 import type { PointChanges } from './write-points.ts';
-
-/** A response with status 200, as the source's client read it. */
-export interface WindowAnswer<Row, Rows = readonly Row[]> {
-  readonly rows: Rows;
-  readonly rejected: readonly RejectedRow[];
-  /** The answer's `timestamp`; null when it had none. */
-  readonly sourceTimeMs: EpochMs | null;
-  /** The source's own coverage; null or absent: it does not say. */
-  readonly known?: UpstreamCoverage | null;
-  /** Whether a checksum proves that no row was cut off: it says nothing about caps of other answers. */
-  readonly isWhole?: boolean;
-  /** The response to the request for the checksum before it; absent: none was made. */
-  readonly checksum?: { readonly status: number; readonly bytes: number; readonly durationMs: number };
-  readonly status: number;
-  readonly bytes: number;
-  readonly durationMs: number;
-}
-
-export type PointAnswer = WindowAnswer<never, PointLines>;
 
 export interface CommitRules {
   readonly graceMs: number;
@@ -48,7 +30,7 @@ export interface WindowCommit {
   readonly window: Window;
   readonly attempt: number;
   /** Its rows are of the series' dataset. */
-  readonly answer: PointAnswer;
+  readonly answer: PointsAnswer;
   /** When the answer came. */
   readonly nowMs: EpochMs;
   readonly rules: CommitRules;
@@ -65,7 +47,7 @@ export interface WindowResult extends PointChanges {
 export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
   /** The part of the requested window that the answer counts for. It asks for no witnesses where the source lacks something. */
   readonly window: Window;
-  readonly answer: Omit<WindowAnswer<never>, 'rows'>;
+  readonly answer: Omit<PointsAnswer, 'rows'>;
   /** Points within the window, ascending. The last of a duplicate wins. */
   readonly points: PointLines;
   /** Points of the periods before and after the window, requested as witnesses. */

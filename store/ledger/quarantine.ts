@@ -5,18 +5,9 @@ import type { Dataset } from '../../model/dataset.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
+import type { RejectedRow } from '../../planning/answer.ts';
 import type { Database } from '../db/database.ts';
 import { int4, int8, nullable, type RowOf, range, rowsOf, statement, text, time } from '../db/statement.ts';
-
-export interface RejectedRow {
-  /** The row's JSON text. */
-  readonly raw: string;
-  /** Its time, where the row's text does not have it in the field of the dataset. */
-  readonly timeMs?: EpochMs | null;
-  readonly reason: string;
-  /** Whether another row of the same period differs, so that its period is not covered; absent: none does. */
-  readonly isDisputed?: boolean;
-}
 
 export async function quarantineRows(
   client: pg.PoolClient,

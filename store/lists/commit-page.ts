@@ -7,8 +7,8 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { ListRow } from '../../model/lists/index.ts';
+import type { Answer } from '../../planning/answer.ts';
 import { isLastPage, type PollPage, rowsAskedFor } from '../../planning/polls.ts';
-import type { WindowAnswer } from '../commit/prepare-window.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { bool, int4, int8, listOf, nullable, statement, time } from '../db/statement.ts';
 import { timestamp } from '../db/values.ts';
@@ -19,7 +19,7 @@ import { cutOff, giveUpPolls, isCutOff, pollTime } from './polls.ts';
 
 export interface PageCommit {
   readonly page: PollPage;
-  readonly answer: WindowAnswer<ListRow>;
+  readonly answer: Answer<ListRow>;
   readonly attempt: number;
   /** When the answer came. */
   readonly nowMs: EpochMs;

@@ -9,7 +9,7 @@ import { candlesAt, historyAt } from './points-at.ts';
 
 const range = { start: 0, end: 24 * hourMs };
 const market = { exchange: 'kraken', baseId: 'bitcoin', quoteId: 'euro', interval: 'h1', ...range } as const;
-const asked: [string, (source: Source) => Promise<{ known: unknown }>][] = [
+const asked: [string, (source: Source) => Promise<{ known?: unknown }>][] = [
   ['/candles', (source) => candlesAt(source, market)],
   ['/assets/{id}/history', (source) => historyAt(source, 'bitcoin', { interval: 'h1', ...range })],
 ];

@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
+import type { RejectedRow } from '../../planning/answer.ts';
 import { hasOpenPoint } from '../../planning/periods.ts';
-import type { RejectedRow } from '../../store/ledger/quarantine.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { graceMs } from './series-model.ts';
 import { rowOf, type Truth, type Values } from './truth.ts';

@@ -11,13 +11,14 @@ import type { EpochMs } from '../../model/intervals.ts';
 import { linesOf, type Point, type PointLines, pickPoints } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import type { RejectedRow } from '../../planning/answer.ts';
 import { mayContainPoints } from '../../store/commit/evaluate-answers.ts';
 import { pointSql } from '../../store/commit/points.ts';
 import { copyPoints, mergePoints, noChanges, type PointChanges } from '../../store/commit/write-points.ts';
 import { type Database, inTransaction } from '../../store/db/database.ts';
 import { LostRace, retryLostRaces } from '../../store/db/failure.ts';
 import { int4, jsonb, ranges, statement, statementsBy, time } from '../../store/db/statement.ts';
-import { quarantineRows, type RejectedRow } from '../../store/ledger/quarantine.ts';
+import { quarantineRows } from '../../store/ledger/quarantine.ts';
 import { addFileCoverage, type FileCoverage } from './import-coverage.ts';
 
 export interface FilePiece {

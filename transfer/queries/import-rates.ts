@@ -5,9 +5,10 @@
 
 import type { EpochMs } from '../../model/intervals.ts';
 import type { StoredDataset } from '../../model/stored-datasets.ts';
+import type { RejectedRow } from '../../planning/answer.ts';
 import { type Database, inTransaction } from '../../store/db/database.ts';
 import { int4, int8, jsonb, nullable, numeric, rowsOf, statement, text, time } from '../../store/db/statement.ts';
-import { quarantineRows, type RejectedRow } from '../../store/ledger/quarantine.ts';
+import { quarantineRows } from '../../store/ledger/quarantine.ts';
 import type { Rate } from '../../v2/resources.ts';
 import { emptyPiece, type FileDifference, type PieceResult } from './import-points.ts';
 

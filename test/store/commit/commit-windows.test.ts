@@ -5,10 +5,11 @@ import type { WindowLane } from '../../../model/lanes.ts';
 import type { Range } from '../../../model/ranges.ts';
 import type { CandleSeries, SeriesKey } from '../../../model/series.ts';
 import { defaultSource } from '../../../model/sources.ts';
+import type { PointsAnswer } from '../../../planning/answer.ts';
 import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { acceptEmptyAnswers } from '../../../store/commit/empty-answers.ts';
-import type { CommitRules, PointAnswer, WindowCommit } from '../../../store/commit/prepare-window.ts';
+import type { CommitRules, WindowCommit } from '../../../store/commit/prepare-window.ts';
 import { readOldEmptyRanges } from '../../../store/commit/reread.ts';
 import { timestamp } from '../../../store/db/values.ts';
 import { countRejected, readQuarantined } from '../../../store/ledger/quarantine.ts';
@@ -46,7 +47,7 @@ interface More extends Partial<CommitRules> {
   readonly lane?: WindowLane;
   readonly attempt?: number;
   readonly nowMs?: EpochMs;
-  readonly answer?: Partial<PointAnswer>;
+  readonly answer?: Partial<PointsAnswer>;
 }
 
 onEachDatabase('commitWindow', (kind) => {
