@@ -1,7 +1,7 @@
 /** The interface between the routes and the data. An implementation can be served as a Market Data Service. */
 
 import type { EpochMs } from '../model/intervals.ts';
-import type { CandleSeries, HistorySeries, TimeRange } from '../model/series.ts';
+import type { CandleSeries, HistorySeries, SeriesKey, TimeRange } from '../model/series.ts';
 import type { Coverage } from '../v2/coverage-header.ts';
 import type { AssetsRequest, MarketsRequest, PageRequest } from '../v2/requests.ts';
 
@@ -36,4 +36,6 @@ export interface MarketData {
   rate(id: string, nowMs: EpochMs): Promise<JsonText | null>;
   /** Candles of the series, ascending, including the open one. */
   candles(series: CandleSeries, range: TimeRange, nowMs: EpochMs): Promise<SeriesAnswer | null>;
+  /** Points of a series of any dataset, ascending, with decimals as text. Absent: it has the specified interface alone. */
+  points?(series: SeriesKey, range: TimeRange, nowMs: EpochMs): Promise<SeriesAnswer | null>;
 }

@@ -1,14 +1,20 @@
 /** Resolves the time range of a request and checks its length. */
 
-import { dayMs, type EpochMs, intervalMs } from '../model/intervals.ts';
+import { dayMs, type EpochMs, type Interval, intervalMs } from '../model/intervals.ts';
 import type { longestRangeMs } from '../model/request-range.ts';
 import type { TimeRange } from '../model/series.ts';
 import { defaultRangeMs } from '../v2/limits.ts';
-import type { CandlesRequest, HistoryRequest } from '../v2/requests.ts';
+import type { HistoryRequest } from '../v2/requests.ts';
 import { badRequest } from './response.ts';
 
 /** Longest range of a request by interval, milliseconds. */
 export type RangeLimits = typeof longestRangeMs;
+
+interface PointsRequest {
+  readonly interval: Interval;
+  readonly start?: EpochMs | undefined;
+  readonly end?: EpochMs | undefined;
+}
 
 /**
  * The range of a history request. It has both bounds or neither; without bounds it is the most recent range of the
@@ -23,14 +29,14 @@ export function historyRange(request: HistoryRequest, nowMs: EpochMs, limits: Ra
 }
 
 /**
- * The range of a candles request. `start` and `end` are optional independently: one alone means the longest range that
+ * The range of a request of candles or other points. `start` and `end` are optional independently: one alone means the longest range that
  * begins or ends there. @throws ServiceRefusal 400.
  */
-export function candlesRange(request: CandlesRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
+export function pointsRange(request: PointsRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
   const { interval, start, end } = request;
   const longestMs = limits[interval];
   if (start === undefined && end === undefined) {
-    // Up to the end of the open period: its candle is included.
+    // Up to the end of the open period: its point is included.
     const endMs = nowMs + intervalMs[interval];
     return { startMs: endMs - defaultRangeMs[interval], endMs };
   }

@@ -2,18 +2,20 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
+import { type DatasetName, datasetNames } from '../model/datasets/index.ts';
 import type { EpochMs } from '../model/intervals.ts';
-import type { TimeRange } from '../model/series.ts';
-import { type Endpoint, routes } from '../v2/paths.ts';
+import { seriesOfKey, type TimeRange } from '../model/series.ts';
+import { type Endpoint, pointsPath, routes } from '../v2/paths.ts';
 import {
   assetsParameters,
   candlesParameters,
   historyParameters,
   marketsParameters,
   pageParameters,
+  pointsParameters,
 } from '../v2/requests.ts';
 import type { JsonText, MarketData, SeriesAnswer } from './market-data.ts';
-import { candlesRange, historyRange, type RangeLimits } from './ranges.ts';
+import { historyRange, pointsRange, type RangeLimits } from './ranges.ts';
 import { parseParameters } from './request.ts';
 import { notFound, prepareAnswer, sendAnswer } from './response.ts';
 import { type CacheSettings, responseCache } from './response-cache.ts';
@@ -45,8 +47,12 @@ export function addRoutes(
 ): void {
   const handlers = handlersOf(data, limits);
   const cached = responseCache(settings, clock);
-  for (const { endpoint, path } of routes) {
-    const handle = handlers[endpoint];
+  for (const { endpoint, path } of routes) answer(path, handlers[endpoint]);
+  const { points } = data;
+  if (points !== undefined)
+    for (const dataset of datasetNames) answer(pointsPath(dataset), pointsHandler(dataset, points, limits));
+
+  function answer(path: string, handle: Handler): void {
     app.get(path, async (request, reply) => {
       const nowMs = clock.now();
       const context = { nowMs, id: idOf(request), visibleFromMs: visibleFrom(request, nowMs) };
@@ -79,9 +85,20 @@ function handlersOf(data: MarketData, limits: RangeLimits): Readonly<Record<Endp
       const request = parseParameters(candlesParameters, query);
       const { exchange, baseId, quoteId, interval } = request;
       const series = { dataset: 'candles', exchange, baseId, quoteId, interval } as const;
-      const range = visible(candlesRange(request, nowMs, limits), visibleFromMs);
+      const range = visible(pointsRange(request, nowMs, limits), visibleFromMs);
       return found(await data.candles(series, range, nowMs), `${exchange} ${baseId}/${quoteId}`);
     },
+  };
+}
+
+function pointsHandler(dataset: DatasetName, points: NonNullable<MarketData['points']>, limits: RangeLimits): Handler {
+  return async (query, { nowMs, visibleFromMs }) => {
+    const request = parseParameters(pointsParameters[dataset], query);
+    const { interval, start: _start, end: _end, ...names } = request;
+    const key = Object.values(names as Readonly<Record<string, string>>);
+    const range = visible(pointsRange(request, nowMs, limits), visibleFromMs);
+    const series = seriesOfKey(dataset, [...key, interval]);
+    return found(series === null ? null : await points(series, range, nowMs), key.join(' '));
   };
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { byDataset, datasetText } from '../model/datasets/index.ts';
 import type { Endpoint } from './paths.ts';
 import {
   assetsParameters,
@@ -11,6 +12,7 @@ import {
   historyParameters,
   marketsParameters,
   pageParameters,
+  pointsParameters,
 } from './requests.ts';
 
 // PostgreSQL's text form of NUMERIC, which is also a valid JSON number.
@@ -150,4 +152,19 @@ export const endpoints: Readonly<Record<Endpoint, EndpointContract>> = Object.fr
     resource: servedCandle,
     summary: 'Candles of a market whose periods start in a range',
   },
+});
+
+/** The points of each dataset, as its descriptor says. */
+export const pointEndpoints = byDataset(({ columns, isOnGrid, timeField }, name): EndpointContract => {
+  const fields = columns.map(({ json, about, isOptional }) => {
+    const value = decimal.describe(about);
+    return [json, isOptional === true ? value.nullable() : value] as const;
+  });
+  const time = moment.describe(`${isOnGrid ? 'Start of the period' : 'Time of the point'}, UNIX milliseconds.`);
+  return {
+    ...series,
+    query: pointsParameters[name],
+    resource: z.strictObject({ ...Object.fromEntries(fields), [timeField]: time }),
+    summary: `Points of ${datasetText(name)} whose times are in a range, with decimals as text`,
+  };
 });

@@ -1,5 +1,7 @@
 /** Paths of the interface, relative to a base URL that ends in `/v2` (specification, section 4). */
 
+import type { DatasetName } from '../model/datasets/index.ts';
+
 /** Path templates in the notation of the service's router and of the documentation. */
 export const pathTemplates = Object.freeze({
   assets: '/assets',
@@ -42,6 +44,9 @@ export const routes: readonly Route[] = [
   })),
   ...aliases,
 ];
+
+/** Path of the points of a dataset, beside the interface. */
+export const pointsPath = (dataset: DatasetName) => `/points/${dataset}`;
 
 /** The endpoint's path with `id` percent-encoded: ids contain parentheses and non-ASCII letters. */
 export function pathOf(endpoint: Endpoint, id?: string): string {

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { historyIntervals } from '../model/datasets/asset-history.ts';
 import { candleIntervals } from '../model/datasets/candles.ts';
+import { byDataset } from '../model/datasets/index.ts';
 import { pageSize } from './limits.ts';
 
 /** Excludes NUL and lone surrogates, which PostgreSQL cannot hold. */
@@ -92,12 +93,22 @@ export type MarketsRequest = z.output<typeof marketsParameters>;
 export const historyParameters = z.object({ interval: interval(historyIntervals), start, end });
 export type HistoryRequest = z.output<typeof historyParameters>;
 
-export const candlesParameters = z.object({
+const market = {
   exchange: single(200, 'missing exchange'),
-  interval: interval(candleIntervals, 'missing interval'),
   baseId: single(200, 'missing base'),
   quoteId: single(200, 'missing quote'),
+};
+
+export const candlesParameters = z.object({
+  ...market,
+  interval: interval(candleIntervals, 'missing interval'),
   start,
   end,
 });
-export type CandlesRequest = z.output<typeof candlesParameters>;
+
+/** For the points of each dataset. The key of a series comes first, in its order. */
+export const pointsParameters = byDataset(({ of, intervals }) => {
+  const key: Readonly<Record<string, z.ZodString>> =
+    of === 'market' ? market : { assetId: single(200, 'missing asset') };
+  return z.object({ ...key, interval: interval(intervals, 'missing interval'), start, end });
+});

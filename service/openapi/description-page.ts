@@ -1,11 +1,9 @@
 /** The description of the interface for people, at `/docs`: each endpoint with its parameters, fields, an example, and a try. */
 
 import { z } from 'zod';
-import { endpoints } from '../../v2/endpoints.ts';
-import { type Endpoint, routes } from '../../v2/paths.ts';
 import { escaped, type Page } from '../pages/pages.ts';
-import { examples } from './examples.ts';
-import { openApiPath } from './paths.ts';
+import type { Example } from './examples.ts';
+import { type Described, described, openApiPath } from './paths.ts';
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -19,55 +17,52 @@ interface Schema {
 }
 
 export function descriptionPage(): Page {
-  const names = Object.keys(endpoints) as Endpoint[];
   const content = `<p>Read-only market data as JSON. The same for programs: <a href="v2/openapi.json">openapi.json</a>. Requests work without a
 key; one raises the limits: <a href="keys">ask for a key</a>, and send it as <code>Authorization: Bearer KEY</code>.</p>
 <p>Decimals come with all their digits: read them as text, or with a parser that keeps them. Times are UNIX milliseconds.</p>
-<nav aria-label="Endpoints"><ul class="contents">${names.map(entry).join('')}</ul></nav>
+<nav aria-label="Endpoints"><ul class="contents">${described.map(entry).join('')}</ul></nav>
 <p class="field"><label for="key">Key for the tries below</label><input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="none"></p>
-${names.map(section).join('\n')}
+${described.map(section).join('\n')}
 <script type="module" src="pages/try.js"></script>`;
   return { title: 'Market Data Service', content };
 }
 
-function entry(endpoint: Endpoint): string {
-  return `<li><a href="#${endpoint}"><code>${escaped(openApiPath(mainPath(endpoint)))}</code></a> ${escaped(endpoints[endpoint].summary)}</li>`;
+function entry({ id, contract, paths: [main] }: Described): string {
+  return `<li><a href="#${id}"><code>${escaped(openApiPath(main?.path ?? ''))}</code></a> ${escaped(contract.summary)}</li>`;
 }
 
-function mainPath(endpoint: Endpoint): string {
-  return routes.find((route) => route.endpoint === endpoint)?.path ?? '';
-}
-
-function section(endpoint: Endpoint): string {
-  const { summary, query, resource } = endpoints[endpoint];
-  const { path, answer } = examples[endpoint];
-  const [main = '', ...aliases] = routes
-    .filter((route) => route.endpoint === endpoint)
-    .map((route) => `<code>GET /v2${escaped(openApiPath(route.path))}</code>`);
-  return `<section class="endpoint" id="${endpoint}" aria-labelledby="${endpoint}-title">
-<h2 id="${endpoint}-title">${main}</h2>
+function section(endpoint: Described): string {
+  const { id, contract, paths, example } = endpoint;
+  const { summary, query, resource } = contract;
+  const [main = '', ...aliases] = paths.map(({ path }) => `<code>GET /v2${escaped(openApiPath(path))}</code>`);
+  return `<section class="endpoint" id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${main}</h2>
 <p>${escaped(summary)}.${aliases.map((alias) => ` The same: ${alias}.`).join('')}</p>
 ${table('Parameter', z.toJSONSchema(query, { io: 'input' }) as Schema)}
 ${table('Field', z.toJSONSchema(resource, { io: 'input' }) as Schema)}
-<h3>Example</h3>
-<p><code>GET /v2${escaped(path)}</code></p>
-<pre tabindex="0" aria-label="Answer of the example">${escaped(answer)}</pre>
+${example === null ? '' : exampleText(example)}
 ${tryForm(endpoint)}
 </section>`;
 }
 
+function exampleText({ path, answer }: Example): string {
+  return `<h3>Example</h3>
+<p><code>GET /v2${escaped(path)}</code></p>
+<pre tabindex="0" aria-label="Answer of the example">${escaped(answer)}</pre>`;
+}
+
 /** Without its script the form asks for the example with other parameters. */
-function tryForm(endpoint: Endpoint): string {
-  const path = mainPath(endpoint);
-  const [examplePath = '', exampleQuery = ''] = examples[endpoint].path.split('?', 2);
+function tryForm({ id, contract, paths: [main], example }: Described): string {
+  const path = main?.path ?? '';
+  const [examplePath = '', exampleQuery = ''] = (example?.path ?? path).split('?', 2);
   const shown = new URLSearchParams(exampleQuery);
-  const { properties = {} } = z.toJSONSchema(endpoints[endpoint].query, { io: 'input' }) as Schema;
+  const { properties = {} } = z.toJSONSchema(contract.query, { io: 'input' }) as Schema;
   const values = examplePath.split('/');
   const inPath = path.split('/').flatMap((part, place) => {
     if (!part.startsWith(':')) return [];
-    return [field(endpoint, part.slice(1), decodeURIComponent(values[place] ?? ''), 'data-in="path" required')];
+    return [field(id, part.slice(1), decodeURIComponent(values[place] ?? ''), 'data-in="path" required')];
   });
-  const inQuery = Object.keys(properties).map((name) => field(endpoint, name, shown.get(name) ?? '', `name="${name}"`));
+  const inQuery = Object.keys(properties).map((name) => field(id, name, shown.get(name) ?? '', `name="${name}"`));
   return `<details><summary>Try it</summary>
 <form class="stacked try" action="v2${escaped(examplePath)}" data-path="v2${escaped(openApiPath(path))}">
 ${[...inPath, ...inQuery].join('\n')}
@@ -77,7 +72,7 @@ ${[...inPath, ...inQuery].join('\n')}
 </form></details>`;
 }
 
-function field(endpoint: Endpoint, name: string, value: string, attributes: string): string {
+function field(endpoint: string, name: string, value: string, attributes: string): string {
   const id = `${endpoint}-${name}`;
   return `<label for="${id}">${escaped(name)}</label><input id="${id}" ${attributes} data-name="${escaped(name)}" value="${escaped(value)}" autocomplete="off" spellcheck="false">`;
 }

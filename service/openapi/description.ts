@@ -6,14 +6,12 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { coveragePattern } from '../../v2/coverage-header.ts';
-import { endpoints, servedError } from '../../v2/endpoints.ts';
+import { servedError } from '../../v2/endpoints.ts';
 import { historyDepthYears, requestsPerMinute } from '../../v2/limits.ts';
-import { type Endpoint, routes } from '../../v2/paths.ts';
 import type { SendPage } from '../pages/pages.ts';
 import { basePath } from '../request.ts';
 import { descriptionPage } from './description-page.ts';
-import { examples } from './examples.ts';
-import { openApiPath } from './paths.ts';
+import { type Described, described, openApiPath } from './paths.ts';
 
 /** An hour: the description changes only with the software. */
 const cacheControl = 'public, max-age=3600';
@@ -52,7 +50,7 @@ function openApiText(version: string): string {
   // The examples are inserted as text, so that numbers keep digits that a double would lose.
   return JSON.stringify(openApiDocument(version)).replaceAll(
     /"example of (\w+)"/g,
-    (_, endpoint: Endpoint) => examples[endpoint].answer,
+    (_, of: string) => described.find(({ id }) => id === of)?.example?.answer ?? 'null',
   );
 }
 
@@ -66,7 +64,11 @@ function openApiDocument(version: string): Json {
     },
     servers: [{ url: '/v2' }],
     security: [{}, { key: [] }],
-    paths: Object.fromEntries(routes.map((route) => [openApiPath(route.path), { get: operation(route) }])),
+    paths: Object.fromEntries(
+      described.flatMap((one) =>
+        one.paths.map(({ name, path }) => [openApiPath(path), { get: operation(one, name, path) }]),
+      ),
+    ),
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
       schemas: { Error: schemaOf(servedError) },
@@ -74,8 +76,8 @@ function openApiDocument(version: string): Json {
   };
 }
 
-function operation({ name, endpoint, path }: (typeof routes)[number]): Json {
-  const { summary, query, resource, many, ranged, notFound } = endpoints[endpoint];
+function operation({ id, contract, example }: Described, name: string, path: string): Json {
+  const { summary, query, resource, many, ranged, notFound } = contract;
   const data = many ? { type: 'array', items: schemaOf(resource) } : schemaOf(resource);
   const refused = [
     ['400', 'A parameter is missing or wrong.'],
@@ -102,7 +104,9 @@ function operation({ name, endpoint, path }: (typeof routes)[number]): Json {
               properties: { data, timestamp: { type: 'integer', description: 'UNIX milliseconds.' } },
               required: ['data', 'timestamp'],
             },
-            examples: { [name]: { summary: `GET /v2${examples[endpoint].path}`, value: `example of ${endpoint}` } },
+            ...(example !== null && {
+              examples: { [name]: { summary: `GET /v2${example.path}`, value: `example of ${id}` } },
+            }),
           },
         },
       },

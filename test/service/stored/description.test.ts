@@ -6,8 +6,9 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
+import { datasetNames } from '../../../model/datasets/index.ts';
 import { hourMs } from '../../../model/intervals.ts';
-import { examples } from '../../../service/openapi/examples.ts';
+import { described, openApiPath } from '../../../service/openapi/paths.ts';
 import { endpoints, servedError } from '../../../v2/endpoints.ts';
 import { type Endpoint, pathOf, pathTemplates, routes } from '../../../v2/paths.ts';
 import { clockAt } from '../../parts/test-clock.ts';
@@ -54,13 +55,14 @@ it('documents every endpoint, parameter and error, with exact examples', async (
   const answer = await app.inject('/v2/openapi.json');
   const document = answer.json();
   expect(document.openapi).toMatch(/^3\.1\./);
-  const paths = routes.map(({ path }) => path.replace(/:(\w+)/g, '{$1}'));
-  expect(Object.keys(document.paths).sort()).toEqual([...paths].sort());
-  for (const { endpoint, path } of routes) {
-    const { get } = document.paths[path.replace(/:(\w+)/g, '{$1}')];
+  const served = described.flatMap((one) => one.paths.map(({ path }) => ({ ...one, path: openApiPath(path) })));
+  expect(Object.keys(document.paths).sort()).toEqual(served.map(({ path }) => path).sort());
+  expect(served).toHaveLength(routes.length + datasetNames.length);
+  for (const { contract, example, path } of served) {
+    const { get } = document.paths[path];
     const names = (get.parameters as { name: string; in: string }[]).filter((one) => one.in === 'query');
-    expect(names.map(({ name }) => name).sort()).toEqual(Object.keys(endpoints[endpoint].query.shape).sort());
-    expect(answer.body).toContain(`"value":${examples[endpoint].answer}`);
+    expect(names.map(({ name }) => name).sort()).toEqual(Object.keys(contract.query.shape).sort());
+    if (example !== null) expect(answer.body).toContain(`"value":${example.answer}`);
     expect(Object.keys(get.responses)).toEqual(expect.arrayContaining(['200', '400', '401', '429', '503']));
   }
   expect(document.components.schemas.Error.required).toEqual(Object.keys(servedError.shape));

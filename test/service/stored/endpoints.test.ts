@@ -68,6 +68,24 @@ it.each([
   expect(own.headers['content-type']).toBe(given.headers['content-type']);
 });
 
+it.each([
+  ...['h1', 'h4'].map((interval) => {
+    const asked = `${market.replace('h1', interval)}&${range(march)}`;
+    return [`/points/candles?${asked}`, `/candles?${asked}`];
+  }),
+  [`/points/candles?${market}`, `/candles?${market}`],
+  ...['h1', 'h12', 'd1'].map((interval) => {
+    const asked = `interval=${interval}&${range(march)}`;
+    return [`/points/asset_history?assetId=bitcoin&${asked}`, `/assets/bitcoin/history?${asked}`];
+  }),
+])('%s gives the points of %s, with decimals as text', async (path, specified = '') => {
+  const [points, own] = [await app.inject(`/v2${path}`), await app.inject(`/v2${specified}`)];
+  const asText = own.body.replaceAll(/"priceUsd":([\d.]+)/g, '"priceUsd":"$1"').replaceAll(/,"date":"[^"]*"/g, '');
+  expect([points.statusCode, points.body]).toEqual([200, asText]);
+  for (const header of ['x-tidemark-coverage', 'x-tidemark-derived-from'])
+    expect(points.headers[header]).toBe(own.headers[header]);
+});
+
 it.each(['/rates', '/rates/all'])('%s returns every rate', async (path) => {
   const [given, own] = [await source.inject(`/v2${path}`), await app.inject(`/v2${path}`)];
   expect(sorted(own.body)).toEqual(sorted(given.body));
@@ -92,6 +110,7 @@ it('answers the fourteen calls of a client that ends paths of lists with a slash
 it.each([
   ...['/assets/asdf', '/assets/asdf/history?interval=h1', '/assets/asdf/markets', '/exchanges/asdf'],
   ...['/rates/asdf', `/candles?${market.replace('bitcoin', 'asdf')}`],
+  '/points/asset_history?assetId=asdf&interval=h1',
 ])('%s: 404 for an unknown id', async (path) => {
   const answer = await app.inject(`/v2${path}`);
   const error = path.startsWith('/candles') ? 'kraken asdf/euro not found' : 'asdf not found';

@@ -3,8 +3,7 @@
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { endpoints } from '../../../v2/endpoints.ts';
-import { routes } from '../../../v2/paths.ts';
+import { described } from '../../../service/openapi/paths.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { useStore } from '../../store/open-store.ts';
 import { openFacing } from './facing.ts';
@@ -55,10 +54,12 @@ const encoded = (text: string) => {
     return '%ED%A0%80';
   }
 };
-const every = routes.map(({ name, endpoint, path }) => [name, endpoint, path] as const);
+const every = described.flatMap(({ contract, paths }) =>
+  paths.map(({ name, path }) => [name, contract, path] as const),
+);
 
-it.each(every)('%s: resists injection in every parameter', async (_, endpoint, path) => {
-  const parameters = Object.keys(endpoints[endpoint].query.shape);
+it.each(every)('%s: resists injection in every parameter', async (_, { query: { shape } }, path) => {
+  const parameters = Object.keys(shape);
   for (const text of injections) {
     if (path.includes(':id')) await harmless(path.replace(':id', () => encoded(text)));
     for (const name of parameters) {
