@@ -93,7 +93,7 @@ export function App() {
   );
 }
 
-function View({ address }: { readonly address: Address }) {
+function View({ address }: { address: Address }) {
   switch (address.view) {
     case 'series':
       return <SeriesPage id={address.seriesId} />;

@@ -15,7 +15,7 @@ export function EventsView() {
   );
 }
 
-export function EventList({ events }: { readonly events: readonly StoredEvent[] }) {
+export function EventList({ events }: { events: readonly StoredEvent[] }) {
   return (
     <ListSection
       title="Log"

@@ -11,7 +11,7 @@ import { useModel } from '../state/use-model.ts';
 /** Entries before the rest is folded. */
 const firstRows = 50;
 
-export function ListPage({ name }: { readonly name: string }) {
+export function ListPage({ name }: { name: string }) {
   return (
     <LoadedPage title={`List: ${name.replaceAll('_', ' ')}`} load={() => fetchList(name)} inputs={[name]}>
       {(contents) => <Contents contents={contents} />}
@@ -19,7 +19,7 @@ export function ListPage({ name }: { readonly name: string }) {
   );
 }
 
-export function Contents({ contents: { key, columns, rows, inAll, gone } }: { readonly contents: ListContents }) {
+export function Contents({ contents: { key, columns, rows, inAll, gone } }: { contents: ListContents }) {
   const model = useModel();
   const { shown, button } = useFolded(rows, firstRows);
   const names = [...key, ...columns].map((column) => column.replaceAll('_', ' '));

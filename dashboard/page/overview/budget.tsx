@@ -10,7 +10,7 @@ const height = 100;
 /** Of one minute, in the units of the drawing. */
 const step = 10;
 
-export function Budget({ summary }: { readonly summary: Summary }) {
+export function Budget({ summary }: { summary: Summary }) {
   const [pointed, setPointed] = useState<number | null>(null);
   const [isOpen, setOpen] = useState(false);
   const { requests, perMinute } = summary;

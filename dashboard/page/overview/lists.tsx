@@ -6,7 +6,7 @@ import { Section, Table } from '../parts/table.tsx';
 import { hrefOf } from '../state/address.ts';
 import { useClock, useModel } from '../state/use-model.ts';
 
-export function Lists({ lists }: { readonly lists: Summary['lists'] }) {
+export function Lists({ lists }: { lists: Summary['lists'] }) {
   const model = useModel();
   useClock(1000);
   return (

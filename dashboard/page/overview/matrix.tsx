@@ -52,15 +52,7 @@ export function Matrix() {
   );
 }
 
-function Cell({
-  exchange,
-  interval,
-  group,
-}: {
-  readonly exchange: string;
-  readonly interval: string;
-  readonly group: Group | undefined;
-}) {
+function Cell({ exchange, interval, group }: { exchange: string; interval: string; group: Group | undefined }) {
   if (group === undefined) return <td />;
   const { series, coveredMs, wantedMs, failing, awaiting, behind } = group;
   const state = failing > 0 ? 'failed' : wantedMs > coveredMs ? 'gap' : 'covered';

@@ -132,10 +132,10 @@ function Select({
   value,
   onChange,
 }: {
-  readonly id: string;
-  readonly options: Readonly<Record<string, readonly [title: string, ...rest: unknown[]]>>;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
+  id: string;
+  options: Readonly<Record<string, readonly [title: string, ...rest: unknown[]]>>;
+  value: string;
+  onChange: (value: string) => void;
 }) {
   return (
     <select id={id} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>

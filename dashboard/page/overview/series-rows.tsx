@@ -10,15 +10,7 @@ import { SeriesLink } from '../parts/series-link.tsx';
 
 export const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Behind', 'Newest', 'Note'];
 
-export function SeriesRow({
-  line,
-  band,
-  nowMs,
-}: {
-  readonly line: SeriesLine;
-  readonly band: Band | null;
-  readonly nowMs: number;
-}) {
+export function SeriesRow({ line, band, nowMs }: { line: SeriesLine; band: Band | null; nowMs: number }) {
   const { load, reasonAt } = useReasons(line);
   const covered = line.wantedMs > 0 ? formatPercent(line.coveredMs, line.wantedMs) : describeCoverage(line, nowMs);
   const isBad = line.blocked !== null || line.failedMs > 0;

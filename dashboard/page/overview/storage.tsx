@@ -12,7 +12,7 @@ export function Storage() {
   return <StorageSection loaded={loaded} />;
 }
 
-export function StorageSection({ loaded }: { readonly loaded: Loaded<readonly StoredBytes[]> }) {
+export function StorageSection({ loaded }: { loaded: Loaded<readonly StoredBytes[]> }) {
   const stored = loaded.kind === 'loaded' ? loaded.value.filter(({ bytes }) => bytes > 0) : [];
   const inAll = stored.reduce((total, { bytes }) => total + bytes, 0);
   return (

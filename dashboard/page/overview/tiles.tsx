@@ -7,7 +7,7 @@ import { sourceTrouble } from './progress.ts';
 
 const problemsHref = hrefOf({ view: 'problems' });
 
-export function Tiles({ lines, summary }: { readonly lines: readonly SeriesLine[]; readonly summary: Summary }) {
+export function Tiles({ lines, summary }: { lines: readonly SeriesLine[]; summary: Summary }) {
   const tally = (of: (line: SeriesLine) => boolean) => lines.filter(of).length;
   const furthestMs = lines.reduce((most, { behindMs }) => Math.max(most, behindMs), 0);
   const behind = `${formatCount(tally(({ behindMs }) => behindMs > 0))}, at most ${formatDuration(furthestMs)}`;
@@ -53,10 +53,10 @@ function Tile({
   isBad = false,
   children,
 }: {
-  readonly title: string;
-  readonly href: string;
-  readonly isBad?: boolean;
-  readonly children: string;
+  title: string;
+  href: string;
+  isBad?: boolean;
+  children: string;
 }) {
   return (
     <div>

@@ -24,7 +24,7 @@ type Outcome =
   | { readonly kind: 'refused'; readonly text: string; readonly command: string };
 
 /** A row of buttons, and what became of the last one that was used, and of those that were not answered by then. */
-export function ActionBar({ label, actions }: { readonly label: string; readonly actions: readonly Action[] }) {
+export function ActionBar({ label, actions }: { label: string; actions: readonly Action[] }) {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const asking = useRef(new Set<string>());
   const use = async ({ title, action, body, command, confirm: question }: Action) => {
@@ -61,7 +61,7 @@ export function ActionBar({ label, actions }: { readonly label: string; readonly
   );
 }
 
-export function OutcomeView({ outcomes }: { readonly outcomes: readonly Outcome[] }) {
+export function OutcomeView({ outcomes }: { outcomes: readonly Outcome[] }) {
   return (
     <div role="status">
       {outcomes.map((outcome) =>
@@ -96,15 +96,7 @@ export function actionsOf(id: number, name: string): readonly Action[] {
 }
 
 /** @param isTracked false: nothing can be done. */
-export function SeriesActions({
-  id,
-  name,
-  isTracked,
-}: {
-  readonly id: number;
-  readonly name: string;
-  readonly isTracked: boolean;
-}) {
+export function SeriesActions({ id, name, isTracked }: { id: number; name: string; isTracked: boolean }) {
   return <ActionBar label="Actions" actions={isTracked ? actionsOf(id, name) : []} />;
 }
 

@@ -22,10 +22,10 @@ export function BandView({
   reasonAt = () => null,
   onMissing = () => {},
 }: {
-  readonly band: Band | null;
-  readonly label: string;
-  readonly reasonAt?: (timeMs: EpochMs) => string | null;
-  readonly onMissing?: () => void;
+  band: Band | null;
+  label: string;
+  reasonAt?: (timeMs: EpochMs) => string | null;
+  onMissing?: () => void;
 }) {
   const [pointed, setPointed] = useState<Segment | null>(null);
   const at = (event: MouseEvent) => {

@@ -15,11 +15,11 @@ const names = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'O
 const delayMs = 15_000;
 
 /** Of all series: many change all the time, and their calendar is expensive. */
-export function CommonCalendar({ lines }: { readonly lines: readonly SeriesLine[] }) {
+export function CommonCalendar({ lines }: { lines: readonly SeriesLine[] }) {
   return <CalendarView seriesId={null} version={useDelayed(versionOf(lines), delayMs)} />;
 }
 
-export function SeriesCalendar({ id, line }: { readonly id: number; readonly line: SeriesLine | undefined }) {
+export function SeriesCalendar({ id, line }: { id: number; line: SeriesLine | undefined }) {
   return <CalendarView seriesId={id} version={line === undefined ? null : versionOf([line])} />;
 }
 
@@ -35,18 +35,12 @@ function versionOf(lines: readonly SeriesLine[]): string {
 }
 
 /** @param seriesId null: of all series. */
-function CalendarView({ seriesId, version }: { readonly seriesId: number | null; readonly version: string | null }) {
+function CalendarView({ seriesId, version }: { seriesId: number | null; version: string | null }) {
   const [loaded] = useLoaded(() => fetchCalendar(seriesId), [seriesId, version]);
   return <CalendarSection seriesId={seriesId} loaded={loaded} />;
 }
 
-export function CalendarSection({
-  seriesId,
-  loaded,
-}: {
-  readonly seriesId: number | null;
-  readonly loaded: Loaded<Calendar>;
-}) {
+export function CalendarSection({ seriesId, loaded }: { seriesId: number | null; loaded: Loaded<Calendar> }) {
   const months = loaded.kind === 'loaded' ? loaded.value.months : [];
   const years = new Map<number, Map<number, (typeof months)[number]>>();
   for (const month of months) {
@@ -94,13 +88,7 @@ export function CalendarSection({
   );
 }
 
-function Month({
-  seriesId,
-  month,
-}: {
-  readonly seriesId: number | null;
-  readonly month: Calendar['months'][number] | undefined;
-}) {
+function Month({ seriesId, month }: { seriesId: number | null; month: Calendar['months'][number] | undefined }) {
   if (month === undefined || month.wantedMs === 0) return <td />;
   const { startMs, wantedMs, coveredMs, failed, awaiting, silent } = month;
   const share = formatPercent(coveredMs, wantedMs);

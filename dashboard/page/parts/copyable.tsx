@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 
 /** A command with a button that copies it, where the browser allows that. */
-export function Copyable({ command }: { readonly command: string }) {
+export function Copyable({ command }: { command: string }) {
   const [title, setTitle] = useState('Copy');
   const copy = () =>
     void navigator.clipboard.writeText(command).then(

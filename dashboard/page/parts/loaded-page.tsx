@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { type Loaded, useLoaded } from '../state/use-model.ts';
 
-export function LoadFailure({ of }: { readonly of: Loaded<unknown> }) {
+export function LoadFailure({ of }: { of: Loaded<unknown> }) {
   return of.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${of.message}.`}</p>;
 }
 

@@ -9,9 +9,9 @@ export function Table({
   titles,
   rows,
 }: {
-  readonly caption: ComponentChildren;
-  readonly titles: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
+  caption: ComponentChildren;
+  titles: readonly string[];
+  rows: readonly (readonly Cell[])[];
 }) {
   const kinds = titles.map((_, place) => kindOf(rows.map((cells) => cells[place])));
   return (
@@ -83,13 +83,7 @@ export function isNarrow(): boolean {
 }
 
 /** Content that is folded on a narrow screen. */
-export function FoldedWhenNarrow({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children: ComponentChildren;
-}) {
+export function FoldedWhenNarrow({ title, children }: { title: string; children: ComponentChildren }) {
   if (!isNarrow()) return <>{children}</>;
   return (
     <details>
@@ -106,10 +100,10 @@ export function Section({
   hidden = false,
   children,
 }: {
-  readonly id: string;
-  readonly title: string;
-  readonly hidden?: boolean;
-  readonly children: ComponentChildren;
+  id: string;
+  title: string;
+  hidden?: boolean;
+  children: ComponentChildren;
 }) {
   return (
     <section aria-labelledby={id} hidden={hidden}>
@@ -125,11 +119,11 @@ export function ListSection({
   none,
   ...table
 }: {
-  readonly title: string;
-  readonly none: string;
-  readonly caption: string;
-  readonly titles: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
+  title: string;
+  none: string;
+  caption: string;
+  titles: readonly string[];
+  rows: readonly (readonly Cell[])[];
 }) {
   const id = `part-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
   return (

@@ -19,8 +19,8 @@ export function Sections({
   found: { failing, failingInAll, causes, errors, quarantine, revised, jobs, locks },
   actions,
 }: {
-  readonly found: Problems;
-  readonly actions: readonly ActionLine[];
+  found: Problems;
+  actions: readonly ActionLine[];
 }) {
   return (
     <>
@@ -121,8 +121,8 @@ function Cause({
   cause: { message, series, ranges: inAll, nextMs, isRefused },
   ranges,
 }: {
-  readonly cause: Problems['causes'][number];
-  readonly ranges: Problems['failing'];
+  cause: Problems['causes'][number];
+  ranges: Problems['failing'];
 }) {
   // They are tried again by themselves; a refused name is a mistake of the watch list more often than of the source.
   const remedy = isRefused ? 'tidemark untrack SERIES' : 'tidemark retry';

@@ -39,13 +39,7 @@ function readOptions(own: string): Options {
   };
 }
 
-export function ChartSection({
-  detail,
-  line,
-}: {
-  readonly detail: SeriesDetail;
-  readonly line: SeriesLine | undefined;
-}) {
+export function ChartSection({ detail, line }: { detail: SeriesDetail; line: SeriesLine | undefined }) {
   const model = useModel();
   const [options, setOptions] = useState(() => readOptions(detail.interval));
   const [pointed, setPointed] = useState<Pointed | null>(null);
@@ -271,10 +265,10 @@ export function ValueTable({
   value,
   zone,
 }: {
-  readonly view: NonNullable<ReturnType<PriceChart['view']>>;
+  view: NonNullable<ReturnType<PriceChart['view']>>;
   /** Name of the value that a line shows. */
-  readonly value: string;
-  readonly zone: Zone;
+  value: string;
+  zone: Zone;
 }) {
   const newest = rows.slice(-maxRows).reverse();
   const caption =

@@ -52,15 +52,7 @@ export function CompareField({
 }
 
 /** What the comparison shows, in words. */
-export function ComparedWords({
-  chart,
-  name,
-  zone,
-}: {
-  readonly chart: PriceChart | null;
-  readonly name: string;
-  readonly zone: Zone;
-}) {
+export function ComparedWords({ chart, name, zone }: { chart: PriceChart | null; name: string; zone: Zone }) {
   const found = chart?.comparison() ?? null;
   if (found === null) {
     const isLoaded = chart?.isComparedLoaded === true;

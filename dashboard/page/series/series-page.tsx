@@ -15,7 +15,7 @@ import { fetchBands, fetchDetail, RequestError } from '../state/server.ts';
 import { useModel } from '../state/use-model.ts';
 import { ChartSection } from './chart-section.tsx';
 
-export function SeriesPage({ id }: { readonly id: number }) {
+export function SeriesPage({ id }: { id: number }) {
   const model = useModel();
   const line = model.series.get(id);
   const { detail, band, message } = useDetail(id, line);
@@ -126,7 +126,7 @@ export function factsOf(line: SeriesLine, nowMs: number): string {
     .join(' · ');
 }
 
-export function Parts({ detail, nowMs }: { readonly detail: SeriesDetail; readonly nowMs: number }) {
+export function Parts({ detail, nowMs }: { detail: SeriesDetail; nowMs: number }) {
   const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
   return (
     <>
