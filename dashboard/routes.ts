@@ -21,13 +21,7 @@ import { json, read, whole } from './json.ts';
 import { Live } from './live.ts';
 import { readBands } from './queries/bands.ts';
 import { readChartedSeries, readChartPoints } from './queries/points.ts';
-import {
-  countFailedRequests,
-  readFailureCauses,
-  readFailures,
-  readQuarantinedRows,
-  readRevisedSeries,
-} from './queries/problems.ts';
+import { failedByKind, failureCauses, mostRevised, newestRejected, readFailures } from './queries/problems.ts';
 import { inFlightPairs, type QueueReader } from './queue.ts';
 import type { Band, Problems, SeriesDetail } from './shapes.ts';
 import { type StateOptions, stateReader } from './state.ts';
@@ -154,14 +148,15 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
 
     scope.get('/dashboard/problems', async (_request, reply) => {
       const nowMs = clock.now();
-      const { failing, inAll } = await readFailures(database, { nowMs, most: maxEntries });
+      const most = maxEntries;
+      const { failing, inAll } = await readFailures(database, { nowMs, most });
       const problems: Problems = {
         failing,
         failingInAll: inAll,
-        causes: await readFailureCauses(database, { nowMs, most: maxEntries }),
-        errors: await countFailedRequests(database, nowMs - hourMs),
-        quarantine: await readQuarantinedRows(database, maxEntries),
-        revised: await readRevisedSeries(database, maxEntries),
+        causes: await failureCauses.on(database.pool, { nowMs, most }),
+        errors: await failedByKind.on(database.pool, { sinceMs: nowMs - hourMs }),
+        quarantine: await newestRejected.on(database.pool, { most }),
+        revised: await mostRevised.on(database.pool, { most }),
         locks: await readLockWaits(primary),
         jobs: await readFailingJobs(primary),
       };

@@ -13,7 +13,7 @@ import { serverVersions } from '../store/status/status.ts';
 import { cachedFor } from './cached.ts';
 import type { StatePorts } from './ports.ts';
 import { readSeriesLines } from './queries/lines.ts';
-import { type CountedMinute, countQuarantined, countRequests, newestQuarantined } from './queries/problems.ts';
+import { type CountedMinute, countQuarantined, newestQuarantined, requestMinutes } from './queries/problems.ts';
 import type { QueueReader } from './queue.ts';
 import type { ListLine, RequestMinutes, Snapshot } from './shapes.ts';
 
@@ -118,11 +118,11 @@ function lagText(lagMs: number | null): string {
 
 /** Counts once a minute, as points may resolve rows, and soon after a row was added. */
 function quarantineCounter(database: Database) {
-  const newest = cachedFor(factsIntervalMs, () => newestQuarantined(database));
+  const newest = cachedFor(factsIntervalMs, () => newestQuarantined.on(database.pool, {}));
   const fresh = () => cachedFor(rareIntervalMs, () => countQuarantined(database, quarantineLimit));
   let [count, countedId] = [fresh(), 0];
   return async (nowMs: EpochMs) => {
-    const id = await newest(nowMs);
+    const [{ id } = { id: 0 }] = await newest(nowMs);
     if (id !== countedId) [count, countedId] = [fresh(), id];
     return count(nowMs);
   };
@@ -138,7 +138,7 @@ function minutesReader(database: Database): (nowMs: EpochMs) => Promise<RequestM
     const closedMs = endMs - openMinutes * minuteMs;
     // After a pause without pages, the minutes that were open then are read again.
     const sinceMs = upToMs === null ? startMs : Math.max(startMs, Math.min(closedMs, upToMs));
-    const fresh = await countRequests(database, sinceMs);
+    const fresh = await requestMinutes.on(database.pool, { sinceMs });
     known = [
       ...known.filter(({ minuteMs: at }) => at >= startMs && at < sinceMs),
       ...fresh.filter(({ minuteMs: at }) => at < endMs),

@@ -60,12 +60,8 @@ const askForKey = statement({
   row: { outcome: oneOf<'stored' | 'throttled' | 'full'>() },
 });
 
-/** Lists every key, the newest last. */
-export function listKeys(pool: pg.Pool): Promise<KeyEntry[]> {
-  return allKeys.on(pool, {});
-}
-
-const allKeys = statement({
+/** Every key, the newest last. */
+export const allKeys = statement({
   name: 'keys',
   text: `
     select id, name, address, purpose, requested_at as "requestedAtMs", issued_at as "issuedAtMs",

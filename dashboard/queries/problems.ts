@@ -10,7 +10,7 @@ import { bool, int4, int8, nullable, type RowOf, range, statement, text, time } 
 import { isUnresolved } from '../../store/ledger/quarantine.ts';
 import { isFailed } from '../../store/series/gap-reasons.ts';
 import { identity, identityColumns, seriesNameSql } from '../../store/series/series.ts';
-import type { FailedRequests, Failure, FailureCause, QuarantinedRow, RevisedSeries } from './shapes.ts';
+import type { Failure } from './shapes.ts';
 
 /** What a message may call a series `s`, as alternatives of a regular expression. */
 const namesOfSeries = String.raw`regexp_replace(
@@ -66,14 +66,7 @@ const failingWindows = statement({
 });
 
 /** The same by cause, the most frequent first. */
-export function readFailureCauses(
-  database: Database,
-  query: { nowMs: EpochMs; most: number },
-): Promise<FailureCause[]> {
-  return failureCauses.on(database.pool, query);
-}
-
-const failureCauses = statement({
+export const failureCauses = statement({
   name: 'dashboard-failure-causes',
   text: `${failing}
     select message, count(distinct series_id)::integer as series, count(*)::integer as ranges,
@@ -85,11 +78,8 @@ const failureCauses = statement({
 
 const maxRawLength = 500;
 
-export function readQuarantinedRows(database: Database, most: number): Promise<QuarantinedRow[]> {
-  return newestRejected.on(database.pool, { most });
-}
-
-const newestRejected = statement({
+/** Rows in quarantine, the newest first. */
+export const newestRejected = statement({
   name: 'dashboard-quarantine',
   text: `
     select q.dataset, s.id as "seriesId", ${seriesNameSql} as name, q.seen_at as "seenAtMs", q.reason,
@@ -97,9 +87,7 @@ const newestRejected = statement({
     from (select * from tidemark.quarantine order by id desc limit $most) q
     left join tidemark.series s on s.id = q.series_id order by q.id desc`,
   parameters: { most: int4 },
-  row: {
-    ...{ dataset: text, seriesId: nullable(int4), name: nullable(text), seenAtMs: time, reason: text, raw: text },
-  },
+  row: { dataset: text, seriesId: nullable(int4), name: nullable(text), seenAtMs: time, reason: text, raw: text },
 });
 
 /**
@@ -127,23 +115,14 @@ const unresolved = statement({
 });
 
 /** Id of the newest row in quarantine; 0: there is none. */
-export async function newestQuarantined(database: Database): Promise<number> {
-  const [newest] = await newestId.on(database.pool, {});
-  return newest?.id ?? 0;
-}
-
-const newestId = statement({
+export const newestQuarantined = statement({
   name: 'newest-quarantined',
   text: 'select coalesce(max(id), 0) as id from tidemark.quarantine',
   row: { id: int8 },
 });
 
-/** Lists the tracked series with revised values, most first. */
-export function readRevisedSeries(database: Database, most: number): Promise<RevisedSeries[]> {
-  return mostRevised.on(database.pool, { most });
-}
-
-const mostRevised = statement({
+/** The tracked series with revised values, most first. */
+export const mostRevised = statement({
   name: 'dashboard-revised',
   text: `select s.id as "seriesId", ${seriesNameSql} as name, s.revised as values from tidemark.series s
          where s.untracked_at is null and s.revised > 0 order by s.revised desc, s.id limit $most`,
@@ -151,14 +130,8 @@ const mostRevised = statement({
   row: { seriesId: int4, name: text, values: int8 },
 });
 
-export type CountedMinute = RowOf<(typeof requestMinutes)['row']>;
-
-/** Counts requests and failures by minute and lane. @param sinceMs start of a minute. */
-export function countRequests(database: Database, sinceMs: EpochMs): Promise<CountedMinute[]> {
-  return requestMinutes.on(database.pool, { sinceMs });
-}
-
-const requestMinutes = statement({
+/** Requests and failures by minute and lane. `sinceMs` is the start of a minute. */
+export const requestMinutes = statement({
   name: 'dashboard-requests',
   text: `
     select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as "minuteMs", lane, count(*) as requests,
@@ -168,12 +141,10 @@ const requestMinutes = statement({
   row: { minuteMs: time, lane: text, requests: int8, failed: int8 },
 });
 
-/** Counts failed requests by kind of error, the most frequent first. */
-export function countFailedRequests(database: Database, sinceMs: EpochMs): Promise<FailedRequests[]> {
-  return failedByKind.on(database.pool, { sinceMs });
-}
+export type CountedMinute = RowOf<(typeof requestMinutes)['row']>;
 
-const failedByKind = statement({
+/** Failed requests by kind of error, the most frequent first. */
+export const failedByKind = statement({
   name: 'dashboard-failed-requests',
   text: `
     select verdict as kind, count(*) as requests, max(time) as "newestMs",

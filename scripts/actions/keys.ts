@@ -3,14 +3,14 @@
 import { TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
 import { withContext } from '../../runtime/context.ts';
-import { approveKey, issueKey, type KeyEntry, listKeys, revokeKey } from '../../service/keys.ts';
+import { allKeys, approveKey, issueKey, type KeyEntry, revokeKey } from '../../service/keys.ts';
 import type { Database } from '../../store/db/database.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { type Column, table, terminalWidth } from '../output/table.ts';
 
 export async function list(options: { json?: true }): Promise<void> {
   await withDatabase(async (database) => {
-    const keys: JsonDocument<'keys'> = await listKeys(database.pool);
+    const keys: JsonDocument<'keys'> = await allKeys.on(database.pool, {});
     if (options.json) console.log(JSON.stringify(keys, null, 2));
     else console.log(keys.length === 0 ? 'no key was requested or issued' : table(columns, keys, terminalWidth()));
   });

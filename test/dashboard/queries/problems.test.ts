@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readFailureCauses, readFailures } from '../../../dashboard/queries/problems.ts';
+import { failureCauses, readFailures } from '../../../dashboard/queries/problems.ts';
 import { dayMs, hourMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
 import { defaultSource } from '../../../model/sources.ts';
@@ -46,12 +46,12 @@ it('lists refused series with their time, and failed windows of the others', asy
       { seriesId: failed, name: 'kraken failed/euro h1', window, message: 'HTTP 500', retryMs: nowMs },
     ],
   });
-  expect(await readFailureCauses(database, { nowMs, most: 10 })).toEqual([
+  expect(await failureCauses.on(database.pool, { nowMs, most: 10 })).toEqual([
     { message: 'HTTP 500', series: 1, ranges: 1, nextMs: nowMs, isRefused: false },
     { message: 'no such asset', series: 1, ranges: 1, nextMs: untilMs, isRefused: true },
   ]);
   // Both of the same cause now.
-  expect(await readFailureCauses(database, { nowMs: untilMs, most: 10 })).toEqual([
+  expect(await failureCauses.on(database.pool, { nowMs: untilMs, most: 10 })).toEqual([
     { message: 'HTTP 500', series: 2, ranges: 2, nextMs: nowMs, isRefused: false },
   ]);
   const first = await readFailures(database, { nowMs, most: 1 });
@@ -84,7 +84,7 @@ it('counts a failure that names its series as that of the others', async () => {
   await refuse(market('e'), 'GET /ticker: no market "E-EUR" or "DEURO"', 'E-EUR');
   await refuse({ dataset: 'asset_history', assetId: 'usd', interval: 'd1' }, 'no usd, but usd-coin');
   const query = { nowMs: startMs, most: 10 };
-  const found = (await readFailureCauses(database, query)).map(({ message, series }) => [message, series]);
+  const found = (await failureCauses.on(database.pool, query)).map(({ message, series }) => [message, series]);
   expect(found).toEqual([
     ['GET /candles: status 404: … not found', 2],
     ['GET /ticker: no market "…" or "DEURO"', 2],

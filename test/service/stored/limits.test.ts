@@ -7,7 +7,7 @@ import { dayMs, minuteMs } from '../../../model/intervals.ts';
 import { keyCacheMs } from '../../../service/admission/admission.ts';
 import type { RequestCounter } from '../../../service/admission/request-counter.ts';
 import { redisCounter } from '../../../service/admission/request-counter.ts';
-import { approveKey, countRequest, issueKey, listKeys, revokeKey } from '../../../service/keys.ts';
+import { allKeys, approveKey, countRequest, issueKey, revokeKey } from '../../../service/keys.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { type TestStore, useStore } from '../../store/open-store.ts';
@@ -197,7 +197,7 @@ describe('keys', () => {
     const stored = await post(good);
     expect(stored.statusCode).toBe(202);
     expect(stored.body).toContain('The operator reviews it');
-    const entry = (await listKeys(store.database.pool)).find(({ name }) => name === good.name);
+    const entry = (await allKeys.on(store.database.pool, {})).find(({ name }) => name === good.name);
     expect(entry).toMatchObject({ ...good, state: 'pending' });
     const key = await approveKey(store.database.pool, entry?.id ?? 0);
     expect((await asked(app, bearer(key))).statusCode).toBe(200);
@@ -214,12 +214,12 @@ describe('keys', () => {
     [{ ...good, purpose: 'short' }, 'say in a sentence'],
     [{ ...good, purpose: '<script>alert(1)</script>\u001b[2J' }, 'not text'],
   ])('the form refuses %j', async (fields, complaint) => {
-    const before = await listKeys(store.database.pool);
+    const before = await allKeys.on(store.database.pool, {});
     const answer = await post(fields as Record<string, string>);
     expect(answer.statusCode).toBe(400);
     expect(answer.body).toContain(complaint);
     expect(answer.body).not.toContain('<script>');
-    expect(await listKeys(store.database.pool)).toEqual(before);
+    expect(await allKeys.on(store.database.pool, {})).toEqual(before);
   });
 
   it('throttles the form by address', async () => {
