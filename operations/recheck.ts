@@ -38,7 +38,7 @@ import { consumeResults, deleteUnreadResults } from '../store/commit/command-res
 import { type Difference, readDifferences, readDifferingPeriods } from '../store/commit/differences.ts';
 import { readOldEmptyRanges } from '../store/commit/reread.ts';
 import { unboundedKind } from '../store/commit/verification.ts';
-import { costSince } from '../store/ledger/ledger.ts';
+import { readUse } from '../store/ledger/ledger.ts';
 import { ledgerMinutes, tallyFetches } from '../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../store/ledger/quarantine.ts';
 import { readCoveredRanges } from '../store/series/ranges.ts';
@@ -254,8 +254,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     for (const source of sources) {
       const { name, longLimit: limit } = configured.find(source)?.facts ?? {};
       if (name === undefined || limit == null) continue;
-      const sinceMs = clock.now() - limit.periodMs;
-      const { used } = await costSince(database, name, { sinceMs, bytesEach: limit.bytesEach });
+      const { used } = await readUse(database, name, limit, clock.now());
       accounts.set(source, { used: used + state.expectedCost(source, limit), name, limit });
     }
     return accounts;

@@ -4,9 +4,10 @@ import { type EpochMs, type Interval, intervalMs, minuteMs } from '../model/inte
 import { lengthMs, normalize } from '../model/ranges.ts';
 import { seriesName } from '../model/series.ts';
 import { costOfWindow, type Depth, type Limit } from '../model/sources.ts';
+import { expectedCost } from '../planning/budget.ts';
 import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
-import { costSince } from '../store/ledger/ledger.ts';
+import { readUse } from '../store/ledger/ledger.ts';
 import type { OperationContext } from './context.ts';
 import type { AskedSource, readGapDivision } from './source-gaps.ts';
 
@@ -122,17 +123,13 @@ export async function costOfPart(
   const [first] = limits;
   if (longLimit === null)
     return { ...estimated, ...rest, cost: requests * each, unit: first?.unit ?? 'request', long: null };
-  const { unit, amount, periodMs, bytesEach } = longLimit;
-  const { used } = await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach });
+  const { unit, amount, periodMs } = longLimit;
+  const { used } = await readUse(database, name, longLimit, nowMs);
   const perMinute = freshness.refreshPerMinute + freshness.rereadPerMinute;
   // A refresh has a few rows.
-  const fresh = Math.round((costOf(longLimit, 1, 1) * perMinute * periodMs) / minuteMs);
+  const fresh = Math.round((expectedCost(longLimit, 1) * perMinute * periodMs) / minuteMs);
   const long = { unit, amount, periodMs, left: Math.max(0, amount - used), fresh };
-  return { ...estimated, ...rest, cost: costOf(longLimit, requests, points), unit, long };
-}
-
-function costOf({ bytesEach, rowBytes = 0 }: Limit, requests: number, points: number): number {
-  return requests + (bytesEach === undefined ? 0 : Math.ceil((points * rowBytes) / bytesEach));
+  return { ...estimated, ...rest, cost: expectedCost(longLimit, points, requests), unit, long };
 }
 
 function shortestOf(planned: readonly PlannedSeries[]): Interval | null {

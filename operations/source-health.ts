@@ -10,7 +10,7 @@ import { isPausedBySource } from '../planning/progress.ts';
 import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
 import type { SourceSetup } from '../sources/registry.ts';
 import type { SourceError } from '../sources/source-error.ts';
-import { costSince, readServiceMessage } from '../store/ledger/ledger.ts';
+import { readServiceMessage, readUse } from '../store/ledger/ledger.ts';
 import type { FetchTally } from '../store/ledger/ledger-minutes.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
 import { readPause } from '../store/settings/settings.ts';
@@ -130,8 +130,8 @@ export async function assertCreditsLeft(
   nowMs: EpochMs,
 ): Promise<void> {
   if (longLimit === null) return;
-  const { periodMs, bytesEach, amount } = longLimit;
-  const { used, firstMs } = await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach });
+  const { periodMs, amount } = longLimit;
+  const { used, firstMs } = await readUse(database, name, longLimit, nowMs);
   const needed = expectedCost(longLimit, periods);
   const left = Math.max(0, amount - used);
   if (left >= needed) return;

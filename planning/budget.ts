@@ -49,12 +49,9 @@ export function longLimitOf<Kind extends PeriodLimit>(limits: readonly Kind[]): 
   return limits.find(({ periodMs }) => periodMs > longestSpacedMs) ?? null;
 }
 
-/** What a request costs of a limit that counts bytes, if every period has a row. */
-export function expectedCost(
-  { bytesEach, rowBytes = 0 }: Pick<Limit, 'bytesEach' | 'rowBytes'>,
-  periods: number,
-): number {
-  return 1 + (bytesEach === undefined ? 0 : Math.ceil((periods * rowBytes) / bytesEach));
+/** What requests cost of a limit that may count bytes. */
+export function expectedCost({ bytesEach, rowBytes = 0 }: Limit, rows: number, requests = 1): number {
+  return requests + (bytesEach === undefined ? 0 : Math.ceil((rows * rowBytes) / bytesEach));
 }
 
 /** What a window costs of a long limit, if each period has a row. */

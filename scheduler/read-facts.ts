@@ -9,7 +9,7 @@ import { type RereadSettings, roundStart } from '../planning/reread.ts';
 import { passedOverAfterMs, type SourcePlace } from '../planning/source-share.ts';
 import { readDueRereads } from '../store/commit/reread.ts';
 import type { Database } from '../store/db/database.ts';
-import { costSince, countFetchesSince } from '../store/ledger/ledger.ts';
+import { countFetchesSince, readUse } from '../store/ledger/ledger.ts';
 import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
 import { readShares } from '../store/series/sources.ts';
@@ -56,26 +56,19 @@ export async function readLoad(
   claimed: Claimed,
   nowMs: EpochMs,
 ): Promise<LoadFacts> {
+  const { longLimit = null } = source;
   const started = await countFetchesSince(database, nowMs - 60_000, source.name);
   return {
-    source: { requestsPerMinute: source.requestsPerMinute, longLimit: source.longLimit ?? null },
+    source: { requestsPerMinute: source.requestsPerMinute, longLimit },
     claimed,
     isPaused: (await readPause(database.pool)) !== null,
     refreshesStarted: started.refresh + started.poll,
-    longLimitLeft: await leftOfLongLimit(database, source, nowMs),
+    longLimitLeft:
+      longLimit === null
+        ? Number.POSITIVE_INFINITY
+        : longLimit.amount - (await readUse(database, source.name, longLimit, nowMs)).used,
     backfillShare: rules.backfillShare,
   };
-}
-
-/** Of what is left at the source. */
-async function leftOfLongLimit(
-  database: Database,
-  { name, longLimit }: PlannedSource,
-  nowMs: EpochMs,
-): Promise<number> {
-  if (longLimit == null) return Number.POSITIVE_INFINITY;
-  const { amount, periodMs, bytesEach } = longLimit;
-  return amount - (await costSince(database, name, { sinceMs: nowMs - periodMs, bytesEach })).used;
 }
 
 export type SourcePassFacts = Omit<PassFacts, 'series' | 'isAll' | 'cursor' | 'duePages'>;

@@ -3,7 +3,7 @@
 import type { EpochMs } from '../../model/intervals.ts';
 import { withoutCredentials } from '../../redaction.ts';
 import { proxyFor } from '../../sources/connections.ts';
-import { costSince } from '../../store/ledger/ledger.ts';
+import { readUse } from '../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { readSourceUse } from '../../store/series/sources.ts';
 import type { OperationContext } from '../context.ts';
@@ -42,15 +42,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
           problem,
           limits,
           /** What is used of the limit of a long period; null: there is none. */
-          longUse:
-            longLimit === null
-              ? null
-              : (
-                  await costSince(database, source, {
-                    sinceMs: nowMs - longLimit.periodMs,
-                    bytesEach: longLimit.bytesEach,
-                  })
-                ).used,
+          longUse: longLimit === null ? null : (await readUse(database, source, longLimit, nowMs)).used,
           requestsPerMinute,
           series,
           lastMinute,

@@ -15,9 +15,8 @@ import {
   type Trouble,
 } from '../../planning/headline.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
-import type { SourceRegistry } from '../../sources/registry.ts';
 import type { Database } from '../../store/db/database.ts';
-import { costSince } from '../../store/ledger/ledger.ts';
+import { readUse } from '../../store/ledger/ledger.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
@@ -91,7 +90,8 @@ async function readSourceStates(
   const refusals = await readRateRefusals(database, nowMs);
   const registry = await sources();
   const found: SourceState[] = [];
-  for (const { source, isFollowed } of await readFollowedSources(database, nowMs))
+  for (const { source, isFollowed } of await readFollowedSources(database, nowMs)) {
+    const limit = registry.find(source)?.facts.longLimit;
     found.push({
       source,
       left: left.get(source) ?? 0,
@@ -99,8 +99,9 @@ async function readSourceStates(
       lastMinute: requests.get(source) ?? 0,
       outage: await readOutageOf(database, source, nowMs),
       refusal: refusals.get(source) ?? null,
-      isUsedUp: await isUsedUp(database, source, registry, nowMs),
+      isUsedUp: limit != null && requestsLeft(limit, await readUse(database, source, limit, nowMs)) <= 0,
     });
+  }
   return found;
 }
 
@@ -115,18 +116,6 @@ async function leftBySource(
     for (const source of lists.get(seriesId)?.map((one) => one.source) ?? [])
       left.set(source, (left.get(source) ?? 0) + count);
   return left;
-}
-
-async function isUsedUp(
-  database: Database,
-  source: string,
-  configured: SourceRegistry,
-  nowMs: EpochMs,
-): Promise<boolean> {
-  const longLimit = configured.find(source)?.facts.longLimit ?? null;
-  if (longLimit === null) return false;
-  const { periodMs, bytesEach } = longLimit;
-  return requestsLeft(longLimit, await costSince(database, source, { sinceMs: nowMs - periodMs, bytesEach })) <= 0;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { EpochMs } from '../../model/intervals.ts';
 import { byLane, type Lane, laneNames } from '../../model/lanes.ts';
 import type { ListName } from '../../model/lists/index.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { defaultSource } from '../../model/sources.ts';
+import { defaultSource, type Limit } from '../../model/sources.ts';
 import type { Database } from '../db/database.ts';
 import {
   bool,
@@ -119,18 +119,18 @@ const fetchesSince = statement({
 });
 
 /**
- * What the requests to a source since `sinceMs` have cost: one each, and one for each `bytesEach` bytes of an answer. A request
- * for which no connection was made did not reach the source, and costs nothing. One that timed out may have.
+ * What requests have used of a limit of their source in its period: one each, and one for each `bytesEach` bytes of an answer. A
+ * request for which no connection was made did not reach the source, and costs nothing. One that timed out may have.
  *
- * @param bytesEach absent: size costs nothing.
  * @returns `firstMs` is the time of the first of them; null: there was none.
  */
-export async function costSince(
+export async function readUse(
   database: Database,
   source: string,
-  { sinceMs, bytesEach }: { readonly sinceMs: EpochMs; readonly bytesEach?: number | undefined },
+  { periodMs, bytesEach }: Pick<Limit, 'periodMs' | 'bytesEach'>,
+  nowMs: EpochMs,
 ): Promise<{ readonly used: number; readonly requests: number; readonly firstMs: EpochMs | null }> {
-  const [cost] = await costOf.on(database.pool, { since: sinceMs, source, bytesEach: bytesEach ?? null });
+  const [cost] = await costOf.on(database.pool, { since: nowMs - periodMs, source, bytesEach: bytesEach ?? null });
   return cost ?? { used: 0, requests: 0, firstMs: null };
 }
 

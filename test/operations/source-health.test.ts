@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { dayMs } from '../../model/intervals.ts';
 import { assertCreditsLeft } from '../../operations/source-health.ts';
-import { costSince, type NewEntry, recordFetch } from '../../store/ledger/ledger.ts';
+import { type NewEntry, readUse, recordFetch } from '../../store/ledger/ledger.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
@@ -19,7 +19,7 @@ async function open() {
     const longLimit = { unit: 'credit', amount, periodMs: 30 * dayMs, bytesEach: 100, rowBytes: 100 } as const;
     return assertCreditsLeft({ database }, { name: 'coins', longLimit }, periods, nowMs);
   };
-  const used = async () => (await costSince(database, 'coins', { sinceMs: 0, bytesEach: 100 })).used;
+  const used = async () => (await readUse(database, 'coins', { periodMs: 30 * dayMs, bytesEach: 100 }, nowMs)).used;
   return { record, failed, check, used };
 }
 
