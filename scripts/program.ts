@@ -5,135 +5,84 @@ import { aboutEmbedded, exitCodes, TidemarkError } from '../errors.ts';
 import { version } from '../version.ts';
 import { reportError } from './output/report-error.ts';
 
-/** @param completed the words that `complete` completes. */
-type AddCommand = (program: Command, completed?: readonly string[]) => void | Promise<void>;
-
-interface CommandEntry {
-  readonly summary: string;
-  readonly load: () => Promise<AddCommand>;
-}
+/** Functions that declare the arguments and options of a command, each by its name. */
+type Declarations = Readonly<Record<`${string}Command`, (command: Command) => void>>;
 
 /** A declaration is loaded when its command is called, and its action only for valid arguments: help and mistakes are cheap. */
-const commands: Readonly<Record<string, CommandEntry>> = {
-  migrate: {
-    summary: 'migrate the database schema up or down',
-    load: async () => (await import('./commands/migrate.ts')).migrateCommand,
-  },
-  track: {
-    summary: 'track series, which `run` backfills and refreshes, and lists, which it polls',
-    load: async () => (await import('./commands/track.ts')).trackCommand,
-  },
-  untrack: {
-    summary: 'untrack a series or a list; stored points stay',
-    load: async () => (await import('./commands/track.ts')).untrackCommand,
-  },
-  apply: {
-    summary: 'apply the watch list: show the changes and their cost, then make them; stored points stay',
-    load: async () => (await import('./commands/apply.ts')).applyCommand,
-  },
-  backfill: {
-    summary: 'track series and fetch the range until no gap is left; exits 0 only then',
-    load: async () => (await import('./commands/backfill.ts')).backfillCommand,
-  },
-  sources: {
-    summary: 'show the sources: limits, use, series, outages and pauses',
-    load: async () => (await import('./commands/sources.ts')).sourcesCommand,
-  },
-  markets: {
-    summary: 'list the markets of a source',
-    load: async () => (await import('./commands/sources.ts')).marketsCommand,
-  },
-  plan: {
-    summary: 'show the cost of what is missing (requests, time, points, disk) and of staying fresh',
-    load: async () => (await import('./commands/plan.ts')).planCommand,
-  },
-  run: {
-    summary:
-      'run scheduler, worker and service in one process: keep every tracked series complete and fresh, and serve it',
-    load: async () => (await import('./commands/run.ts')).runCommand,
-  },
-  scheduler: {
-    summary: 'plan fetches and keep the queue filled for workers',
-    load: async () => (await import('./commands/run.ts')).schedulerCommand,
-  },
-  worker: {
-    summary: 'fetch and store the planned windows; any number of workers share one budget',
-    load: async () => (await import('./commands/run.ts')).workerCommand,
-  },
-  status: {
-    summary: 'show tracked, covered and missing ranges, the budget and the queue',
-    load: async () => (await import('./commands/status.ts')).statusCommand,
-  },
-  gaps: {
-    summary: 'show every gap: tracked, closed and not stored',
-    load: async () => (await import('./commands/gaps.ts')).gapsCommand,
-  },
-  why: {
-    summary: 'explain one series: what is covered, what is missing and why, what comes next',
-    load: async () => (await import('./commands/why.ts')).whyCommand,
-  },
-  verify: {
-    summary: 'request covered windows again and compare them digit by digit; changes nothing',
-    load: async () => (await import('./commands/verify.ts')).verifyCommand,
-  },
-  repair: {
-    summary: 'request differing and old empty ranges again, and store the answers',
-    load: async () => (await import('./commands/repair.ts')).repairCommand,
-  },
-  retry: {
-    summary: 'make failed and refused ranges due now, instead of after their delay',
-    load: async () => (await import('./commands/requests.ts')).retryCommand,
-  },
-  pause: {
-    summary: 'request nothing until `resume`, on all machines; stored points are served',
-    load: async () => (await import('./commands/requests.ts')).pauseCommand,
-  },
-  resume: { summary: 'end a `pause`', load: async () => (await import('./commands/requests.ts')).resumeCommand },
-  export: {
-    summary: 'export points exactly, with a sidecar that states their coverage',
-    load: async () => (await import('./commands/export.ts')).exportCommand,
-  },
-  lake: {
-    summary: 'write new and changed months as Parquet, partitioned for DuckDB, Polars, Spark and others',
-    load: async () => (await import('./commands/lake.ts')).lakeCommand,
-  },
-  import: {
-    summary: 'store files of `export` or candle files of other programs, with their coverage',
-    load: async () => (await import('./commands/import.ts')).importCommand,
-  },
-  move: {
-    summary: 'move all data from the embedded database or DATABASE_URL to another database',
-    load: async () => (await import('./commands/move.ts')).moveCommand,
-  },
-  retention: {
-    summary: 'how long points are kept (default: forever)',
-    load: async () => (await import('./commands/retention.ts')).retentionCommand,
-  },
-  serve: {
-    summary: 'serve the stored data over the interface of a Market Data Service',
-    load: async () => (await import('./commands/serve.ts')).serveCommand,
-  },
-  keys: {
-    summary: "the service's keys: requested, issued, revoked",
-    load: async () => (await import('./commands/keys.ts')).keysCommand,
-  },
-  viewer: {
-    summary: 'create a read-only database role, such as for Grafana',
-    load: async () => (await import('./commands/viewer.ts')).viewerCommand,
-  },
-  simulate: {
-    summary: 'serve synthetic data as a Market Data Service or as an exchange',
-    load: async () => (await import('./commands/simulate.ts')).simulateCommand,
-  },
-  demo: {
-    summary: 'try Tidemark: embedded database, synthetic source, backfill, refresh, SQL',
-    load: async () => (await import('./commands/demo.ts')).demoCommand,
-  },
+const commands: Readonly<Record<string, readonly [summary: string, declarations: () => Promise<Declarations>]>> = {
+  migrate: ['migrate the database schema up or down', () => import('./commands/migrate.ts')],
+  track: [
+    'track series, which `run` backfills and refreshes, and lists, which it polls',
+    () => import('./commands/track.ts'),
+  ],
+  untrack: ['untrack a series or a list; stored points stay', () => import('./commands/track.ts')],
+  apply: [
+    'apply the watch list: show the changes and their cost, then make them; stored points stay',
+    () => import('./commands/apply.ts'),
+  ],
+  backfill: [
+    'track series and fetch the range until no gap is left; exits 0 only then',
+    () => import('./commands/backfill.ts'),
+  ],
+  sources: ['show the sources: limits, use, series, outages and pauses', () => import('./commands/sources.ts')],
+  markets: ['list the markets of a source', () => import('./commands/sources.ts')],
+  plan: [
+    'show the cost of what is missing (requests, time, points, disk) and of staying fresh',
+    () => import('./commands/plan.ts'),
+  ],
+  run: [
+    'run scheduler, worker and service in one process: keep every tracked series complete and fresh, and serve it',
+    () => import('./commands/run.ts'),
+  ],
+  scheduler: ['plan fetches and keep the queue filled for workers', () => import('./commands/run.ts')],
+  worker: [
+    'fetch and store the planned windows; any number of workers share one budget',
+    () => import('./commands/run.ts'),
+  ],
+  status: ['show tracked, covered and missing ranges, the budget and the queue', () => import('./commands/status.ts')],
+  gaps: ['show every gap: tracked, closed and not stored', () => import('./commands/gaps.ts')],
+  why: [
+    'explain one series: what is covered, what is missing and why, what comes next',
+    () => import('./commands/why.ts'),
+  ],
+  verify: [
+    'request covered windows again and compare them digit by digit; changes nothing',
+    () => import('./commands/verify.ts'),
+  ],
+  repair: ['request differing and old empty ranges again, and store the answers', () => import('./commands/repair.ts')],
+  retry: [
+    'make failed and refused ranges due now, instead of after their delay',
+    () => import('./commands/requests.ts'),
+  ],
+  pause: [
+    'request nothing until `resume`, on all machines; stored points are served',
+    () => import('./commands/requests.ts'),
+  ],
+  resume: ['end a `pause`', () => import('./commands/requests.ts')],
+  export: ['export points exactly, with a sidecar that states their coverage', () => import('./commands/export.ts')],
+  lake: [
+    'write new and changed months as Parquet, partitioned for DuckDB, Polars, Spark and others',
+    () => import('./commands/lake.ts'),
+  ],
+  import: [
+    'store files of `export` or candle files of other programs, with their coverage',
+    () => import('./commands/import.ts'),
+  ],
+  move: [
+    'move all data from the embedded database or DATABASE_URL to another database',
+    () => import('./commands/move.ts'),
+  ],
+  retention: ['how long points are kept (default: forever)', () => import('./commands/retention.ts')],
+  serve: ['serve the stored data over the interface of a Market Data Service', () => import('./commands/serve.ts')],
+  keys: ["the service's keys: requested, issued, revoked", () => import('./commands/keys.ts')],
+  viewer: ['create a read-only database role, such as for Grafana', () => import('./commands/viewer.ts')],
+  simulate: ['serve synthetic data as a Market Data Service or as an exchange', () => import('./commands/simulate.ts')],
+  demo: [
+    'try Tidemark: embedded database, synthetic source, backfill, refresh, SQL',
+    () => import('./commands/demo.ts'),
+  ],
   // The last one: it completes those before it.
-  complete: {
-    summary: 'print the completion script of a shell: bash, zsh or fish',
-    load: async () => (await import('./commands/complete.ts')).completeCommand,
-  },
+  complete: ['print the completion script of a shell: bash, zsh or fish', () => import('./commands/complete.ts')],
 };
 
 const exitCodesHelp = `
@@ -184,17 +133,16 @@ export async function createProgram(
     .helpCommand(false)
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ writeErr: (text) => writeUnlessError(text) })
+    // `reportError` prints errors.
+    .configureOutput({ writeErr: (text) => void (text.startsWith('error:') || process.stderr.write(text)) })
     .addHelpText('after', exitCodesHelp);
-  for (const [name, { summary, load }] of Object.entries(commands)) {
-    if (isLoaded(name)) await (await load())(program, completed);
-    if (program.commands.every((command) => command.name() !== name)) program.command(name);
-    program.commands.find((command) => command.name() === name)?.description(summary);
+  for (const [name, [summary, declarations]] of Object.entries(commands)) {
+    if (name === 'complete' && completed !== undefined)
+      await (await import('./actions/complete.ts')).addSuggestions(program, completed);
+    else {
+      const command = program.command(name).description(summary);
+      if (isLoaded(name)) (await declarations())[`${name}Command`]?.(command);
+    }
   }
   return program;
-}
-
-/** `reportError` prints errors. */
-function writeUnlessError(text: string): void {
-  if (!text.startsWith('error:')) process.stderr.write(text);
 }

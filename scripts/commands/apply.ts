@@ -3,9 +3,8 @@
 import type { Command } from 'commander';
 import type { ApplyOptions } from '../actions/apply.ts';
 
-export function applyCommand(program: Command): void {
-  program
-    .command('apply')
+export function applyCommand(command: Command): void {
+  command
     .option('--file <path>', 'the watch list (default: WATCH_LIST, tidemark.yaml)')
     .option('--dry-run', 'show only; polls the lists that patterns need if they are old')
     .option('--prune', 'untrack series and lists that are not in the file')

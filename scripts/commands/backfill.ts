@@ -4,10 +4,9 @@ import type { Command } from 'commander';
 import type { BackfillOptions } from '../actions/backfill.ts';
 import { addSelections } from '../input/selectors.ts';
 
-export function backfillCommand(program: Command): void {
-  const backfill = program.command('backfill').helpCommand(false);
+export function backfillCommand(command: Command): void {
   addSelections(
-    backfill,
+    command,
     {
       json: 'print the outcome as JSON',
       dryRun: 'show the cost: requests, time, points and disk; tracks and fetches nothing',

@@ -6,8 +6,8 @@ import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { ExportOptions } from '../actions/export.ts';
 import { type SeriesNames, seriesNamed, seriesOptions, times } from '../input/selectors.ts';
 
-export function exportCommand(program: Command): void {
-  const parent = program.command('export').helpCommand(false);
+export function exportCommand(parent: Command): void {
+  parent.helpCommand(false);
   for (const name of datasetNames) {
     const { word, about } = datasets[name];
     addOptions(seriesOptions(parent.command(word).description(about), name), true).action(

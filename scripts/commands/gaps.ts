@@ -2,9 +2,8 @@
 
 import type { Command } from 'commander';
 
-export function gapsCommand(program: Command): void {
-  program
-    .command('gaps')
+export function gapsCommand(command: Command): void {
+  command
     .option(
       '--json',
       'one JSON document: {sourceOutage, gaps: [{seriesId, series, start, end, reason, cause, message, retryAt}], quarantined: [{seriesId, rows, reason}]}',

@@ -6,9 +6,8 @@ import { fileFormats } from '../../files/layout.ts';
 import { candleIntervals } from '../../model/datasets/candles.ts';
 import type { Options } from '../actions/import.ts';
 
-export function importCommand(program: Command): void {
-  program
-    .command('import')
+export function importCommand(command: Command): void {
+  command
     .argument('<file...>', 'files of `export`, each with its sidecar FILE.meta.json, or candle files of others')
     .addOption(
       new Option(

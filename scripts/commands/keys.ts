@@ -3,8 +3,7 @@
 import type { Command } from 'commander';
 import type { IssueOptions } from '../actions/keys.ts';
 
-export function keysCommand(program: Command): void {
-  const keys = program.command('keys');
+export function keysCommand(keys: Command): void {
   keys
     .command('list', { isDefault: true })
     .description('list requested, issued and revoked keys')

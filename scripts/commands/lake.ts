@@ -3,9 +3,8 @@
 import type { Command } from 'commander';
 import type { LakeCommandOptions } from '../actions/lake.ts';
 
-export function lakeCommand(program: Command): void {
-  program
-    .command('lake')
+export function lakeCommand(command: Command): void {
+  command
     .argument('<dir>', 'directory of the lake')
     .option(
       '--decimals <digits>',

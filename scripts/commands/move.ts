@@ -3,9 +3,8 @@
 import type { Command } from 'commander';
 import type { Options } from '../actions/move.ts';
 
-export function moveCommand(program: Command): void {
-  program
-    .command('move')
+export function moveCommand(command: Command): void {
+  command
     .requiredOption(
       '--to <url>',
       'address of the target, like DATABASE_URL; migrated and empty. A password may be in ~/.pgpass',

@@ -3,9 +3,8 @@
 import type { Command } from 'commander';
 import type { Options } from '../actions/repair.ts';
 
-export function repairCommand(program: Command): void {
-  program
-    .command('repair')
+export function repairCommand(command: Command): void {
+  command
     .argument('[series...]', 'ids or names of series, as `status` shows them (default: all)')
     .option('--differences', 'differences that `verify` found (default)')
     .option('--empty-older-than <age>', 'ranges that were confirmed empty longer ago than this: 30d, 8w')

@@ -1,10 +1,10 @@
 /** Arguments and options of `tidemark retention`. */
 
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { storedWords } from '../../model/stored-datasets.ts';
 
-export function retentionCommand(program: Command): void {
-  const retention = program.command('retention').helpCommand(false);
+export function retentionCommand(retention: Command): void {
+  retention.helpCommand(false);
   retention
     .command('show', { isDefault: true })
     .description('show the retention of each dataset')
@@ -14,7 +14,7 @@ export function retentionCommand(program: Command): void {
     .description('drop older points, now and once a day')
     .argument('<dataset>', Object.values(storedWords).join(', '))
     .argument('<age>', 'such as 2y, 18w or 90d')
-    .addOption(new Option('--confirm <dataset>', 'the name of the dataset, to confirm without a prompt'))
+    .option('--confirm <dataset>', 'the name of the dataset, to confirm without a prompt')
     .action(async (dataset: string, age: string, options: { confirm?: string }) =>
       (await import('../actions/retention.ts')).set(dataset, age, options),
     );

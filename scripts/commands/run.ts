@@ -3,24 +3,20 @@
 import type { Command } from 'commander';
 import { parseWhole } from '../input/parse-options.ts';
 
-export function runCommand(program: Command): void {
-  program
-    .command('run')
+export function runCommand(command: Command): void {
+  command
     .option('--no-serve', 'without the service')
     .action(async (options: { serve: boolean }) =>
       (await import('../actions/run.ts')).run('run', { scheduler: true, worker: true, service: options.serve }),
     );
 }
 
-export function schedulerCommand(program: Command): void {
-  program
-    .command('scheduler')
-    .action(async () => (await import('../actions/run.ts')).run('scheduler', { scheduler: true, worker: false }));
+export function schedulerCommand(command: Command): void {
+  command.action(async () => (await import('../actions/run.ts')).run('scheduler', { scheduler: true, worker: false }));
 }
 
-export function workerCommand(program: Command): void {
-  program
-    .command('worker')
+export function workerCommand(command: Command): void {
+  command
     .option('--concurrency <count>', 'concurrent requests (default: WORKER_CONCURRENCY)')
     .action(async ({ concurrency: text }: { concurrency?: string }) => {
       const concurrency = text === undefined ? undefined : parseWhole(text, '--concurrency', 1, 256);

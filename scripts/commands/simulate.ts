@@ -56,9 +56,8 @@ const ownOptions: ReadonlyArray<readonly [string, string, readonly string[]]> = 
   ['creditsPerMonth', '--credits-per-month', ['coincap-v3']],
 ];
 
-export function simulateCommand(program: Command): void {
-  const command = program
-    .command('simulate')
+export function simulateCommand(command: Command): void {
+  command
     .addOption(
       new Option('--profile <name>', 'the source to simulate').choices([service, ...venueNames]).default(service),
     )
@@ -70,17 +69,17 @@ export function simulateCommand(program: Command): void {
       "requests, or weight, in a minute; 0 for no limit (default: the venue's; service: 200, with a key 500)",
     );
   for (const [name, meaning] of faultOptions) command.option(`--${name} <number>`, meaning);
-  command.addOption(
-    new Option('--rate-limit-header <form>', 'service: header with the retry time of a 429').choices(rateLimitHeaders),
-  );
-  command.addOption(new Option('--ban-form <form>', 'how it refuses during a ban').choices(banForms));
-  command.addOption(
-    new Option('--answer-form <form>', 'what is wrong with its candles and history').choices(answerForms),
-  );
   command
+    .addOption(
+      new Option('--rate-limit-header <form>', 'service: header with the retry time of a 429').choices(
+        rateLimitHeaders,
+      ),
+    )
+    .addOption(new Option('--ban-form <form>', 'how it refuses during a ban').choices(banForms))
+    .addOption(new Option('--answer-form <form>', 'what is wrong with its candles and history').choices(answerForms))
     .option('--api-key <key>', 'coincap-v3: the key without which it refuses requests')
-    .option('--credits-per-month <count>', 'coincap-v3: credits of a month (default: no limit)');
-  command.action(simulate);
+    .option('--credits-per-month <count>', 'coincap-v3: credits of a month (default: no limit)')
+    .action(simulate);
 }
 
 async function simulate(options: Record<string, string>): Promise<void> {

@@ -3,9 +3,8 @@
 import { type Command, Option } from 'commander';
 import type { StatusOptions } from '../actions/status.ts';
 
-export function statusCommand(program: Command): void {
-  program
-    .command('status')
+export function statusCommand(command: Command): void {
+  command
     .option('--json', 'one JSON document, times as ISO 8601, lengths in seconds')
     .addOption(
       new Option(

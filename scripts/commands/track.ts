@@ -7,24 +7,10 @@ import { eachList, type ListName, type PolledList } from '../../model/lists/inde
 import type { TrackOptions } from '../actions/track.ts';
 import { addSelections, nameOf } from '../input/selectors.ts';
 
-export function trackCommand(program: Command): void {
-  const track = program.command('track').helpCommand(false);
+export function trackCommand(track: Command): void {
   addSelections(track, { json: 'print the tracked series as JSON, a line each' }, async (selection, options) =>
     (await import('../actions/track.ts')).trackAll(selection, options),
   );
-  addTrackedLists(track);
-}
-
-export function untrackCommand(program: Command): void {
-  const untrack = program
-    .command('untrack')
-    .argument('<series...>', 'ids or names of series, as `status` shows them')
-    .helpCommand(false)
-    .action(async (words: string[]) => (await import('../actions/track.ts')).untrackAll(words));
-  addUntrackedLists(untrack);
-}
-
-function addTrackedLists(track: Command): void {
   for (const list of eachList) {
     ofList(track, list, list.about)
       .option('--every <length>', 'time between two polls: 30s, 5m, 1h, 1d (default: 5m)')
@@ -41,7 +27,11 @@ function addTrackedLists(track: Command): void {
     .action(async () => (await import('../actions/track.ts')).trackDefaults());
 }
 
-function addUntrackedLists(untrack: Command): void {
+export function untrackCommand(untrack: Command): void {
+  untrack
+    .argument('<series...>', 'ids or names of series, as `status` shows them')
+    .helpCommand(false)
+    .action(async (words: string[]) => (await import('../actions/track.ts')).untrackAll(words));
   for (const list of eachList) {
     const what = list.askedFor === 'asset' ? `the ${list.entries} of an asset` : list.word;
     ofList(untrack, list, `stop polling ${what}`).action(async (options: OfAsset) =>

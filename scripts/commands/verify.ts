@@ -12,14 +12,13 @@ interface VerifyOptions {
 
 const defaultSample = 30;
 
-export function verifyCommand(program: Command): void {
-  program
-    .command('verify')
+export function verifyCommand(command: Command): void {
+  command
     .argument('[series...]', 'ids or names of series, as `status` shows them (default: all tracked)')
     .addOption(
       new Option('--sample <count>', `number of windows, drawn at random (default: ${defaultSample})`).conflicts('all'),
     )
-    .addOption(new Option('--all', 'every covered window'))
+    .option('--all', 'every covered window')
     .option('--against <source>', 'compare with another source, to the tick of the coarser one')
     .option('--json', 'print the outcome as JSON, with every difference')
     .action(async (words: string[], { all, sample, json, against }: VerifyOptions) => {

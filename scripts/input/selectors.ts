@@ -48,6 +48,7 @@ export function addSelections<Options extends SelectingOptions>(
     for (const [flag, text] of Object.entries(help.flags ?? {})) command.option(flag, text);
     return help.dryRun === undefined ? command : command.option('--dry-run', help.dryRun);
   };
+  parent.helpCommand(false);
   for (const name of datasetNames) {
     const { word, about, of } = datasets[name];
     const isOfMarket = of === 'market';
