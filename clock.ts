@@ -94,6 +94,21 @@ export function repeatOn(
   };
 }
 
+/** The result of the work, or `late` when it takes longer than `ms`: its failure after that is not reported. */
+export async function settledWithin<Result>(
+  clock: Pick<Clock, 'sleep'>,
+  ms: number,
+  work: Promise<Result>,
+): Promise<Result | 'late'> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([work, clock.sleep(ms, over.signal).then(() => 'late' as const)]);
+  } finally {
+    over.abort();
+    work.catch(() => {});
+  }
+}
+
 /** Resolves when the signal is aborted. */
 export function stopped(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();

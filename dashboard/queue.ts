@@ -1,6 +1,6 @@
 /** The queue as the dashboard sees it. The process that starts the service provides the reader. */
 
-import type { Clock } from '../clock.ts';
+import { type Clock, settledWithin } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import type { Range } from '../model/intervals.ts';
 import type { QueueFacts } from '../planning/headline.ts';
@@ -37,12 +37,9 @@ export function createQueueReader(clock: Clock, readQueue: () => Promise<QueueSn
         .finally(() => {
           pending = null;
         });
-      const timeout = new AbortController();
-      const tooLong = clock.sleep(timeoutMs, timeout.signal).then(() => 'late' as const);
-      const answer = await Promise.race([pending, tooLong]);
+      const answer = await settledWithin(clock, timeoutMs, pending);
       if (answer === 'late') problem = `no answer for ${timeoutMs / 1000} s`;
       latest = answer === 'late' ? null : answer;
-      timeout.abort();
       return latest;
     },
     /** Why the last `read` found nothing. */

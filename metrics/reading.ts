@@ -8,7 +8,7 @@
  *   abandoned  The reading took `oldestMs`. Its result is ignored, and the next call starts another.
  */
 
-import type { Clock } from '../clock.ts';
+import { type Clock, settledWithin } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
 
 export interface ReadingTimes {
@@ -56,10 +56,7 @@ export function readAtMostEvery<Value>(
     }
     const pending = reading;
     if (pending !== null && !pending.isLate) {
-      const timeout = new AbortController();
-      const tooLong = clock.sleep(times.waitMs, timeout.signal).then(() => true);
-      pending.isLate = await Promise.race([pending.ended.then(() => false), tooLong]);
-      timeout.abort();
+      pending.isLate = (await settledWithin(clock, times.waitMs, pending.ended)) === 'late';
     }
     return latest !== null && clock.now() - latest.atMs < times.oldestMs ? latest : null;
   };

@@ -2,7 +2,6 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import { longestRange, type RangeKey } from '../model/request-range.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
@@ -14,7 +13,6 @@ import type { SourceRegistry } from '../sources/registry.ts';
 import type { Database } from '../store/db/database.ts';
 import { readNamedSeries } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
-import { listRetentions, type Retention } from '../store/upkeep/retention.ts';
 
 /** A scheduler or worker in this process. */
 export interface Running {
@@ -44,6 +42,19 @@ export interface OperationContext {
   assertFreeSpace(): void;
 }
 
+/** Opens the queues for some work. */
+export async function withQueues<Result>(
+  { openQueues }: Pick<OperationContext, 'openQueues'>,
+  work: (queues: QueueBackend) => Promise<Result>,
+): Promise<Result> {
+  const queues = await openQueues();
+  try {
+    return await work(queues);
+  } finally {
+    await queues.close();
+  }
+}
+
 /** @returns the longest range of one request for a series: as configured, and as the source accepts. */
 export async function readRangeLimits({
   database,
@@ -58,9 +69,4 @@ export async function readRangeLimits({
     const name = named.get(seriesName(series)) ?? defaultSource;
     return longestRange(series, facts.get(name)?.offers, accepted.get(name));
   };
-}
-
-/** @returns the retentions in force, each with its current cut. */
-export function readRetentions({ database }: Pick<OperationContext, 'database'>, nowMs: EpochMs): Promise<Retention[]> {
-  return listRetentions(database, nowMs);
 }

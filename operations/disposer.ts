@@ -1,7 +1,7 @@
 /** Closes the resources of a command in reverse order. */
 
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
+import { type Clock, settledWithin } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 
 /** A resource whose server is unreachable may never close. */
@@ -22,14 +22,11 @@ export class Disposer {
   /** Never throws: a step that fails or hangs is logged, and the next ones run. */
   async run(log: Logger): Promise<void> {
     for (const step of this.#steps.splice(0)) {
-      const timeout = new AbortController();
-      const late = this.#clock.sleep(closeTimeoutMs, timeout.signal).then(() => 'late');
       try {
-        if ((await Promise.race([step(), late])) === 'late') log.warn('a resource did not close in time');
+        const closed = await settledWithin(this.#clock, closeTimeoutMs, step());
+        if (closed === 'late') log.warn('a resource did not close in time');
       } catch (error) {
         log.warn({ cause: messageOf(error) }, 'a resource failed to close');
-      } finally {
-        timeout.abort();
       }
     }
   }

@@ -15,7 +15,7 @@ import type { FetchTally } from '../store/ledger/ledger-minutes.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
 import { readPause } from '../store/settings/settings.ts';
 import { readRefusal } from '../store/settings/source-refusal.ts';
-import type { OperationContext } from './context.ts';
+import { type OperationContext, withQueues } from './context.ts';
 
 /** Failed requests without a success after which the source is considered unusable. */
 const hopelessAfter = 4;
@@ -157,14 +157,11 @@ export async function readOutage(
 ): Promise<ExplainedOutage | null> {
   const outage = await readSourceOutage(context.database, nowMs);
   if (outage === null) return null;
-  const queues = await context.openQueues();
-  try {
+  return withQueues(context, async (queues) => {
     const requests = queues.requestsOf(outage.source);
     const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
     return withRetry(outage, { workers, pausedMs }, nowMs);
-  } finally {
-    await queues.close();
-  }
+  });
 }
 
 /** The sources that refuse all requests, and until when each accepts none. */

@@ -37,7 +37,8 @@ export interface Context extends OperationContext {
 export interface ContextOptions {
   /** Shown in pg_stat_activity. */
   readonly command: string;
-  readonly defaultLogLevel: LogLevel;
+  /** Absent: `warn`; of a command that handles signals `error`, as log lines would break the drawing of its progress. */
+  readonly defaultLogLevel?: LogLevel;
   /** Instead of the environment's. */
   readonly config?: Config;
   /** The command handles Ctrl-C and SIGTERM. Otherwise they close the context and end the process. */
@@ -92,7 +93,9 @@ export async function openContext(options: ContextOptions): Promise<Context> {
   const settings = options.config ?? configFromEnvironment();
   if (options.needsDatabase === true && settings.database.url === undefined && !hasDatabase(settings.directory))
     throw new TidemarkError('NO_DATABASE', `there is no database in ${resolve(settings.directory)}`);
-  const log = await openLog(settings.logLevel ?? options.defaultLogLevel);
+  const log = await openLog(
+    settings.logLevel ?? options.defaultLogLevel ?? (options.handlesSignals ? 'error' : 'warn'),
+  );
   const config = await withWatchList(settings, options, log, withRanges);
   // First, so that an occupied port fails at once.
   const metrics = options.isMeasured === true ? await openMetrics(options.command, { clock, config, log }) : null;

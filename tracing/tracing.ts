@@ -28,7 +28,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { Clock } from '../clock.ts';
+import { type Clock, settledWithin } from '../clock.ts';
 import type { SchedulerOptions } from '../scheduler/scheduler.ts';
 import type { RequestEvent } from '../sources/source.ts';
 import { pathTemplates } from '../v2/paths.ts';
@@ -143,10 +143,7 @@ export function createTracing(
       return span === undefined ? undefined : formatTraceparent(span.spanContext());
     },
     async close() {
-      const timeout = new AbortController();
-      const late = clock.sleep(closeTimeoutMs, timeout.signal);
-      await Promise.race([provider.shutdown().catch(() => {}), late]);
-      timeout.abort();
+      await settledWithin(clock, closeTimeoutMs, provider.shutdown()).catch(() => {});
     },
   };
 }

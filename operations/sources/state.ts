@@ -6,7 +6,7 @@ import { proxyFor } from '../../sources/connections.ts';
 import { readUse } from '../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { readSourceUse } from '../../store/series/sources.ts';
-import type { OperationContext } from '../context.ts';
+import { type OperationContext, withQueues } from '../context.ts';
 import { withRetry } from '../source-health.ts';
 
 function proxyShown(url: string | null): string | null {
@@ -21,9 +21,8 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
   const { database } = context;
   const use = new Map((await readSourceUse.on(database.pool, { nowMs })).map((line) => [line.source, line]));
   const shown = (await context.sources()).all().filter(({ facts, url }) => url !== null || use.has(facts.name));
-  const queues = await context.openQueues();
-  try {
-    return await Promise.all(
+  return withQueues(context, (queues) =>
+    Promise.all(
       shown.map(async ({ facts, profile, url, problem }) => {
         const { name: source, limits, longLimit, requestsPerMinute } = facts;
         const requests = queues.requestsOf(source);
@@ -52,8 +51,6 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
           outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
         };
       }),
-    );
-  } finally {
-    await queues.close();
-  }
+    ),
+  );
 }

@@ -6,7 +6,8 @@ import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts'
 import type { Selection } from '../../model/selection.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
-import { type OperationContext, readRetentions } from '../context.ts';
+import { listRetentions } from '../../store/upkeep/retention.ts';
+import type { OperationContext } from '../context.ts';
 import { chooseSource } from '../sources/markets.ts';
 import { asStored } from '../sources/names.ts';
 
@@ -39,7 +40,9 @@ export async function withinRetention<Selected extends Selection>(
   note: (text: string) => void,
 ): Promise<KeptSelection<Selected>> {
   const dataset = selection.series[0]?.dataset;
-  const retention = (await readRetentions(context, context.clock.now())).find((one) => one.dataset === dataset);
+  const retention = (await listRetentions(context.database, context.clock.now())).find(
+    (one) => one.dataset === dataset,
+  );
   if (retention === undefined || selection.fromMs >= retention.cutMs) {
     return { ...selection, trackFromMs: () => selection.fromMs };
   }

@@ -36,47 +36,44 @@ export async function run(options: ApplyOptions): Promise<void> {
   const file = options.file ?? config.watchList ?? 'tidemark.yaml';
   const confirmed = new Set((options.confirm ?? []).map(datasetOf));
   const { list, hash } = await readList(file);
-  await withContext(
-    { command: 'apply', defaultLogLevel: 'error', handlesSignals: true, config },
-    async (context, signal) => {
-      const planContext: WatchListContext = {
-        nowMs: context.clock.now(),
-        prune: options.prune === true || list.prune,
-        mayDrop: new Set(storedDatasets),
-        sources: watchedSources((await context.sources()).facts),
-      };
-      const failure = await readOldMarkets(context, list, planContext.nowMs);
-      const plan = await planned(context, list, planContext, signal);
-      const cost = await costAfter(context, plan, planContext.nowMs);
-      // Text shows the planned changes first; JSON shows only the result.
-      const tell = (text: string) => (options.json === true ? undefined : console.log(text));
-      const foreseen = planText(plan, file);
-      tell(`${foreseen}\n\n${costText(cost)}`);
-      if (options.dryRun === true) {
-        if (options.json) console.log(documentOf(plan, cost, false));
-        if (!isNothing(plan)) tell('\ndry run: nothing was changed');
-        if (failure !== null) throw failure;
-        return;
-      }
-      context.phase(null);
-      await confirmDrops(plan, confirmed, options.json === true ? null : askOnTerminal(signal));
-      if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before any change');
-      context.phase('applying the changes');
-      const mayDrop = new Set(plan.retention.map(({ dataset }) => dataset));
-      const done = await applyWatchList(context.database, list, { ...planContext, mayDrop, hash });
-      if (done.kind === 'lists') throw new Error('a list is missing right after its poll');
-      // Another apply or a scheduler may have changed it meanwhile.
-      const text = planText(done, file);
-      const isAsForeseen = text === foreseen;
-      if (!isAsForeseen) tell(`\nanother process changed it meanwhile; the remaining changes:\n${text}`);
-      if (options.json) {
-        const costNow = isAsForeseen ? cost : await costAfter(context, done, planContext.nowMs);
-        console.log(documentOf(done, costNow, true));
-      }
-      if (!isNothing(done)) tell('\napplied');
+  await withContext({ command: 'apply', handlesSignals: true, config }, async (context, signal) => {
+    const planContext: WatchListContext = {
+      nowMs: context.clock.now(),
+      prune: options.prune === true || list.prune,
+      mayDrop: new Set(storedDatasets),
+      sources: watchedSources((await context.sources()).facts),
+    };
+    const failure = await readOldMarkets(context, list, planContext.nowMs);
+    const plan = await planned(context, list, planContext, signal);
+    const cost = await costAfter(context, plan, planContext.nowMs);
+    // Text shows the planned changes first; JSON shows only the result.
+    const tell = (text: string) => (options.json === true ? undefined : console.log(text));
+    const foreseen = planText(plan, file);
+    tell(`${foreseen}\n\n${costText(cost)}`);
+    if (options.dryRun === true) {
+      if (options.json) console.log(documentOf(plan, cost, false));
+      if (!isNothing(plan)) tell('\ndry run: nothing was changed');
       if (failure !== null) throw failure;
-    },
-  );
+      return;
+    }
+    context.phase(null);
+    await confirmDrops(plan, confirmed, options.json === true ? null : askOnTerminal(signal));
+    if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before any change');
+    context.phase('applying the changes');
+    const mayDrop = new Set(plan.retention.map(({ dataset }) => dataset));
+    const done = await applyWatchList(context.database, list, { ...planContext, mayDrop, hash });
+    if (done.kind === 'lists') throw new Error('a list is missing right after its poll');
+    // Another apply or a scheduler may have changed it meanwhile.
+    const text = planText(done, file);
+    const isAsForeseen = text === foreseen;
+    if (!isAsForeseen) tell(`\nanother process changed it meanwhile; the remaining changes:\n${text}`);
+    if (options.json) {
+      const costNow = isAsForeseen ? cost : await costAfter(context, done, planContext.nowMs);
+      console.log(documentOf(done, costNow, true));
+    }
+    if (!isNothing(done)) tell('\napplied');
+    if (failure !== null) throw failure;
+  });
 }
 
 function documentOf(plan: WatchListPlan, cost: PlanCost, applied: boolean): string {

@@ -31,41 +31,38 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
   const config = configFromEnvironment();
   // Before an embedded database is created.
   if (asked.source === null && isNew(config)) await assertDefaultSource(config);
-  await withContext(
-    { command: 'backfill', defaultLogLevel: 'error', handlesSignals: true, config },
-    async (context, signal) => {
-      await assertSource(context, asked);
-      const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
-      const ids: number[] = [];
-      for await (const { seriesId } of trackSelection(context, selection)) ids.push(seriesId);
-      const outcome = await runBackfill(context, {
-        seriesIds: ids,
-        fromMs: selection.fromMs,
-        toMs: selection.toMs,
-        wait: options.wait === true,
-        acceptEmpty: options.acceptEmpty === true,
-        signal,
-        progress: showProgress(context.clock),
-      });
-      const acceptRejected = options.acceptRejected === true;
-      if (options.json) console.log(JSON.stringify(asJson(outcome)));
-      else printText(lastLine(outcome, acceptRejected));
-      if (outcome.interrupted) {
-        throw new TidemarkError(
-          'INTERRUPTED',
-          outcome.rollups === 'stopped'
-            ? 'stopped while the rollups were refreshed; every window is stored'
-            : `stopped with ${counted(outcome.windowsLeft, 'window')} left; fetched windows are stored`,
-        );
-      }
-      if (outcome.refusal !== null) throw outcome.refusal;
-      if (outcome.rejected > 0 && !acceptRejected)
-        throw new TidemarkError(
-          'ROWS_REJECTED',
-          `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ${outcome.rejected === 1 ? 'its period' : 'their periods'}; such as: ${outcome.rejectedFor}`,
-        );
-    },
-  );
+  await withContext({ command: 'backfill', handlesSignals: true, config }, async (context, signal) => {
+    await assertSource(context, asked);
+    const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
+    const ids: number[] = [];
+    for await (const { seriesId } of trackSelection(context, selection)) ids.push(seriesId);
+    const outcome = await runBackfill(context, {
+      seriesIds: ids,
+      fromMs: selection.fromMs,
+      toMs: selection.toMs,
+      wait: options.wait === true,
+      acceptEmpty: options.acceptEmpty === true,
+      signal,
+      progress: showProgress(context.clock),
+    });
+    const acceptRejected = options.acceptRejected === true;
+    if (options.json) console.log(JSON.stringify(asJson(outcome)));
+    else printText(lastLine(outcome, acceptRejected));
+    if (outcome.interrupted) {
+      throw new TidemarkError(
+        'INTERRUPTED',
+        outcome.rollups === 'stopped'
+          ? 'stopped while the rollups were refreshed; every window is stored'
+          : `stopped with ${counted(outcome.windowsLeft, 'window')} left; fetched windows are stored`,
+      );
+    }
+    if (outcome.refusal !== null) throw outcome.refusal;
+    if (outcome.rejected > 0 && !acceptRejected)
+      throw new TidemarkError(
+        'ROWS_REJECTED',
+        `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ${outcome.rejected === 1 ? 'its period' : 'their periods'}; such as: ${outcome.rejectedFor}`,
+      );
+  });
 }
 
 function isNew({ database, directory }: Config): boolean {

@@ -66,16 +66,8 @@ export async function run(options: { once?: true }): Promise<void> {
   const simulator = await startSimulator({});
   try {
     await withContext(
-      {
-        command: 'demo',
-        defaultLogLevel: 'error',
-        handlesSignals: true,
-        isMeasured: true,
-        config: demoConfig(environment, simulator),
-      },
-      async (context) => {
-        await show(context, simulator, options.once === true, stop.signal);
-      },
+      { command: 'demo', handlesSignals: true, isMeasured: true, config: demoConfig(environment, simulator) },
+      (context) => show(context, simulator, options.once === true, stop.signal),
     );
   } finally {
     await simulator.close();

@@ -66,22 +66,19 @@ async function run(
   if (options.sidecar !== undefined && options.sidecar === options.out) {
     throw new TidemarkError('BAD_ARGUMENT', '--sidecar and --out name the same file');
   }
-  await withContext(
-    { command: 'export', needsDatabase: true, defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      const startedMs = context.clock.monotonicMs();
-      const outcome = await inSnapshot(context.database, async (client) =>
-        exportTo(await load(context, client), {
-          ...options,
-          format,
-          signal,
-          showProgress: (what, of) => showPointProgress(context.clock, what, of),
-        }),
-      );
-      if (options.json) console.log(JSON.stringify(asJson(outcome)));
-      else if (options.out !== '-') console.log(asText(outcome, context.clock.monotonicMs() - startedMs));
-    },
-  );
+  await withContext({ command: 'export', needsDatabase: true, handlesSignals: true }, async (context, signal) => {
+    const startedMs = context.clock.monotonicMs();
+    const outcome = await inSnapshot(context.database, async (client) =>
+      exportTo(await load(context, client), {
+        ...options,
+        format,
+        signal,
+        showProgress: (what, of) => showPointProgress(context.clock, what, of),
+      }),
+    );
+    if (options.json) console.log(JSON.stringify(asJson(outcome)));
+    else if (options.out !== '-') console.log(asText(outcome, context.clock.monotonicMs() - startedMs));
+  });
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */

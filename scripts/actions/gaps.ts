@@ -35,36 +35,27 @@ const columns = (explain: (gap: Gap) => string): readonly Column<Gap>[] => [
 ];
 
 export async function run(options: { json?: true }): Promise<void> {
-  await withContext(
-    { command: 'gaps', needsDatabase: true, showsStored: true, defaultLogLevel: 'warn' },
-    async (context) => {
-      const nowMs = context.clock.now();
-      const outage = await readOutage(context, nowMs);
-      const { graceMs } = context.config.worker;
-      const listed = await listGaps(context.database, { nowMs, graceMs, ledger: true });
-      const gaps = explainUnasked(listed, (await readGapDivision(context, nowMs)).divide);
-      const quarantined = await readQuarantined.on(context.database.pool, {});
-      if (options.json) {
-        const document: JsonDocument<'gaps'> = {
-          sourceOutage: outageJson(outage),
-          gaps: gaps.map(asJson),
-          quarantined,
-        };
-        console.log(JSON.stringify(document, null, 2));
-      } else {
-        if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
-        const down =
-          outage === null
-            ? new Set<number>()
-            : await readSeriesOnlyOf(context.database, outage.source, [
-                ...new Set(gaps.map(({ seriesId }) => seriesId)),
-              ]);
-        const explain = (gap: Gap) => explainGap(gap, { nowMs, isSourceDown: down.has(gap.seriesId) });
-        console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, explain, terminalWidth()));
-        for (const line of quarantined.map(quarantineLine)) printText(line);
-      }
-    },
-  );
+  await withContext({ command: 'gaps', needsDatabase: true, showsStored: true }, async (context) => {
+    const nowMs = context.clock.now();
+    const outage = await readOutage(context, nowMs);
+    const { graceMs } = context.config.worker;
+    const listed = await listGaps(context.database, { nowMs, graceMs, ledger: true });
+    const gaps = explainUnasked(listed, (await readGapDivision(context, nowMs)).divide);
+    const quarantined = await readQuarantined.on(context.database.pool, {});
+    if (options.json) {
+      const document: JsonDocument<'gaps'> = { sourceOutage: outageJson(outage), gaps: gaps.map(asJson), quarantined };
+      console.log(JSON.stringify(document, null, 2));
+    } else {
+      if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
+      const down =
+        outage === null
+          ? new Set<number>()
+          : await readSeriesOnlyOf(context.database, outage.source, [...new Set(gaps.map(({ seriesId }) => seriesId))]);
+      const explain = (gap: Gap) => explainGap(gap, { nowMs, isSourceDown: down.has(gap.seriesId) });
+      console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, explain, terminalWidth()));
+      for (const line of quarantined.map(quarantineLine)) printText(line);
+    }
+  });
 }
 
 /** Rejected rows are not gaps: another request returns them again. */

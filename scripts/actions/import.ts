@@ -42,7 +42,7 @@ export async function run(paths: readonly string[], options: Options): Promise<v
   // Before a database is created for them.
   for (const path of paths) await assertIsFile(path);
   if (options.dryRun) return dryRun(paths, options, asked);
-  await withContext({ command: 'import', defaultLogLevel: 'error', handlesSignals: true }, async (context, signal) => {
+  await withContext({ command: 'import', handlesSignals: true }, async (context, signal) => {
     const startedMs = context.clock.monotonicMs();
     const kind = asked === null ? null : await storedKind(context, asked);
     const tally = new ImportTally();

@@ -69,7 +69,7 @@ function idOf(text: string): number {
 }
 
 async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
-  await withContext({ command: 'keys', needsDatabase: true, defaultLogLevel: 'warn' }, async (context) => {
+  await withContext({ command: 'keys', needsDatabase: true }, async (context) => {
     await work(context.database);
   });
 }

@@ -19,37 +19,34 @@ export interface LakeCommandOptions {
 /** @throws TidemarkError VALUES_TOO_LONG when months are left out; and as `writeLake`. */
 export async function lake(directory: string, options: LakeCommandOptions): Promise<void> {
   const decimals = options.decimals === undefined ? undefined : parseDecimals(options.decimals);
-  await withContext(
-    { command: 'lake', needsDatabase: true, defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      const startedMs = context.clock.monotonicMs();
-      const outcome = await writeLake(context.database, {
-        directory,
-        decimals,
-        doubles: options.doubles,
-        check: options.check,
-        clock: context.clock,
-        signal,
-        showProgress: (what, of) => showPointProgress(context.clock, what, of, 'files'),
+  await withContext({ command: 'lake', needsDatabase: true, handlesSignals: true }, async (context, signal) => {
+    const startedMs = context.clock.monotonicMs();
+    const outcome = await writeLake(context.database, {
+      directory,
+      decimals,
+      doubles: options.doubles,
+      check: options.check,
+      clock: context.clock,
+      signal,
+      showProgress: (what, of) => showPointProgress(context.clock, what, of, 'files'),
+    });
+    if (outcome === null) {
+      throw new TidemarkError('FILE_NOT_WRITTEN', `another process is writing the lake in ${directory}`, {
+        remedy: 'wait for its end',
       });
-      if (outcome === null) {
-        throw new TidemarkError('FILE_NOT_WRITTEN', `another process is writing the lake in ${directory}`, {
-          remedy: 'wait for its end',
-        });
-      }
-      if (options.json) {
-        const refused = outcome.refused.map((one) => ({ ...one, series: seriesJson(one.series) }));
-        console.log(JSON.stringify({ directory, ...outcome, refused } satisfies JsonDocument<'lake'>));
-      } else console.log(asText(directory, outcome, context.clock.monotonicMs() - startedMs));
-      const [first, ...others] = outcome.refused;
-      if (first === undefined) return;
-      const more = others.length === 0 ? '' : `; and ${counted(others.length, 'month')} more, see the manifest`;
-      throw new TidemarkError(
-        'VALUES_TOO_LONG',
-        `not in the lake: ${seriesName(first.series)} ${first.month}, because ${first.reason}${more}`,
-      );
-    },
-  );
+    }
+    if (options.json) {
+      const refused = outcome.refused.map((one) => ({ ...one, series: seriesJson(one.series) }));
+      console.log(JSON.stringify({ directory, ...outcome, refused } satisfies JsonDocument<'lake'>));
+    } else console.log(asText(directory, outcome, context.clock.monotonicMs() - startedMs));
+    const [first, ...others] = outcome.refused;
+    if (first === undefined) return;
+    const more = others.length === 0 ? '' : `; and ${counted(others.length, 'month')} more, see the manifest`;
+    throw new TidemarkError(
+      'VALUES_TOO_LONG',
+      `not in the lake: ${seriesName(first.series)} ${first.month}, because ${first.reason}${more}`,
+    );
+  });
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */

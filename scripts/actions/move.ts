@@ -20,48 +20,45 @@ export interface Options {
 
 export async function run(options: Options): Promise<void> {
   const to = targetOf(options.to);
-  await withContext(
-    { command: 'move', needsDatabase: true, defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      const startedMs = context.clock.monotonicMs();
-      const target = openDatabase({
-        url: to.href,
-        applicationName: 'tidemark move',
-        maxConnections: 4,
-        statementTimeoutMs: context.config.database.statementTimeoutMs,
-      });
-      let progress: PointProgress | undefined;
-      let copied = 0;
-      try {
-        await refuseWhileInUse(context.database, context, 'move');
-        await refuseTargetInUse(target);
-        const moved = await move({
-          from: context.database,
-          to: target,
-          signal,
-          onTotal(of) {
-            progress = showPointProgress(context.clock, 'moving', of, 'rows');
-          },
-          onRows(rows) {
-            copied += rows;
-            progress?.update(copied);
-          },
-          onCompare() {
-            progress?.stop();
-            context.phase('comparing both sides');
-          },
-        }).finally(() => progress?.stop());
-        context.phase('refreshing the rollups');
-        const note = await refreshMoved(target, moved, { clock: context.clock, signal });
-        if (note !== null) console.error(note);
-        const document: JsonDocument<'move'> = { ...moved, tables: Object.fromEntries(moved.tables) };
-        if (options.json) console.log(JSON.stringify(document));
-        else console.log(asText(moved, to, context.clock.monotonicMs() - startedMs));
-      } finally {
-        await target.close();
-      }
-    },
-  );
+  await withContext({ command: 'move', needsDatabase: true, handlesSignals: true }, async (context, signal) => {
+    const startedMs = context.clock.monotonicMs();
+    const target = openDatabase({
+      url: to.href,
+      applicationName: 'tidemark move',
+      maxConnections: 4,
+      statementTimeoutMs: context.config.database.statementTimeoutMs,
+    });
+    let progress: PointProgress | undefined;
+    let copied = 0;
+    try {
+      await refuseWhileInUse(context.database, context, 'move');
+      await refuseTargetInUse(target);
+      const moved = await move({
+        from: context.database,
+        to: target,
+        signal,
+        onTotal(of) {
+          progress = showPointProgress(context.clock, 'moving', of, 'rows');
+        },
+        onRows(rows) {
+          copied += rows;
+          progress?.update(copied);
+        },
+        onCompare() {
+          progress?.stop();
+          context.phase('comparing both sides');
+        },
+      }).finally(() => progress?.stop());
+      context.phase('refreshing the rollups');
+      const note = await refreshMoved(target, moved, { clock: context.clock, signal });
+      if (note !== null) console.error(note);
+      const document: JsonDocument<'move'> = { ...moved, tables: Object.fromEntries(moved.tables) };
+      if (options.json) console.log(JSON.stringify(document));
+      else console.log(asText(moved, to, context.clock.monotonicMs() - startedMs));
+    } finally {
+      await target.close();
+    }
+  });
 }
 
 /** @throws TidemarkError BAD_ARGUMENT without the address, which may contain a password. */

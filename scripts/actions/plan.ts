@@ -10,7 +10,7 @@ import { costJson, costText } from '../output/cost-report.ts';
 import { printText } from '../output/table.ts';
 
 export async function run(options: { json?: true }): Promise<void> {
-  await withContext({ command: 'plan', needsDatabase: true, defaultLogLevel: 'warn' }, async (context) => {
+  await withContext({ command: 'plan', needsDatabase: true }, async (context) => {
     const nowMs = context.clock.now();
     const { graceMs } = context.config.worker;
     const tracked = await seriesStatus(context.database, { nowMs, graceMs });

@@ -21,22 +21,19 @@ export async function run(words: string[], options: Options): Promise<void> {
   const nowMs = systemClock.now();
   const age = options.emptyOlderThan;
   const sinceMs = age === undefined ? null : parseAge(age, '--empty-older-than', nowMs);
-  await withContext(
-    { command: 'repair', needsDatabase: true, defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      await requireSources(context);
-      const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
-      const outcome = await repair(context, {
-        seriesIds,
-        differences: options.differences === true || sinceMs === null,
-        sinceMs,
-        signal,
-        progress: () => showWindowProgress(context.clock, 'repair'),
-      });
-      console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
-      refuseRemaining(outcome);
-    },
-  );
+  await withContext({ command: 'repair', needsDatabase: true, handlesSignals: true }, async (context, signal) => {
+    await requireSources(context);
+    const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
+    const outcome = await repair(context, {
+      seriesIds,
+      differences: options.differences === true || sinceMs === null,
+      sinceMs,
+      signal,
+      progress: () => showWindowProgress(context.clock, 'repair'),
+    });
+    console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
+    refuseRemaining(outcome);
+  });
 }
 
 function repairText(outcome: Repair): string {

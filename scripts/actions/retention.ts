@@ -4,19 +4,18 @@ import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../model/format.ts';
 import { storedDatasets, storedWords } from '../../model/stored-datasets.ts';
-import { readRetentions } from '../../operations/context.ts';
 import { withContext } from '../../runtime/context.ts';
 import { unlessStopped } from '../../runtime/lifecycle.ts';
 import { applyRetention } from '../../store/upkeep/drop-old.ts';
-import { findCut, writeRetention } from '../../store/upkeep/retention.ts';
+import { findCut, listRetentions, writeRetention } from '../../store/upkeep/retention.ts';
 import { askOnTerminal, confirmByName } from '../input/confirm.ts';
 import { datasetOf } from '../input/datasets.ts';
 import { parseAge } from '../input/parse-options.ts';
 import { table } from '../output/table.ts';
 
 export async function show(): Promise<void> {
-  await withContext({ command: 'retention', needsDatabase: true, defaultLogLevel: 'warn' }, async (context) => {
-    const retentions = await readRetentions(context, context.clock.now());
+  await withContext({ command: 'retention', needsDatabase: true }, async (context) => {
+    const retentions = await listRetentions(context.database, context.clock.now());
     const rows = storedDatasets.map((dataset) => ({
       dataset,
       retention: retentions.find((one) => one.dataset === dataset),
@@ -75,7 +74,7 @@ export async function set(word: string, age: string, options: { confirm?: string
 
 export async function off(word: string): Promise<void> {
   const dataset = datasetOf(word);
-  await withContext({ command: 'retention', needsDatabase: true, defaultLogLevel: 'warn' }, async (context) => {
+  await withContext({ command: 'retention', needsDatabase: true }, async (context) => {
     const wasOn = await writeRetention(context.database.pool, dataset, null);
     console.log(`${storedWords[dataset]} ${wasOn ? 'is kept forever from now on' : 'was kept forever already'}`);
   });

@@ -14,7 +14,7 @@ import type { JsonDocument } from '../output/documents.ts';
 import { type Column, printText, table, terminalWidth } from '../output/table.ts';
 
 export async function run(options: { json?: true }): Promise<void> {
-  await withContext({ command: 'sources', defaultLogLevel: 'warn' }, async (context) => {
+  await withContext({ command: 'sources' }, async (context) => {
     const nowMs = context.clock.now();
     const lines = await readSources(context, nowMs);
     if (options.json) console.log(JSON.stringify(asJson(lines), null, 2));
@@ -94,7 +94,7 @@ function asJson(lines: readonly SourceState[]): JsonDocument<'sources'> {
 }
 
 export async function listMarkets(options: { source: string; search?: string; json?: true }): Promise<void> {
-  await withContext({ command: 'markets', defaultLogLevel: 'warn' }, async (context) => {
+  await withContext({ command: 'markets' }, async (context) => {
     const source = await sourceNamed(context, options.source.trim());
     const all = await marketsOf(context, source, context.clock.now());
     const wanted = options.search?.trim().toUpperCase() ?? '';

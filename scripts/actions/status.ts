@@ -1,6 +1,6 @@
 /** `tidemark status`: tracked, covered and missing ranges, budget and queue. */
 
-import { type Clock, systemClock } from '../../clock.ts';
+import { settledWithin, systemClock } from '../../clock.ts';
 import { exitCodes, TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
@@ -9,7 +9,7 @@ import { seriesJson, seriesName } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { storedWords } from '../../model/stored-datasets.ts';
 import { parseDuration } from '../../model/time-text.ts';
-import { readRetentions } from '../../operations/context.ts';
+import { withQueues } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
 import { outageJson, withRetry } from '../../operations/source-health.ts';
 import { joinQueues } from '../../operations/sources/queues.ts';
@@ -29,7 +29,7 @@ import { readSilences } from '../../store/series/silences.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/status/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/upkeep/jobs.ts';
-import type { Retention } from '../../store/upkeep/retention.ts';
+import { listRetentions, type Retention } from '../../store/upkeep/retention.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { listsTable, seriesOverview, seriesTable } from '../output/status-tables.ts';
 import { printText, terminalWidth } from '../output/table.ts';
@@ -47,30 +47,28 @@ export interface StatusOptions {
 export async function run(options: StatusOptions): Promise<void> {
   if (options.watch) {
     if (options.check !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--watch and --check exclude each other');
-    await showAgain(options, everyOf(options.every));
-    return;
+    return showAgain(options, everyOf(options.every));
   }
   if (options.every !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--every goes with --watch');
   const { check: part } = options;
-  const context = { command: 'status', needsDatabase: true, showsStored: true, defaultLogLevel: 'warn' } as const;
-  if (part !== undefined) {
-    await withContext(context, (opened) => check(opened, part));
-    return;
+  if (part !== undefined) return withContext(contextOptions, (opened) => check(opened, part));
+  try {
+    await withContext(contextOptions, async (opened) => {
+      const status = await withQueues(opened, (queues) => gather(opened, queues, opened.clock.now()));
+      if (options.json) console.log(JSON.stringify(asJson(status), null, 2));
+      else printText(asText(status, options.all === true));
+    });
+  } catch (thrown) {
+    const error = explainDatabaseError(thrown);
+    if (!isUnreachable(error)) throw error;
+    // The headline is known when nothing else can be read.
+    if (options.json) console.log(JSON.stringify(awayDocument(error), null, 2));
+    else printText(awayHeadline(error).text);
+    throw error;
   }
-  const isJson = options.json === true;
-  await sayingWhatIsAway(isJson, () =>
-    withContext(context, async (opened) => {
-      const queues = await opened.openQueues();
-      try {
-        const status = await gather(opened, queues, opened.clock.now());
-        if (isJson) console.log(JSON.stringify(asJson(status), null, 2));
-        else printText(asText(status, options.all === true));
-      } finally {
-        await queues.close();
-      }
-    }),
-  );
 }
+
+const contextOptions = { command: 'status', needsDatabase: true, showsStored: true } as const;
 
 /** Time between two tables on a terminal, or two documents; and between two tables of a log. */
 const watchEveryMs = 2000;
@@ -93,13 +91,8 @@ async function showAgain({ json, all }: StatusOptions, givenEveryMs: number | nu
   // Log lines would break the drawing.
   const isDrawnOnLog = terminal !== null && process.stderr.isTTY;
   const options = {
-    ...({
-      command: 'status',
-      needsDatabase: true,
-      showsStored: true,
-      defaultLogLevel: 'error',
-      handlesSignals: true,
-    } as const),
+    ...contextOptions,
+    handlesSignals: true,
     config: isDrawnOnLog ? { ...config, logLevel: 'silent' as const } : config,
   };
   try {
@@ -131,19 +124,6 @@ async function showAgain({ json, all }: StatusOptions, givenEveryMs: number | nu
   }
 }
 
-/** The headline is printed also when nothing else can be read. @throws whatever `show` throws. */
-async function sayingWhatIsAway(isJson: boolean, show: () => Promise<void>): Promise<void> {
-  try {
-    await show();
-  } catch (thrown) {
-    const error = explainDatabaseError(thrown);
-    if (!isUnreachable(error)) throw error;
-    if (isJson) console.log(JSON.stringify(awayDocument(error), null, 2));
-    else printText(awayHeadline(error).text);
-    throw error;
-  }
-}
-
 function awayDocument(error: TidemarkError): JsonDocument<'status'> {
   const { code, message } = error;
   return { time: new Date(systemClock.now()).toISOString(), headline: awayHeadline(error), error: { code, message } };
@@ -164,16 +144,13 @@ function everyOf(text: string | undefined): number | null {
 
 /** @throws TidemarkError unless database and queue answer and the part is connected to its queue. */
 async function check(context: Context, part: true | 'worker' | 'scheduler'): Promise<void> {
-  const queues = await context.openQueues();
-  try {
+  await withQueues(context, async (queues) => {
     await queues.requests.depth();
     if (part === true) return;
     const requests = joinQueues(queues, [...new Set([defaultSource, ...(await sourcesInUse(context.database))])]);
     const present = await (part === 'worker' ? requests : queues.planning).countWorkers();
     if (present === 0) throw new TidemarkError('NOT_RUNNING', `no ${part} is connected to the queue`);
-  } finally {
-    await queues.close();
-  }
+  });
 }
 
 type Status = Awaited<ReturnType<typeof gather>>;
@@ -197,22 +174,23 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     upkeep,
     outage,
     stored,
-    [queueFacts, depth, pausedMs, workers, budgets],
+    queueState,
   ] = await Promise.all([
     seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
     readQuarantined.on(database.pool, {}),
     readSilences(database),
     listStatus(database, nowMs),
     ratesStatus(database),
-    readRetentions(context, nowMs),
+    listRetentions(database, nowMs),
     countFetchesSince(database, nowMs - minuteMs, defaultSource),
     readServiceMessage(database, nowMs),
     serverVersions(database),
     readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
     readSourceOutage(database, nowMs),
     readStoredFacts(context, nowMs),
-    inTime(
+    settledWithin(
       context.clock,
+      queueTimeoutMs,
       Promise.all([
         readQueueFacts(context, queues, inUse),
         joined.depth(),
@@ -222,6 +200,9 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
       ]),
     ),
   ]);
+  if (queueState === 'late')
+    throw new TidemarkError('QUEUE_UNREACHABLE', `the queue has not answered for ${queueTimeoutMs / 1000} s`);
+  const [queueFacts, depth, pausedMs, workers, budgets] = queueState;
   const rejectedRows = rejected.reduce((sum, { rows }) => sum + rows, 0);
   return {
     nowMs,
@@ -259,21 +240,6 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
 
 /** A connection to a host that is gone stays silent. */
 const queueTimeoutMs = 15_000;
-
-/** @throws TidemarkError QUEUE_UNREACHABLE when the queue does not answer within the timeout. */
-async function inTime<Answer>(clock: Clock, answer: Promise<Answer>): Promise<Answer> {
-  const over = new AbortController();
-  const late = clock.sleep(queueTimeoutMs, over.signal).then((): never => {
-    throw new TidemarkError('QUEUE_UNREACHABLE', `the queue has not answered for ${queueTimeoutMs / 1000} s`);
-  });
-  late.catch(() => {});
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    over.abort();
-    answer.catch(() => {});
-  }
-}
 
 function asText(status: Status, showsAll: boolean): string {
   const { versions, queue, budget } = status;

@@ -22,7 +22,7 @@ import { noteOnStderr } from '../output/table.ts';
 
 /** Tracks each series from the cut of its retention on, and prints it. */
 export async function trackAll(asked: Selection, options: SelectingOptions): Promise<void> {
-  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async (context) => {
+  await withContext({ command: 'track' }, async (context) => {
     const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
     for await (const tracked of trackSelection(context, selection))
       console.log(options.json ? JSON.stringify(asJson(tracked)) : asText(tracked));
@@ -53,19 +53,16 @@ function asJson({ seriesId, series, created, tracked, change }: TrackedSeries): 
 
 /** @param words ids or names of series. */
 export async function untrackAll(words: readonly string[]): Promise<void> {
-  await withContext(
-    { command: 'untrack', needsDatabase: true, defaultLogLevel: 'warn' },
-    async ({ clock, database }) => {
-      for (const seriesId of await findSeries(database, words)) {
-        const { series, untrackedMs } = await untrackSeries(database, seriesId, clock.now());
-        console.log(
-          untrackedMs === null
-            ? `no longer tracking ${seriesName(series)}; stored points stay`
-            : `${seriesName(series)} was untracked before, at ${formatTime(untrackedMs)}; stored points stay`,
-        );
-      }
-    },
-  );
+  await withContext({ command: 'untrack', needsDatabase: true }, async ({ clock, database }) => {
+    for (const seriesId of await findSeries(database, words)) {
+      const { series, untrackedMs } = await untrackSeries(database, seriesId, clock.now());
+      console.log(
+        untrackedMs === null
+          ? `no longer tracking ${seriesName(series)}; stored points stay`
+          : `${seriesName(series)} was untracked before, at ${formatTime(untrackedMs)}; stored points stay`,
+      );
+    }
+  });
 }
 
 /** As the option says. */
@@ -85,7 +82,7 @@ export async function trackOne(list: PolledList, options: TrackOptions): Promise
       `--every ${JSON.stringify(options.every)} is not a length from 10s to 366d, such as 30s, 5m, 1h or 1d`,
     );
   }
-  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database }) => {
+  await withContext({ command: 'track' }, async ({ database }) => {
     const tracked = await trackList(database, list, everyMs ?? defaultEveryMs);
     console.log(options.json ? JSON.stringify(listJson(tracked)) : listText(tracked));
   });
@@ -93,7 +90,7 @@ export async function trackOne(list: PolledList, options: TrackOptions): Promise
 
 /** Tracks the lists of `track lists` that are unknown yet. */
 export async function trackDefaults(): Promise<void> {
-  await withContext({ command: 'track', defaultLogLevel: 'warn' }, async ({ database }) => {
+  await withContext({ command: 'track' }, async ({ database }) => {
     for (const dataset of wholeLists.filter((name) => lists[name].polled === 'with all lists')) {
       const list = { dataset, asset: null };
       if (await isListKnown(database, list)) console.log(`${listName(list)}: as before`);
@@ -104,14 +101,11 @@ export async function trackDefaults(): Promise<void> {
 
 /** @throws TidemarkError BAD_ARGUMENT for a list that is not tracked. */
 export async function untrackOne(list: PolledList): Promise<void> {
-  await withContext(
-    { command: 'untrack', needsDatabase: true, defaultLogLevel: 'warn' },
-    async ({ clock, database }) => {
-      if (!(await untrackList(database, list, clock.now())))
-        throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
-      console.log(`no longer tracking ${listName(list)}; stored data stays`);
-    },
-  );
+  await withContext({ command: 'untrack', needsDatabase: true }, async ({ clock, database }) => {
+    if (!(await untrackList(database, list, clock.now())))
+      throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
+    console.log(`no longer tracking ${listName(list)}; stored data stays`);
+  });
 }
 
 const listChanges: Readonly<Record<TrackedList['change'], string>> = Object.freeze({

@@ -22,23 +22,20 @@ export interface Options {
 }
 
 export async function run(words: string[], { sample, isJson, against }: Options): Promise<void> {
-  await withContext(
-    { command: 'verify', needsDatabase: true, defaultLogLevel: 'error', handlesSignals: true },
-    async (context, signal) => {
-      if (against === null) await requireSources(context);
-      const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
-      const outcome = await verify(context, {
-        seriesIds,
-        sample,
-        against,
-        signal,
-        progress: () => showWindowProgress(context.clock, 'verify'),
-        note: noteOnStderr,
-      });
-      console.log(isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome, against));
-      refuseDifferences(outcome, against);
-    },
-  );
+  await withContext({ command: 'verify', needsDatabase: true, handlesSignals: true }, async (context, signal) => {
+    if (against === null) await requireSources(context);
+    const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
+    const outcome = await verify(context, {
+      seriesIds,
+      sample,
+      against,
+      signal,
+      progress: () => showWindowProgress(context.clock, 'verify'),
+      note: noteOnStderr,
+    });
+    console.log(isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome, against));
+    refuseDifferences(outcome, against);
+  });
 }
 
 function pointsOf(windows: readonly RecheckedWindow[]): number {

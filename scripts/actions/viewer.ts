@@ -13,7 +13,7 @@ export async function run(role: string, options: { passwordFile?: string; serves
       `invalid role name ${JSON.stringify(role)}: use lower-case letters, digits and _`,
     );
   const password = options.passwordFile === undefined ? null : passwordIn(options.passwordFile);
-  await withContext({ command: 'viewer', needsDatabase: true, defaultLogLevel: 'warn' }, async (context) => {
+  await withContext({ command: 'viewer', needsDatabase: true }, async (context) => {
     const isNew = await grantViewer(context.database, { role, password, serves: options.serves === true });
     console.log(`${isNew ? 'created' : 'updated'} read-only role ${JSON.stringify(role)}`);
     if ((await countPublicFunctions(context.database.pool)) > 0)

@@ -5,6 +5,7 @@ import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
 import { explainGap } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import { defaultSource, fileSource, sourceText } from '../../model/sources.ts';
+import { withQueues } from '../../operations/context.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { banText, readBans, readOutage } from '../../operations/source-health.ts';
@@ -27,15 +28,12 @@ import { printText } from '../output/table.ts';
 const few = 5;
 
 export async function run(words: readonly string[]): Promise<void> {
-  await withContext(
-    { command: 'why', needsDatabase: true, showsStored: true, defaultLogLevel: 'warn' },
-    async (context) => {
-      const nowMs = context.clock.now();
-      const seriesId = await findSeriesByName(context.database, words.join(' '));
-      const history = await readSeriesHistory(context.database, { seriesId, nowMs, most: few });
-      printText((await explain(context, history, nowMs)).join('\n'));
-    },
-  );
+  await withContext({ command: 'why', needsDatabase: true, showsStored: true }, async (context) => {
+    const nowMs = context.clock.now();
+    const seriesId = await findSeriesByName(context.database, words.join(' '));
+    const history = await readSeriesHistory(context.database, { seriesId, nowMs, most: few });
+    printText((await explain(context, history, nowMs)).join('\n'));
+  });
 }
 
 async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs): Promise<string[]> {
@@ -154,9 +152,8 @@ async function nextLines(
 ): Promise<string[]> {
   const { graceMs } = context.config.worker;
   const closesMs = nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
-  const queues = await context.openQueues();
-  try {
-    const lines: string[] = [];
+  const lines: string[] = [];
+  await withQueues(context, async (queues) => {
     for (const { source, claimed, next } of await nextWindows(context, queues, seriesId)) {
       const of = source === defaultSource ? '' : ` of ${source}`;
       const [first] = claimed;
@@ -175,10 +172,8 @@ async function nextLines(
           `Next${of}: ${windowText(then)}, from ${formatTime(closesMs)} on, when the open ${series.interval} period has closed.`,
         );
     }
-    if (lines.length > 0) return lines;
-  } finally {
-    await queues.close();
-  }
+  });
+  if (lines.length > 0) return lines;
   return [
     `Next: nothing now${hasGaps ? '; what is missing is deferred as listed above, or no source has it' : ': no range is missing'}.`,
   ];
