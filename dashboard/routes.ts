@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
 import { type EpochMs, hourMs, type Interval, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import { seriesName } from '../model/series.ts';
 import { AddressLimit } from '../service/connections.ts';
@@ -77,11 +78,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
     clock,
     tickMs: options.tickMs ?? defaultTickMs,
     readTimeoutMs: options.readTimeoutMs ?? defaultReadTimeoutMs,
-    onTrouble: (error) =>
-      app.log.warn(
-        { cause: error instanceof Error ? error.message : String(error) },
-        'cannot read the state for the dashboard',
-      ),
+    onTrouble: (error) => app.log.warn({ cause: messageOf(error) }, 'cannot read the state for the dashboard'),
   });
   // Before the server waits for pending responses: streams never end by themselves.
   app.addHook('preClose', async () => live.close());

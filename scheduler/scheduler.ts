@@ -8,6 +8,7 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
 import { defaultSource, type SourceFacts } from '../model/sources.ts';
 import { budgetInForce, differingBudgets } from '../planning/budget.ts';
 import type { RereadSettings } from '../planning/reread.ts';
@@ -167,7 +168,7 @@ export async function startScheduler(options: SchedulerOptions) {
     } catch (error) {
       options.events?.({ durationMs: clock.monotonicMs() - begun, added: null });
       // A failed pass loses nothing: the next one plans from the current state.
-      if (!isFailing) log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'planning failed');
+      if (!isFailing) log.warn({ cause: messageOf(error) }, 'planning failed');
       isFailing = true;
     }
     passesWithoutWindow = unlimited.added > 0 ? 0 : passesWithoutWindow + 1;

@@ -5,6 +5,7 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
 import type { SourceFacts } from '../model/sources.ts';
 import { deleteDueRereads } from '../store/commit/deferred-windows.ts';
 import { type Database, isLockWait } from '../store/db/database.ts';
@@ -57,8 +58,7 @@ export function rollupsTask({ database, everyMs, log, clock }: UpkeepContext): T
     } catch (error) {
       // A chunk that is being compressed is locked. The next run finds the same ranges.
       if (isLockWait(error)) return everyMs;
-      if (!isFailing)
-        log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'rollups could not be refreshed');
+      if (!isFailing) log.warn({ cause: messageOf(error) }, 'rollups could not be refreshed');
       isFailing = true;
     }
     return Math.max(everyMs, restPerRefresh * (clock.monotonicMs() - startedMs));
@@ -79,7 +79,7 @@ export function columnstoreTask(context: UpkeepContext & { readonly afterDays: n
   let isFailing = false;
 
   function logFailure(error: unknown, facts: object): void {
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = messageOf(error);
     if (!isFailing) log.warn({ cause, ...facts }, 'chunks could not be moved to the columnstore');
     isFailing = true;
   }

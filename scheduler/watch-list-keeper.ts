@@ -15,6 +15,7 @@
  */
 
 import type { Logger } from 'pino';
+import { messageOf } from '../errors.ts';
 import { dayMs, type EpochMs } from '../model/intervals.ts';
 import { listName } from '../model/lists/index.ts';
 import { seriesName } from '../model/series.ts';
@@ -163,7 +164,7 @@ export function keepWatchList(options: {
 
   return (nowMs) =>
     look(nowMs).catch((error: unknown) => {
-      const cause = error instanceof Error ? error.message : String(error);
+      const cause = messageOf(error);
       sayOnce(cause, () => log.warn({ file, cause }, 'the watch list could not be applied; retrying'));
     });
 }
