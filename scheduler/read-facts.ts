@@ -3,8 +3,7 @@
 import type { EpochMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import { longestRange } from '../model/request-range.ts';
-import type { ArchiveFiles, Limit, OfferFacts } from '../model/sources.ts';
-import type { Claimed, LoadFacts, PassFacts } from '../planning/pass.ts';
+import type { Claimed, LoadFacts, PassFacts, PassSource } from '../planning/pass.ts';
 import { type RereadSettings, roundStart } from '../planning/reread.ts';
 import { passedOverAfterMs, type SourcePlace } from '../planning/source-share.ts';
 import { readDueRereads } from '../store/commit/reread.ts';
@@ -16,16 +15,7 @@ import { readShares } from '../store/series/sources.ts';
 import { readLongestRanges, readPause } from '../store/settings/settings.ts';
 
 /** A source, as far as its configuration tells. */
-export interface PlannedSource {
-  readonly name: string;
-  /** 0: no limit. */
-  readonly requestsPerMinute: number;
-  readonly longLimit?: Limit | null | undefined;
-  readonly offers?: readonly OfferFacts[] | undefined;
-  readonly files?: ArchiveFiles | null | undefined;
-  readonly nextOffers?: readonly OfferFacts[] | undefined;
-  readonly archives?: ReadonlyMap<string, ArchiveFiles> | undefined;
-}
+export type PlannedSource = Omit<PassSource, 'longestRangeMs' | 'longLimit'> & Partial<Pick<PassSource, 'longLimit'>>;
 
 export interface PassRules {
   readonly graceMs: number;
