@@ -47,6 +47,11 @@ export function formatCount(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** The texts of a list in which those that do not apply are empty. */
+export function nonEmpty(texts: readonly string[]): string[] {
+  return texts.filter((text) => text !== '');
+}
+
 /** `1 window`, `2 windows`. */
 export function counted(value: number, thing: string): string {
   return `${formatCount(value)} ${thing}${value === 1 ? '' : 's'}`;

@@ -2,7 +2,7 @@
 
 import { hasDatabase } from '../../embedded/home.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { counted, formatDuration, formatTime, isoTime, nonEmpty } from '../../model/format.ts';
 import type { Selection } from '../../model/selection.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -92,11 +92,11 @@ export function lastLine(outcome: BackfillOutcome, acceptRejected: boolean): str
   const work = `${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ${formatDuration(outcome.durationMs)}`;
   if (outcome.interrupted) return `interrupted: ${work}`;
   const rejected = `${counted(outcome.rejected, 'rejected row')} in quarantine`;
-  const lacking = [
+  const lacking = nonEmpty([
     outcome.missing > 0 ? `${counted(outcome.missing, 'range')} missing` : '',
     outcome.awaiting > 0 ? awaitingText(outcome) : '',
     outcome.rejected > 0 && !acceptRejected ? rejected : '',
-  ].filter((text) => text !== '');
+  ]);
   const silent =
     outcome.withoutPoints.length === 0
       ? ''

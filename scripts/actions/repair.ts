@@ -1,6 +1,6 @@
 import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatCount } from '../../model/format.ts';
+import { counted, formatCount, nonEmpty } from '../../model/format.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
 import { type Repair, repair } from '../../operations/recheck.ts';
 import { withContext } from '../../runtime/context.ts';
@@ -39,19 +39,17 @@ export async function run(words: string[], options: Options): Promise<void> {
 function repairText(outcome: Repair): string {
   const { asked, answered, fresh, revised, differing, differences } = outcome;
   if (asked.differences + asked.empties === 0) return 'no known differences: see `tidemark verify`';
-  const what = [
+  const what = nonEmpty([
     asked.differences > 0 ? `${counted(asked.differences, 'window')} with differences` : '',
     asked.empties > 0 ? `${counted(asked.empties, 'window')} confirmed empty` : '',
-  ].filter((text) => text !== '');
-  const lines = [
+  ]);
+  const kept = `${counted(differences.length, 'point')} stored here and not at the source: kept`;
+  return [
     ...differencesText(differing, differences, 'the source'),
     `requested ${what.join(' and ')} again, ${formatCount(answered)} answered: ${counted(fresh, 'point')} new, ${formatCount(revised)} changed`,
-  ];
-  if (differences.length > 0)
-    lines.push(`${counted(differences.length, 'point')} stored here and not at the source: kept`);
-  for (const series of outcome.earlier)
-    lines.push(`${seriesName(series)} begins earlier than known: the range before is missing now`);
-  return lines.join('\n');
+    ...(differences.length > 0 ? [kept] : []),
+    ...outcome.earlier.map((one) => `${seriesName(one)} begins earlier than known: the range before is missing now`),
+  ].join('\n');
 }
 
 function repairJson({ isWhole, differing, differences, unanswered, earlier, ...rest }: Repair): JsonDocument<'repair'> {

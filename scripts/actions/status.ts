@@ -2,7 +2,7 @@
 
 import { settledWithin, systemClock } from '../../clock.ts';
 import { exitCodes, TidemarkError } from '../../errors.ts';
-import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime, nonEmpty } from '../../model/format.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { laneNames } from '../../model/lanes.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
@@ -242,28 +242,28 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
 const queueTimeoutMs = 15_000;
 
 function asText(status: Status, showsAll: boolean): string {
-  const { versions, queue, budget } = status;
+  const { versions, queue, budget, serviceMessage: message } = status;
   const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
   const lanes = laneNames.filter((lane) => budget[lane] > 0).map((lane) => `${formatCount(budget[lane])} ${lane}`);
   const paused = queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return [
-    headlineLine(status.state.headline),
-    ...status.state.also.map((condition) => `also: ${headlineLine(condition)}`),
-    `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
-    ...(status.usesDefault ? [`source: ${status.source ?? 'not set (SOURCE_URL)'}`] : []),
-    ...(status.serviceMessage === null
-      ? []
-      : [
-          `the source answers with a service message, ${formatTime(status.serviceMessage.timeMs)}: ${status.serviceMessage.message}`,
-        ]),
-    ...status.named.map(namedLine),
-    ...upkeepLines(status.upkeep),
-    ...(status.usesDefault ? [`budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}`] : []),
-    ...(status.differing === null ? [] : [status.differing]),
-    ...(status.rejected.rows === 0 ? [] : [rejectedLine(status.rejected)]),
-    ...silenceLines(status),
-    `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
-    ...(status.retentions.length === 0 ? [] : [`retention: ${status.retentions.map(retentionText).join(', ')}`]),
+    ...nonEmpty([
+      headlineLine(status.state.headline),
+      ...status.state.also.map((condition) => `also: ${headlineLine(condition)}`),
+      `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
+      status.usesDefault ? `source: ${status.source ?? 'not set (SOURCE_URL)'}` : '',
+      message === null
+        ? ''
+        : `the source answers with a service message, ${formatTime(message.timeMs)}: ${message.message}`,
+      ...status.named.map(namedLine),
+      ...upkeepLines(status.upkeep),
+      status.usesDefault ? `budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}` : '',
+      status.differing ?? '',
+      status.rejected.rows === 0 ? '' : rejectedLine(status.rejected),
+      silenceLine(status),
+      `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
+      status.retentions.length === 0 ? '' : `retention: ${status.retentions.map(retentionText).join(', ')}`,
+    ]),
     '',
     ...(status.lists.length === 0 ? [] : [listsTable(status.lists, status.nowMs, terminalWidth()), '']),
     (showsAll ? seriesTable : seriesOverview)(status.series, status.nowMs, terminalWidth()),
@@ -285,13 +285,12 @@ function namedLine({ source, series, lastMinute, requestsPerMinute, pausedMs, ou
 const shownPauseMs = 1000;
 
 /** Such as of a name that was used again for another coin. */
-function silenceLines({ silences, series }: Pick<Status, 'silences' | 'series'>): string[] {
+function silenceLine({ silences, series }: Pick<Status, 'silences' | 'series'>): string {
   const [longest] = silences;
   const of = series.find(({ seriesId }) => seriesId === longest?.seriesId);
-  if (longest === undefined || of === undefined) return [];
-  return [
-    `silences: ${formatCount(silences.length)} of far longer than usual, the longest of ${seriesName(of.series)}: ${formatTime(longest.startMs)} to ${formatTime(longest.endMs)} (select * from silences)`,
-  ];
+  return longest === undefined || of === undefined
+    ? ''
+    : `silences: ${formatCount(silences.length)} of far longer than usual, the longest of ${seriesName(of.series)}: ${formatTime(longest.startMs)} to ${formatTime(longest.endMs)} (select * from silences)`;
 }
 
 function rejectedLine({ rows, series, reason }: Status['rejected']): string {
@@ -306,22 +305,18 @@ function retentionText({ dataset, age, cutMs }: Retention): string {
 /** Overdue work of TimescaleDB; nothing when all is well. */
 function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): string[] {
   const [first] = failingJobs;
-  const late = [
+  const late = nonEmpty([
     rollupsBehind === 0 ? '' : `the rollups of ${formatCount(rollupsBehind)} series await a refresh`,
     chunksDue === 0 ? '' : `${counted(chunksDue, 'chunk')} await the columnstore`,
-  ].filter((part) => part !== '');
+  ]);
   return [
-    ...(first === undefined
-      ? []
-      : [
-          `database jobs: ${formatCount(failingJobs.length)} failing, first ${first.kind}${first.of === null ? '' : ` of ${first.of}`}: ${first.message}; the scheduler does their work`,
-        ]),
-    ...(locks.statements === 0
-      ? []
-      : [
-          `locks: ${counted(locks.statements, 'statement')} of Tidemark wait for ${locks.holders.join(', ') || 'a lock'}`,
-        ]),
-    ...(late.length === 0 ? [] : [`upkeep: ${late.join(', ')}`]),
+    first === undefined
+      ? ''
+      : `database jobs: ${formatCount(failingJobs.length)} failing, first ${first.kind}${first.of === null ? '' : ` of ${first.of}`}: ${first.message}; the scheduler does their work`,
+    locks.statements === 0
+      ? ''
+      : `locks: ${counted(locks.statements, 'statement')} of Tidemark wait for ${locks.holders.join(', ') || 'a lock'}`,
+    late.length === 0 ? '' : `upkeep: ${late.join(', ')}`,
   ];
 }
 

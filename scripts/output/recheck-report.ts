@@ -1,7 +1,7 @@
 /** Reports of `verify` and `repair`: differences from the source, and unanswered windows. */
 
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatCount, formatTime } from '../../model/format.ts';
+import { counted, formatCount, formatTime, nonEmpty } from '../../model/format.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
 import type { RecheckedWindow } from '../../operations/recheck-state.ts';
 import type { Difference } from '../../store/commit/differences.ts';
@@ -22,11 +22,11 @@ export function differencesText(
   return windows.flatMap((settled) => {
     const { seriesId, series, startMs, endMs } = settled.window;
     const own = differences.filter((one) => one.seriesId === seriesId && one.timeMs >= startMs && one.timeMs < endMs);
-    const kinds = [
+    const kinds = nonEmpty([
       settled.changed > 0 ? `${formatCount(settled.changed)} changed` : '',
       settled.missingHere > 0 ? `${formatCount(settled.missingHere)} missing here` : '',
       settled.missingThere > 0 ? `${formatCount(settled.missingThere)} missing at ${source}` : '',
-    ].filter((text) => text !== '');
+    ]);
     const shown = own.slice(0, maxShown).map((one) => `  ${formatTime(one.timeMs)}  ${sides(one, source)}`);
     const rest = own.length - shown.length;
     return [

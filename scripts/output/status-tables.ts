@@ -1,6 +1,6 @@
 /** Tables of `status` and `demo`: tracked series and polled lists. */
 
-import { counted, formatCount, formatDuration, formatPercent, formatTime } from '../../model/format.ts';
+import { counted, formatCount, formatDuration, formatPercent, formatTime, nonEmpty } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { listName } from '../../model/lists/index.ts';
 import { describeBlocked, describeMissing } from '../../model/reasons.ts';
@@ -116,7 +116,7 @@ function groupOf(name: string, series: readonly SeriesStatus[]): SeriesGroup {
 
 function seriesNote(row: SeriesStatus): string {
   if (row.blocked !== null) return describeBlocked(row.blocked);
-  const parts = [
+  return nonEmpty([
     ...describeMissing(row),
     row.confirmedEmptyMs > row.beforeBeginningMs
       ? `${formatDuration(row.confirmedEmptyMs - row.beforeBeginningMs)} confirmed empty`
@@ -124,8 +124,7 @@ function seriesNote(row: SeriesStatus): string {
     row.beforeBeginningMs > 0 ? `${formatDuration(row.beforeBeginningMs)} before it begins` : '',
     row.revised > 0 ? `${formatCount(row.revised)} revised` : '',
     row.quarantined > 0 ? `${counted(row.quarantined, 'row')} in quarantine` : '',
-  ];
-  return parts.filter((part) => part !== '').join(', ');
+  ]).join(', ');
 }
 
 const listColumns = (nowMs: EpochMs): ReadonlyArray<Column<ListStatus>> => [
@@ -149,11 +148,10 @@ export function listsTable(lists: readonly ListStatus[], nowMs: EpochMs, width: 
 }
 
 function listNote(row: ListStatus): string {
-  const parts = [
+  return nonEmpty([
     row.pages === null ? '' : `being read, ${counted(row.pages, 'page')} so far`,
     row.problem ?? '',
     row.retryMs === null ? '' : `next ${formatTime(row.retryMs)}`,
     row.quarantined > 0 ? `${counted(row.quarantined, 'row')} in quarantine` : '',
-  ];
-  return parts.filter((part) => part !== '').join(', ');
+  ]).join(', ');
 }
