@@ -17,7 +17,7 @@ import { type Config, type LogLevel, misspelledVariables, readConfig, removedOne
 import { openLog } from '../settings/log.ts';
 import { connectTimeoutMs, embeddedConnectTimeoutMs, openDatabase } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
-import { leaveRoom } from '../store/db/room.ts';
+import { leaveRoom } from '../store/db/spare-connections.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { namesRanges } from '../watch-list/file.ts';
 import { onStop, stopSignals } from './lifecycle.ts';

@@ -11,8 +11,8 @@ import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-cove
 import { coverageHeader, readCoverage } from '../v2/coverage-header.ts';
 import { epochMs } from '../v2/resources.ts';
 import type { Reply } from './attempt.ts';
+import { messagesOf, replyError, statesUnknownId } from './error-response.ts';
 import { parseExactJson } from './json.ts';
-import { messagesOf, replyError, statesUnknownId } from './refusal.ts';
 import { pointReader, type RowReader } from './rows.ts';
 import { scanPoints } from './scan.ts';
 import type { SourceError, SourceErrorKind } from './source-error.ts';

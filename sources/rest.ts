@@ -11,8 +11,8 @@ import { isExchanged, tradedOf, turnoverProblem } from '../model/turnover.ts';
 import { wholeNumber } from '../v2/resources.ts';
 import { inLines, isObject, parsedBody, rowsAnswer } from './answer.ts';
 import type { Reply } from './attempt.ts';
+import { jsonOrNull, kindOfReply, replyError, retryAt } from './error-response.ts';
 import { intervalName, type Lists, type Offer, type Profile, rangesOf, symbolOf } from './profiles/profile.ts';
-import { jsonOrNull, kindOfReply, replyError, retryAt } from './refusal.ts';
 import { pointReader, type RowReader } from './rows.ts';
 import type { SourceError, SourceErrorKind } from './source-error.ts';
 

@@ -7,8 +7,8 @@ import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Database } from '../../store/db/database.ts';
 import { int4, listOf, nullable, type RowOf, statement, time } from '../../store/db/statement.ts';
-import { isFailed } from '../../store/series/gap-reasons.ts';
 import { atAndGrace, nowAndGrace } from '../../store/series/gaps.ts';
+import { isFailed } from '../../store/series/reason-sets.ts';
 
 /** Layers list columns as flat pairs: first, and one past the last. */
 export type StoredBand = RowOf<(typeof bands)['row']>;

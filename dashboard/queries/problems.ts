@@ -8,7 +8,7 @@ import { seriesName } from '../../model/series.ts';
 import type { Database } from '../../store/db/database.ts';
 import { bool, int4, int8, nullable, type RowOf, range, statement, text, time } from '../../store/db/statement.ts';
 import { isUnresolved } from '../../store/ledger/quarantine.ts';
-import { isFailed } from '../../store/series/gap-reasons.ts';
+import { isFailed } from '../../store/series/reason-sets.ts';
 import { identity, identityColumns, seriesNameSql } from '../../store/series/series.ts';
 import type { Failure } from './shapes.ts';
 

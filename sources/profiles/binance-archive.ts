@@ -18,7 +18,7 @@ import type { Reply } from '../attempt.ts';
 import { candleCsv } from '../candle-csv.ts';
 import { consistentPoints } from '../contradictions.ts';
 import { csvInZip } from '../csv-in-zip.ts';
-import { kindOfReply, replyError, retryAt } from '../refusal.ts';
+import { kindOfReply, replyError, retryAt } from '../error-response.ts';
 import { pointReader, type RowReader } from '../rows.ts';
 import { SourceError } from '../source-error.ts';
 import { intervalName, type PointsQuery, type Profile, rangesOf, symbolOf } from './profile.ts';

@@ -6,7 +6,7 @@
  */
 
 import { dayMs, minuteMs } from '../../model/intervals.ts';
-import { fieldOf, retryAt, textAt } from '../refusal.ts';
+import { fieldOf, retryAt, textAt } from '../error-response.ts';
 import { type RestExchange, restExchange } from '../rest.ts';
 import { type Profile, withQuery } from './profile.ts';
 

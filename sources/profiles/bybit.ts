@@ -7,7 +7,7 @@
 import { minuteMs } from '../../model/intervals.ts';
 import { isObject } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
-import { fieldOf, kindOfReply, textAt } from '../refusal.ts';
+import { fieldOf, kindOfReply, textAt } from '../error-response.ts';
 import { restExchange } from '../rest.ts';
 import type { SourceErrorKind } from '../source-error.ts';
 import { withQuery } from './profile.ts';

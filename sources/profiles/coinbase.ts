@@ -4,7 +4,7 @@
  * Source: docs.cdp.coinbase.com/exchange, "Get product candles", "Get all trading pairs" and "REST Rate Limits".
  */
 
-import { textAt } from '../refusal.ts';
+import { textAt } from '../error-response.ts';
 import { restExchange } from '../rest.ts';
 import { withQuery } from './profile.ts';
 

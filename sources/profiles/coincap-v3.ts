@@ -5,7 +5,7 @@
  */
 
 import { dayMs, minuteMs } from '../../model/intervals.ts';
-import { longestServicePauseMs, refusal } from '../refusal.ts';
+import { longestServicePauseMs, refusal } from '../error-response.ts';
 import { lists, offer } from './market-data-service.ts';
 import type { Profile } from './profile.ts';
 

@@ -6,7 +6,7 @@
 
 import { minuteMs } from '../../model/intervals.ts';
 import { isObject } from '../answer.ts';
-import { fieldOf } from '../refusal.ts';
+import { fieldOf } from '../error-response.ts';
 import { restExchange } from '../rest.ts';
 import type { SourceErrorKind } from '../source-error.ts';
 import { withQuery } from './profile.ts';

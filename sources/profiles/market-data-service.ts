@@ -10,7 +10,7 @@ import type { Answer } from '../../planning/answer.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
 import { type Endpoint, pathOf } from '../../v2/paths.ts';
 import { listAnswer, pointsAnswer, statedCoverage } from '../answer.ts';
-import { longestServicePauseMs, refusal } from '../refusal.ts';
+import { longestServicePauseMs, refusal } from '../error-response.ts';
 import { type RowReader, readAsset, readAssetMarket, readExchange, readMarket, readRate } from '../rows.ts';
 import { type ListQuery, type Lists, type Offer, type Profile, type Resource, withQuery } from './profile.ts';
 

@@ -4,7 +4,7 @@
  * Source: www.okx.com/docs-v5, "Get candlesticks history", "Get instruments" and "Error Code".
  */
 
-import { fieldOf, textAt } from '../refusal.ts';
+import { fieldOf, textAt } from '../error-response.ts';
 import { restExchange } from '../rest.ts';
 import type { SourceErrorKind } from '../source-error.ts';
 import { withQuery } from './profile.ts';

@@ -14,7 +14,7 @@ import { normalize, type Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { missingPauseMs } from '../../planning/upstream-coverage.ts';
 import { bool, float8, int4, listOf, nullable, range, statement, text, time } from '../db/statement.ts';
-import { isLacking } from '../series/gap-reasons.ts';
+import { isLacking } from '../series/reason-sets.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 
 interface DeferredWindow {

@@ -8,7 +8,7 @@ import type { Window } from '../../model/window.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { bool, float8, int4, range, ranges, statement, text, time } from '../db/statement.ts';
-import { isAwaiting } from '../series/gap-reasons.ts';
+import { isAwaiting } from '../series/reason-sets.ts';
 import { deleteCoveredWindows } from './deferred-windows.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 import type { CommitRules, WindowResult } from './prepare-window.ts';

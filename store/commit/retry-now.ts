@@ -3,7 +3,7 @@
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Database } from '../db/database.ts';
 import { int4, int8, listOf, nullable, statement, time } from '../db/statement.ts';
-import { isAwaiting } from '../series/gap-reasons.ts';
+import { isAwaiting } from '../series/reason-sets.ts';
 
 /**
  * Windows that await a second answer stay deferred: two answers count as one if they come at once.

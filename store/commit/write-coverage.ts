@@ -18,7 +18,7 @@ import {
 } from '../db/statement.ts';
 import { ledgerInsert, ledgerRow, ledgerRows, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
-import { isAwaiting } from '../series/gap-reasons.ts';
+import { isAwaiting } from '../series/reason-sets.ts';
 import { daysBehind } from '../series/rollups-behind.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
 import { recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';

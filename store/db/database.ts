@@ -3,7 +3,7 @@
 import pg from 'pg';
 import { type Clock, systemClock } from '../../clock.ts';
 import { internals, isQueryTimeout } from './pg-internals.ts';
-import { leaveRoom } from './room.ts';
+import { leaveRoom } from './spare-connections.ts';
 import { types } from './values.ts';
 
 export interface Database {

@@ -20,7 +20,7 @@ import {
   text,
   time,
 } from '../db/statement.ts';
-import { hasReason } from './gap-reasons.ts';
+import { hasReason } from './reason-sets.ts';
 import { hasOpen, identity, identityColumns, keyColumns } from './series.ts';
 import { byKindOfSource, isLackOfBetterSource, isOfSource } from './sources.ts';
 

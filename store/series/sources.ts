@@ -22,7 +22,7 @@ import {
   text,
   time,
 } from '../db/statement.ts';
-import { isFailed } from './gap-reasons.ts';
+import { isFailed } from './reason-sets.ts';
 import { keyColumns, seriesKey, seriesNameSql } from './series.ts';
 
 /** A source that gives a series, and the series' market in its terms. */

@@ -13,8 +13,8 @@ import type { Database } from '../db/database.ts';
 import { float8, int8, nullable, oneOf, type RowOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
 import { readFailures } from '../ledger/source-outage.ts';
-import { isAwaiting } from '../series/gap-reasons.ts';
 import { atAndGrace, nowAndGrace } from '../series/gaps.ts';
+import { isAwaiting } from '../series/reason-sets.ts';
 import { timescaleSchema } from '../timescale/extension.ts';
 
 export type IntervalMeasures = RowOf<typeof measureIntervals.row>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retryAt } from '../../sources/refusal.ts';
+import { retryAt } from '../../sources/error-response.ts';
 
 const nowMs = Date.UTC(2024, 0, 31, 23, 59, 30, 250);
 

@@ -5,7 +5,7 @@ import { describeBlocked, describeMissing } from '../../../model/reasons.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
 import { BandView, describeBand } from '../parts/band.tsx';
 import { counted, describeCoverage, formatAge, formatCount, formatDuration, formatPercent } from '../parts/format.ts';
-import { useReasons } from '../parts/gap-reasons.ts';
+import { useReasons } from '../parts/reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 
 export const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Behind', 'Newest', 'Note'];

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../clock.ts';
-import { leaveRoom } from '../../../store/db/room.ts';
+import { leaveRoom } from '../../../store/db/spare-connections.ts';
 import { createTestDatabase } from '../../parts/test-database.ts';
 
 test('a pool takes turns on the connections that the server gives, and one without any waits for them', async () => {
