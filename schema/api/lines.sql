@@ -40,7 +40,7 @@ comment on function tidemark.asset_names is
 -- The same rule as parseQuote of model/market.ts.
 create or replace function tidemark.quote_parts(quote text) returns table (asset text, settle text, expiry text)
 language sql immutable parallel safe as $$
-  select split_part(quote, ':', 1), substring(quote from '^[^:]*:(.+?)(?:-\d{6})?$'),
+  select coalesce(substring(quote from '^([^:]*):.'), quote), substring(quote from '^[^:]*:(.+?)(?:-\d{6})?$'),
          substring(quote from '^[^:]*:.+-(\d{6})$')
 $$;
 comment on function tidemark.quote_parts is

@@ -13,6 +13,7 @@ it.each([
   // An asset's name may end in a number, and in one of six digits where nothing is settled.
   ['token-261225', 'token-261225', null, null, 'spot'],
   ['a:b-26122', 'a', 'b-26122', null, 'perpetual'],
+  ['tether:', 'tether:', null, null, 'spot'],
 ] as const)('reads the parts of %s, in SQL too', async (quote, asset, settle, expiry, kind) => {
   expect([parseQuote(quote), marketKind(quote)]).toEqual([{ asset, settle, expiry }, kind]);
   const { rows } = await store.database.pool.query(
