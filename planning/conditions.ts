@@ -10,40 +10,46 @@
 export const levels = ['ok', 'working', 'waiting', 'bad'] as const;
 export type Level = (typeof levels)[number];
 
-export const conditionKinds = [
-  'database_away',
-  'queue_away',
-  'paused',
-  'no_worker',
-  'no_scheduler',
-  'source_away',
-  'source_notice',
-  'source_refuses_key',
-  'banned',
-  'jobs_failing',
-  'ranges_failed',
-  'ranges_beyond_depth',
-  'rows_rejected',
-  'limited_by_budget',
-  'catching_up',
-  'awaiting_second_answer',
-  'nothing_tracked',
-  'healthy',
-] as const;
-
 /** Where the entries behind a sentence are listed: a part of the dashboard. */
 export const listNames = ['series', 'failing', 'awaiting', 'failed_requests', 'jobs', 'quarantine', 'queue'] as const;
 export type ListName = (typeof listNames)[number];
 
-export interface Headline {
-  readonly kind: (typeof conditionKinds)[number];
+interface ConditionRule {
   readonly level: Level;
-  /** One sentence, without a full stop. */
-  readonly text: string;
   /** Null: there is none. */
   readonly list: ListName | null;
   /** The command that prints the list, or that helps; null: none does. */
   readonly command: string | null;
+}
+
+export const conditions = {
+  database_away: { level: 'bad', list: null, command: null },
+  queue_away: { level: 'bad', list: 'queue', command: null },
+  paused: { level: 'waiting', list: null, command: 'tidemark resume' },
+  no_worker: { level: 'bad', list: 'queue', command: 'tidemark run' },
+  no_scheduler: { level: 'bad', list: 'queue', command: 'tidemark run' },
+  source_away: { level: 'bad', list: 'failed_requests', command: 'tidemark sources' },
+  source_notice: { level: 'bad', list: 'failed_requests', command: 'tidemark sources' },
+  source_refuses_key: { level: 'bad', list: 'failed_requests', command: 'tidemark sources' },
+  banned: { level: 'waiting', list: 'failed_requests', command: 'tidemark sources' },
+  jobs_failing: { level: 'bad', list: 'jobs', command: 'tidemark status' },
+  ranges_failed: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
+  ranges_beyond_depth: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
+  rows_rejected: { level: 'bad', list: 'quarantine', command: 'tidemark gaps' },
+  limited_by_budget: { level: 'working', list: 'series', command: 'tidemark status --all' },
+  catching_up: { level: 'working', list: 'series', command: 'tidemark status --all' },
+  awaiting_second_answer: { level: 'waiting', list: 'awaiting', command: 'tidemark gaps' },
+  nothing_tracked: { level: 'waiting', list: null, command: 'tidemark track --help' },
+  healthy: { level: 'ok', list: 'series', command: null },
+} as const satisfies Record<string, ConditionRule>;
+
+type ConditionKind = keyof typeof conditions;
+export const conditionKinds = Object.keys(conditions) as readonly ConditionKind[];
+
+export interface Headline extends ConditionRule {
+  readonly kind: ConditionKind;
+  /** One sentence, without a full stop. */
+  readonly text: string;
 }
 
 export interface State {

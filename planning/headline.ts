@@ -8,7 +8,7 @@ import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
 import { totalBudget } from './budget.ts';
-import { type Headline, type ListName, levels, type State } from './conditions.ts';
+import { conditions, type Headline, levels, type State } from './conditions.ts';
 import { type RecentAnswers, windowsEtaMs } from './eta.ts';
 import { outageSince, type SourceOutage } from './source-outage.ts';
 
@@ -80,12 +80,12 @@ export interface StateFacts extends StoredFacts {
 }
 
 export function databaseAway(message: string): Headline {
-  return bad('database_away', `the database does not answer: ${printable(message)}`, null, null);
+  return condition('database_away', `the database does not answer: ${printable(message)}`);
 }
 
 export function queueAway(message: string): Headline {
   const why = message === '' ? '' : `: ${printable(message)}`;
-  return bad('queue_away', `the queue does not answer${why}; nothing is requested`, 'queue', null);
+  return condition('queue_away', `the queue does not answer${why}; nothing is requested`);
 }
 
 export function stateOf(facts: StateFacts): State {
@@ -97,17 +97,15 @@ export function stateOf(facts: StateFacts): State {
     ...progressConditions(facts, etaMs),
   ];
   const rank = ({ level }: Headline) => -levels.indexOf(level);
-  const [headline = healthy(facts), ...also] = found.toSorted((one, other) => rank(one) - rank(other));
+  const healthy = condition('healthy', `up to date: ${formatCount(facts.series)} series`);
+  const [headline = healthy, ...also] = found.toSorted((one, other) => rank(one) - rank(other));
   return { headline, also, left: facts.left, etaMs };
 }
 
-const bad = (kind: Headline['kind'], text: string, list: ListName | null, command: string | null): Headline => ({
-  kind,
-  level: 'bad',
-  text,
-  list,
-  command,
-});
+function condition(kind: Headline['kind'], text: string, changes: Partial<Headline> = {}): Headline {
+  const { level, list, command } = { ...conditions[kind], ...changes };
+  return { kind, level, text, list, command };
+}
 
 /** Nobody knows when an outage ends, and nothing moves without a worker and a scheduler. */
 function etaOf(facts: StateFacts): number | null {
@@ -162,11 +160,11 @@ function queueConditions(facts: StateFacts): Headline[] {
     const waits = waitsText(left);
     const what = isEverywhere && queue.schedulers === 0 ? 'no worker and no scheduler is' : 'no worker is';
     const of = isEverywhere ? '' : ` for ${idle.map((one) => nameOf(one, sources)).join(' and ')}`;
-    found.push(bad('no_worker', `${what} connected${of}: ${waits}`, 'queue', 'tidemark run'));
+    found.push(condition('no_worker', `${what} connected${of}: ${waits}`));
     if (isEverywhere) return found;
   }
   if (queue.schedulers === 0)
-    found.push(bad('no_scheduler', `no scheduler is connected: ${waitsText(facts.left)}`, 'queue', 'tidemark run'));
+    found.push(condition('no_scheduler', `no scheduler is connected: ${waitsText(facts.left)}`));
   return found;
 }
 
@@ -201,17 +199,15 @@ function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: 
         : outage.kind === 'unauthorized'
           ? 'source_refuses_key'
           : 'source_away';
-    return [bad(kind, text, 'failed_requests', 'tidemark sources')];
+    return [condition(kind, text)];
   }
-  const limited = { level: 'waiting', list: 'failed_requests', command: 'tidemark sources' } as const;
   if (refusal !== null && isBanned(facts, state)) {
     const until = formatTime(seconds(nowMs + state.pausedMs));
-    return [
-      { ...limited, kind: 'banned', text: `${name} accepts no request until ${until}: ${printable(refusal.message)}` },
-    ];
+    return [condition('banned', `${name} accepts no request until ${until}: ${printable(refusal.message)}`)];
   }
   if (!facts.isUsedUp) return [];
-  return [{ ...limited, kind: 'limited_by_budget', text: `what ${name} allows in its period is used up` }];
+  const { level, list, command } = conditions.banned;
+  return [condition('limited_by_budget', `what ${name} allows in its period is used up`, { level, list, command })];
 }
 
 /** Stable while the limiter's clock moves by milliseconds. */
@@ -225,28 +221,28 @@ function storeConditions({ failingJobs, failed, beyondDepth, blocked, rejected }
   if (job !== undefined) {
     const first = `${job.kind}${job.of === null ? '' : ` of ${job.of}`}: ${printable(job.message)}`;
     const text = `${counted(failingJobs.length, 'job')} of TimescaleDB ${verb(failingJobs.length, 'fails', 'fail')}, ${failingJobs.length > 1 ? 'first ' : ''}${first}`;
-    found.push(bad('jobs_failing', text, 'jobs', 'tidemark status'));
+    found.push(condition('jobs_failing', text));
   }
   const missing = failed.ranges + blocked.ranges;
   if (missing > 0) {
     const first = failed.first ?? blocked.first;
     const what = failed.ranges > 0 ? 'failed' : verb(missing, 'is refused by the source', 'are refused by the source');
-    const text = `${counted(missing, 'range')} ${what}${first === null ? '' : `: ${printable(first)}`}`;
-    found.push(bad('ranges_failed', text, 'failing', 'tidemark gaps'));
+    found.push(condition('ranges_failed', troubleText(what, { ranges: missing, first })));
   }
   if (beyondDepth.ranges > 0) {
-    const { ranges, first } = beyondDepth;
+    const { ranges } = beyondDepth;
     const what = verb(ranges, 'is beyond the depth of its source', 'are beyond the depth of their source');
-    const text = `${counted(ranges, 'range')} ${what}${first === null ? '' : `: ${printable(first)}`}`;
-    found.push(bad('ranges_beyond_depth', text, 'failing', 'tidemark gaps'));
+    found.push(condition('ranges_beyond_depth', troubleText(what, beyondDepth)));
   }
   if (rejected > 0) {
     const text = `${counted(rejected, 'row')} of the source ${verb(rejected, 'was', 'were')} rejected`;
-    found.push(bad('rows_rejected', text, 'quarantine', 'tidemark gaps'));
+    found.push(condition('rows_rejected', text));
   }
   return found;
 }
 
+const troubleText = (what: string, { ranges, first }: Trouble) =>
+  `${counted(ranges, 'range')} ${what}${first === null ? '' : `: ${printable(first)}`}`;
 const verb = (count: number, one: string, several: string) => (count === 1 ? one : several);
 
 function budgetText({ source }: SourceState, queue: QueueFacts): string {
@@ -264,18 +260,9 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
   if (facts.pause !== null) {
     const { sinceMs, by } = facts.pause;
     const text = `requests are paused since ${formatTime(seconds(sinceMs))}${by === null ? '' : ` by ${printable(by)}`}`;
-    found.push({ kind: 'paused', level: 'waiting', text, list: null, command: 'tidemark resume' });
+    found.push(condition('paused', text));
   }
-  if (series === 0) {
-    found.push({
-      kind: 'nothing_tracked',
-      level: 'waiting',
-      text: 'nothing is tracked',
-      list: null,
-      command: 'tidemark track --help',
-    });
-    return found;
-  }
+  if (series === 0) return [...found, condition('nothing_tracked', 'nothing is tracked')];
   const isStopped =
     facts.pause !== null ||
     'away' in queue ||
@@ -290,24 +277,18 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
     const eta = etaMs === null ? '' : `, ETA ${formatDuration(Math.max(1000, etaMs))}`;
     const rest = `${counted(left, 'window')} left${eta}`;
     const by = full === undefined ? '' : `, limited by ${budgetText(full, queue)}`;
-    found.push({
-      kind: by === '' ? 'catching_up' : 'limited_by_budget',
-      level: moves ? 'working' : 'waiting',
-      text: moves ? `catching up${by}: ${rest}` : `${rest}, no request in the last minute`,
-      list: 'series',
-      command: 'tidemark status --all',
-    });
+    const kind = by === '' ? 'catching_up' : 'limited_by_budget';
+    found.push(
+      moves
+        ? condition(kind, `catching up${by}: ${rest}`)
+        : condition(kind, `${rest}, no request in the last minute`, { level: 'waiting' }),
+    );
   }
   if (awaiting.ranges > 0) {
     const { ranges, nextMs } = awaiting;
     const when = nextMs === null || nextMs <= facts.nowMs ? '' : `, first at ${formatTime(seconds(nextMs))}`;
     const text = `${counted(ranges, 'range')} ${verb(ranges, 'awaits', 'await')} a second answer${when}`;
-    found.push({ kind: 'awaiting_second_answer', level: 'waiting', text, list: 'awaiting', command: 'tidemark gaps' });
+    found.push(condition('awaiting_second_answer', text));
   }
   return found;
-}
-
-function healthy({ series }: StateFacts): Headline {
-  const text = `up to date: ${formatCount(series)} series`;
-  return { kind: 'healthy', level: 'ok', text, list: 'series', command: null };
 }
