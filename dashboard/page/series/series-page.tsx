@@ -1,24 +1,29 @@
 /** The page of one series: its chart and its details. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { describeBlocked, explainGap } from '../../../model/reasons.ts';
-import type { Band, SeriesDetail, SeriesLine } from '../../shapes.ts';
+import type { SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { SeriesActions } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
 import { SeriesCalendar } from '../parts/calendar.tsx';
 import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
 import { bandColumns } from '../parts/layers.ts';
+import { LoadFailure } from '../parts/loaded-page.tsx';
 import { reasonAt } from '../parts/reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { ListSection } from '../parts/table.tsx';
 import { fetchBands, fetchDetail, RequestError } from '../state/server.ts';
-import { useModel } from '../state/use-model.ts';
+import { useLoaded, useModel } from '../state/use-model.ts';
 import { ChartSection } from './chart-section.tsx';
 
 export function SeriesPage({ id }: { id: number }) {
   const model = useModel();
   const line = model.series.get(id);
-  const { detail, band, message } = useDetail(id, line);
+  // Before the first event there is no version to compare, and everything would be requested twice.
+  const isKnown = model.summary !== null || model.isAway;
+  const inputs = [id, line?.version, line?.failedMs, line?.awaitingMs];
+  const [loaded] = useLoaded(() => fetchSeries(id), inputs, isKnown);
+  const { detail = null, band = null } = (loaded.kind === 'loading' ? null : loaded.value) ?? {};
   const name = detail?.name ?? line?.name ?? `Series ${id}`;
   useEffect(() => {
     document.title = `${name} · Tidemark`;
@@ -27,23 +32,19 @@ export function SeriesPage({ id }: { id: number }) {
     <>
       <h1>{name}</h1>
       <p class="facts">{line !== undefined && factsOf(line, model.nowMs())}</p>
-      {detail === null ? (
-        message === '' && (
-          // Of the height of the chart, so that what follows does not move.
-          <p class="waiting chart-waiting">Loading.</p>
-        )
-      ) : (
-        <ChartSection key={id} detail={detail} line={line} />
-      )}
+      {detail !== null && <ChartSection key={id} detail={detail} line={line} />}
+      {/* Of the height of the chart, so that what follows does not move. */}
+      {loaded.kind === 'loading' && <p class="waiting chart-waiting">Loading.</p>}
       <BandView
         band={band}
         label={line === undefined ? 'coverage' : describeBand(line, model.nowMs())}
         reasonAt={(timeMs) => reasonAt(detail?.gaps ?? [], timeMs, model.nowMs())}
       />
       <Legend />
-      {message !== '' && (
+      <LoadFailure of={loaded} />
+      {loaded.kind === 'loaded' && detail === null && (
         <p class="bad" role="alert">
-          {message}
+          {`There is no series with the id ${id}.`}
         </p>
       )}
       {detail !== null && (
@@ -57,60 +58,15 @@ export function SeriesPage({ id }: { id: number }) {
   );
 }
 
-/**
- * Loads at the first event, at each change of the series, when a lost store is back, and some seconds after it failed. One
- * request at a time: commits may be faster than responses, and only the last state matters.
- */
-function useDetail(id: number, line: SeriesLine | undefined) {
-  const model = useModel();
-  const [loaded, setLoaded] = useState<{
-    readonly detail: SeriesDetail | null;
-    readonly band: Band | null;
-    readonly message: string;
-  }>({ detail: null, band: null, message: '' });
-  const state = useRef({ isLoading: false, again: false, ended: false, hasFailed: false });
-  const [backs, setBacks] = useState(0);
-  // Before the first event there is no version to compare, and everything would be requested twice.
-  const isKnown = model.summary !== null || model.isAway;
-  const version = `${line?.version} ${line?.failedMs} ${line?.awaitingMs} ${backs}`;
-  async function load(): Promise<void> {
-    state.current.again = state.current.isLoading;
-    if (state.current.isLoading) return;
-    state.current.isLoading = true;
-    state.current.hasFailed = false;
-    try {
-      const [detail, [band = null]] = await Promise.all([fetchDetail(id), fetchBands([id], bandColumns, null)]);
-      if (!state.current.ended) setLoaded({ detail, band, message: '' });
-    } catch (error) {
-      const unknown = error instanceof RequestError && error.status === 404;
-      const message = unknown
-        ? `There is no series with the id ${id}.`
-        : `Cannot load: ${String((error as Error).message)}.`;
-      state.current.hasFailed = true;
-      if (!state.current.ended) setLoaded((before) => ({ ...before, message }));
-    } finally {
-      state.current.isLoading = false;
-    }
-    if (state.current.again && !state.current.ended) await load();
+/** @returns null: there is no such series. */
+async function fetchSeries(id: number) {
+  try {
+    const [detail, [band = null]] = await Promise.all([fetchDetail(id), fetchBands([id], bandColumns, null)]);
+    return { detail, band };
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 404) return null;
+    throw error;
   }
-  useEffect(() => {
-    if (isKnown) void load();
-  }, [isKnown, version]);
-  useEffect(() => model.onBack(() => setBacks((count) => count + 1)), [model]);
-  useEffect(
-    () =>
-      model.onRetry(() => {
-        if (state.current.hasFailed) void load();
-      }),
-    [model],
-  );
-  useEffect(
-    () => () => {
-      state.current.ended = true;
-    },
-    [],
-  );
-  return loaded;
 }
 
 export function factsOf(line: SeriesLine, nowMs: number): string {

@@ -44,47 +44,47 @@ export function useDelayed<Value>(value: Value, ms: number): Value | null {
 export type Loaded<Value> =
   | { readonly kind: 'loading' }
   | { readonly kind: 'loaded'; readonly value: Value }
-  | { readonly kind: 'failed'; readonly message: string };
+  /** `value`: of the last answer. */
+  | { readonly kind: 'failed'; readonly message: string; readonly value?: Value };
 
 /**
  * Loads when the component opens, when one of `inputs` changes, when a lost store is back, and some seconds after it
- * failed. What was loaded last stays until the next answer.
+ * failed. One request at a time: changes may be faster than answers, and only the last state matters.
+ *
+ * @param isWanted false: not yet.
  */
 export function useLoaded<Value>(
   load: () => Promise<Value>,
   inputs: readonly unknown[],
+  isWanted = true,
 ): readonly [Loaded<Value>, again: () => void] {
   const model = useContext(ModelContext);
   const [loaded, setLoaded] = useState<Loaded<Value>>({ kind: 'loading' });
   const [asked, again] = useRedraw();
-  const wanted = useRef(0);
-  const hasFailed = useRef(false);
-  useEffect(() => {
-    // Only the last request counts, in whatever order the answers arrive.
-    wanted.current += 1;
-    hasFailed.current = false;
-    const mine = wanted.current;
-    const take = (answer: Loaded<Value>) => {
-      if (mine !== wanted.current) return;
-      hasFailed.current = answer.kind === 'failed';
-      setLoaded(answer);
-    };
-    load().then(
-      (value) => take({ kind: 'loaded', value }),
-      (error) => take({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }),
+  const state = useRef({ load, isLoading: false, again: false, ended: false, hasFailed: false }).current;
+  state.load = load;
+  async function take(): Promise<void> {
+    state.again = state.isLoading;
+    if (state.isLoading) return;
+    state.isLoading = true;
+    const answer = await state.load().then(
+      (value) => ({ kind: 'loaded', value }) as const,
+      (error) => ({ kind: 'failed', message: error instanceof Error ? error.message : String(error) }) as const,
     );
-  }, [...inputs, asked]);
+    state.isLoading = false;
+    state.hasFailed = answer.kind === 'failed';
+    if (state.ended) return;
+    setLoaded((before) => (answer.kind === 'loaded' ? answer : { ...before, ...answer }));
+    if (state.again) await take();
+  }
+  useEffect(() => {
+    if (isWanted) void take();
+  }, [...inputs, isWanted, asked]);
   useEffect(() => model.onBack(again), [model]);
-  useEffect(
-    () =>
-      model.onRetry(() => {
-        if (hasFailed.current) again();
-      }),
-    [model],
-  );
+  useEffect(() => model.onRetry(() => state.hasFailed && again()), [model]);
   useEffect(
     () => () => {
-      wanted.current = -1;
+      state.ended = true;
     },
     [],
   );
