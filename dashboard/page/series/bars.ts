@@ -8,27 +8,28 @@ export function secondsOf(timeMs: number): UTCTimestamp {
   return (timeMs / 1000) as UTCTimestamp;
 }
 
+/** The values of a scale, the digits that tell them apart, and the decimals that they have at least. */
+const scales = {
+  /** The four of a candle: each may have decimals that the others lack. Prices of a currency have two. */
+  prices: { from: 1, to: 5, digits: 6, scaledDigits: 4, decimals: 2 },
+  /** Only their sizes are compared. */
+  volumes: { from: 5, to: 6, digits: 3, scaledDigits: 3, decimals: 0 },
+};
+type Scale = keyof typeof scales;
+
+function textsOf({ rows }: Piece, scale: Scale): string[] {
+  const { from, to } = scales[scale];
+  return [...rows.values()].flatMap((row) => row.slice(from, to).map(String));
+}
+
 /**
  * The power of ten by which values are scaled for drawing. It is 0 except for values outside the range of the chart, which
  * uses doubles and steps of at least 1e-14. It comes from the text, which may exceed the range of doubles.
  */
-export function drawnPower({ rows }: Piece): number {
-  return drawable(largestPower(rows, pricesOf));
-}
-
-/** The same of volumes. */
-export function drawnVolumePower({ rows }: Piece): number {
-  return drawable(largestPower(rows, volumesIn));
-}
-
-function drawable(power: number | null): number {
+export function drawnPower(piece: Piece, scale: Scale = 'prices'): number {
+  const power = largestPower(textsOf(piece, scale));
   return power !== null && (power > 12 || power < -8) ? power : 0;
 }
-
-type TextsOf = (row: PointRow) => readonly unknown[];
-/** The four of a candle: each may have decimals that the others lack. */
-const pricesOf: TextsOf = (row) => row.slice(1, 5);
-const volumesIn: TextsOf = (row) => row.slice(5);
 
 /** The price that stands for a row: of a candle its close. */
 export function priceOf(row: PointRow): string {
@@ -78,28 +79,20 @@ export function volumesOf(
     }));
 }
 
+/** The chart takes no smaller step than 1e-14. */
+const maxDecimals = 13;
+
 /**
- * A price format with the decimals that the loaded values have (their tick), but no more than distinguish values of this size:
- * a mean may have twenty. At least two, which the prices of a currency have.
+ * A format with the decimals that the loaded values have (their tick), but no more than distinguish values of this size: a mean
+ * may have twenty.
  */
-export function formatFor(piece: Piece, power: number) {
-  return formatOf(piece, power, pricesOf, { digits: power === 0 ? 6 : 4, decimals: 2 });
-}
-
-/** Volumes need fewer digits: only their sizes are compared. */
-export function volumeFormat(piece: Piece, power: number) {
-  return formatOf(piece, power, volumesIn, { digits: 3, decimals: 0 });
-}
-
-function formatOf(
-  { rows }: Piece,
-  power: number,
-  textsOf: TextsOf,
-  least: { readonly digits: number; readonly decimals: number },
-) {
-  const largest = largestPower(rows, textsOf);
-  const telling = largest === null ? 2 : Math.max(least.decimals, least.digits - (largest - power));
-  const precision = Math.max(0, Math.min(telling, maxDecimals, decimalsOf(rows, textsOf) + power));
+export function formatFor(piece: Piece, power: number, scale: Scale = 'prices') {
+  const texts = textsOf(piece, scale);
+  const { digits, scaledDigits, decimals } = scales[scale];
+  const largest = largestPower(texts);
+  const wanted = power === 0 ? digits : scaledDigits;
+  const telling = largest === null ? 2 : Math.max(decimals, wanted - (largest - power));
+  const precision = Math.max(0, Math.min(telling, maxDecimals, decimalsOf(texts) + power));
   return {
     type: 'custom' as const,
     minMove: 10 ** -precision,
@@ -107,30 +100,14 @@ function formatOf(
   };
 }
 
-function largestPower(rows: Piece['rows'], textsOf: TextsOf): number | null {
-  let largest: number | null = null;
-  for (const row of rows.values()) {
-    for (const text of textsOf(row)) {
-      const power = powerOf(String(text));
-      if (power !== null && (largest === null || power > largest)) largest = power;
-    }
-  }
-  return largest;
+function largestPower(texts: readonly string[]): number | null {
+  const powers = texts.map(powerOf).filter((power) => power !== null);
+  return powers.length === 0 ? null : powers.reduce((one, other) => Math.max(one, other));
 }
 
-/** The chart takes no smaller step than 1e-14. */
-const maxDecimals = 13;
-
 /** The most decimals of a value, without zeros at its end. */
-function decimalsOf(rows: Piece['rows'], textsOf: TextsOf): number {
-  let most = 0;
-  for (const row of rows.values()) {
-    for (const text of textsOf(row)) {
-      const [, fraction = ''] = /\.(\d*?)0*$/.exec(String(text)) ?? [];
-      most = Math.max(most, fraction.length);
-    }
-  }
-  return most;
+function decimalsOf(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, /\.(\d*?)0*$/.exec(text)?.[1]?.length ?? 0), 0);
 }
 
 /** The power of ten of the first nonzero digit; null for zero. */

@@ -24,18 +24,7 @@ import type { PointRow, SeriesDetail } from '../../shapes.ts';
 import { formatCount } from '../parts/format.ts';
 import { layerNames } from '../parts/layers.ts';
 import { fetchPoints } from '../state/server.ts';
-import {
-  barsOf,
-  describePoints,
-  drawnPower,
-  drawnValue,
-  drawnVolumePower,
-  formatFor,
-  priceOf,
-  secondsOf,
-  volumeFormat,
-  volumesOf,
-} from './bars.ts';
+import { barsOf, describePoints, drawnPower, drawnValue, formatFor, priceOf, secondsOf, volumesOf } from './bars.ts';
 import {
   type Bounds,
   intervalFor,
@@ -618,8 +607,8 @@ export class PriceChart {
   #drawVolumes(): void {
     const loaded = this.#loaded;
     if (loaded === null || this.#volumes === null) return;
-    const power = drawnVolumePower(loaded);
-    this.#volumes.applyOptions({ priceFormat: volumeFormat(loaded, power) });
+    const power = drawnPower(loaded, 'volumes');
+    this.#volumes.applyOptions({ priceFormat: formatFor(loaded, power, 'volumes') });
     this.#volumes.setData(volumesOf(loaded, power, { up: colour('--up'), down: colour('--down') }));
   }
 
