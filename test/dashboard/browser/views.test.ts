@@ -63,7 +63,10 @@ describeNeeding('chromium', 'the views in a browser', () => {
     await page.getByRole('heading', { name: 'Market Data Service' }).waitFor();
 
     const candles = page.locator('section#candles');
-    await page.getByRole('navigation', { name: 'Endpoints' }).getByRole('link', { name: '/candles' }).click();
+    await page
+      .getByRole('navigation', { name: 'Endpoints' })
+      .getByRole('link', { name: '/candles', exact: true })
+      .click();
     await candles.getByText('Try it').click();
     const { exchange, interval, baseId, quoteId } = market;
     const values = { exchange, interval, baseId, quoteId, start: String(startMs), end: String(startMs + 2 * hourMs) };
