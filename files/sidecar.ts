@@ -9,6 +9,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { codeOf, TidemarkError } from '../errors.ts';
 import { datasetNames, datasets } from '../model/datasets/index.ts';
+import { objectOf } from '../model/json.ts';
 import { contentOf } from './content.ts';
 import { FileProblem } from './file-problem.ts';
 import { usable } from './formats.ts';
@@ -103,15 +104,6 @@ export async function stampOf(path: string): Promise<string> {
 const sidecarAdvice =
   'name the sidecar that `export` wrote with --sidecar, or import with --points-only: no coverage is claimed then';
 
-/** Null: not JSON. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 /** @returns null when there is no such file. @throws TidemarkError FILE_NOT_USABLE */
 export async function readSidecar(path: string): Promise<Sidecar | null> {
   try {
@@ -121,7 +113,7 @@ export async function readSidecar(path: string): Promise<Sidecar | null> {
     throw error;
   }
   return usable(path, async () => {
-    const result = sidecar.safeParse(jsonOf(await readFile(path, 'utf8')));
+    const result = sidecar.safeParse(objectOf(await readFile(path, 'utf8')));
     if (result.success) return result.data;
     const [issue] = result.error.issues;
     const place = issue?.path.join('.') ?? '';

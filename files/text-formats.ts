@@ -7,6 +7,7 @@
  *               same reason the reader rejects decimals that are numbers. An absent name or value is null.
  */
 
+import { objectOf } from '../model/json.ts';
 import { contentOf } from './content.ts';
 import { FileProblem } from './file-problem.ts';
 import {
@@ -226,17 +227,6 @@ function readObject({ text, isWhole }: Line, layout: Layout, place: string): Rea
     cells.map((cell) => (typeof cell === 'string' ? cell : null)),
     place,
   );
-}
-
-function objectOf(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
 }
 
 export async function jsonlWriter(layout: Layout, output: Output): Promise<RowWriter> {

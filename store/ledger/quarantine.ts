@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Dataset } from '../../model/dataset.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import { objectOf } from '../../model/json.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { RejectedRow } from '../../planning/answer.ts';
 import type { Database } from '../db/database.ts';
@@ -145,15 +146,8 @@ export const readQuarantined = statement({
 export function readRejectedTime(rejected: RejectedRow, dataset: string): EpochMs | null {
   const { raw, timeMs } = rejected;
   if (timeMs !== undefined) return isTime(timeMs) ? timeMs : null;
-  let row: unknown;
-  try {
-    row = JSON.parse(raw);
-  } catch {
-    return null;
-  }
-  if (typeof row !== 'object' || row === null) return null;
   const field = Object.values(datasets).find(({ name }) => name === dataset)?.timeField ?? 'time';
-  const time: unknown = field in row ? (row as Record<string, unknown>)[field] : null;
+  const time = objectOf(raw)?.[field];
   return isTime(time) ? time : null;
 }
 

@@ -1,5 +1,6 @@
 /** The entries of an answer, by the columns of their list. */
 
+import { objectOf } from '../../model/json.ts';
 import { keyNames, type List, type ListColumn, type ListColumnType } from '../../model/list.ts';
 import type { ListRow } from '../../model/lists/index.ts';
 import { bool, int8, nullable, numeric, rowsOf, type Shape, type SqlType, text } from '../db/statement.ts';
@@ -61,7 +62,8 @@ export function readKeys(
 ): ListRow[] | null {
   const keys: ListRow[] = [];
   for (const { raw } of rejected) {
-    const row = parseObject(raw);
+    // A row that was too long was truncated, and is no longer valid JSON.
+    const row = objectOf(raw) ?? {};
     const values = key.map(({ json }) => row[json] ?? (json === 'id' ? row.exchangeId : undefined));
     if (!values.every((part) => typeof part === 'string')) return null;
     keys.push({ ...ofAsset(asset), ...Object.fromEntries(key.map(({ name }, place) => [name, values[place] ?? ''])) });
@@ -70,13 +72,3 @@ export function readKeys(
 }
 
 const ofAsset = (asset: string | null) => (asset === null ? {} : { asset });
-
-/** A row that was too long was truncated, and is no longer valid JSON. */
-function parseObject(raw: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(raw);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
