@@ -146,3 +146,13 @@ export function messageOf(error: unknown): string {
 export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
+
+/** Anything that was thrown, as an error. */
+export function errorOf(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** The first of several errors, as where several addresses were tried: the one around them has no code, and often no message. */
+export function firstError(error: unknown): unknown {
+  return error instanceof AggregateError && error.errors.length > 0 ? firstError(error.errors[0]) : error;
+}

@@ -7,6 +7,7 @@ import type { PostgresQueueBackend, Worker } from 'bullmq';
 import type { Cluster, Redis } from 'ioredis';
 import type pg from 'pg';
 import { systemClock } from '../clock.ts';
+import { codeOf } from '../errors.ts';
 import { createIORedisClient, RedisConnection } from './packages.ts';
 
 /** Options of a connection, as BullMQ passes them on. */
@@ -114,6 +115,7 @@ const inTurn = (_: string, claim: string, rest: string) => `
     select $1::text as queue, pg_advisory_xact_lock(hashtext('bullmq:limiter:' || $1::text))
   )
   select claimed.* from turn cross join lateral ${claim}(turn.queue,${rest}) as claimed`;
+const deadlock = '40P01';
 /** Far more than meet: claims wait for one another, and other commands change few jobs. */
 const maxDeadlocks = 20;
 
@@ -131,14 +133,10 @@ export function claimInTurn(backend: PostgresQueueBackend): void {
       try {
         return await query(command, params);
       } catch (error) {
-        if (deadlocks >= maxDeadlocks || !isDeadlock(error)) throw error;
+        if (deadlocks >= maxDeadlocks || codeOf(error) !== deadlock) throw error;
       }
     }
   };
-}
-
-function isDeadlock(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '40P01';
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import pg from 'pg';
-import { TidemarkError } from '../errors.ts';
+import { errorOf, TidemarkError } from '../errors.ts';
 import {
   claimInTurn,
   countPauseFromClaim,
@@ -137,7 +137,7 @@ async function withClient(
 }
 
 function unreachable(url: string, error: unknown): TidemarkError {
-  const reason = error instanceof Error ? error : new Error(String(error));
+  const reason = errorOf(error);
   const message = `PostgreSQL at ${new URL(url).host}: ${errorText(reason)}`;
   return new TidemarkError('DATABASE_UNREACHABLE', message, { cause: reason });
 }

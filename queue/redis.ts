@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import type { RedisOptions } from 'ioredis';
 import type { Clock } from '../clock.ts';
-import { TidemarkError } from '../errors.ts';
+import { codeOf, errorOf, TidemarkError } from '../errors.ts';
 import { failWithCause, useRedisClients } from './bullmq-internals.ts';
 import { Cluster, createRedisBackend, Redis } from './packages.ts';
 import { errorText, type QueueStore } from './queue-store.ts';
@@ -111,7 +111,7 @@ async function infoOf(url: string, clock: Clock): Promise<string> {
     const trouble = clusterMode.test(info) ? redisErrorText(await probe.call('cluster', 'slots')) : null;
     if (trouble !== null) throw new Error(trouble);
   } catch (error) {
-    const reason = cause ?? (error instanceof Error ? error : new Error(String(error)));
+    const reason = cause ?? errorOf(error);
     const refusal = isBroken(reason) ? await refusalOf(url, clock) : null;
     throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host}: ${refusal ?? errorText(reason)}`, {
       cause: reason,
@@ -131,8 +131,7 @@ async function infoOf(url: string, clock: Clock): Promise<string> {
 
 /** Whether the connection ended before an answer came. */
 function isBroken(error: Error): boolean {
-  const code = 'code' in error ? error.code : undefined;
-  return code === 'EPIPE' || code === 'ECONNRESET' || error.message.startsWith('Connection is closed');
+  return ['EPIPE', 'ECONNRESET'].includes(String(codeOf(error))) || error.message.startsWith('Connection is closed');
 }
 
 /**

@@ -9,6 +9,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Job as BullJob, Worker } from 'bullmq';
 import { systemClock, type Timer } from '../clock.ts';
+import { codeOf } from '../errors.ts';
 import { delayAtLeastOne } from './bullmq-internals.ts';
 import type { Attempt, Outcome, Processor } from './jobs.ts';
 import { DelayedError, WaitingError } from './packages.ts';
@@ -99,7 +100,7 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
   function logUnlessMissing(error: Error): void {
     // The job was removed while it was claimed (possible on PostgreSQL), or the queue was flushed. Its window is stored or
     // still a gap.
-    if (!('code' in error && error.code === missingJobCode)) logError(error);
+    if (codeOf(error) !== missingJobCode) logError(error);
   }
   worker.on('error', logUnlessMissing);
   worker.on('failed', (_job, error) => {

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
 import type { Clock } from '../clock.ts';
+import { codeOf, firstError, messageOf } from '../errors.ts';
 import { withoutCredentials } from '../redaction.ts';
 import { SourceError, type SourceErrorKind } from './source-error.ts';
 
@@ -168,7 +169,7 @@ async function decompress(raw: Buffer, maxBytes: number): Promise<Buffer> {
   try {
     return await unzip(raw, { maxOutputLength: maxBytes, chunkSize: unzipChunkBytes });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
+    if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE')
       throw new SourceError({
         kind: 'too_large',
         message: `body is larger than ${maxBytes} bytes once decompressed`,
@@ -185,9 +186,10 @@ async function decompress(raw: Buffer, maxBytes: number): Promise<Buffer> {
 }
 
 function failure(
-  error: unknown,
+  thrown: unknown,
   { origin, proxy }: Pick<AttemptOptions, 'origin' | 'proxy'>,
 ): { kind: SourceErrorKind; words: string; bytes: number; isSent: boolean } {
+  const error = firstError(thrown);
   const answered = { kind: 'unexpected' as const, bytes: 0, isSent: true };
   if (error instanceof SourceError) return { ...answered, kind: error.kind, words: error.message, bytes: error.bytes };
   const words = causeOf(error);
@@ -195,7 +197,7 @@ function failure(
   const byProxy = proxy === null ? null : proxyTrouble(words, origin, isUnconnected);
   if (byProxy !== null)
     return { kind: 'unreachable', words: `the proxy at ${proxy} ${byProxy}`, bytes: 0, isSent: false };
-  const tls = tlsTrouble(codeOf(error));
+  const tls = tlsTrouble(String(codeOf(error)));
   if (tls !== null) return { ...answered, words: `${tls} (${words})` };
   const isAnswered =
     error instanceof errors.HTTPParserError ||
@@ -206,7 +208,6 @@ function failure(
 
 /** Whether no connection was made: the name has no address, or no address of it accepts one. */
 function failsToConnect(error: unknown): boolean {
-  if (error instanceof AggregateError && error.errors.length > 0) return failsToConnect(error.errors[0]);
   if (error instanceof errors.ConnectTimeoutError) return true;
   return error instanceof Error && 'syscall' in error && /^(?:connect|getaddrinfo)$/.test(String(error.syscall));
 }
@@ -243,17 +244,8 @@ const tlsCodes: Readonly<Record<string, string>> = Object.freeze({
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS at this port; its address may begin with http://',
 });
 
-/** Code of the innermost error; empty: it has none. */
-function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}
-
-/** Message of the innermost error. The wrapping error often has none (AggregateError of several addresses). */
 function causeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
-  if (!(error instanceof Error)) return excerpt(String(error));
-  return excerpt(error.message === '' ? error.name : error.message);
+  return excerpt(error instanceof Error && error.message === '' ? error.name : messageOf(error));
 }
 
 function headerLookup(headers: Readonly<Record<string, string | string[] | undefined>>): HeaderLookup {

@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { codeOf, messageOf } from '../errors.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { isLockWait } from '../store/db/database.ts';
@@ -19,9 +20,8 @@ const cancelled = '57014';
 
 /** Whether the same answer may be stored later (`isTransient`), and the message. */
 export function storeTroubleOf(error: unknown): { readonly isTransient: boolean; readonly message: string } {
-  const message = error instanceof Error ? error.message : String(error);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return { isTransient: isUnavailable(error) && code !== cancelled && code !== settingsLimit, message };
+  const isPermanent = [settingsLimit, cancelled].includes(String(codeOf(error)));
+  return { isTransient: isUnavailable(error) && !isPermanent, message: messageOf(error) };
 }
 
 export async function afterStoreTrouble<Answer>(
@@ -88,8 +88,10 @@ export function retryWhileLocked(options: {
         options.onWait();
         if (waitingSinceMs === null) {
           waitingSinceMs = clock.now();
-          const cause = error instanceof Error ? error.message : String(error);
-          log.warn({ cause }, 'commits wait for a lock that somebody else holds; their answers are kept');
+          log.warn(
+            { cause: messageOf(error) },
+            'commits wait for a lock that somebody else holds; their answers are kept',
+          );
         }
         await clock.sleep(restMs, closing);
       }

@@ -10,6 +10,7 @@
 import { once } from 'node:events';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { codeOf } from '../../errors.ts';
 import { byDataset, columnNames, datasetNames } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { PointLines } from '../../model/point-lines.ts';
@@ -218,7 +219,7 @@ export async function copyData(client: pg.PoolClient, statement: string, pieces:
   } catch (error) {
     // The server waits for the rest when a piece cannot be made, and would not answer to a rollback.
     stream.destroy();
-    if (error instanceof Error && 'code' in error && error.code === uniqueViolation) return false;
+    if (codeOf(error) === uniqueViolation) return false;
     throw error;
   }
 }

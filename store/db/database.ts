@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import { type Clock, systemClock } from '../../clock.ts';
+import { codeOf, errorOf } from '../../errors.ts';
 import { internals, isQueryTimeout } from './pg-internals.ts';
 import { leaveRoom } from './spare-connections.ts';
 import { types } from './values.ts';
@@ -107,7 +108,7 @@ export async function inTransaction<Result>(
     await commitTransaction(client);
     return result;
   } catch (error) {
-    broken = error instanceof Error ? error : new Error(String(error));
+    broken = errorOf(error);
     // A connection that cannot even roll back is not reused. One that timed out is not asked to.
     if (!isQueryTimeout(error)) {
       await client.query('rollback').then(
@@ -144,6 +145,7 @@ export async function disableTimeouts(client: pg.PoolClient): Promise<void> {
   internals(client).connectionParameters.query_timeout = 0;
 }
 
+const inFailedTransaction = '25P02';
 /** Limit for background work. Only a defect reaches it. */
 const maxStatementMs = 6 * 3_600_000;
 
@@ -172,10 +174,11 @@ export async function allowLong(
     await cancelled;
     // In a failed transaction the setting is rolled back with it. Otherwise it was a late cancel, which hits
     // only once.
-    await client.query('reset statement_timeout').catch((error: unknown) => {
-      const isOver = error instanceof Error && 'code' in error && error.code === '25P02';
-      return isOver ? undefined : client.query('reset statement_timeout');
-    });
+    await client
+      .query('reset statement_timeout')
+      .catch((error: unknown) =>
+        codeOf(error) === inFailedTransaction ? undefined : client.query('reset statement_timeout'),
+      );
   };
 }
 
@@ -192,7 +195,7 @@ export async function onLongConnection(
     end = await allowLong(database, client, signal);
     await work(client);
   } catch (error) {
-    broken = error instanceof Error ? error : new Error(String(error));
+    broken = errorOf(error);
     throw error;
   } finally {
     await end().catch((error: Error) => {
@@ -205,9 +208,9 @@ export async function onLongConnection(
 }
 
 /** Lock timeout, and deadlock. */
-const lockWaitCodes = ['55P03', '40P01'];
+const lockWaitCodes: readonly unknown[] = ['55P03', '40P01'];
 
 /** Whether another session's lock was in the way. */
 export function isLockWait(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && lockWaitCodes.includes(String(error.code));
+  return lockWaitCodes.includes(codeOf(error));
 }

@@ -1,7 +1,7 @@
 /** Explains database errors to the user, and retries transactions that lost a race. */
 
 import pg from 'pg';
-import { type ErrorCode, TidemarkError } from '../../errors.ts';
+import { codeOf, type ErrorCode, firstError, messageOf, TidemarkError } from '../../errors.ts';
 import { isLockWait } from './database.ts';
 
 const networkCodes = /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE)$/;
@@ -48,14 +48,12 @@ export function isPermissionDenied(error: unknown): boolean {
 
 /** Empty without a code. */
 function errorCode(error: Error): string {
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return errorCode(error.errors[0]);
-  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = codeOf(firstError(error));
+  return typeof code === 'string' ? code : '';
 }
 
-/** An AggregateError (several addresses tried) has an empty message of its own. */
 function errorMessage(error: Error): string {
-  if (error.message !== '') return error.message;
-  return error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0].message : error.name;
+  return error.message || messageOf(firstError(error)) || error.name;
 }
 
 /** Thrown to roll back a transaction: another one stored some of the same points. */
@@ -96,7 +94,7 @@ const temporaryMessages =
 /** Whether the store is temporarily unavailable or overloaded, so that the failure is no defect. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = String(codeOf(error) ?? '');
   return (
     (/^[0-9A-Z]{5}$/.test(code) && temporaryStates.test(code)) ||
     systemErrors.test(code) ||

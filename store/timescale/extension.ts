@@ -1,7 +1,7 @@
 /** The TimescaleDB extension of a database: whether it is there, loaded, and new enough. */
 
 import type pg from 'pg';
-import { TidemarkError } from '../../errors.ts';
+import { codeOf, TidemarkError } from '../../errors.ts';
 import { nullable, statement, text } from '../db/statement.ts';
 
 /** First supported release. Its storage is what Tidemark is tested on. */
@@ -114,8 +114,7 @@ export async function createExtension(client: pg.ClientBase): Promise<void> {
   // schema is `public`: a role called tidemark would otherwise create it in its own schema, where no other
   // role looks.
   await client.query('create extension if not exists timescaledb schema public').catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== '23505' && code !== '42710' && code !== '42501') throw error;
+    if (!['23505', '42710', '42501'].includes(String(codeOf(error)))) throw error;
   });
 }
 

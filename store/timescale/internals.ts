@@ -5,7 +5,7 @@
  */
 
 import type pg from 'pg';
-import { TidemarkError } from '../../errors.ts';
+import { codeOf, TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { listOf, type RowOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { timescaleVersion } from './extension.ts';
@@ -13,12 +13,8 @@ import { timescaleVersion } from './extension.ts';
 const writtenFor = '2.28 to 2.30';
 
 /** Undefined table, column or function. */
-const undefinedCodes = ['42P01', '42703', '42883'];
+const undefinedCodes: readonly unknown[] = ['42P01', '42703', '42883'];
 const notPermitted = '42501';
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}
 
 export type ChunkState = RowOf<typeof chunkState>;
 
