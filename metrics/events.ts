@@ -19,12 +19,7 @@ function registering(registry: Registry) {
   };
 }
 
-export interface WorkMetrics {
-  readonly request: (request: RequestEvent) => void;
-  readonly worker: WorkerEvents;
-}
-
-export function workMetrics(registry: Registry): WorkMetrics {
+export function workMetrics(registry: Registry) {
   const { counter, histogram } = registering(registry);
   const requests = counter('source_requests_total', 'Requests to the source by outcome', ['endpoint', 'outcome']);
   const durations = histogram(
@@ -82,7 +77,7 @@ export function workMetrics(registry: Registry): WorkMetrics {
   for (const cause of ['database', 'answer']) notStored.inc({ cause }, 0);
 
   return {
-    request(request) {
+    request(request: RequestEvent): void {
       const { endpoint, outcome } = request;
       requests.inc({ endpoint, outcome });
       durations.observe({ endpoint }, request.durationMs / 1000);
@@ -103,7 +98,7 @@ export function workMetrics(registry: Registry): WorkMetrics {
       },
       deferred: ({ dataset, lane }) => windows.inc({ dataset, lane, verdict: 'put_aside' }),
       notStored: ({ isTransient }) => notStored.inc({ cause: isTransient ? 'database' : 'answer' }),
-    },
+    } satisfies WorkerEvents,
   };
 }
 

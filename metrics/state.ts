@@ -65,26 +65,16 @@ export function stateMetrics(registry: Registry, sources: StateSources): () => P
 
   return async () => {
     const [fromStore, fromQueue] = await Promise.all([store(), queue()]);
-    for (const gauge of Object.values(gauges)) gauge.reset();
+    for (const gauge of Object.values(gauges)) {
+      gauge.reset();
+      // A gauge without labels is reset to 0. It is absent until it is set.
+      gauge.remove({});
+    }
     gauges.budgetLimit.set(fromQueue?.value.requestsPerMinute ?? sources.requestsPerMinute);
     if (fromStore !== null) setStore(gauges, fromStore.value);
     if (fromQueue !== null) setQueue(gauges, fromQueue.value);
-    // A gauge without labels is created and reset with the value 0.
-    if (fromStore === null) for (const name of ofStoreAlone) gauges[name].remove();
-    if (fromQueue === null) gauges.queueWorkers.remove();
   };
 }
-
-const ofStoreAlone = [
-  'rollupsBehind',
-  'chunksDue',
-  'lockWaits',
-  'sourceSuccess',
-  'sourceFailures',
-  'databaseBytes',
-  'diskFree',
-  'diskSize',
-] as const;
 
 function gaugesOf(registry: Registry) {
   const gauge = (name: string, help: string, labelNames: string[] = []) =>
@@ -174,13 +164,9 @@ function setStore(gauges: ReturnType<typeof gaugesOf>, state: StoreState): void 
   gauges.chunksDue.set(state.upkeep.chunksDue);
   gauges.lockWaits.set(state.upkeep.locks.statements);
   gauges.databaseBytes.set(state.databaseBytes);
-  if (state.disk === null) {
-    gauges.diskFree.remove();
-    gauges.diskSize.remove();
-  } else {
-    gauges.diskFree.set(state.disk.freeBytes);
-    gauges.diskSize.set(state.disk.sizeBytes);
-  }
+  if (state.disk === null) return;
+  gauges.diskFree.set(state.disk.freeBytes);
+  gauges.diskSize.set(state.disk.sizeBytes);
 }
 
 function setQueue(gauges: ReturnType<typeof gaugesOf>, { depth, load, workers }: QueueState): void {

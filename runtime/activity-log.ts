@@ -8,14 +8,9 @@ import type { WorkerEvents } from '../workers/worker-events.ts';
 
 const everyMs = 60_000;
 
-export interface ActivityLog {
-  readonly worker: WorkerEvents;
-  pass(pass: PassEvents): void;
-  /** Logs the rest. */
-  close(): Promise<void>;
-}
+export type ActivityLog = ReturnType<typeof openActivityLog>;
 
-export function openActivityLog(log: Logger, clock: Clock): ActivityLog {
+export function openActivityLog(log: Logger, clock: Clock) {
   let counts = noActivity();
   const write = () => {
     const text = activityText(counts);
@@ -23,24 +18,25 @@ export function openActivityLog(log: Logger, clock: Clock): ActivityLog {
     if (text !== '') log.info(text);
   };
   const timer = clock.every(everyMs, write);
-  return {
-    worker: {
-      claimed: () => {},
-      stored: ({ summary }) => {
-        counts.answers += 1;
-        counts.new += summary.fresh ?? 0;
-        counts.changed += summary.changed ?? 0;
-      },
-      deferred: () => {
-        counts.deferred += 1;
-      },
-      notStored: () => {
-        counts.notStored += 1;
-      },
+  const worker: Omit<WorkerEvents, 'claimed'> = {
+    stored({ summary }) {
+      counts.answers += 1;
+      counts.new += summary.fresh ?? 0;
+      counts.changed += summary.changed ?? 0;
     },
-    pass: ({ added }) => {
+    deferred() {
+      counts.deferred += 1;
+    },
+    notStored() {
+      counts.notStored += 1;
+    },
+  };
+  return {
+    worker,
+    pass({ added }: PassEvents): void {
       counts.queued += added ?? 0;
     },
+    /** Logs the rest. */
     async close() {
       timer.stop();
       write();

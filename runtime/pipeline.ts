@@ -12,7 +12,7 @@ import type { SourceRegistry } from '../sources/registry.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { type RunningWorker, startWorker, transactionSlots } from '../workers/worker.ts';
-import type { WorkerEvents } from '../workers/worker-events.ts';
+import { eventsTo } from '../workers/worker-events.ts';
 import type { ActivityLog } from './activity-log.ts';
 import { areSourcesWanted, assertDefaultSource, readRegistry } from './sources.ts';
 import { exportState, type MeasuredContext, type OpenMetrics } from './telemetry.ts';
@@ -57,7 +57,6 @@ export async function runWorker(
 ): Promise<RunningWorker> {
   const { clock, config, database, log, metrics, tracing, activity } = context;
   const { source: sourceName } = choice;
-  const listeners = [metrics?.work().request, tracing?.request].filter((listener) => listener !== undefined);
   const sources = await currentSources(context, sourceName);
   const { profile, facts } = sources.get(sourceName);
   const wanted = choice.concurrency ?? config.worker.concurrency;
@@ -66,8 +65,9 @@ export async function runWorker(
   const source = sources.open(sourceName, {
     clock,
     connections: concurrency,
-    onRequest: (request) => {
-      for (const listener of listeners) listener(request);
+    onRequest(request) {
+      metrics?.work().request(request);
+      tracing?.request(request);
     },
     onReply: (reply) => {
       const pauseMs = pauseForUse(profile, reply, { concurrency, nowMs: clock.now() });
@@ -86,7 +86,7 @@ export async function runWorker(
     settings: { ...config.worker, concurrency },
     log,
     middleware: tracing?.attempt,
-    events: workerEvents([metrics?.work().worker, activity?.worker], tracing?.stored),
+    events: eventsTo([metrics?.work().worker, activity?.worker, tracing]),
   });
   return {
     async close(graceMs) {
@@ -143,28 +143,6 @@ export async function runWorkers(
     async close() {
       await keeper.close();
       await Promise.all([...workers.values()].map((worker) => worker.close()));
-    },
-  };
-}
-
-/** Metrics and the log receive every event, traces only stored work. */
-function workerEvents(
-  listeners: readonly (WorkerEvents | undefined)[],
-  traced: WorkerEvents['stored'] | undefined,
-): WorkerEvents {
-  return {
-    claimed: (job) => {
-      for (const listener of listeners) listener?.claimed(job);
-    },
-    stored: (work) => {
-      for (const listener of listeners) listener?.stored(work);
-      traced?.(work);
-    },
-    deferred: (work) => {
-      for (const listener of listeners) listener?.deferred(work);
-    },
-    notStored: (trouble) => {
-      for (const listener of listeners) listener?.notStored(trouble);
     },
   };
 }

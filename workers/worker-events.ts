@@ -35,6 +35,19 @@ export interface WorkerEvents {
   notStored(trouble: { readonly isTransient: boolean }): void;
 }
 
+/** Passes every event on to all that listen for it. */
+export function eventsTo(listeners: readonly (Partial<WorkerEvents> | null | undefined)[]): WorkerEvents {
+  const passed = (name: keyof WorkerEvents) => (event: never) => {
+    for (const listener of listeners) listener?.[name]?.(event);
+  };
+  return {
+    claimed: passed('claimed'),
+    stored: passed('stored'),
+    deferred: passed('deferred'),
+    notStored: passed('notStored'),
+  };
+}
+
 export type AttemptMiddleware = (attempt: Attempt<RequestJob>, run: () => Promise<Outcome>) => Promise<Outcome>;
 
 /** The lane that a job is counted under, as the ledger has it. */
