@@ -8,6 +8,7 @@ import type { Window } from '../../model/window.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { bool, float8, int4, range, ranges, statement, text, time } from '../db/statement.ts';
+import { lockSeries } from '../series/lock.ts';
 import { isAwaiting } from '../series/reason-sets.ts';
 import { deleteCoveredWindows } from './deferred-windows.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
@@ -278,7 +279,7 @@ export function acceptEmptyAnswers(
   return inTransaction(database, async (client) => {
     // A commit with points deletes the empty ranges that it refutes. It either comes first, or finds this
     // range covered.
-    await lockOne.on(client, { seriesId });
+    await lockSeries.on(client, { seriesIds: [seriesId] });
     const accepted = await acceptFirst.on(client, { seriesId, within });
     const [first] = accepted;
     if (first === undefined) return false;
@@ -287,12 +288,6 @@ export function acceptEmptyAnswers(
     return true;
   });
 }
-
-const lockOne = statement({
-  name: 'lock-one-series',
-  text: 'select from tidemark.series where id = $seriesId for no key update',
-  parameters: { seriesId: int4 },
-});
 
 const acceptFirst = statement({
   name: 'accept-empty-answers',

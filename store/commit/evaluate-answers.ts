@@ -9,7 +9,8 @@ import type { Window } from '../../model/window.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { proofOf } from '../../planning/proof.ts';
 import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
-import { bool, int4, listOf, range, rowsOf, statement, text, time } from '../db/statement.ts';
+import { bool, int4, range, rowsOf, statement, text, time } from '../db/statement.ts';
+import { lockSeries } from '../series/lock.ts';
 import { withOtherSources } from '../series/sources.ts';
 import type { PreparedWindow } from './prepare-window.ts';
 import type { PointChanges } from './write-points.ts';
@@ -96,7 +97,8 @@ async function findContradiction(
   return { atStart, atEnd };
 }
 
-async function hasStoredPoint(
+/** Whether a point of the range is stored, covered or not. */
+export async function hasStoredPoint(
   client: pg.PoolClient,
   seriesId: number,
   dataset: DatasetName,
@@ -146,23 +148,6 @@ function capKey({ window: { series, source } }: PreparedWindow): string {
 }
 
 /**
- * Locks the series of some windows for the rest of the transaction. They are locked in order, so that two
- * commits never deadlock.
- */
-export async function lockSeries(
-  client: pg.PoolClient,
-  windows: ReadonlyArray<{ readonly window: Pick<Window, 'seriesId'> }>,
-): Promise<void> {
-  await lock.on(client, { seriesIds: windows.map(({ window }) => window.seriesId) });
-}
-
-const lock = statement({
-  name: 'lock-series',
-  text: 'select from tidemark.series where id = any ($seriesIds) order by id for no key update',
-  parameters: { seriesIds: listOf(int4) },
-});
-
-/**
  * Reads the size of the largest recent answer under each cap, the windows' own included. The series are
  * locked in order: their coverage moves one commit at a time from here on.
  */
@@ -171,7 +156,7 @@ async function readMaxRows(
   windows: readonly PreparedWindow[],
   nowMs: EpochMs,
 ): Promise<Map<string, number>> {
-  await lockSeries(client, windows);
+  await lockSeries.on(client, { seriesIds: windows.map(({ window }) => window.seriesId) });
   const found = await mostRows.on(client, { since: nowMs - recentMs });
   const most = new Map(found.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.rows]));
   for (const window of windows) {

@@ -4,7 +4,8 @@
  */
 
 import type pg from 'pg';
-import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import { gridOrigin } from '../../model/rollup-levels.ts';
 import type { RereadDue } from '../../planning/reread.ts';
 import type { Database } from '../db/database.ts';
 import { float8, int4, listOf, nullable, range, ranges, statement, text, time } from '../db/statement.ts';
@@ -44,14 +45,13 @@ export async function readDueRereads(database: Database, query: RereadQuery): Pr
   });
 }
 
-const origin = `'${new Date(gridOriginMs).toISOString()}'`;
 const dueRereads = byKindOfSource((source, ofKind) =>
   statement({
     name: `rereads-due ${ofKind}`,
     text: `
       with ranged as (
-        select s.*, date_bin(s.period, $round - make_interval(secs => $rangeSeconds), ${origin}) as since,
-               least(upper(s.tracked), date_bin(s.period, $round, ${origin})) as until
+        select s.*, date_bin(s.period, $round - make_interval(secs => $rangeSeconds), ${gridOrigin}) as since,
+               least(upper(s.tracked), date_bin(s.period, $round, ${gridOrigin})) as until
         from tidemark.series s
         where s.untracked_at is null and (s.blocked_until is null or s.blocked_until <= $now)
           and ($seriesIds is null or s.id = any ($seriesIds))

@@ -15,7 +15,8 @@ import { byDataset, type DatasetName } from '../../model/datasets/index.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { bool, int4, nullable, range, statement, time } from '../db/statement.ts';
-import { type EvaluatedWindow, lockSeries } from './evaluate-answers.ts';
+import { lockSeries } from '../series/lock.ts';
+import type { EvaluatedWindow } from './evaluate-answers.ts';
 import type { PreparedWindow, WitnessPoints } from './prepare-window.ts';
 import { mergePoints, type PointChanges } from './write-points.ts';
 
@@ -64,7 +65,7 @@ export async function reopenSilences(
 ): Promise<ReopenedWindow[]> {
   if (windows.every(({ changes }) => changes.unexpected == null))
     return windows.map((window) => ({ ...window, reopened: [] }));
-  await lockSeries(client, windows);
+  await lockSeries.on(client, { seriesIds: windows.map(({ window }) => window.seriesId) });
   const reopening: ReopenedWindow[] = [];
   for (const window of windows) reopening.push({ ...window, reopened: await findSilences(client, window) });
   return reopening;

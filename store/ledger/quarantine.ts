@@ -3,9 +3,10 @@
 import type pg from 'pg';
 import type { Dataset } from '../../model/dataset.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
-import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { objectOf } from '../../model/json.ts';
 import type { Range } from '../../model/ranges.ts';
+import { gridOrigin } from '../../model/rollup-levels.ts';
 import type { RejectedRow } from '../../planning/answer.ts';
 import type { Database } from '../db/database.ts';
 import { int4, int8, nullable, type RowOf, range, rowsOf, statement, text, time } from '../db/statement.ts';
@@ -55,9 +56,8 @@ export const trimQuarantine = statement({
 
 /** Rows `q` of the series `s`, as the index finds them. */
 export const belongsToSeries = 'q.dataset = s.dataset and coalesce(q.series_id, 0) = s.id';
-const origin = `'${new Date(gridOriginMs).toISOString()}'::timestamptz`;
 /** Start of the period of `s` that holds the time of `q`. */
-const periodStart = `date_bin(s.period, q.time, ${origin})`;
+const periodStart = `date_bin(s.period, q.time, ${gridOrigin})`;
 
 /**
  * Whether the period `n.time` of the series `s` holds no point. As a range also for candles: of an equality the planner may
@@ -84,7 +84,7 @@ const isPlaced = `(q.time is not null
 /** Periods of the series `s` within the window of `q` that hold points. Counted, which costs less than a look-up of each. */
 const periodsWithPoints = caseOfDataset(
   ({ table, isOnGrid }) => `(
-    select count(${isOnGrid ? '*' : `distinct date_bin(s.period, p.time, ${origin})`}) from tidemark.${table} p
+    select count(${isOnGrid ? '*' : `distinct date_bin(s.period, p.time, ${gridOrigin})`}) from tidemark.${table} p
     where p.series_id = s.id and p.time >= lower(q.range) and p.time < upper(q.range))`,
 );
 /** Windows of rows without a usable time in which a period holds no point. A subquery of its own, which is run once. */

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { type KnownSeries, nameOfChange, type SeriesChange } from '../../planning/watch-list-changes.ts';
 import { bool, float8, int4, jsonb, listOf, nullable, openRange, rowsOf, statement, time } from '../db/statement.ts';
+import { lockSeries } from '../series/lock.ts';
 import {
   identity,
   identityColumns,
@@ -40,9 +41,7 @@ export async function writeSeriesChanges(
   changes: readonly SeriesChange[],
   nowMs: EpochMs,
 ): Promise<SeriesChange[]> {
-  const ids = changes.flatMap(({ seriesId }) => (seriesId === null ? [] : [seriesId]));
-  // In the order in which commits lock them.
-  await lockSeries.on(client, { ids });
+  await lockSeries.on(client, { seriesIds: changes.flatMap(({ seriesId }) => seriesId ?? []) });
   const stopped = changes.flatMap(({ kind, seriesId }) => (kind === 'stopped' && seriesId !== null ? [seriesId] : []));
   await stopSeries.on(client, { stopped, now: nowMs });
   await changeAges.on(client, { kept: changes.filter(({ kind }) => kind === 'kept') });
@@ -55,12 +54,6 @@ export async function writeSeriesChanges(
   const idOf = new Map(written.map(({ id, series }) => [nameOfChange(series), id]));
   return changes.map((change) => ({ ...change, seriesId: idOf.get(nameOfChange(change.series)) ?? change.seriesId }));
 }
-
-const lockSeries = statement({
-  name: 'lock-changed-series',
-  text: 'select from tidemark.series where id = any ($ids) order by id for no key update',
-  parameters: { ids: listOf(int4) },
-});
 
 const stopSeries = statement({
   name: 'stop-series',

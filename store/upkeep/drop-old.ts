@@ -8,9 +8,9 @@
 import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
 import { type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
-import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { eachList, isPointList } from '../../model/lists/index.ts';
-import { days, hours } from '../../model/rollup-levels.ts';
+import { days, gridOrigin, hours } from '../../model/rollup-levels.ts';
 import { type StoredDataset, storedTables } from '../../model/stored-datasets.ts';
 import { allowLong, type Database, inTransaction, isLockWait } from '../db/database.ts';
 import { int4, int8, rowsOf, statement, statementsBy, text, time } from '../db/statement.ts';
@@ -95,7 +95,7 @@ async function dropPoints(
   // statement of its own: a statement that waited for a commit still reads the points as they were before it.
   await client.query('select from tidemark.series where dataset = $1 order by id for no key update', [dataset]);
   await cutSeries(dataset).on(client, {
-    ...{ dataset, cut: cutMs, gridOrigin: gridOriginMs, now: nowMs },
+    ...{ dataset, cut: cutMs, now: nowMs },
     gone: [...dropped].map(([id, points]) => ({ id, points })),
   });
   if (datasets[dataset].longer === 'rolled up') {
@@ -126,7 +126,7 @@ const cutSeries = statementsBy(datasetNames, (name) =>
     isPlannedAnew: true,
     text: `
      with kept as (
-       select s.id, date_bin(s.period, $cut - interval '1 microsecond', $gridOrigin) + s.period as since
+       select s.id, date_bin(s.period, $cut - interval '1 microsecond', ${gridOrigin}) + s.period as since
        from tidemark.series s where s.dataset = $dataset
      ), gone as (
        select * from $gone
@@ -151,10 +151,7 @@ const cutSeries = statementsBy(datasetNames, (name) =>
        from kept k left join gone g using (id)
       where s.id = k.id
         and (lower(s.tracked) < k.since or lower(s.covered) < k.since or s.earliest < k.since or g.points > 0)`,
-    parameters: {
-      ...{ dataset: text, cut: time, gridOrigin: time, now: time },
-      gone: rowsOf({ id: int4, points: int8 }),
-    },
+    parameters: { ...{ dataset: text, cut: time, now: time }, gone: rowsOf({ id: int4, points: int8 }) },
   }),
 );
 

@@ -3,9 +3,10 @@
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
-import { type EpochMs, gridOriginMs } from '../../model/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { clip, type Range, subtract } from '../../model/ranges.ts';
 import { describeReason } from '../../model/reasons.ts';
+import { gridOrigin } from '../../model/rollup-levels.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { type Database, disableTimeouts, inTransaction } from '../../store/db/database.ts';
 import {
@@ -75,7 +76,6 @@ async function readOne(client: pg.PoolClient, series: SeriesKey, query: ExportQu
 }
 
 const within = (column: string) => `${column} * tstzmultirange(tstzrange(range_start, range_end))`;
-const gridOrigin = `'${new Date(gridOriginMs).toISOString()}'::timestamptz`;
 
 const exported = statement({
   name: 'exported-series',

@@ -6,18 +6,18 @@
  */
 
 import type pg from 'pg';
-import { byDataset, datasetNames, datasets } from '../../model/datasets/index.ts';
+import { byDataset } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { linesOf, type Point, type PointLines, pickPoints } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { RejectedRow } from '../../planning/answer.ts';
-import { mayContainPoints } from '../../store/commit/evaluate-answers.ts';
+import { hasStoredPoint, mayContainPoints } from '../../store/commit/evaluate-answers.ts';
 import { pointSql } from '../../store/commit/points.ts';
 import { copyPoints, mergePoints, noChanges, type PointChanges } from '../../store/commit/write-points.ts';
 import { type Database, inTransaction } from '../../store/db/database.ts';
 import { LostRace, retryLostRaces } from '../../store/db/failure.ts';
-import { int4, jsonb, ranges, statement, statementsBy, time } from '../../store/db/statement.ts';
+import { int4, jsonb, ranges, statement } from '../../store/db/statement.ts';
 import { quarantineRows } from '../../store/ledger/quarantine.ts';
 import { addFileCoverage, type FileCoverage } from './import-coverage.ts';
 
@@ -71,23 +71,12 @@ export function claimCoverage(
   return inTransaction(database, async (client) => {
     // Lock the series first: a retention that commits later cuts the coverage again.
     await client.query('select from tidemark.series where id = $1 for update', [seriesId]);
-    if (firstMs !== null) {
-      const first = await pointAt(series.dataset).on(client, { seriesId, firstMs });
-      if (first.length === 0) return false;
-    }
+    if (firstMs !== null && !(await hasStoredPoint(client, seriesId, series.dataset, firstMs, firstMs + 1)))
+      return false;
     await addFileCoverage(client, seriesId, { ...stated, series, timesMs: [], changes: noChanges });
     return true;
   });
 }
-
-const pointAt = statementsBy(datasetNames, (dataset) =>
-  statement({
-    name: `point-at-${dataset}`,
-    isPlannedAnew: true,
-    text: `select from tidemark.${datasets[dataset].table} where series_id = $seriesId and time = $firstMs`,
-    parameters: { seriesId: int4, firstMs: time },
-  }),
-);
 
 /** Stores a piece. @returns the counts of its rows by outcome. */
 export function storePiece(database: Database, piece: FilePiece): Promise<PieceResult> {
