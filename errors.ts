@@ -137,6 +137,11 @@ export class TidemarkError extends Error {
   }
 }
 
+/** What an invalid argument causes. @param remedy replaces the table's. */
+export function badArgument(message: string, remedy?: string): TidemarkError {
+  return new TidemarkError('BAD_ARGUMENT', message, remedy === undefined ? {} : { remedy });
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -11,7 +11,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { TidemarkError } from '../errors.ts';
+import { badArgument } from '../errors.ts';
 import { dayMs, intervalMs, minuteMs } from '../model/intervals.ts';
 import { archivedUpTo, cutByFile } from '../model/months.ts';
 import { clip, type Range } from '../model/ranges.ts';
@@ -361,10 +361,9 @@ async function comparedWith(
   const given = covered.filter(({ seriesId }) => symbols.has(seriesId));
   const [first] = covered.filter(({ seriesId }) => !symbols.has(seriesId));
   if (given.length === 0)
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
+    throw badArgument(
       `${name} has none of these series${first === undefined ? '' : `, such as ${seriesName(first.series)}`}`,
-      { remedy: 'docs/sources.md lists what each source gives; `aliases` of the watch list join its names' },
+      'docs/sources.md lists what each source gives; `aliases` of the watch list join its names',
     );
   const accepted = await readLongestRanges(context.database, name);
   const isArchive = source.facts.files !== null;

@@ -1,6 +1,6 @@
 /** What a user selects to track: series and a range, resolved at their source and cut to their retention. */
 
-import { TidemarkError } from '../../errors.ts';
+import { badArgument } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Selection } from '../../model/selection.ts';
@@ -48,10 +48,9 @@ export async function withinRetention<Selected extends Selection>(
   }
   const { age, cutMs } = retention;
   if (selection.toMs !== null && selection.toMs <= cutMs) {
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
+    throw badArgument(
       `--to ${formatTime(selection.toMs)} is too old: the retention of ${age} keeps nothing before ${formatTime(cutMs)}`,
-      { remedy: '`tidemark retention` shows and changes it' },
+      '`tidemark retention` shows and changes it',
     );
   }
   note(

@@ -1,7 +1,7 @@
 /** `tidemark export candles|history|rates ...`: writes points to a file, and their coverage to a sidecar. */
 
 import { systemClock } from '../../clock.ts';
-import { TidemarkError } from '../../errors.ts';
+import { badArgument } from '../../errors.ts';
 import { type FileFormat, fileFormats } from '../../files/layout.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
@@ -56,15 +56,13 @@ async function run(
 ): Promise<void> {
   const format = formatOf(options);
   if (options.out === '-' && options.json) {
-    throw new TidemarkError('BAD_ARGUMENT', '--json and the points themselves would both go to standard output', {
-      remedy: 'name a file with --out',
-    });
+    throw badArgument('--json and the points themselves would both go to standard output', 'name a file with --out');
   }
   if (options.out === '-' && format === 'parquet' && process.stdout.isTTY) {
-    throw new TidemarkError('BAD_ARGUMENT', 'Parquet is not for a terminal', { remedy: 'name a file with --out' });
+    throw badArgument('Parquet is not for a terminal', 'name a file with --out');
   }
   if (options.sidecar !== undefined && options.sidecar === options.out) {
-    throw new TidemarkError('BAD_ARGUMENT', '--sidecar and --out name the same file');
+    throw badArgument('--sidecar and --out name the same file');
   }
   await withContext({ command: 'export', needsDatabase: true, handlesSignals: true }, async (context, signal) => {
     const startedMs = context.clock.monotonicMs();
@@ -87,7 +85,7 @@ function boundsOf({ from, to }: ExportOptions): Bounds {
   const fromMs = from === undefined ? null : parseTime(from, '--from', nowMs);
   const toMs = to === undefined ? null : parseTime(to, '--to', nowMs);
   if (fromMs !== null && toMs !== null && fromMs >= toMs) {
-    throw new TidemarkError('BAD_ARGUMENT', `--from ${from} is not before --to ${to}`);
+    throw badArgument(`--from ${from} is not before --to ${to}`);
   }
   return { fromMs, toMs };
 }
@@ -97,7 +95,7 @@ function formatOf({ format, out }: ExportOptions): FileFormat {
   const ending = out.slice(out.lastIndexOf('.') + 1).toLowerCase();
   const named = fileFormats.find((known) => known === ending);
   if (format !== undefined && named !== undefined && named !== format) {
-    throw new TidemarkError('BAD_ARGUMENT', `--format ${format} does not match the file name ${out}`);
+    throw badArgument(`--format ${format} does not match the file name ${out}`);
   }
   return format ?? named ?? 'csv';
 }

@@ -1,7 +1,7 @@
 /** `tidemark import FILE...`: stores files of `tidemark export`, and candle files of others, with their coverage. */
 
 import { systemClock } from '../../clock.ts';
-import { TidemarkError } from '../../errors.ts';
+import { badArgument, TidemarkError } from '../../errors.ts';
 import { type CandleFormatName, candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';
 import { type ColumnNames, formatOfColumns, furtherColumn, neededColumns } from '../../files/named-columns.ts';
@@ -34,9 +34,10 @@ export interface Options extends Omit<ImportOptions, 'format'>, SeriesNames {
 
 export async function run(paths: readonly string[], options: Options): Promise<void> {
   if (paths.length > 1 && options.sidecar !== undefined) {
-    throw new TidemarkError('BAD_ARGUMENT', '--sidecar names the sidecar of one file', {
-      remedy: 'put the sidecars beside their files as FILE.meta.json',
-    });
+    throw badArgument(
+      '--sidecar names the sidecar of one file',
+      'put the sidecars beside their files as FILE.meta.json',
+    );
   }
   const asked = candleFileKind(options);
   // Before a database is created for them.
@@ -99,8 +100,8 @@ function columnsNamed(text: string): ColumnNames {
   const missing = neededColumns.filter((column) => (names[column] ?? '') === '');
   const remedy = `name ${neededColumns.map((column) => `${column}=...`).join(',')}`;
   if (wrong !== undefined || pairs.length > Object.keys(names).length)
-    throw new TidemarkError('BAD_ARGUMENT', `--columns has no ${wrong ?? 'column twice'}`, { remedy });
-  if (missing.length > 0) throw new TidemarkError('BAD_ARGUMENT', `--columns lacks ${missing.join(', ')}`, { remedy });
+    throw badArgument(`--columns has no ${wrong ?? 'column twice'}`, remedy);
+  if (missing.length > 0) throw badArgument(`--columns lacks ${missing.join(', ')}`, remedy);
   return names as ColumnNames;
 }
 
@@ -108,7 +109,7 @@ function columnsNamed(text: string): ColumnNames {
 function candleFileKind(options: Options): CandleFileKind | null {
   const { columns } = options;
   if (columns !== undefined && options.format !== undefined && options.format !== 'csv')
-    throw new TidemarkError('BAD_ARGUMENT', `--columns is for files of CSV, not for --format ${options.format}`);
+    throw badArgument(`--columns is for files of CSV, not for --format ${options.format}`);
   const known = candleFormatNames.find((name) => name === options.format);
   const format = columns === undefined ? known : formatOfColumns(columnsNamed(columns));
   const option = columns === undefined ? `--format ${known}` : '--columns';
@@ -116,25 +117,20 @@ function candleFileKind(options: Options): CandleFileKind | null {
   if (format === undefined) {
     const [first] = given.filter(({ text }) => text !== undefined);
     if (first === undefined) return null;
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `--${first.name} needs --format ${candleFormatNames.join(', ')}, or --columns`,
-    );
+    throw badArgument(`--${first.name} needs --format ${candleFormatNames.join(', ')}, or --columns`);
   }
   const missing = given.filter(({ text }) => text === undefined).map(({ name }) => `--${name}`);
   if (missing.length > 0)
-    throw new TidemarkError('BAD_ARGUMENT', `${option} needs ${missing.join(', ')}`, {
-      remedy: 'such files do not name their series',
-    });
+    throw badArgument(`${option} needs ${missing.join(', ')}`, 'such files do not name their series');
   for (const name of ['sidecar', 'follow'] as const)
-    if (options[name] !== undefined)
-      throw new TidemarkError('BAD_ARGUMENT', `--${name} is for files of \`export\`, not for ${option}`);
+    if (options[name] !== undefined) throw badArgument(`--${name} is for files of \`export\`, not for ${option}`);
   const { exchange = '', base = '', quote = '', interval = '' } = options;
   const [series, ...others] = seriesNamed('candles', { exchange, base, quote, interval });
   if (series?.dataset !== 'candles' || others.length > 0)
-    throw new TidemarkError('BAD_ARGUMENT', `--interval ${interval} names several intervals`, {
-      remedy: 'import the files of each interval in a call of their own',
-    });
+    throw badArgument(
+      `--interval ${interval} names several intervals`,
+      'import the files of each interval in a call of their own',
+    );
   return { format, series };
 }
 

@@ -1,6 +1,6 @@
 /** `tidemark keys list|approve|issue|revoke`: the keys of the service. */
 
-import { TidemarkError } from '../../errors.ts';
+import { badArgument } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
 import { withContext } from '../../runtime/context.ts';
 import { allKeys, approveKey, issueKey, type KeyEntry, revokeKey } from '../../service/keys.ts';
@@ -33,7 +33,7 @@ export interface IssueOptions {
 }
 
 export async function issue(options: IssueOptions): Promise<void> {
-  if (options.name.trim() === '') throw new TidemarkError('BAD_ARGUMENT', '--name is empty');
+  if (options.name.trim() === '') throw badArgument('--name is empty');
   await withDatabase(async (database) => {
     const { id, key } = await issueKey(database.pool, {
       name: options.name.trim(),
@@ -65,7 +65,7 @@ function show(key: string, id: number): void {
 
 function idOf(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new TidemarkError('BAD_ARGUMENT', `${JSON.stringify(text)} is not the id of a key`);
+  throw badArgument(`${JSON.stringify(text)} is not the id of a key`);
 }
 
 async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {

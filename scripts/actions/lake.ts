@@ -1,6 +1,6 @@
 /** `tidemark lake DIR`: writes what is new or has changed to a lake of Parquet files. */
 
-import { TidemarkError } from '../../errors.ts';
+import { badArgument, TidemarkError } from '../../errors.ts';
 import { counted, formatBytes, formatDuration } from '../../model/format.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
 import { withContext } from '../../runtime/context.ts';
@@ -54,7 +54,7 @@ function parseDecimals(text: string): Decimals {
   if (text === 'text') return text;
   const digits = Number(text);
   if (/^\d{1,2}$/.test(text) && digits <= 38) return digits;
-  throw new TidemarkError('BAD_ARGUMENT', `--decimals must be a whole number from 0 to 38, or text, not ${text}`);
+  throw badArgument(`--decimals must be a whole number from 0 to 38, or text, not ${text}`);
 }
 
 function asText(directory: string, outcome: LakeOutcome, durationMs: number): string {

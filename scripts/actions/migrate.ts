@@ -2,7 +2,7 @@
 
 import type { Logger } from 'pino';
 import { systemClock } from '../../clock.ts';
-import { TidemarkError } from '../../errors.ts';
+import { badArgument, TidemarkError } from '../../errors.ts';
 import type { ShowPhase } from '../../planning/progress.ts';
 import { migrateQueueBackend } from '../../queue/backend.ts';
 import { configFromEnvironment, databaseOf } from '../../runtime/context.ts';
@@ -18,12 +18,10 @@ import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
 
 export async function run(direction: string, options: { yes?: true }): Promise<void> {
   if (direction !== 'up' && direction !== 'down') {
-    throw new TidemarkError('BAD_ARGUMENT', `the direction is up or down, not ${JSON.stringify(direction)}`);
+    throw badArgument(`the direction is up or down, not ${JSON.stringify(direction)}`);
   }
   if (direction === 'down' && options.yes !== true) {
-    throw new TidemarkError('BAD_ARGUMENT', '`migrate down` drops everything that is stored', {
-      remedy: 'add --yes to confirm',
-    });
+    throw badArgument('`migrate down` drops everything that is stored', 'add --yes to confirm');
   }
   const phases = openPhases(systemClock);
   try {

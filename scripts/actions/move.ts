@@ -1,7 +1,7 @@
 /** `tidemark move --to ADDRESS`: moves all data of a database to another one. */
 
 import type { Clock } from '../../clock.ts';
-import { messageOf, TidemarkError } from '../../errors.ts';
+import { badArgument, messageOf, TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../model/format.ts';
 import type { PointProgress } from '../../planning/progress.ts';
 import { withContext } from '../../runtime/context.ts';
@@ -67,9 +67,10 @@ function targetOf(given: string): URL {
     const url = new URL(given);
     if (url.protocol === 'postgres:' || url.protocol === 'postgresql:') return url;
   }
-  throw new TidemarkError('BAD_ARGUMENT', '--to is not an address that begins with postgres://', {
-    remedy: 'give an address like DATABASE_URL: postgres://user@host:5432/database',
-  });
+  throw badArgument(
+    '--to is not an address that begins with postgres://',
+    'give an address like DATABASE_URL: postgres://user@host:5432/database',
+  );
 }
 
 /** @throws TidemarkError DATABASE_IN_USE, DATABASE_UNREACHABLE */

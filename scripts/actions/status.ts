@@ -1,7 +1,7 @@
 /** `tidemark status`: tracked, covered and missing ranges, budget and queue. */
 
 import { settledWithin, systemClock } from '../../clock.ts';
-import { exitCodes, TidemarkError } from '../../errors.ts';
+import { badArgument, exitCodes, TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime, nonEmpty } from '../../model/format.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { laneNames } from '../../model/lanes.ts';
@@ -46,10 +46,10 @@ export interface StatusOptions {
 
 export async function run(options: StatusOptions): Promise<void> {
   if (options.watch) {
-    if (options.check !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--watch and --check exclude each other');
+    if (options.check !== undefined) throw badArgument('--watch and --check exclude each other');
     return showAgain(options, everyOf(options.every));
   }
-  if (options.every !== undefined) throw new TidemarkError('BAD_ARGUMENT', '--every goes with --watch');
+  if (options.every !== undefined) throw badArgument('--every goes with --watch');
   const { check: part } = options;
   if (part !== undefined) return withContext(contextOptions, (opened) => check(opened, part));
   try {
@@ -136,10 +136,7 @@ function everyOf(text: string | undefined): number | null {
   if (text === undefined) return null;
   const ms = parseDuration(text.trim());
   if (ms !== null && ms >= 1000 && ms <= longestEveryMs) return ms;
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
-    `--every ${JSON.stringify(text)} is not a length from 1s to 1h, such as 2s or 5m`,
-  );
+  throw badArgument(`--every ${JSON.stringify(text)} is not a length from 1s to 1h, such as 2s or 5m`);
 }
 
 /** @throws TidemarkError unless database and queue answer and the part is connected to its queue. */

@@ -3,7 +3,7 @@
  * that they poll.
  */
 
-import { TidemarkError } from '../../errors.ts';
+import { badArgument } from '../../errors.ts';
 import { formatDuration, formatSpan, formatTime, isoTime } from '../../model/format.ts';
 import { minuteMs } from '../../model/intervals.ts';
 import { listName, lists, type PolledList, wholeLists } from '../../model/lists/index.ts';
@@ -77,8 +77,7 @@ export interface TrackOptions {
 export async function trackOne(list: PolledList, options: TrackOptions): Promise<void> {
   const everyMs = options.every === undefined ? null : parseInterval(options.every.trim());
   if (options.every !== undefined && everyMs === null) {
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
+    throw badArgument(
       `--every ${JSON.stringify(options.every)} is not a length from 10s to 366d, such as 30s, 5m, 1h or 1d`,
     );
   }
@@ -102,8 +101,7 @@ export async function trackDefaults(): Promise<void> {
 /** @throws TidemarkError BAD_ARGUMENT for a list that is not tracked. */
 export async function untrackOne(list: PolledList): Promise<void> {
   await withContext({ command: 'untrack', needsDatabase: true }, async ({ clock, database }) => {
-    if (!(await untrackList(database, list, clock.now())))
-      throw new TidemarkError('BAD_ARGUMENT', `${listName(list)}: not tracked`);
+    if (!(await untrackList(database, list, clock.now()))) throw badArgument(`${listName(list)}: not tracked`);
     console.log(`no longer tracking ${listName(list)}; stored data stays`);
   });
 }

@@ -1,17 +1,14 @@
 /** `tidemark viewer ROLE`: creates a read-only database role. */
 
 import { readFileSync } from 'node:fs';
-import { messageOf, TidemarkError } from '../../errors.ts';
+import { badArgument, messageOf, TidemarkError } from '../../errors.ts';
 import { withContext } from '../../runtime/context.ts';
 import { countPublicFunctions } from '../../schema/public-functions.ts';
 import { grantViewer } from '../../schema/roles.ts';
 
 export async function run(role: string, options: { passwordFile?: string; serves?: true }): Promise<void> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role) || role.startsWith('pg_'))
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `invalid role name ${JSON.stringify(role)}: use lower-case letters, digits and _`,
-    );
+    throw badArgument(`invalid role name ${JSON.stringify(role)}: use lower-case letters, digits and _`);
   const password = options.passwordFile === undefined ? null : passwordIn(options.passwordFile);
   await withContext({ command: 'viewer', needsDatabase: true }, async (context) => {
     const isNew = await grantViewer(context.database, { role, password, serves: options.serves === true });
@@ -34,5 +31,5 @@ function passwordIn(file: string): string {
     });
   }
   if (password !== '') return password;
-  throw new TidemarkError('BAD_ARGUMENT', `--password-file ${file} is empty`);
+  throw badArgument(`--password-file ${file} is empty`);
 }

@@ -1,7 +1,7 @@
 /** Arguments and options of `tidemark simulate`. */
 
 import { type Command, Option } from 'commander';
-import { TidemarkError } from '../../errors.ts';
+import { badArgument } from '../../errors.ts';
 import {
   type AnswerForm,
   answerForms,
@@ -86,14 +86,11 @@ async function simulate(options: Record<string, string>): Promise<void> {
   const { profile = service } = options;
   for (const [name, option, owners] of ownOptions) {
     if (options[name] !== undefined && !owners.includes(profile))
-      throw new TidemarkError('BAD_ARGUMENT', `the profile ${profile} has no ${option}`);
+      throw badArgument(`the profile ${profile} has no ${option}`);
   }
   const owners = profilesOfForm[options.answerForm as AnswerForm] ?? [profile];
   if (!owners.includes(profile))
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `the answers of ${profile} cannot be ${options.answerForm}: those of ${owners.join(', ')} can`,
-    );
+    throw badArgument(`the answers of ${profile} cannot be ${options.answerForm}: those of ${owners.join(', ')} can`);
   const perMinute = options.perMinute === undefined ? undefined : parseWhole(options.perMinute, '--per-minute', 0, 1e6);
   const { apiKey, creditsPerMonth } = options;
   const faults = faultsOf(options);
@@ -135,5 +132,5 @@ function faultsOf(options: Readonly<Record<string, string>>): Partial<Faults> {
 function share(option: string, text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= 0 && value <= 1) return value;
-  throw new TidemarkError('BAD_ARGUMENT', `${option} ${JSON.stringify(text)} is not a share from 0 to 1`);
+  throw badArgument(`${option} ${JSON.stringify(text)} is not a share from 0 to 1`);
 }

@@ -1,7 +1,7 @@
 /** Confirms an irreversible action: the user repeats a name. */
 
 import { createInterface } from 'node:readline/promises';
-import { TidemarkError } from '../../errors.ts';
+import { badArgument, TidemarkError } from '../../errors.ts';
 
 /** Prompts the user. @returns the typed line. */
 export type Ask = (question: string) => Promise<string>;
@@ -18,15 +18,14 @@ export interface Confirmation {
 /** @throws TidemarkError BAD_ARGUMENT unless the name was given. */
 export async function confirmByName({ name, consequence, given, ask }: Confirmation): Promise<void> {
   if (given === undefined && ask === null) {
-    throw new TidemarkError('BAD_ARGUMENT', consequence.replace(/\.$/, ''), {
-      remedy: `add --confirm ${name} to confirm`,
-    });
+    throw badArgument(consequence.replace(/\.$/, ''), `add --confirm ${name} to confirm`);
   }
   const answer = given ?? (await ask?.(`${consequence}\nType ${name} to confirm: `)) ?? '';
   if (answer.trim() === name) return;
-  throw new TidemarkError('BAD_ARGUMENT', `${JSON.stringify(answer)} does not confirm it; nothing was done`, {
-    remedy: `give ${name}, the dataset's name`,
-  });
+  throw badArgument(
+    `${JSON.stringify(answer)} does not confirm it; nothing was done`,
+    `give ${name}, the dataset's name`,
+  );
 }
 
 /**

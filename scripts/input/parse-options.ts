@@ -1,6 +1,6 @@
 /** Parses values of options: whole numbers, and times as ISO 8601 dates and times in UTC, or ages. */
 
-import { TidemarkError } from '../../errors.ts';
+import { badArgument, TidemarkError } from '../../errors.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { isAge, parseIsoTime, timeOfAge } from '../../model/time-text.ts';
 
@@ -14,7 +14,7 @@ export function parseTime(text: string, option: string, nowMs: EpochMs): EpochMs
   if (isAge(text)) {
     const timeMs = timeOfAge(text, nowMs);
     if (timeMs > 0) return timeMs;
-    throw new TidemarkError('BAD_ARGUMENT', `${option} ${text} lies before 1970`);
+    throw badArgument(`${option} ${text} lies before 1970`);
   }
   const timeMs = parseIsoTime(text);
   if (timeMs !== null) return timeMs;
@@ -33,8 +33,7 @@ export function parseTime(text: string, option: string, nowMs: EpochMs): EpochMs
 export function parseAge(text: string, what: string, nowMs: EpochMs): EpochMs {
   const timeMs = isAge(text) ? timeOfAge(text, nowMs) : Number.NaN;
   if (timeMs > 0 && timeMs <= nowMs - dayMs) return timeMs;
-  throw new TidemarkError(
-    'BAD_ARGUMENT',
+  throw badArgument(
     `${what} ${JSON.stringify(text)} is not an age between a day and the years since 1970, such as 2y, 18w or 90d`,
   );
 }
@@ -42,5 +41,5 @@ export function parseAge(text: string, what: string, nowMs: EpochMs): EpochMs {
 /** @throws TidemarkError BAD_ARGUMENT naming the option. */
 export function parseWhole(text: string, option: string, min: number, max: number): number {
   if (/^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
-  throw new TidemarkError('BAD_ARGUMENT', `${option} ${JSON.stringify(text)} is not a number from ${min} to ${max}`);
+  throw badArgument(`${option} ${JSON.stringify(text)} is not a number from ${min} to ${max}`);
 }

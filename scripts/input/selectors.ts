@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { systemClock } from '../../clock.ts';
-import { TidemarkError } from '../../errors.ts';
+import { badArgument } from '../../errors.ts';
 import { type DatasetName, datasetNames, datasets, datasetText } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { mayBeName, visible } from '../../model/names.ts';
@@ -55,37 +55,24 @@ export function addSelections<Options extends SelectingOptions>(
     const command = parent.command(word).description(about);
     // A source may name the market instead.
     const kind = isOfMarket ? 'option' : 'requiredOption';
-    flags(sourceOptions(seriesOptions(command, name, kind), isOfMarket), kind).action(
-      (options: SeriesNames & SourceOptions & Partial<RangeOptions> & Options) => {
-        const names = oneEach(options);
-        const chosen = isOfMarket ? marketChosen(name, names, command) : assetChosen(name, names);
-        return run({ ...chosen, ...rangeOf({ from: '', ...options }, systemClock.now()) }, options);
-      },
+    seriesOptions(command, name, kind).option(
+      '--source <name>',
+      'source that gives it, such as binance (default: SOURCE_URL)',
     );
+    if (isOfMarket)
+      command.option('--symbol <pair>', 'market as the source names it, such as BTC/USDT; needs --source');
+    flags(command, kind).action((options: SeriesNames & SourceOptions & Partial<RangeOptions> & Options) => {
+      const names = oneEach(options);
+      const chosen = isOfMarket
+        ? marketChosen(name, names, command)
+        : { series: seriesNamed(name, names), source: choiceOf(names) };
+      return run({ ...chosen, ...rangeOf({ from: '', ...options }, systemClock.now()) }, options);
+    });
   }
-}
-
-function assetChosen(dataset: DatasetName, options: SeriesNames & SourceOptions) {
-  return { series: seriesNamed(dataset, options), source: choiceOf(options) };
-}
-
-function sourceOptions(command: Command, hasSymbol: boolean): Command {
-  command.option('--source <name>', 'source that gives it, such as binance (default: SOURCE_URL)');
-  return hasSymbol
-    ? command.option('--symbol <pair>', 'market as the source names it, such as BTC/USDT; needs --source')
-    : command;
 }
 
 function choiceOf({ source, symbol }: SourceOptions): SourceChoice | null {
   return source === undefined ? null : { name: source.trim(), symbol: symbol?.trim() ?? null };
-}
-
-/** The options of these names, in this order. */
-function optionsNamed(command: Command, names: readonly string[]): Array<{ name: string; flags: string }> {
-  return names.flatMap((name) => {
-    const flags = command.options.find((option) => option.attributeName() === name)?.flags;
-    return flags === undefined ? [] : [{ name, flags }];
-  });
 }
 
 /** With a source its symbol names the market, and the names are optional. */
@@ -97,16 +84,15 @@ function marketChosen(
   const choice = choiceOf(options);
   const isNamed = choice === null || (choice.symbol === null && options.exchange !== undefined);
   const needed = isNamed ? [...keyNames.market, 'from'] : ['interval', 'from'];
-  const missing = optionsNamed(command, needed).find(({ name }) => !Object.hasOwn(options, name));
-  if (missing !== undefined)
-    command.error(`error: required option '${missing.flags}' not specified`, {
+  const missing = needed.find((name) => !Object.hasOwn(options, name));
+  const option = command.options.find((one) => one.attributeName() === missing);
+  if (option !== undefined)
+    command.error(`error: required option '${option.flags}' not specified`, {
       code: 'commander.missingMandatoryOptionValue',
     });
-  if (choice === null && options.symbol !== undefined)
-    throw new TidemarkError('BAD_ARGUMENT', '--symbol needs --source');
+  if (choice === null && options.symbol !== undefined) throw badArgument('--symbol needs --source');
   if (choice !== null && choice.symbol === null && !isNamed)
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
+    throw badArgument(
       '--source needs --symbol, such as --symbol BTC/USDT; of a Market Data Service --exchange, --base and --quote',
     );
   const { exchange, base, quote, interval = '' } = options;
@@ -122,9 +108,10 @@ function marketChosen(
 function oneEach<Names extends SeriesNames>(names: Names): Names {
   for (const option of ['exchange', 'base', 'quote', 'asset'] as const) {
     if (names[option]?.includes(',')) {
-      throw new TidemarkError('BAD_ARGUMENT', `--${option} ${JSON.stringify(names[option])} is not one id`, {
-        remedy: 'run the command once for each, or list them in tidemark.yaml: docs/watch-list.md',
-      });
+      throw badArgument(
+        `--${option} ${JSON.stringify(names[option])} is not one id`,
+        'run the command once for each, or list them in tidemark.yaml: docs/watch-list.md',
+      );
     }
   }
   return names;
@@ -157,10 +144,7 @@ export function seriesNamed(dataset: DatasetName, options: SeriesNames): SeriesK
     const series = seriesOfKey(dataset, [...key, interval]);
     if (series !== null) return series;
     const known = intervals.join(', ');
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
-      `--interval: ${datasetText(dataset)} has no interval ${JSON.stringify(interval)}, only ${known}`,
-    );
+    throw badArgument(`--interval: ${datasetText(dataset)} has no interval ${JSON.stringify(interval)}, only ${known}`);
   });
 }
 
@@ -168,10 +152,10 @@ function rangeOf(options: RangeOptions, nowMs: EpochMs): { fromMs: EpochMs; toMs
   const fromMs = parseTime(options.from, '--from', nowMs);
   const toMs = options.to === undefined ? null : parseTime(options.to, '--to', nowMs);
   if (toMs !== null && fromMs >= toMs) {
-    throw new TidemarkError('BAD_ARGUMENT', `--from ${options.from} is not before --to ${options.to}`);
+    throw badArgument(`--from ${options.from} is not before --to ${options.to}`);
   }
   if (toMs === null && fromMs > nowMs) {
-    throw new TidemarkError('BAD_ARGUMENT', `--from ${options.from} lies in the future`);
+    throw badArgument(`--from ${options.from} lies in the future`);
   }
   return { fromMs, toMs };
 }
@@ -180,10 +164,9 @@ function rangeOf(options: RangeOptions, nowMs: EpochMs): { fromMs: EpochMs; toMs
 function intervalsOf(list: string): string[] {
   const intervals = list.split(',').map((interval) => interval.trim());
   if (intervals.includes('')) {
-    throw new TidemarkError(
-      'BAD_ARGUMENT',
+    throw badArgument(
       `--interval ${JSON.stringify(list)} names ${intervals.length === 1 ? 'no interval' : 'no interval before or after a comma'}`,
-      { remedy: 'put commas only between intervals, as in m1,h1' },
+      'put commas only between intervals, as in m1,h1',
     );
   }
   return [...new Set(intervals)];
@@ -194,7 +177,7 @@ export function nameOf(text: string, option: string): string {
   const name = text.trim();
   if (!mayBeName(name)) {
     const shown = visible(JSON.stringify(text.slice(0, 80)));
-    throw new TidemarkError('BAD_ARGUMENT', `${option} ${shown} is not an id`);
+    throw badArgument(`${option} ${shown} is not an id`);
   }
   return name;
 }
