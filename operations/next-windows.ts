@@ -5,7 +5,6 @@ import type { Window } from '../model/window.ts';
 import { idleLoad, planPass } from '../planning/pass.ts';
 import { partsOfSource } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
-import type { ClaimedWindow } from '../queue/requests.ts';
 import { type FactsContext, readFacts, readSeries } from '../scheduler/read-facts.ts';
 import { readAllSources } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
@@ -14,20 +13,12 @@ import type { OperationContext } from './context.ts';
 /** Enough for the oldest gap that a source gives, where others give the gaps before it. */
 const rangesPerSeries = 10_000;
 
-export interface NextWindows {
-  readonly source: string;
-  /** What is queued or running, oldest first. */
-  readonly claimed: readonly ClaimedWindow[];
-  /** The first window of the planner if nothing is queued. */
-  readonly next: (nowMs: EpochMs) => Promise<Window | undefined>;
-}
-
 /** For each source of the series. */
 export async function nextWindows(
   context: Pick<OperationContext, 'config' | 'database' | 'sources'>,
   queues: QueueBackend,
   seriesId: number,
-): Promise<NextWindows[]> {
+) {
   const { config, database } = context;
   const configured = await context.sources();
   const rules = {
@@ -36,7 +27,7 @@ export async function nextWindows(
     openRefreshMs: config.scheduler.refreshMs,
     reread: await readRereadSettings(database, config.reread),
   };
-  const found: NextWindows[] = [];
+  const found = [];
   for (const name of await readAllSources(database, [seriesId])) {
     const facts = configured.find(name)?.facts;
     // The scheduler asks no source that is not configured.
@@ -46,8 +37,10 @@ export async function nextWindows(
     const pausedForMs = (other: string) => queues.requestsOf(other).pausedForMs();
     found.push({
       source: name,
+      /** What is queued or running, oldest first. */
       claimed: [...claimed].sort((one, other) => one.startMs - other.startMs),
-      next: (nowMs) => planFirst({ database, source, rules, pausedForMs, seriesIds: [seriesId] }, nowMs),
+      /** The first window of the planner if nothing is queued. */
+      next: (nowMs: EpochMs) => planFirst({ database, source, rules, pausedForMs, seriesIds: [seriesId] }, nowMs),
     });
   }
   return found;

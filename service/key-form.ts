@@ -1,8 +1,10 @@
 /** The web form for requesting a key, at `/keys`. A request waits for the operator's approval. */
 
 import type { FastifyInstance } from 'fastify';
+import type pg from 'pg';
 import { z } from 'zod';
 import { addressCaller } from './admission/address.ts';
+import { requestKey } from './keys.ts';
 import { escaped, type Page, type SendPage } from './pages/pages.ts';
 
 /** One line of text without control characters, which could break a terminal or a mail header. */
@@ -25,12 +27,8 @@ const request = z.object({
     .regex(/^(?:[^\p{C}]|[\r\n\t])*$/u, 'the purpose holds a character that is not text'),
 });
 
-export type KeyRequest = z.output<typeof request>;
-
-/** Stores a key request unless `caller` sent too many recently or too many are pending. */
-export type StoreKeyRequest = (request: KeyRequest, caller: string) => Promise<'stored' | 'throttled' | 'full'>;
-
-export function addKeyForm(app: FastifyInstance, sendPage: SendPage, store: StoreKeyRequest): void {
+/** @param pool on which requests are stored. */
+export function addKeyForm(app: FastifyInstance, sendPage: SendPage, pool: pg.Pool): void {
   app.register(async (form) => {
     form.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
       done(null, Object.fromEntries(new URLSearchParams(String(body))));
@@ -46,7 +44,7 @@ export function addKeyForm(app: FastifyInstance, sendPage: SendPage, store: Stor
         const complaint = parsed.error.issues[0]?.message ?? 'something is missing';
         return sendPage(reply, 400, formPage(complaint, texts(posted.body)));
       }
-      switch (await store(parsed.data, addressCaller(posted.ip))) {
+      switch (await requestKey(pool, parsed.data, addressCaller(posted.ip))) {
         case 'stored':
           return say(
             202,

@@ -10,7 +10,7 @@ import type { RequestCounter } from './admission/request-counter.ts';
 import { endConnectionsOnClose, limitConnections } from './connections.ts';
 import { addHealth } from './health.ts';
 import { addKeyForm } from './key-form.ts';
-import { findKey, requestKey } from './keys.ts';
+import { findKey } from './keys.ts';
 import { addDescription } from './openapi/description.ts';
 import { createPages } from './pages/pages.ts';
 import { assertReadable } from './queries/query.ts';
@@ -67,7 +67,7 @@ const maxCacheBytes = 64 * 1024 * 1024;
 export async function createStoredService(options: StoredServiceOptions): Promise<FastifyInstance> {
   const { reading, accounts, counter, perMinute, clock, timeouts = defaultTimeouts } = options;
   const admission = createAdmission({ counter, perMinute, clock, keyOf: (key) => findKey(accounts, key) });
-  const pages = createPages({ directory: options.pages, hasDashboard: options.addDashboard !== undefined });
+  const pages = createPages(options.pages, options.addDashboard !== undefined);
   const app = createService({
     data: storedMarketData(reading),
     clock,
@@ -95,7 +95,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
         assertReadable: () => Promise.all([assertReadable(reading), counter.check()]),
       });
       pages.addTo(app);
-      addKeyForm(app, pages.send, (request, caller) => requestKey(accounts, request, caller));
+      addKeyForm(app, pages.send, accounts);
       addDescription(app, pages.send, options.version);
       if (options.addDashboard !== undefined) options.addDashboard(app);
       else app.get('/', async (_request, reply) => reply.redirect('docs'));

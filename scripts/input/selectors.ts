@@ -41,13 +41,6 @@ export function addSelections<Options extends SelectingOptions>(
   help: { readonly json: string; readonly dryRun?: string; readonly flags?: Readonly<Record<string, string>> },
   run: (selection: Selection, options: Options) => Promise<void>,
 ): void {
-  const flags = (command: Command, kind: 'option' | 'requiredOption') => {
-    command[kind]('--from <time>', `start: ${times}`)
-      .option('--to <time>', 'end (excluded), as --from; default: open-ended')
-      .option('--json', help.json);
-    for (const [flag, text] of Object.entries(help.flags ?? {})) command.option(flag, text);
-    return help.dryRun === undefined ? command : command.option('--dry-run', help.dryRun);
-  };
   parent.helpCommand(false);
   for (const name of datasetNames) {
     const { word, about, of } = datasets[name];
@@ -61,7 +54,12 @@ export function addSelections<Options extends SelectingOptions>(
     );
     if (isOfMarket)
       command.option('--symbol <pair>', 'market as the source names it, such as BTC/USDT; needs --source');
-    flags(command, kind).action((options: SeriesNames & SourceOptions & Partial<RangeOptions> & Options) => {
+    command[kind]('--from <time>', `start: ${times}`)
+      .option('--to <time>', 'end (excluded), as --from; default: open-ended')
+      .option('--json', help.json);
+    for (const [flag, text] of Object.entries(help.flags ?? {})) command.option(flag, text);
+    if (help.dryRun !== undefined) command.option('--dry-run', help.dryRun);
+    command.action((options: SeriesNames & SourceOptions & Partial<RangeOptions> & Options) => {
       const names = oneEach(options);
       const chosen = isOfMarket
         ? marketChosen(name, names, command)

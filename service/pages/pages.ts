@@ -15,25 +15,7 @@ export interface Page {
 /** Sends a page. */
 export type SendPage = (reply: FastifyReply, status: number, page: Page) => FastifyReply;
 
-export interface Pages {
-  /** Adds the files of the frame, which the dashboard has too. */
-  readonly addTo: (app: FastifyInstance) => void;
-  readonly send: SendPage;
-  /** Sends an error to a browser that opened the address. @returns null: to others, which get JSON. */
-  readonly sendError: (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    status: number,
-    message: string,
-  ) => FastifyReply | null;
-}
-
-export interface PagesOptions {
-  /** Directory of the built files. */
-  readonly directory: string;
-  /** Whether `/` is the dashboard. */
-  readonly hasDashboard: boolean;
-}
+export type Pages = ReturnType<typeof createPages>;
 
 /** Files of this origin only, nothing inline, and no text as HTML or a script. */
 const policy = [
@@ -43,8 +25,11 @@ const policy = [
   ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
 ].join('; ');
 
-/** @throws Error when the files of the pages have not been built. */
-export function createPages({ directory, hasDashboard }: PagesOptions): Pages {
+/**
+ * @param directory of the built files. @param hasDashboard whether `/` is the dashboard.
+ * @throws Error when the files of the pages have not been built.
+ */
+export function createPages(directory: string, hasDashboard: boolean) {
   const files = ['frame.css', 'icon.svg', 'try.js'].map((name) => ({ name, file: readBuiltFile(directory, name) }));
   const links = [
     ...(hasDashboard ? [['', 'Dashboard'] as const] : []),
@@ -85,12 +70,14 @@ ${content}
 `);
   };
   return {
-    addTo: (app) => {
+    /** Adds the files of the frame, which the dashboard has too. */
+    addTo: (app: FastifyInstance) => {
       for (const { name, file } of files)
         app.get(`/pages/${name}`, async (request, reply) => sendBuiltFile(request, reply, file));
     },
     send,
-    sendError: (request, reply, status, message) => {
+    /** Sends an error to a browser that opened the address. @returns null: to others, which get JSON. */
+    sendError: (request: FastifyRequest, reply: FastifyReply, status: number, message: string) => {
       if (isInterfaceRequest(request) || !readsPages(request)) return null;
       return send(reply, status, {
         title: inSentenceCase(STATUS_CODES[status] ?? 'Error'),

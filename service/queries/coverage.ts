@@ -5,14 +5,10 @@ import type { Range } from '../../model/ranges.ts';
 import { gridOrigin } from '../../model/rollup-levels.ts';
 import { int4, int8, jsonb, nullable, type RowOf, text, time } from '../../store/db/statement.ts';
 import { type Coverage, maxMissingRanges } from '../../v2/coverage-header.ts';
+import type { SeriesAnswer } from '../market-data.ts';
 import { millisecondsOf } from './query.ts';
 
-export interface SeriesJson {
-  readonly rows: string;
-  readonly coverage: Coverage;
-  /** Interval of the series from which the rows are derived; absent: they are stored. */
-  readonly derivedFrom?: string;
-}
+export type SeriesJson = SeriesAnswer & { readonly coverage: Coverage };
 
 /**
  * Coverage of a known market or asset without any stored point of the interval.
