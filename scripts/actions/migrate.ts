@@ -1,6 +1,5 @@
 /** `tidemark migrate [up|down]` */
 
-import type { Logger } from 'pino';
 import { systemClock } from '../../clock.ts';
 import { badArgument, TidemarkError } from '../../errors.ts';
 import type { ShowPhase } from '../../planning/progress.ts';
@@ -10,9 +9,8 @@ import { refuseWhileInUse } from '../../runtime/in-use.ts';
 import { onStop } from '../../runtime/lifecycle.ts';
 import { openPhases } from '../../runtime/phases.ts';
 import { migrate } from '../../schema/migrate.ts';
-import type { Config } from '../../settings/config.ts';
 import { openLog } from '../../settings/log.ts';
-import { embeddedConnectTimeoutMs, openDatabase } from '../../store/db/database.ts';
+import { type Database, embeddedConnectTimeoutMs, openDatabase } from '../../store/db/database.ts';
 import { serverVersions } from '../../store/status/status.ts';
 import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
 
@@ -41,7 +39,8 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
   const stopped = new AbortController();
   const { signal } = stopped;
   try {
-    if (direction === 'down') await refuseWhileUsed(url, config, log);
+    if (direction === 'down')
+      await onDatabase(url, (database) => refuseWhileInUse(database, { clock: systemClock, config, log }));
     const adapted: string[] = [];
     const done = await migrate({
       url,
@@ -65,9 +64,9 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
     );
     for (const name of done) console.log(`${direction === 'up' ? 'applied' : 'reverted'} ${name}`);
     for (const change of adapted) console.log(change);
-    if (direction === 'up' && !(await rollUp(url, phase, signal)))
-      throw interrupted('the schema is migrated, and days are left to roll up');
-    console.log(await summary(url, done.length + adapted.length));
+    if (direction === 'up') await onDatabase(url, (database) => rollUp(database, phase, signal), 600_000);
+    const summary = await onDatabase(url, summaryOf);
+    console.log(`${done.length + adapted.length === 0 ? 'nothing to do' : 'done'}: ${summary}`);
   } finally {
     stop?.release();
     phase('closing the database');
@@ -80,48 +79,35 @@ function interrupted(what: string, cause?: unknown): TidemarkError {
   return new TidemarkError('INTERRUPTED', `stopped; ${what}`, { cause, remedy });
 }
 
-const openOwn = (url: string, statementTimeoutMs = 10_000) =>
-  openDatabase({ url, applicationName: 'tidemark migrate', maxConnections: 1, statementTimeoutMs });
-
-/**
- * Rolls up what a version without these rollups has stored. After a kill the next run does the rest.
- *
- * @returns false when the signal stopped it.
- */
-async function rollUp(url: string, phase: ShowPhase, signal: AbortSignal): Promise<boolean> {
-  const database = openOwn(url, 600_000);
+async function onDatabase<Result>(
+  url: string,
+  work: (database: Database) => Promise<Result>,
+  statementTimeoutMs = 10_000,
+): Promise<Result> {
+  const database = openDatabase({ url, applicationName: 'tidemark migrate', maxConnections: 1, statementTimeoutMs });
   try {
-    return await refreshRollups(database, {
-      clock: systemClock,
-      nowMs: systemClock.now(),
-      signal,
-      onSeries: (done, of) => phase('rolling up hours and days', `${done} of ${of} series done`),
-    });
+    return await work(database);
   } finally {
     await database.close();
   }
 }
 
-/** @throws TidemarkError DATABASE_IN_USE */
-async function refuseWhileUsed(url: string, config: Config, log: Logger): Promise<void> {
-  const database = openOwn(url);
-  try {
-    await refuseWhileInUse(database, { clock: systemClock, config, log });
-  } finally {
-    await database.close();
-  }
+/** Rolls up what a version without these rollups has stored. After a kill the next run does the rest. */
+async function rollUp(database: Database, phase: ShowPhase, signal: AbortSignal): Promise<void> {
+  const isWhole = await refreshRollups(database, {
+    clock: systemClock,
+    nowMs: systemClock.now(),
+    signal,
+    onSeries: (done, of) => phase('rolling up hours and days', `${done} of ${of} series done`),
+  });
+  if (!isWhole) throw interrupted('the schema is migrated, and days are left to roll up');
 }
 
-async function summary(url: string, changes: number): Promise<string> {
-  const database = openOwn(url);
-  try {
-    const { postgres, timescale } = await serverVersions(database);
-    const storage =
-      timescale === null
-        ? 'without TimescaleDB: points are stored in plain tables'
-        : `with TimescaleDB ${timescale}: points are stored in hypertables`;
-    return `${changes === 0 ? 'nothing to do' : 'done'}: PostgreSQL ${postgres} ${storage}`;
-  } finally {
-    await database.close();
-  }
+async function summaryOf(database: Database): Promise<string> {
+  const { postgres, timescale } = await serverVersions(database);
+  const storage =
+    timescale === null
+      ? 'without TimescaleDB: points are stored in plain tables'
+      : `with TimescaleDB ${timescale}: points are stored in hypertables`;
+  return `PostgreSQL ${postgres} ${storage}`;
 }
