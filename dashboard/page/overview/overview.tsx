@@ -1,6 +1,6 @@
 /** The overview: progress, freshness, load, coverage, polled lists, and every series with its band. */
 
-import { CommonActions, TrackForm } from '../parts/actions.tsx';
+import { ActionBar, commonActions, TrackForm } from '../parts/actions.tsx';
 import { CommonCalendar } from '../parts/calendar.tsx';
 import { Section } from '../parts/table.tsx';
 import { backfillProgress } from '../state/model.ts';
@@ -43,7 +43,7 @@ export function Overview() {
       <SeriesList />
       {lines.length > 0 && <CommonCalendar lines={lines} />}
       <Section id="actions" title="Actions">
-        <CommonActions />
+        <ActionBar label="All series" actions={commonActions} />
         <TrackForm />
       </Section>
       <Lists lists={summary.lists} />

@@ -95,11 +95,7 @@ export function actionsOf(id: number, name: string): readonly Action[] {
   ];
 }
 
-/** @param isTracked false: nothing can be done. */
-export function SeriesActions({ id, name, isTracked }: { id: number; name: string; isTracked: boolean }) {
-  return <ActionBar label="Actions" actions={isTracked ? actionsOf(id, name) : []} />;
-}
-
+/** What can be done with all. */
 export const commonActions: readonly Action[] = [
   { title: 'Retry all now', action: 'retry', body: {}, command: 'npx tidemark retry' },
   {
@@ -111,11 +107,6 @@ export const commonActions: readonly Action[] = [
   },
   { title: 'Resume', action: 'resume', body: {}, command: 'npx tidemark resume' },
 ];
-
-/** What can be done with all. */
-export function CommonActions() {
-  return <ActionBar label="All series" actions={commonActions} />;
-}
 
 /** Tracks a series, after a look at what they cost. */
 export function TrackForm() {

@@ -78,9 +78,7 @@ export function seriesStyle() {
 }
 
 /** Of bars of volume, which are behind no line and have no last price. */
-export function volumeStyle() {
-  return { priceLineVisible: false, lastValueVisible: false };
-}
+export const volumeStyle = { priceLineVisible: false, lastValueVisible: false };
 
 const strokes: Readonly<Partial<Record<Layer, readonly [name: string, spacing: number]>>> = {
   empty: ['--empty', 16],

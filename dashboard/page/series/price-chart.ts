@@ -572,7 +572,7 @@ export class PriceChart {
           ? chart.addSeries(CandlestickSeries, seriesStyle())
           : chart.addSeries(LineSeries, seriesStyle());
       if (this.#volumes !== null) chart.removeSeries(this.#volumes);
-      this.#volumes = loaded.kind === 'candles' ? chart.addSeries(HistogramSeries, volumeStyle(), volumePane) : null;
+      this.#volumes = loaded.kind === 'candles' ? chart.addSeries(HistogramSeries, volumeStyle, volumePane) : null;
       chart.panes()[volumePane]?.setStretchFactor(volumeShare);
       this.#applyScale();
     }

@@ -3,7 +3,7 @@
 import { useEffect } from 'preact/hooks';
 import { describeBlocked, explainGap } from '../../../model/reasons.ts';
 import type { SeriesDetail, SeriesLine } from '../../shapes.ts';
-import { SeriesActions } from '../parts/actions.tsx';
+import { ActionBar, actionsOf } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
 import { SeriesCalendar } from '../parts/calendar.tsx';
 import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
@@ -24,6 +24,7 @@ export function SeriesPage({ id }: { id: number }) {
   const inputs = [id, line?.version, line?.failedMs, line?.awaitingMs];
   const [loaded] = useLoaded(() => fetchSeries(id), inputs, isKnown);
   const { detail = null, band = null } = (loaded.kind === 'loading' ? null : loaded.value) ?? {};
+  const isTracked = detail?.untrackedMs === null;
   const name = detail?.name ?? line?.name ?? `Series ${id}`;
   useEffect(() => {
     document.title = `${name} · Tidemark`;
@@ -49,8 +50,8 @@ export function SeriesPage({ id }: { id: number }) {
       )}
       {detail !== null && (
         <>
-          <SeriesActions id={id} name={detail.name} isTracked={detail.untrackedMs === null} />
-          {detail.untrackedMs === null && <SeriesCalendar id={id} line={line} />}
+          <ActionBar label="Actions" actions={isTracked ? actionsOf(id, detail.name) : []} />
+          {isTracked && <SeriesCalendar id={id} line={line} />}
           <Parts detail={detail} nowMs={model.nowMs()} />
         </>
       )}
