@@ -12,7 +12,7 @@ import type { SeriesKey } from '../model/series.ts';
 import type { Limit } from '../model/sources.ts';
 import type { Window } from '../model/window.ts';
 import { type FreeSlots, freeSlots, rereadSlots, windowCost } from './budget.ts';
-import { planWindows, type SeriesGaps } from './plan.ts';
+import { type PlanRules, planWindows, type SeriesGaps } from './plan.ts';
 import type { PollPage } from './polls.ts';
 import { planRereads, type RereadDue } from './reread.ts';
 import { gapsFor, isLive, type SourcePlace, type SourceRules } from './source-share.ts';
@@ -48,12 +48,8 @@ export interface LoadFacts {
   readonly backfillShare: number;
 }
 
-export interface PassFacts extends LoadFacts {
-  readonly nowMs: EpochMs;
+export interface PassFacts extends LoadFacts, Pick<PlanRules, 'nowMs' | 'graceMs' | 'rereadPeriods'> {
   readonly source: PassSource;
-  readonly graceMs: number;
-  /** Closed periods that each refresh reads again; absent: the default of `planWindows`. */
-  readonly rereadPeriods?: number | undefined;
   /** Series with gaps that are due. */
   readonly series: readonly SeriesGaps[];
   /** Whether `series` has every series and every gap. */
