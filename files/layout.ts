@@ -1,7 +1,7 @@
 /** The rows of files, in every format: names of the series, time, values. */
 
 import { byDataset, columnNames } from '../model/datasets/index.ts';
-import type { EpochMs } from '../model/intervals.ts';
+import type { EpochMs, Range } from '../model/intervals.ts';
 import { keyNames } from '../model/series.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
 import { FileProblem } from './file-problem.ts';
@@ -79,6 +79,10 @@ export function rowOf(layout: Layout, cells: readonly (string | null)[], place: 
 /** `2024-01-31T06:00:00Z`, with milliseconds where there are any. */
 export function timeText(timeMs: EpochMs): string {
   return new Date(timeMs).toISOString().replace('.000Z', 'Z');
+}
+
+export function rangeText({ startMs, endMs }: Range): { from: string; to: string } {
+  return { from: timeText(startMs), to: timeText(endMs) };
 }
 
 const timePattern = /^\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{3})?Z$/;

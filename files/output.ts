@@ -53,7 +53,7 @@ export async function writeWholeFile(path: string, content: Uint8Array): Promise
 }
 
 /** @throws TidemarkError FILE_NOT_WRITTEN for any error of the system. */
-async function writable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+export async function writable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

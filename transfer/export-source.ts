@@ -2,12 +2,11 @@
 
 import type pg from 'pg';
 import { TidemarkError } from '../errors.ts';
-import { type Layout, layouts, type Names, type Rows, timeText } from '../files/layout.ts';
+import { type Layout, layouts, type Names, type Rows, rangeText, timeText } from '../files/layout.ts';
 import type { Digits } from '../files/parquet-writer.ts';
 import type { SidecarText } from '../files/sidecar.ts';
 import { counted, formatTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
-import type { Range } from '../model/ranges.ts';
 import { keyOf, type SeriesKey, seriesName } from '../model/series.ts';
 import {
   type ExportSize,
@@ -142,10 +141,6 @@ function aboutSeries(
     gaps: one.gaps.map((gap) => ({ ...rangeText(gap), reason: gap.reason })),
   }));
   return { dataset, series } as ExportSource['about'];
-}
-
-function rangeText({ startMs, endMs }: Range): { from: string; to: string } {
-  return { from: timeText(startMs), to: timeText(endMs) };
 }
 
 function refusal(gaps: ReadonlyArray<ExportedSeries['gaps'][number] & { series: SeriesKey }>): TidemarkError {

@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf, TidemarkError } from '../../errors.ts';
-import { timeText } from '../../files/layout.ts';
+import { rangeText, timeText } from '../../files/layout.ts';
 import { writeWholeFile } from '../../files/output.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { Range } from '../../model/ranges.ts';
@@ -171,10 +171,6 @@ function monthText({ keptBefore, ...one }: LakeMonth): z.input<typeof month> {
     coverage: one.coverage.map(rangeText),
     ...(keptBefore === undefined ? {} : { keptBefore: timeText(keptBefore) }),
   };
-}
-
-function rangeText({ startMs, endMs }: Range): { from: string; to: string } {
-  return { from: timeText(startMs), to: timeText(endMs) };
 }
 
 /** The file of a month, if it has one. @throws TidemarkError FILE_NOT_USABLE for a path that a lake does not write. */

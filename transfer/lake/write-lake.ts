@@ -18,11 +18,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
 import { codeOf, messageOf, TidemarkError } from '../../errors.ts';
-import { writeWholeFile } from '../../files/output.ts';
+import { writable, writeWholeFile } from '../../files/output.ts';
 import { counted } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { clip, lengthMs, normalize, type Range } from '../../model/ranges.ts';
-import type { SeriesKey } from '../../model/series.ts';
 import type { ShowPoints } from '../../planning/progress.ts';
 import type { Database } from '../../store/db/database.ts';
 import { storeId } from '../../store/settings/settings.ts';
@@ -56,18 +55,7 @@ export interface LakeOptions {
   readonly showProgress: ShowPoints;
 }
 
-export interface LakeOutcome {
-  /** Files that were written, their rows and bytes. */
-  readonly written: number;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly removed: number;
-  /** Files of the whole lake, and their rows. */
-  readonly files: number;
-  readonly allRows: number;
-  /** Months whose points are left out, because the lake's type cannot hold a value of them. */
-  readonly refused: ReadonlyArray<{ readonly series: SeriesKey; readonly month: string; readonly reason: string }>;
-}
+export type LakeOutcome = Awaited<ReturnType<LakeWriter['run']>>;
 
 /** Fraction digits of a new lake: 18 digits are left before the point. */
 export const defaultDecimals = 20;
@@ -131,10 +119,8 @@ class LakeWriter {
   /** Whether the manifest differs from the one on the disk. */
   #isDirty: boolean;
   #savedMs: number;
-  #written = 0;
-  #rows = 0;
-  #bytes = 0;
-  #removed = 0;
+  /** Files that were written, their rows and bytes, and files that were removed. */
+  readonly #done = { written: 0, rows: 0, bytes: 0, removed: 0 };
   /** Files that are damaged or missing, and that the store cannot replace. */
   readonly #lost: string[] = [];
 
@@ -142,12 +128,11 @@ class LakeWriter {
     this.#database = database;
     this.#lake = lake;
     this.#options = options;
-    this.#savedMs = options.clock.monotonicMs();
     this.#isDirty = isDirty;
     this.#savedMs = options.clock.monotonicMs();
   }
 
-  async run(): Promise<LakeOutcome> {
+  async run() {
     // Of a new lake before its first file: files without a manifest are refused.
     await this.#save();
     const damaged = this.#options.check === true ? await this.#findDamaged() : new Set<string>();
@@ -265,17 +250,15 @@ class LakeWriter {
     const target = join(this.#options.directory, path);
     await makeDirectory(dirname(target));
     await writeWholeFile(target, content);
-    this.#written += 1;
-    this.#rows += rows;
-    this.#bytes += content.length;
+    this.#done.written += 1;
+    this.#done.rows += rows;
+    this.#done.bytes += content.length;
   }
 
   async #remove(path: string): Promise<void> {
     const target = join(this.#options.directory, path);
-    await rm(target, { force: true }).catch((error: unknown) => {
-      throw new TidemarkError('FILE_NOT_WRITTEN', `${target}: ${messageOf(error)}`, { cause: error });
-    });
-    this.#removed += 1;
+    await writable(target, () => rm(target, { force: true }));
+    this.#done.removed += 1;
   }
 
   #monthsOf({ series }: SeriesState): Map<string, LakeMonth> {
@@ -371,17 +354,16 @@ class LakeWriter {
     this.#savedMs = this.#options.clock.monotonicMs();
   }
 
-  #outcome(): LakeOutcome {
+  #outcome() {
     const months = [...this.#lake.series.values()].flatMap((one) =>
       [...one.months.values()].map((month) => ({ series: one.series, ...month })),
     );
     return {
-      written: this.#written,
-      rows: this.#rows,
-      bytes: this.#bytes,
-      removed: this.#removed,
+      ...this.#done,
+      /** Files of the whole lake, and their rows. */
       files: months.filter(({ path }) => path !== undefined).length,
       allRows: months.reduce((sum, { rows }) => sum + rows, 0),
+      /** Months whose points are left out, because the lake's type cannot hold a value of them. */
       refused: months.flatMap(({ series, month, refused }) =>
         refused === undefined ? [] : [{ series, month, reason: refused }],
       ),
@@ -389,11 +371,7 @@ class LakeWriter {
   }
 }
 
-async function makeDirectory(path: string): Promise<void> {
-  await mkdir(path, { recursive: true }).catch((error: unknown) => {
-    throw new TidemarkError('FILE_NOT_WRITTEN', `${path}: ${messageOf(error)}`, { cause: error });
-  });
-}
+const makeDirectory = (path: string) => writable(path, () => mkdir(path, { recursive: true }));
 
 /** Null: there is no such file. */
 async function digestOf(path: string): Promise<string | null> {

@@ -2,6 +2,7 @@
 
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
+import type { Digits } from '../../files/parquet-writer.ts';
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { int4, listOf, nullable, type RowOf, statement, text, time } from '../../store/db/statement.ts';
@@ -54,16 +55,10 @@ export function readExportPages(
   });
 }
 
-export interface ColumnDigits {
-  readonly beforePoint: number;
-  /** Without trailing zeros. */
-  readonly afterPoint: number;
-}
-
 export interface ExportSize {
   readonly points: number;
   /** The maximum of each value column. */
-  readonly digits: readonly ColumnDigits[];
+  readonly digits: readonly Digits[];
 }
 
 /** Counts the points of an export and their digits. */
