@@ -33,13 +33,6 @@ const connectTimeoutMs = 120_000;
 const pollIntervalMs = 50;
 const retryPauseMs = 5_000;
 
-export interface EmbeddedDatabase {
-  /** URL of the database `tidemark`, with the password: never log it. Valid as long as the lease. */
-  readonly url: string;
-  /** Releases the lease. The last user stops the server. May be called twice. */
-  release(): Promise<void>;
-}
-
 export interface EmbeddedDatabaseOptions {
   readonly clock: Clock;
   /** Directory of the database, created when absent. */
@@ -52,7 +45,7 @@ export interface EmbeddedDatabaseOptions {
  * Starts the embedded database, or joins the running one.
  * @throws TidemarkError EMBEDDED_DATABASE or DATABASE_FULL, with the cause and the remedy.
  */
-export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
+export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions) {
   const { clock, directory, log = () => {} } = options;
   try {
     const binaries = await locateBinaries();
@@ -68,13 +61,7 @@ interface Held {
   readonly url: string;
 }
 
-function keepLease(
-  first: Held,
-  clock: Clock,
-  home: Home,
-  binaries: Binaries,
-  log: (line: string) => void,
-): EmbeddedDatabase {
+function keepLease(first: Held, clock: Clock, home: Home, binaries: Binaries, log: (line: string) => void) {
   const leaving = new AbortController();
   let held = first;
   const releaseLease = () => held.lease.release();
@@ -104,7 +91,9 @@ function keepLease(
     await staying;
   };
   return {
+    /** URL of the database `tidemark`, with the password: never log it. Valid as long as the lease. */
     url: first.url,
+    /** Releases the lease. The last user stops the server. May be called twice. */
     release: () => {
       released ??= release();
       return released;

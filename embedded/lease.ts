@@ -11,15 +11,7 @@ import { codeOf, messageOf, TidemarkError } from '../errors.ts';
  */
 const leaseLock = 0x74696465;
 
-export interface Lease {
-  /** Resolves when the connection ends, by `release` or with the server. */
-  readonly ended: Promise<void>;
-  /**
-   * Releases the lease, if it is still held. If it is the last one, `whenLast` runs while no new one can be
-   * taken.
-   */
-  release(): Promise<void>;
-}
+export type Lease = NonNullable<Awaited<ReturnType<typeof takeLease>>>;
 
 /** Errors while the server is starting or stopping. A timeout is one too: a busy server takes long. */
 const temporaryCodes = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02', '57P03']);
@@ -31,7 +23,7 @@ const temporaryCodes = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 
  * @returns null while the server is starting or stopping: read its state again.
  * @throws TidemarkError EMBEDDED_DATABASE for any other reason.
  */
-export async function takeLease(url: string, whenLast: () => Promise<void>): Promise<Lease | null> {
+export async function takeLease(url: string, whenLast: () => Promise<void>) {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'tidemark lease',
@@ -72,7 +64,12 @@ export async function takeLease(url: string, whenLast: () => Promise<void>): Pro
     if (isTemporary(error)) return null;
     throw connectionError(error);
   }
-  return { ended, release };
+  return {
+    /** Resolves when the connection ends, by `release` or with the server. */
+    ended,
+    /** Releases the lease, if it is still held. If it is the last one, `whenLast` runs while no new one can be taken. */
+    release,
+  };
 }
 
 async function ensureDatabase(client: pg.Client): Promise<void> {

@@ -5,25 +5,22 @@ import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { codeOf } from '../errors.ts';
 
-/** `stopped`: no server runs, whatever the file says. */
-export interface ServerState {
-  readonly state: 'stopped' | 'starting' | 'running' | 'stopping';
-  readonly port: number | null;
-  readonly pid: number | null;
-}
-
 /** No system assigns this process id, so a lock file with it belongs to a dead server. */
 const impossiblePid = 999_999_999;
 
-/** Line numbers from PostgreSQL's `miscadmin.h`: 1 the process id, 4 the port, 8 the status. */
-export function serverState(data: string): ServerState {
+/**
+ * Reads the state of the server; `stopped`: none runs, whatever the file says. Line numbers from PostgreSQL's `miscadmin.h`:
+ * 1 the process id, 4 the port, 8 the status.
+ */
+export function serverState(data: string) {
   const lines = readLines(join(data, 'postmaster.pid'));
   const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 0 || !isServerOf(data, pid)) return { state: 'stopped', port: null, pid: null };
+  if (!Number.isInteger(pid) || pid <= 0 || !isServerOf(data, pid))
+    return { state: 'stopped', port: null, pid: null } as const;
   const port = lines[3] ? Number(lines[3]) : null;
   const status = lines[7]?.trim();
-  if (status === 'ready' && port !== null) return { state: 'running', port, pid };
-  return { state: status === 'stopping' ? 'stopping' : 'starting', port, pid };
+  if (status === 'ready' && port !== null) return { state: 'running', port, pid } as const;
+  return { state: status === 'stopping' ? 'stopping' : 'starting', port, pid } as const;
 }
 
 /**

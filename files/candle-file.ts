@@ -10,12 +10,10 @@ import { basename } from 'node:path';
 import type { CandleSeries } from '../model/series.ts';
 import { type CandleFormat, type CandleFormatName, candleFormats } from './candle-formats.ts';
 import { type CandleRecord, csvRecords, csvRecordsBackward, jsonRecords, separatorIn } from './candle-records.ts';
-import { CandleSurvey, type FileFacts, volumesProblem } from './candle-survey.ts';
+import { CandleSurvey, volumesProblem } from './candle-survey.ts';
 import { contentOf } from './content.ts';
 import { usablePages } from './formats.ts';
-import { type FileRow, layouts, type ReadRow, type RowFile } from './layout.ts';
-
-export type CandleFile = RowFile & FileFacts;
+import { type FileRow, layouts, type ReadRow } from './layout.ts';
 
 export interface CandleFileQuery {
   readonly format: CandleFormatName | CandleFormat;
@@ -25,7 +23,7 @@ export interface CandleFileQuery {
 }
 
 /** @throws FileProblem for a file that breaks a rule of its format; TidemarkError FILE_NOT_USABLE from the reading of the pages. */
-export async function openCandleFile(path: string, query: CandleFileQuery): Promise<CandleFile> {
+export async function openCandleFile(path: string, query: CandleFileQuery) {
   const format = typeof query.format === 'string' ? candleFormats[query.format] : query.format;
   const { exchange, baseId, quoteId, interval } = query.series;
   const survey = new CandleSurvey(format, query.series, basename(path));

@@ -68,29 +68,6 @@ function roundedProblem(what: 'times' | 'values', text: string | null): FileProb
   );
 }
 
-export interface FileFacts {
-  readonly rows: number;
-  /** Of its times. */
-  readonly unit: TimeUnit;
-  /** The newest row may have been open when the file was made. It is not covered. */
-  readonly isNewestOpen: boolean;
-  readonly covered: readonly Range[];
-  /** The market that its rows or its name state, as {@link symbolText}; null: neither does. */
-  readonly market: string | null;
-  /** Facts that the user should know. */
-  readonly notes: readonly string[];
-}
-
-export interface Surveyed extends FileFacts {
-  /** Records before the first row. */
-  readonly heading: number;
-  /** Records from there on: a row may follow itself. */
-  readonly records: number;
-  readonly newestMs: EpochMs;
-  readonly columns: Columns;
-  readonly isDescending: boolean;
-}
-
 /** Columns, unit, grid and order of the times of a file, and what it covers. */
 export class CandleSurvey {
   readonly #series: CandleSeries;
@@ -390,7 +367,7 @@ export class CandleSurvey {
       : period;
   }
 
-  end(): Surveyed {
+  end() {
     const { interval, baseId, quoteId } = this.#series;
     const columns = this.#columns;
     if (this.#torn !== null)
@@ -403,10 +380,19 @@ export class CandleSurvey {
     const all = normalize([...this.#ranges, this.#range]);
     const isNewestOpen = !this.#format.isNewestFinal(this.#facts);
     const result = {
-      ...{ rows: this.#rows, unit: this.#unit, market: this.#symbol ?? this.#facts.market },
-      ...{ heading: this.#heading, columns, isDescending: this.#isDescending ?? false, isNewestOpen },
-      ...{ records: this.#rows + this.#repeats, newestMs: this.#newestMs },
+      rows: this.#rows,
+      /** Of its times. */
+      unit: this.#unit,
+      /** The market that its rows or its name state, as {@link symbolText}; null: neither does. */
+      market: this.#symbol ?? this.#facts.market,
+      /** The newest row may have been open when the file was made. It is not covered. */
+      isNewestOpen,
+      newestMs: this.#newestMs,
+      /** Records before the first row, and from there on: a row may follow itself. */
+      ...{ heading: this.#heading, records: this.#rows + this.#repeats },
+      ...{ columns, isDescending: this.#isDescending ?? false },
     };
+    /** Facts that the user should know. */
     const notes = [...this.#exchangedNote(), ...this.#silenceNotes(), ...this.#shortNote(all)];
     notes.push(...this.#cutNote(columns));
     if (this.#repeats > 0)

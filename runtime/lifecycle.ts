@@ -5,13 +5,6 @@ import type { Clock } from '../clock.ts';
 import { exitCodes } from '../errors.ts';
 import type { Disposer } from '../operations/disposer.ts';
 
-export interface StopSignal {
-  /** Aborted at the first signal. */
-  readonly signal: AbortSignal;
-  /** Stops listening. */
-  release(): void;
-}
-
 /** Ctrl-C, `kill`, and a terminal that was closed. */
 export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -19,7 +12,7 @@ export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const sameSignalMs = 500;
 
 /** @param options.whenUnread also stops when the reader of standard output leaves, such as `head`. */
-export function onStop(options: { clock: Pick<Clock, 'monotonicMs'>; whenUnread?: boolean }): StopSignal {
+export function onStop(options: { clock: Pick<Clock, 'monotonicMs'>; whenUnread?: boolean }) {
   const { clock } = options;
   const controller = new AbortController();
   let firstMs = 0;
@@ -32,7 +25,9 @@ export function onStop(options: { clock: Pick<Clock, 'monotonicMs'>; whenUnread?
   for (const name of stopSignals) process.on(name, stop);
   if (options.whenUnread) process.stdout.on('error', stopUnread);
   return {
+    /** Aborted at the first signal. */
     signal: controller.signal,
+    /** Stops listening. */
     release: () => {
       for (const name of stopSignals) process.off(name, stop);
       process.stdout.off('error', stopUnread);

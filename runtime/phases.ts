@@ -17,13 +17,8 @@ const firstMs = 1000;
 const againMs = 10_000;
 const tickMs = 250;
 
-export interface Phases {
-  readonly phase: ShowPhase;
-  close(): void;
-}
-
 /** @param log of a process that logs what it does: its phases are lines of it. */
-export function openPhases(clock: Clock, log?: (line: string) => void): Phases {
+export function openPhases(clock: Clock, log?: (line: string) => void) {
   const stream = process.stderr;
   const isLive = log === undefined && stream.isTTY === true && process.env.TERM !== 'dumb';
   const say = log ?? ((line: string) => write(`tidemark: ${line}\n`));
@@ -68,18 +63,19 @@ export function openPhases(clock: Clock, log?: (line: string) => void): Phases {
   });
   const timer = clock.every(tickMs, tick);
   process.on('exit', erase);
+  const phase: ShowPhase = (next, nextProgress) => {
+    const before = what;
+    progress = nextProgress;
+    if (next === before) return before;
+    what = next;
+    sinceMs = clock.monotonicMs();
+    isSaid = false;
+    if (what === null) erase();
+    return before;
+  };
   return {
-    phase(next, nextProgress) {
-      const before = what;
-      progress = nextProgress;
-      if (next === before) return before;
-      what = next;
-      sinceMs = clock.monotonicMs();
-      isSaid = false;
-      if (what === null) erase();
-      return before;
-    },
-    close() {
+    phase,
+    close(): void {
       erase();
       timer.stop();
       process.off('exit', erase);

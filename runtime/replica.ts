@@ -6,11 +6,7 @@ import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { replicaLagMs } from '../store/db/replica.ts';
 
-export interface ReplicaWatch {
-  /** Milliseconds, as last measured; null: unknown. */
-  readonly lagMs: () => number | null;
-  close(): Promise<void>;
-}
+export type ReplicaWatch = Awaited<ReturnType<typeof watchReplica>>;
 
 const everyMs = 1000;
 
@@ -19,7 +15,7 @@ export async function watchReplica(
   primary: pg.Pool,
   replica: pg.Pool,
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
-): Promise<ReplicaWatch> {
+) {
   let lagMs: number | null = null;
   let isKnown = true;
   const measure = async () => {
@@ -35,5 +31,9 @@ export async function watchReplica(
   };
   await measure();
   const watching = clock.repeat(everyMs, measure, everyMs);
-  return { lagMs: () => lagMs, close: () => watching.close() };
+  return {
+    /** Milliseconds, as last measured; null: unknown. */
+    lagMs: () => lagMs,
+    close: () => watching.close(),
+  };
 }

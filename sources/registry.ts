@@ -6,7 +6,7 @@ import { costOfWindow, defaultSource, fileSource, type RangeLimits, type SourceF
 import { longLimitOf, requestsPerMinuteOf } from '../planning/budget.ts';
 import { version } from '../version.ts';
 import type { Profile } from './profiles/profile.ts';
-import { openSource, type Source, type SourceOptions } from './source.ts';
+import { openSource, type SourceOptions } from './source.ts';
 
 export interface SourceSetup {
   readonly facts: SourceFacts;
@@ -18,18 +18,7 @@ export interface SourceSetup {
   readonly problem: string | null;
 }
 
-export interface SourceRegistry {
-  /** Undefined: no source has the name. */
-  find(name: string): SourceSetup | undefined;
-  /** @throws TidemarkError BAD_CONFIGURATION for a name that no source has. */
-  get(name: string): SourceSetup;
-  /** The default source comes first. */
-  all(): readonly SourceSetup[];
-  /** Of all sources, by name. */
-  readonly facts: ReadonlyMap<string, SourceFacts>;
-  /** Opens a client of a source. @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked. */
-  open(name: string, use: ClientUse): Source;
-}
+export type SourceRegistry = ReturnType<typeof registryOf>;
 
 /** What differs among the clients of a process. */
 export type ClientUse = Pick<SourceOptions, 'clock' | 'connections' | 'onRequest' | 'onReply'>;
@@ -105,7 +94,8 @@ function registryOf(
   sources: ReadonlyMap<string, SourceSetup>,
   { timeoutMs, maxBodyBytes }: SourceSettings,
   file: string | undefined,
-): SourceRegistry {
+) {
+  /** @throws TidemarkError BAD_CONFIGURATION for a name that no source has. */
   function get(name: string): SourceSetup {
     const found = sources.get(name);
     if (found !== undefined) return found;
@@ -115,7 +105,9 @@ function registryOf(
   }
   return Object.freeze({
     get,
+    /** Undefined: no source has the name. */
     find: (name: string) => sources.get(name),
+    /** Opens a client of a source. @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked. */
     open(name: string, use: ClientUse) {
       const { profile, url: baseUrl, apiKey } = usable(get(name));
       return openSource({
@@ -128,28 +120,22 @@ function registryOf(
         userAgent: `tidemark/${version}`,
       });
     },
-    all: () => [...sources.values()],
+    /** The default source comes first. */
+    all: (): readonly SourceSetup[] => [...sources.values()],
+    /** Of all sources, by name. */
     facts: new Map([...sources].map(([name, { facts }]) => [name, facts])),
   });
 }
 
 function defaultSetup(settings: SourceSettings): SourceSetup {
   const { profile, url = null, apiKey, rangeLimits, requestsPerMinute, isBudgetStated } = settings;
-  const limits = profile.limits(apiKey !== undefined);
-  return {
-    ...{ profile, url, apiKey, problem: url === null ? 'SOURCE_URL is not set' : null },
-    facts: {
-      name: defaultSource,
-      exchange: profile.exchange,
-      offers: profile.offers.map((offer) => ({
-        ...offer,
-        longestRangeMs: { ...offer.longestRangeMs, ...rangeLimits[offer.dataset] },
-      })),
-      files: profile.files,
-      archive: null,
-      ...{ limits, requestsPerMinute, isBudgetStated, longLimit: longLimitOf(limits) },
-    },
-  };
+  const problem = url === null ? 'SOURCE_URL is not set' : null;
+  const setup = setupOf(defaultSource, profile, url, { apiKey, archive: null, problem });
+  const offers = profile.offers.map((offer) => ({
+    ...offer,
+    longestRangeMs: { ...offer.longestRangeMs, ...rangeLimits[offer.dataset] },
+  }));
+  return { ...setup, facts: { ...setup.facts, offers, requestsPerMinute, isBudgetStated } };
 }
 
 /** What is wrong with an entry with an option that would have no effect; null: nothing. */
@@ -175,14 +161,14 @@ function archiveProblem(name: string, archive: string, sources: ReadonlyMap<stri
 }
 
 /** Whether it is an address of the exchange itself, which its archive belongs to. */
-function isOwnAddress({ url: first, otherUrls = [] }: Profile, url: string): boolean {
-  return url === first || otherUrls.includes(url);
+function isOwnAddress({ url: first, otherUrls = [] }: Profile, url: string | null): boolean {
+  return [first, ...otherUrls].includes(url);
 }
 
 function setupOf(
   name: string,
   profile: Profile,
-  url: string,
+  url: string | null,
   {
     apiKey,
     budget = null,
