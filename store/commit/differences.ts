@@ -21,6 +21,7 @@ import {
   range,
   rowsOf,
   statement,
+  statementsBy,
   text,
   time,
 } from '../db/statement.ts';
@@ -38,11 +39,8 @@ export async function readDifferences(
   ranges: ReadonlyArray<Range & { readonly seriesId: number }>,
   against: string | null = null,
 ): Promise<Difference[]> {
-  const within = { ranges: ranges.map(({ seriesId, ...range }) => ({ seriesId, range })) };
-  const rows =
-    against === null
-      ? await differencesIn.on(database.pool, within)
-      : await differencesWith.on(database.pool, { ...within, against });
+  const within = { ranges: ranges.map(({ seriesId, ...range }) => ({ seriesId, range })), against };
+  const rows = await differencesIn(sideOf(against)).on(database.pool, within);
   return rows.map((row) => ({ ...row, here: sortColumns(row.here), there: sortColumns(row.there) }));
 }
 
@@ -52,31 +50,34 @@ const difference = {
   ...{ seriesId: int4, timeMs: time, kind: oneOf<'missing_here' | 'missing_there' | 'changed'>() },
   ...{ here: valuesOfSide, there: valuesOfSide },
 };
-const inRanges = { ranges: rowsOf({ seriesId: int4, range }) };
 const textsOf = (column: string) =>
   `(select jsonb_object_agg(key, value) from jsonb_each_text(d.${column})) as ${column}`;
-const differencesSql = (table: string) => `
-  select d.series_id as "seriesId", d.time as "timeMs", d.kind, ${textsOf('here')}, ${textsOf('there')}
-  from ${table} d
-  join (select series_id, range_agg(range) as ranges from $ranges group by series_id) u
-    on u.series_id = d.series_id and u.ranges @> d.time
-  order by d.series_id, d.time limit ${maxListed}`;
 
-const differencesIn = statement({
-  name: 'differences-in',
-  isPlannedAnew: true,
-  text: differencesSql('tidemark.differences'),
-  parameters: inRanges,
-  row: difference,
-});
+/** What points are compared with: the series' own source, or another one, whose differences are kept apart. */
+const sides = {
+  own: { table: 'tidemark.differences', isOfSide: '$against is null', column: '', value: '', key: 'series_id, time' },
+  other: {
+    ...{ table: 'tidemark.cross_differences', isOfSide: 'source = $against' },
+    ...{ column: 'source, ', value: '$against, ', key: 'series_id, source, time' },
+  },
+};
+const bySide = <Made>(make: (side: keyof typeof sides) => Made) => statementsBy(['own', 'other'], make);
+const sideOf = (against: string | null) => (against === null ? 'own' : 'other');
 
-const differencesWith = statement({
-  name: 'differences-with',
-  isPlannedAnew: true,
-  text: differencesSql('(select * from tidemark.cross_differences where source = $against)'),
-  parameters: { ...inRanges, against: text },
-  row: difference,
-});
+const differencesIn = bySide((side) =>
+  statement({
+    name: `differences-in ${side}`,
+    isPlannedAnew: true,
+    text: `
+      select d.series_id as "seriesId", d.time as "timeMs", d.kind, ${textsOf('here')}, ${textsOf('there')}
+      from (select * from ${sides[side].table} where ${sides[side].isOfSide}) d
+      join (select series_id, range_agg(range) as ranges from $ranges group by series_id) u
+        on u.series_id = d.series_id and u.ranges @> d.time
+      order by d.series_id, d.time limit ${maxListed}`,
+    parameters: { ranges: rowsOf({ seriesId: int4, range }), against: nullable(text) },
+    row: difference,
+  }),
+);
 
 /** The order of a candle's fields: PostgreSQL sorts an object's names in its own way. */
 function sortColumns(values: Difference['here']): Difference['here'] {
@@ -146,45 +147,33 @@ export async function compareStored(
   },
 ): Promise<ReadComparison> {
   const { seriesId, range: within, points, nowMs: now, against, unreadable } = compared;
-  const bounds = { seriesId, start: within.startMs, end: within.endMs };
+  const bounds = { seriesId, start: within.startMs, end: within.endMs, against };
+  const side = sideOf(against);
   const answered = { ...bounds, points, now, unreadable, periodSeconds: compared.periodMs / 1000 };
   // A statement of its own, and the first one: within one statement the new rows would conflict with the old
   // ones.
-  if (against === null) await deleteOwn.on(client, bounds);
-  else await deleteCross.on(client, { ...bounds, against });
-  const [row] =
-    against === null
-      ? await comparisons[points.dataset].on(client, answered)
-      : await againstOther[points.dataset].on(client, { ...answered, against });
+  await deleteDifferences(side).on(client, bounds);
+  const [row] = await comparisons(side)[points.dataset].on(client, answered);
   if (row === undefined) throw new Error('a query without rows');
   return row;
 }
 
-const deleteOwn = statement({
-  name: 'delete-differences',
-  text: 'delete from tidemark.differences where series_id = $seriesId and time >= $start and time < $end',
-  parameters: { seriesId: int4, start: time, end: time },
-});
+const deleteDifferences = bySide((side) =>
+  statement({
+    name: `delete-differences ${side}`,
+    text: `delete from ${sides[side].table}
+           where series_id = $seriesId and time >= $start and time < $end and ${sides[side].isOfSide}`,
+    parameters: { seriesId: int4, start: time, end: time, against: nullable(text) },
+  }),
+);
 
-const deleteCross = statement({
-  name: 'delete-source-differences',
-  text: `delete from tidemark.cross_differences
-         where series_id = $seriesId and time >= $start and time < $end and source = $against`,
-  parameters: { seriesId: int4, start: time, end: time, against: text },
-});
-
-const comparisonSql = {
-  own: { table: 'differences', column: '', value: '', key: 'series_id, time' },
-  other: { table: 'cross_differences', column: 'source, ', value: '$against, ', key: 'series_id, source, time' },
-};
-
-/** @param target `other` compares to the tick of the coarser of two sources: its most decimals in the range, column by column. */
-function comparisonOf(dataset: PointLines['dataset'], target: keyof typeof comparisonSql) {
+/** @param side `other` compares to the tick of the coarser of two sources: its most decimals in the range, column by column. */
+function comparisonOf(dataset: PointLines['dataset'], side: keyof typeof sides) {
   const { columns, incoming, stored, different, writtenOtherwise, object } = pointSql(dataset);
-  const { table, column: sourceColumn, value: source, key } = comparisonSql[target];
+  const { table, column: sourceColumn, value: source, key } = sides[side];
   const scale = (from: string, column: string) => `(select max(min_scale(${column})) from ${from})`;
   const differs =
-    target === 'other'
+    side === 'other'
       ? columns
           .map((column) => {
             const ticks = `least(${scale('incoming', column)}, ${scale('stored', column)})`;
@@ -211,9 +200,9 @@ function comparisonOf(dataset: PointLines['dataset'], target: keyof typeof compa
                     else 'same' end as kind
         from incoming i full join stored s on s.time = i.time
       ), kept as (
-        insert into tidemark.${table} (series_id, ${sourceColumn}time, seen_at, kind, here, there)
+        insert into ${table} (series_id, ${sourceColumn}time, seen_at, kind, here, there)
         select $seriesId, ${source}time, $now, kind, here, there from compared
-        where kind in ('missing_here', 'missing_there', 'changed')
+        where kind in ('missing_here', 'missing_there', 'changed')${side === 'own' ? ' and $against is null' : ''}
         on conflict (${key}) do update
           set seen_at = excluded.seen_at, kind = excluded.kind, here = excluded.here, there = excluded.there
       )
@@ -225,24 +214,16 @@ function comparisonOf(dataset: PointLines['dataset'], target: keyof typeof compa
       from compared`;
 }
 
-const compared = { now: time, unreadable: listOf(time), periodSeconds: float8 };
-const counts = { points: int4, missingHere: int4, missingThere: int4, changed: int4, rewritten: int4, unread: int4 };
-
-const comparisons = byDataset((_, dataset) =>
-  statement({
-    name: `compare-${dataset}`,
-    text: comparisonOf(dataset, 'own'),
-    parameters: { ...pointSql(dataset).parameters, ...compared },
-    row: counts,
-  }),
-);
-
-/** With another source. */
-const againstOther = byDataset((_, dataset) =>
-  statement({
-    name: `compare-${dataset}-against`,
-    text: comparisonOf(dataset, 'other'),
-    parameters: { ...pointSql(dataset).parameters, ...compared, against: text },
-    row: counts,
-  }),
+const comparisons = bySide((side) =>
+  byDataset((_, dataset) =>
+    statement({
+      name: `compare-${dataset} ${side}`,
+      text: comparisonOf(dataset, side),
+      parameters: {
+        ...pointSql(dataset).parameters,
+        ...{ now: time, unreadable: listOf(time), periodSeconds: float8, against: nullable(text) },
+      },
+      row: { points: int4, missingHere: int4, missingThere: int4, changed: int4, rewritten: int4, unread: int4 },
+    }),
+  ),
 );
