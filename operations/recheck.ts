@@ -275,7 +275,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     const requests = joinQueues(queues, sources);
     // Read claims before results: a window that ends in between is then still queued, not lost.
     const claimed = await requests.claimedWindows();
-    for (const answer of await consumeResults(database, run)) state.receive(answer);
+    for (const answer of await consumeResults.on(database.pool, { run })) state.receive(answer);
     const pausedMs = await refuseBanned(queues);
     const queued = [...claimed.windows].flatMap(([seriesId, windows]) =>
       windows.filter((window) => window.run === run).map((window) => windowKey({ seriesId, ...window })),
@@ -295,7 +295,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   }
 
   try {
-    await deleteUnreadResults(database, startedMs - dayMs);
+    await deleteUnreadResults.on(database.pool, { beforeMs: startedMs - dayMs });
     await parts.ensure(false);
     const { isWhole } = await pollUntil(context, 'requesting covered windows again', poll, request.signal);
     const { differing, unanswered } = state;

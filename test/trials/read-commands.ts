@@ -24,7 +24,7 @@ export async function verify(picked: Pick, world: World, { database }: Real): Pr
     window: commandOf(prepared.window, 'verify', { asks: prepared.window.asks, run }),
   });
   model.requests += 1;
-  const [told] = await consumeResults(database, run);
+  const [told] = await consumeResults.on(database.pool, { run });
   if (told === undefined) throw new Error('the run published no result');
   if (told.reached === null) return;
   const { unread, ...counts } = compared(model, answer, told.reached);
