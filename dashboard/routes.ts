@@ -204,7 +204,6 @@ async function seriesDetail(
     fromMs: history.tracked.startMs,
     toMs: history.tracked.endMs,
     untrackedMs: history.untrackedMs,
-    beginsMs: history.beginsMs,
     earliestMs: found.earliestMs,
     newestMs: found.newestMs,
     gapsInAll: gaps.length,

@@ -129,7 +129,6 @@ const seriesDetail = message({
   fromMs: time,
   toMs: time.nullable(),
   untrackedMs: time.nullable(),
-  beginsMs: time.nullable(),
   earliestMs: time.nullable(),
   newestMs: time.nullable(),
   gaps: listOf(

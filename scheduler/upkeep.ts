@@ -36,9 +36,7 @@ interface UpkeepContext {
 /** After a refresh, rest for so many times its duration, so that it does not slow down a backfill. */
 const restPerRefresh = 4;
 
-/**
- * Refreshes the rollups of days that have ended, or that a late point or a revision has changed.
- */
+/** Refreshes the rollups of days that have ended, or that a late point or a revision has changed. */
 export function rollupsTask({ database, everyMs, log, clock }: UpkeepContext): Task {
   let isFailing = false;
 

@@ -40,10 +40,7 @@ const keyOf = statement({
   row: { id: nullable(int4) },
 });
 
-/**
- * Stores a request of the web form, unless too many came from there in the last hour, or too many are
- * pending.
- */
+/** Stores a request of the web form, unless too many came from there in the last hour, or too many are pending. */
 export async function requestKey(
   pool: pg.Pool,
   request: KeyRequest,

@@ -1,7 +1,4 @@
-/**
- * Coverage as bands: a range cut into columns, and the columns that each state touches. Points are never
- * read.
- */
+/** Coverage as bands: a range cut into columns, and the columns that each state touches. Points are never read. */
 
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
@@ -13,10 +10,7 @@ import { isFailed } from '../../store/series/reason-sets.ts';
 /** Layers list columns as flat pairs: first, and one past the last. */
 export type StoredBand = RowOf<(typeof bands)['row']>;
 
-/**
- * The columns that a multirange touches. A column counts even if it is touched in part, so that short ranges
- * show.
- */
+/** The columns that a multirange touches. A column counts even if it is touched in part, so that short ranges show. */
 const touchedColumns = (multirange: string) => `
   array(select bound from unnest((
           select range_agg(int4range(first, greatest(past, first + 1)))

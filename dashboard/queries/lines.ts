@@ -1,6 +1,4 @@
-/**
- * The series list of the dashboard: one line for each tracked series, from its own row, never from points.
- */
+/** The series list of the dashboard: one line for each tracked series, from its own row, never from points. */
 
 import type { EpochMs, Range } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';

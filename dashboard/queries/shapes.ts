@@ -77,11 +77,9 @@ export const failureCause = message({
   /** Whether the source refuses whole series for it. */
   isRefused: z.boolean(),
 });
-export type FailureCause = z.output<typeof failureCause>;
 
 /** Failed requests of one kind. */
 export const failedRequests = message({ kind: z.string(), requests: z.number(), newestMs: time, message: z.string() });
-export type FailedRequests = z.output<typeof failedRequests>;
 
 export const quarantinedRow = message({
   dataset: z.string(),
@@ -92,10 +90,8 @@ export const quarantinedRow = message({
   /** The beginning of the row's text. */
   raw: z.string(),
 });
-export type QuarantinedRow = z.output<typeof quarantinedRow>;
 
 export const revisedSeries = message({ seriesId: z.number(), name: z.string(), values: z.number() });
-export type RevisedSeries = z.output<typeof revisedSeries>;
 
 /** An action at the dashboard. */
 export const recordedAction = message({

@@ -15,8 +15,6 @@ export function distinctSources(seriesIds: readonly number[], sourcesOf: Sources
   return [...new Set(seriesIds.flatMap((id) => sourcesOf.get(id)?.source ?? []))];
 }
 
-export type SourceQueues = ReturnType<typeof joinQueues>;
-
 /** The queues of these sources as one. A window goes to the queue of its source. */
 export function joinQueues(queues: QueueBackend, sources: readonly string[]) {
   const all = sources.map((source) => queues.requestsOf(source));

@@ -12,12 +12,6 @@ import type { Change, SeriesLine, Snapshot, Summary, Trouble } from '../../shape
  */
 export type Connection = 'connecting' | 'live' | 'trouble' | 'lost' | 'paused';
 
-/** A view on the page until another one replaces it. */
-export interface View {
-  readonly title: string;
-  end(): void;
-}
-
 export class Model {
   summary: Summary | null = null;
   connection: Connection = 'connecting';

@@ -37,7 +37,7 @@ it('a band has the range of the same state around a column', () => {
 
 const none: SeriesDetail = {
   ...{ id: 7, name: 'kraken bitcoin/euro h1', dataset: 'candles', interval: 'h1', fromMs: startMs, toMs: null },
-  ...{ untrackedMs: null, beginsMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
+  ...{ untrackedMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
   ...{ gaps: [], fetches: [], revisions: [], rejections: [] },
 };
 
