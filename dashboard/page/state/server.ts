@@ -17,31 +17,25 @@ let retry: () => void = () => {};
 let isRetrying = false;
 
 /** A failure of the server or the connection may be over soon; it may also concern one request among many. */
-function retryLater({ status }: RequestError): void {
-  if (isRetrying || (status !== 0 && status < 500)) return;
-  isRetrying = true;
-  systemClock.after(retryMs, () => {
-    isRetrying = false;
-    retry();
-  });
+function failed(status: number, message: string): RequestError {
+  const mayBeOverSoon = status === 0 || status >= 500;
+  if (mayBeOverSoon && !isRetrying) {
+    isRetrying = true;
+    systemClock.after(retryMs, () => {
+      isRetrying = false;
+      retry();
+    });
+  }
+  return new RequestError(status, message);
 }
 
 async function fetchJson<Path extends keyof Answers>(path: string): Promise<Answers[Path]> {
-  try {
-    return await request(path);
-  } catch (error) {
-    if (error instanceof RequestError) retryLater(error);
-    throw error;
-  }
-}
-
-async function request<Path extends keyof Answers>(path: string): Promise<Answers[Path]> {
   const answer = await fetch(`dashboard/${path}`).catch(() => {
-    throw new RequestError(0, 'the server cannot be reached');
+    throw failed(0, 'the server cannot be reached');
   });
   if (answer.ok) return (await answer.json()) as Answers[Path];
   const said = (await answer.json().catch(() => null)) as { error?: string } | null;
-  throw new RequestError(answer.status, said?.error ?? `the server answered ${answer.status}`);
+  throw failed(answer.status, said?.error ?? `the server answered ${answer.status}`);
 }
 
 const tokenName = 'tidemark-token';
@@ -114,6 +108,11 @@ export function listen(model: Model): void {
   let source: EventSource | null = null;
   let next: Timer | undefined;
   let leaving: Timer | undefined;
+  const takes = {
+    snapshot: (snapshot: Snapshot) => model.takeSnapshot(snapshot),
+    change: (change: Change) => model.takeChange(change),
+    trouble: (trouble: Trouble) => model.takeTrouble(trouble),
+  };
 
   const heard = () => {
     next?.stop();
@@ -132,18 +131,12 @@ export function listen(model: Model): void {
     const opened = new EventSource('dashboard/events');
     source = opened;
     heard();
-    opened.addEventListener('snapshot', ({ data }) => {
-      heard();
-      model.takeSnapshot(JSON.parse(data) as Snapshot);
-    });
-    opened.addEventListener('change', ({ data }) => {
-      heard();
-      model.takeChange(JSON.parse(data) as Change);
-    });
-    opened.addEventListener('trouble', ({ data }) => {
-      heard();
-      model.takeTrouble(JSON.parse(data) as Trouble);
-    });
+    for (const [name, take] of Object.entries(takes)) {
+      opened.addEventListener(name, ({ data }: MessageEvent<string>) => {
+        heard();
+        take(JSON.parse(data));
+      });
+    }
     opened.addEventListener('error', () => {
       model.setConnection('lost');
       // The browser retries a broken connection, but not a response that is no event stream.
