@@ -46,9 +46,12 @@ export interface KnownSeries {
   readonly ages: Ages | null;
 }
 
+/** `moved`: wider at one end and narrower at the other. */
+export const changeKinds = ['added', 'widened', 'narrowed', 'moved', 'stopped'] as const;
+
 export interface SeriesChange {
-  /** `moved`: wider at one end and narrower at the other. `kept`: only what is remembered of its ages changes. */
-  readonly kind: 'added' | 'widened' | 'narrowed' | 'moved' | 'stopped' | 'kept';
+  /** `kept`: only what is remembered of its ages changes. */
+  readonly kind: (typeof changeKinds)[number] | 'kept';
   readonly series: SeriesKey;
   /** Null: it is not known yet. */
   readonly seriesId: number | null;

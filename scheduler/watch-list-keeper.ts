@@ -19,6 +19,7 @@ import { messageOf } from '../errors.ts';
 import { dayMs, type EpochMs } from '../model/intervals.ts';
 import { listName } from '../model/lists/index.ts';
 import { seriesName } from '../model/series.ts';
+import { changeKinds } from '../planning/watch-list-changes.ts';
 import type { Database } from '../store/db/database.ts';
 import { areAnyListed } from '../store/series/sources.ts';
 import { requestListPoll } from '../store/settings/polled-lists.ts';
@@ -133,19 +134,11 @@ export function keepWatchList(options: {
         'a retention of the watch list would drop stored points; run `tidemark apply --confirm`',
       );
     }
-    const names = (kind: WatchListPlan['series'][number]['kind']) =>
-      plan.series.filter((change) => change.kind === kind).length;
-    const counts = {
-      added: names('added'),
-      widened: names('widened'),
-      narrowed: names('narrowed'),
-      moved: names('moved'),
-      stopped: names('stopped'),
-      lists: plan.lists.length,
-      left: plan.left.series.length + plan.left.lists.length,
-    };
-    if (isNothing(plan)) log.info({ file, left: counts.left }, 'the watch list is applied: nothing changed');
-    else log.info({ file, ...counts }, 'the watch list was applied');
+    const left = plan.left.series.length + plan.left.lists.length;
+    const counts = changeKinds.map((kind) => [kind, plan.series.filter((change) => change.kind === kind).length]);
+    if (isNothing(plan)) log.info({ file, left }, 'the watch list is applied: nothing changed');
+    else
+      log.info({ file, ...Object.fromEntries(counts), lists: plan.lists.length, left }, 'the watch list was applied');
     for (const { dataset, age, cutMs, series } of plan.cut) {
       log.info(
         { dataset, age, before: new Date(cutMs), series: series.length },

@@ -4,7 +4,7 @@ import { counted, formatCount, formatDuration, formatSpan, formatTime, isoTime }
 import { listName } from '../../model/lists/index.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
 import { storedWords } from '../../model/stored-datasets.ts';
-import type { SeriesChange, Span } from '../../planning/watch-list-changes.ts';
+import { changeKinds, type SeriesChange, type Span } from '../../planning/watch-list-changes.ts';
 import type { RereadOverride } from '../../store/settings/settings.ts';
 import type { ListChange } from '../../watch-list/list-changes.ts';
 import { isNothing, type RetentionChange, type WatchListPlan } from '../../watch-list/plan.ts';
@@ -13,10 +13,8 @@ import { problemText } from '../../watch-list/watch-list.ts';
 /** Printed lines per kind; `--json` has all. */
 const maxShown = 20;
 
-const kinds = ['added', 'widened', 'narrowed', 'moved', 'stopped'] as const;
-
 export function planText(plan: WatchListPlan, file: string): string {
-  const lines = kinds.flatMap((kind) => {
+  const lines = changeKinds.flatMap((kind) => {
     const of = plan.series.filter((change) => change.kind === kind);
     return shortened(of.map(seriesLine), `more series ${kind}`);
   });
@@ -37,7 +35,7 @@ export function planText(plan: WatchListPlan, file: string): string {
 
 function summary(plan: WatchListPlan, file: string): string {
   if (isNothing(plan)) return `nothing to do: the database matches ${file}`;
-  const numbers = kinds.flatMap((kind) => {
+  const numbers = changeKinds.flatMap((kind) => {
     const many = plan.series.filter((change) => change.kind === kind).length;
     return many === 0 ? [] : [`${formatCount(many)} series ${kind}`];
   });

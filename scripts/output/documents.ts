@@ -13,6 +13,7 @@ import type { SeriesJson } from '../../model/series.ts';
 import { storedDatasets, storedWords } from '../../model/stored-datasets.ts';
 import { conditionKinds, levels, listNames } from '../../planning/conditions.ts';
 import { sourceTrouble } from '../../planning/source-outage.ts';
+import { changeKinds } from '../../planning/watch-list-changes.ts';
 
 /** ISO 8601 in UTC. */
 const time = z.iso.datetime().meta({ id: 'time' });
@@ -123,7 +124,7 @@ const apply = z
   .strictObject({
     series: z.array(
       ofSeries({
-        change: z.enum(['added', 'widened', 'narrowed', 'moved', 'stopped']),
+        change: z.enum(changeKinds),
         seriesId: seriesId.nullable(),
         before: span.nullable(),
         after: span.nullable(),
