@@ -7,6 +7,7 @@ import { datasetNames, datasets } from '../model/datasets/index.ts';
 import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../model/intervals.ts';
 import { clip, lengthMs, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
+import { sum } from '../model/sum.ts';
 import { hasOpenPoint } from './periods.ts';
 import type { RereadSettings } from './reread.ts';
 
@@ -149,10 +150,6 @@ export function refreshEveryMs(series: SeriesKey, refreshMs: number): number {
 
 function perMinuteOf(everyMs: readonly number[]): number {
   return sum(everyMs.map((ms) => minuteMs / ms));
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
 
 export interface DiskRules {

@@ -7,6 +7,7 @@ import { counted, formatCount, formatDuration, formatTime } from '../model/forma
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
+import { sum } from '../model/sum.ts';
 import { totalBudget } from './budget.ts';
 import { conditions, type Headline, levels, type State } from './conditions.ts';
 import { type RecentAnswers, windowsEtaMs } from './eta.ts';
@@ -170,10 +171,6 @@ function queueConditions(facts: StateFacts): Headline[] {
 
 function waitsText(left: number): string {
   return left === 0 ? 'new periods are not fetched' : `${counted(left, 'window')} left`;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
 
 function nameOf({ source }: Pick<SourceState, 'source'>, sources: readonly SourceState[]): string {

@@ -3,6 +3,7 @@
 import { cut, type Range } from '../model/ranges.ts';
 import { requestsFor } from '../model/request-range.ts';
 import type { SeriesKey } from '../model/series.ts';
+import { sum } from '../model/sum.ts';
 import type { Command } from '../model/window.ts';
 
 /** A series and its covered ranges, sorted and disjoint. */
@@ -16,9 +17,9 @@ export type CoveredWindow = Range & Pick<Command, 'seriesId' | 'series' | 'byDay
 
 /** Number of requests for all covered ranges. */
 export function countWindows(covered: readonly CoveredSeries[], longestRangeMs: (series: SeriesKey) => number): number {
-  return covered
-    .flatMap(({ series, ranges }) => ranges.map((range) => requestsFor(range, longestRangeMs(series))))
-    .reduce((sum, count) => sum + count, 0);
+  return sum(
+    covered.flatMap(({ series, ranges }) => ranges.map((range) => requestsFor(range, longestRangeMs(series)))),
+  );
 }
 
 /** All windows of the covered ranges, oldest first in each series. */

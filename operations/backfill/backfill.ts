@@ -16,6 +16,7 @@ import type { Clock } from '../../clock.ts';
 import { type EpochMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
 import { defaultSource } from '../../model/sources.ts';
+import { sum } from '../../model/sum.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type BackfillProgress, isPausedBySource } from '../../planning/progress.ts';
@@ -225,10 +226,9 @@ async function missingWithin(context: OperationContext, bounds: Bounds, nowMs: E
 
 /** Counts requests to a source, of all lanes and processes. */
 function lastMinuteOf({ database, clock }: OperationContext, source: string): () => Promise<number> {
-  return atMostEverySecond(clock, async () => {
-    const lanes = await countFetchesSince(database, clock.now() - minuteMs, source);
-    return Object.values(lanes).reduce((sum, lane) => sum + lane, 0);
-  });
+  return atMostEverySecond(clock, async () =>
+    sum(Object.values(await countFetchesSince(database, clock.now() - minuteMs, source))),
+  );
 }
 
 /** Limits ledger reads: without a budget there are many requests. */

@@ -4,6 +4,7 @@ import type { TidemarkError } from '../../errors.ts';
 import { type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
 import { reasons } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
+import { sum } from '../../model/sum.ts';
 import { budgetInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import {
@@ -70,10 +71,6 @@ export async function readStoredFacts(
     failingJobs: await readFailingJobs(primary),
     sources: await readSourceStates(context, windows, nowMs),
   };
-}
-
-function sum(counts: Iterable<number>): number {
-  return [...counts].reduce((total, count) => total + count, 0);
 }
 
 function troubleOf(gaps: readonly Gap[]): Trouble {

@@ -12,6 +12,7 @@ import type { EpochMs } from '../../model/intervals.ts';
 import { eachList, isPointList } from '../../model/lists/index.ts';
 import { days, gridOrigin, hours } from '../../model/rollup-levels.ts';
 import { type StoredDataset, storedTables } from '../../model/stored-datasets.ts';
+import { sum } from '../../model/sum.ts';
 import { allowLong, type Database, inTransaction, isLockWait } from '../db/database.ts';
 import { int4, int8, rowsOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { timestamp } from '../db/values.ts';
@@ -182,9 +183,3 @@ const countedOrDeleted = statementsBy(
     });
   },
 );
-
-function sum(values: Iterable<number>): number {
-  let total = 0;
-  for (const value of values) total += value;
-  return total;
-}

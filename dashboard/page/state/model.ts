@@ -1,6 +1,7 @@
 /** The state of the page from the event stream, and the progress derived from it. */
 
 import { systemClock } from '../../../clock.ts';
+import { sum } from '../../../model/sum.ts';
 import type { Change, SeriesLine, Snapshot, Summary, Trouble } from '../../shapes.ts';
 
 /**
@@ -113,8 +114,4 @@ export function backfillProgress(series: readonly SeriesLine[]) {
    * `isDeferred`: each series that lacks something has a window that awaits a second answer or a retry.
    */
   return { requests, left, refused, isDeferred };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
