@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark apply`. */
-
 import type { Command } from 'commander';
 import type { ApplyOptions } from '../actions/apply.ts';
 

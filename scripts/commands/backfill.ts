@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark backfill`. */
-
 import type { Command } from 'commander';
 import type { BackfillOptions } from '../actions/backfill.ts';
 import { addSelections } from '../input/selectors.ts';

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark complete`. */
-
 import { Argument, type Command } from 'commander';
 import { completionScripts, isShell } from '../output/completion-scripts.ts';
 

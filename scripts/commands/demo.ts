@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark demo`. */
-
 import type { Command } from 'commander';
 
 export function demoCommand(command: Command): void {

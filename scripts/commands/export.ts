@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark export`. */
-
 import { type Command, Option } from 'commander';
 import { fileFormats } from '../../files/layout.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark gaps`. */
-
 import type { Command } from 'commander';
 
 export function gapsCommand(command: Command): void {

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark import`. */
-
 import { type Command, Option } from 'commander';
 import { candleFormatNames } from '../../files/candle-formats.ts';
 import { fileFormats } from '../../files/layout.ts';

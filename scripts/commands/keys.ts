@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark keys`. */
-
 import type { Command } from 'commander';
 import type { IssueOptions } from '../actions/keys.ts';
 

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark lake`. */
-
 import type { Command } from 'commander';
 import type { LakeCommandOptions } from '../actions/lake.ts';
 

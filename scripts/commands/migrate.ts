@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark migrate`. */
-
 import type { Command } from 'commander';
 
 export function migrateCommand(command: Command): void {

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark move`. */
-
 import type { Command } from 'commander';
 import type { Options } from '../actions/move.ts';
 

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark plan`. */
-
 import type { Command } from 'commander';
 
 export function planCommand(command: Command): void {

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark repair`. */
-
 import type { Command } from 'commander';
 import type { Options } from '../actions/repair.ts';
 

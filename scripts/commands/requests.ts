@@ -1,5 +1,3 @@
-/** Arguments of `tidemark pause`, `resume` and `retry`. */
-
 import type { Command } from 'commander';
 
 export function pauseCommand(command: Command): void {

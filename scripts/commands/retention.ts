@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark retention`. */
-
 import type { Command } from 'commander';
 import { storedWords } from '../../model/stored-datasets.ts';
 

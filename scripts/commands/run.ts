@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark run`, `scheduler` and `worker`. */
-
 import type { Command } from 'commander';
 import { parseWhole } from '../input/parse-options.ts';
 

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark serve`. */
-
 import type { Command } from 'commander';
 
 export function serveCommand(command: Command): void {

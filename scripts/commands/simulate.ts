@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark simulate`. */
-
 import { type Command, Option } from 'commander';
 import { badArgument } from '../../errors.ts';
 import {

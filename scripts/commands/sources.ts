@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark sources` and `markets`. */
-
 import type { Command } from 'commander';
 
 export function sourcesCommand(command: Command): void {

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark status`. */
-
 import { type Command, Option } from 'commander';
 import type { StatusOptions } from '../actions/status.ts';
 

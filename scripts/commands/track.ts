@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark track` and `untrack`. */
-
 import type { Command } from 'commander';
 import { formatDuration } from '../../model/format.ts';
 import type { List } from '../../model/list.ts';

@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark verify`. */
-
 import { type Command, Option } from 'commander';
 import { parseWhole } from '../input/parse-options.ts';
 

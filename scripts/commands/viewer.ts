@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark viewer`. */
-
 import type { Command } from 'commander';
 
 export function viewerCommand(command: Command): void {

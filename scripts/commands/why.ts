@@ -1,5 +1,3 @@
-/** Arguments and options of `tidemark why`. */
-
 import type { Command } from 'commander';
 
 export function whyCommand(command: Command): void {

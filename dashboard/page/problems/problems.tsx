@@ -1,5 +1,3 @@
-/** The problems view. */
-
 import type { ActionLine, Problems } from '../../shapes.ts';
 import { counted, formatCount, formatSecond, formatTime } from '../parts/format.ts';
 import { LoadedPage } from '../parts/loaded-page.tsx';
