@@ -14,8 +14,6 @@ const maxQueries = 6;
 /** Stands in a lock for a worker that states no budget. */
 const noBudget = -1;
 
-export type PostgresConnections = ReturnType<typeof openConnections>;
-
 /** @param prepare is given the pool before its first connection. Nothing is connected before it is used. */
 export function openConnections(settings: pg.PoolConfig, prepare: (pool: pg.Pool) => void) {
   const pool = new pg.Pool({ ...settings, max: maxQueries });

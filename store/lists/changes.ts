@@ -8,14 +8,6 @@ import { isOutageLike } from '../../planning/polls.ts';
 import { int4, int4s, int8, listOf, nullable, statement, statementsBy, text, time } from '../db/statement.ts';
 import { entriesOf, keysOf, readEntries, readKeys, storedValue } from './rows.ts';
 
-export interface KeptChanges {
-  /** Ids on the page that no earlier page of the poll listed. */
-  readonly listed: readonly number[];
-  /** Stored rows: of new entries and entries that came back, or of every poll; and of changed entries. */
-  readonly fresh: number;
-  readonly changed: number;
-}
-
 /**
  * Stores what a page brings. Values are compared as text: one more trailing zero is a change.
  *
@@ -24,7 +16,7 @@ export interface KeptChanges {
 export async function keepChanges(
   client: pg.PoolClient,
   page: { list: PolledList; pollId: number; rows: readonly ListRow[]; timeMs: EpochMs },
-): Promise<KeptChanges> {
+) {
   const { dataset, asset } = page.list;
   const entries = readEntries(lists[dataset], asset, page.rows);
   const nothing = { listed: [], fresh: 0, changed: 0 };
@@ -91,7 +83,12 @@ function statementsOf(list: List) {
       name: `keep-${name}`,
       text: isEachPollKept ? keepAllText(list) : keepChangedText(list),
       parameters: { entries: entriesOf(list), pollId: int8, timeMs: time },
-      row: { listed: int4s, fresh: int8, changed: int8 },
+      row: {
+        /** Ids on the page that no earlier page of the poll listed. */
+        listed: int4s,
+        /** Stored rows: of new entries and entries that came back, or of every poll; and of changed entries. */
+        ...{ fresh: int8, changed: int8 },
+      },
     }),
     find: statement({
       name: `find-${name}`,

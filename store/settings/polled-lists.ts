@@ -164,20 +164,12 @@ export const readPollStates = statement({
   row: { pollId: int8, pages: int4, reason: nullable(text), state: oneOf<'open' | 'complete' | 'given_up'>() },
 });
 
-/** Outcome of the newest requests for some lists. */
-export interface ListFetches {
-  /** Failures since the last success. */
-  readonly failedInARow: number;
-  readonly list: PolledList | null;
-  readonly message: string;
-}
-
-/** @param lists whose requests count; of the markets of assets all. */
-export async function readListFetches(
-  database: Database,
-  sinceMs: EpochMs,
-  lists: readonly PolledList[],
-): Promise<ListFetches> {
+/**
+ * Reads how the newest requests for some lists failed, and how many since the last success.
+ *
+ * @param lists whose requests count; of the markets of assets all.
+ */
+export async function readListFetches(database: Database, sinceMs: EpochMs, lists: readonly PolledList[]) {
   const names = lists.map(({ dataset }) => dataset);
   const [found] = await listFetches.on(database.pool, { since: sinceMs, names });
   const { failed = 0, dataset = null, message = null } = found ?? {};

@@ -11,7 +11,7 @@ import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { Database } from '../db/database.ts';
 import { float8, int8, nullable, oneOf, type RowOf, statement, statementsBy, text, time } from '../db/statement.ts';
-import { countFetchesSince, type LedgerEntry } from '../ledger/ledger.ts';
+import { countFetchesSince } from '../ledger/ledger.ts';
 import { readFailures } from '../ledger/source-outage.ts';
 import { atAndGrace, nowAndGrace } from '../series/gaps.ts';
 import { isAwaiting } from '../series/reason-sets.ts';
@@ -78,19 +78,19 @@ export const measureGaps = statement({
   },
 });
 
-export interface RequestMeasures {
-  /** Requests that ended in the last 60 seconds, by lane. */
-  readonly lastMinute: Readonly<Record<LedgerEntry['lane'], number>>;
-  /** Time of the newest successful request; null: the ledger has none. */
-  readonly successAtMs: EpochMs | null;
-  /** Failures since then that any request would have met. */
-  readonly failuresSince: number;
-}
+export type RequestMeasures = Awaited<ReturnType<typeof measureRequests>>;
 
-export async function measureRequests(database: Database, nowMs: EpochMs): Promise<RequestMeasures> {
+export async function measureRequests(database: Database, nowMs: EpochMs) {
   const { successAtMs, failures } = await readFailures(database, defaultSource, nowMs);
   const lastMinute = await countFetchesSince(database, nowMs - 60_000);
-  return { lastMinute, successAtMs, failuresSince: failures };
+  return {
+    /** Requests that ended in the last 60 seconds, by lane. */
+    lastMinute,
+    /** Time of the newest successful request; null: the ledger has none. */
+    successAtMs,
+    /** Failures since then that any request would have met. */
+    failuresSince: failures,
+  };
 }
 
 export type PollMeasures = RowOf<typeof measurePolls.row>;

@@ -2,14 +2,13 @@
 
 import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { seriesName } from '../../model/series.ts';
 import type { Database } from '../db/database.ts';
 import {
   int4,
   jsonb,
   listOf,
   nullable,
-  type OpenRange,
   oneOf,
   openRange,
   type RowOf,
@@ -23,24 +22,7 @@ import { readOtherNames } from '../series/aliases.ts';
 import { identity, identityColumns, seriesColumns, seriesKey } from '../series/series.ts';
 
 export type PastFetch = RowOf<(typeof fetches)['row']>;
-export type PastRevision = RowOf<(typeof revisions)['row']>;
-export type PastRejection = RowOf<(typeof rejections)['row']>;
-
-export interface SeriesHistory {
-  readonly seriesId: number;
-  readonly series: SeriesKey;
-  readonly createdMs: EpochMs;
-  /** Null: it is tracked. */
-  readonly untrackedMs: EpochMs | null;
-  readonly tracked: OpenRange;
-  /** The earliest time with a point, stored or shown by a probe; null: unknown. */
-  readonly beginsMs: EpochMs | null;
-  readonly blocked: { readonly untilMs: EpochMs; readonly message: string } | null;
-  /** Newest first, limited. */
-  readonly fetches: readonly PastFetch[];
-  readonly revisions: readonly PastRevision[];
-  readonly rejections: readonly PastRejection[];
-}
+export type SeriesHistory = Awaited<ReturnType<typeof readSeriesHistory>>;
 
 /**
  * Finds series by ids and quoted names. Words that are neither make up one name: `binance bitcoin/tether m1`.
@@ -116,11 +98,8 @@ const nearNames = statement({
   row: { near: listOf(text) },
 });
 
-/** @throws TidemarkError UNKNOWN_SERIES */
-export async function readSeriesHistory(
-  database: Database,
-  query: { seriesId: number; nowMs: EpochMs; most: number },
-): Promise<SeriesHistory> {
+/** Reads a series with its newest requests, revisions and rejected rows. @throws TidemarkError UNKNOWN_SERIES */
+export async function readSeriesHistory(database: Database, query: { seriesId: number; nowMs: EpochMs; most: number }) {
   const { seriesId, nowMs, most } = query;
   const [row] = await seriesFacts.on(database.pool, { seriesId, now: nowMs });
   if (row === undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${seriesId}`);
@@ -145,7 +124,12 @@ const seriesFacts = statement({
     from tidemark.series s where id = $seriesId`,
   parameters: { seriesId: int4, now: time },
   row: {
-    ...{ ...identity, createdMs: time, untrackedMs: nullable(time), tracked: openRange, beginsMs: nullable(time) },
+    ...{ ...identity, createdMs: time },
+    /** Null: it is tracked. */
+    untrackedMs: nullable(time),
+    tracked: openRange,
+    /** The earliest time with a point, stored or shown by a probe; null: unknown. */
+    beginsMs: nullable(time),
     ...{ blockedUntilMs: nullable(time), message: text },
   },
 });
