@@ -11,19 +11,12 @@ import { quarantineRows } from '../ledger/quarantine.ts';
 import { createChunks } from './create-chunks.ts';
 import { holdUnusualSilences, recordEmptyTimes } from './empty-answers.ts';
 import { evaluateAnswers, mayContainPoints, type WrittenWindow } from './evaluate-answers.ts';
-import { type PreparedWindow, prepareWindow, type WindowCommit, type WindowResult } from './prepare-window.ts';
+import type { PreparedWindow, WindowResult } from './prepare-window.ts';
 import { markReread } from './reread.ts';
 import { compareRepairs } from './verification.ts';
 import { mergeWitnesses, reopenSilences } from './witnesses.ts';
 import { recordCoverage } from './write-coverage.ts';
 import { copyPoints, countRevisions, mergePoints, noChanges, sumChanges } from './write-points.ts';
-
-/** Commits the answer to one request. */
-export async function commitWindow(database: Database, commit: WindowCommit): Promise<WindowResult> {
-  const [result] = await commitWindows(database, [prepareWindow(commit)]);
-  if (result === undefined) throw new Error('a commit without a result');
-  return result;
-}
 
 /**
  * Commits the answers to several requests in one transaction.

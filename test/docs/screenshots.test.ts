@@ -9,7 +9,6 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { dayMs, hourMs } from '../../model/intervals.ts';
 import type { CandleSeries } from '../../model/series.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import { commitWindow } from '../../store/commit/commit-windows.ts';
 import type { WindowCommit } from '../../store/commit/prepare-window.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { open, withBrowser } from '../dashboard/browser/browser.ts';
@@ -17,6 +16,7 @@ import { type DashboardWorld, openDashboardWorld, quietQueue } from '../dashboar
 import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
 import { bitcoinHours } from '../queue/queue-parts.ts';
+import { commitWindow } from '../store/committing.ts';
 import { useStore } from '../store/open-store.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
 

@@ -10,14 +10,13 @@ import type { Range } from '../../model/ranges.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
-import { commitWindow } from '../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackList, untrackList } from '../../store/lists/lists.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
-import { commitRates } from '../store/committing.ts';
+import { commitRates, commitWindow } from '../store/committing.ts';
 import { poll as pollList } from '../store/lists/polling.ts';
 
 const day = (year: number, month: number, date: number) => Date.UTC(year, month - 1, date);

@@ -5,14 +5,21 @@ import { decimalText } from '../../model/decimal.ts';
 import { type EpochMs, hourMs, intervalMs, minuteMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { commitWindow } from '../../store/commit/commit-windows.ts';
-import type { WindowCommit, WindowResult } from '../../store/commit/prepare-window.ts';
+import { commitWindows } from '../../store/commit/commit-windows.ts';
+import { prepareWindow, type WindowCommit, type WindowResult } from '../../store/commit/prepare-window.ts';
 import type { Database } from '../../store/db/database.ts';
 import { timestamp } from '../../store/db/values.ts';
 import { commitPage, type PageCommit } from '../../store/lists/commit-page.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
+
+/** Commits the answer to one request. */
+export async function commitWindow(database: Database, commit: WindowCommit): Promise<WindowResult> {
+  const [result] = await commitWindows(database, [prepareWindow(commit)]);
+  if (result === undefined) throw new Error('a commit without a result');
+  return result;
+}
 
 /** A value that identifies its time, with more digits than a double holds. */
 export function closeAt(timeMs: EpochMs): string {

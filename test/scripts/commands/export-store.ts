@@ -5,14 +5,13 @@ import { decimalText } from '../../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../../../model/intervals.ts';
 import type { Range } from '../../../model/ranges.ts';
 import type { CandleSeries, HistorySeries, SeriesKey } from '../../../model/series.ts';
-import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { WindowCommit, WindowResult } from '../../../store/commit/prepare-window.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { pointLinesOf } from '../../parts/points.ts';
 import { rulesOf, fillOf as windowOf } from '../../parts/windows.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
-import { commitRates } from '../../store/committing.ts';
+import { commitRates, commitWindow } from '../../store/committing.ts';
 import { openOwnStore, openTestStore, type TestStore } from '../../store/open-store.ts';
 import { readStore } from '../../trials/read-store.ts';
 

@@ -4,13 +4,12 @@ import { dayMs, type EpochMs, hourMs, minuteMs } from '../../../model/intervals.
 import type { Range } from '../../../model/ranges.ts';
 import type { CandleSeries, SeriesKey } from '../../../model/series.ts';
 import { createSimulator } from '../../../simulator/simulator.ts';
-import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { pointLinesOf } from '../../parts/points.ts';
 import { fillOf, rulesOf } from '../../parts/windows.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
-import { commitRates } from '../../store/committing.ts';
+import { commitRates, commitWindow } from '../../store/committing.ts';
 import { loadLists } from './load-lists.ts';
 
 export const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);

@@ -6,7 +6,6 @@ import type { Range } from '../../../model/ranges.ts';
 import type { CandleSeries, SeriesKey } from '../../../model/series.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import type { PointsAnswer } from '../../../planning/answer.ts';
-import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import { deferWindow } from '../../../store/commit/deferred-windows.ts';
 import { acceptEmptyAnswers } from '../../../store/commit/empty-answers.ts';
 import type { CommitRules, WindowCommit } from '../../../store/commit/prepare-window.ts';
@@ -17,7 +16,7 @@ import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import type { Candle, HistoryPoint } from '../../../v2/resources.ts';
 import { rulesOf, windowOf } from '../../parts/windows.ts';
-import { pointAnswerOf } from '../committing.ts';
+import { commitWindow, pointAnswerOf } from '../committing.ts';
 import { onEachDatabase, useStore } from '../open-store.ts';
 
 const startMs = Date.UTC(2024, 0, 1);

@@ -7,11 +7,10 @@ import { dayMs, type EpochMs, hourMs } from '../../../model/intervals.ts';
 import { linesOf } from '../../../model/point-lines.ts';
 import type { CandleSeries } from '../../../model/series.ts';
 import { withWitnesses } from '../../../model/window.ts';
-import { commitWindow } from '../../../store/commit/commit-windows.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { fillOf, rulesOf } from '../../parts/windows.ts';
-import { answerOf } from '../committing.ts';
+import { answerOf, commitWindow } from '../committing.ts';
 import { useStore } from '../open-store.ts';
 
 const store = useStore();

@@ -37,7 +37,7 @@ async function withQuoteVolume() {
     vi.resetModules();
   });
   const { sourceAt } = await import('../../sources/local-server.ts');
-  const { commitWindow } = await import('../../../store/commit/commit-windows.ts');
+  const { commitWindow } = await import('../committing.ts');
   return { sourceAt, commitWindow };
 }
 
