@@ -1,5 +1,6 @@
 /** Which months of a series differ between the store and the lake. Pure: neither points nor files are read. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { EpochMs } from '../../model/intervals.ts';
 import { byMonth, monthNamed } from '../../model/months.ts';
 import { clip, normalize, type Range, subtract } from '../../model/ranges.ts';
@@ -35,39 +36,21 @@ export function wantedMonths(
 ): WantedMonth[] {
   const covered = byMonth(state.covered);
   const names = [...new Set([...covered.keys(), ...months.keys()])].sort();
-  return names.map((name) => wanted(name, covered.get(name) ?? [], { state, droppedMs, known: months.get(name) }));
-}
+  return names.map((name) => wanted(name, covered.get(name) ?? [], months.get(name)));
 
-function wanted(
-  name: string,
-  covered: readonly Range[],
-  {
-    state,
-    droppedMs,
-    known,
-  }: { readonly state: SeriesState; readonly droppedMs: EpochMs | null; readonly known: LakeMonth | undefined },
-): WantedMonth {
-  const changed = state.changes[name] ?? null;
-  const range = monthNamed(name);
-  const month = { name, range, covered, changed };
-  if (known === undefined) {
-    const hasPoints = subtract(covered, clip(state.confirmedEmpty, range)).length > 0;
-    return { ...month, carried: [], keptBeforeMs: null, isChanged: hasPoints };
+  function wanted(name: string, covered: readonly Range[], known: LakeMonth | undefined): WantedMonth {
+    const changed = state.changes[name] ?? null;
+    const range = monthNamed(name);
+    const month = { name, range, covered, changed };
+    if (known === undefined) {
+      const hasPoints = subtract(covered, clip(state.confirmedEmpty, range)).length > 0;
+      return { ...month, carried: [], keptBeforeMs: null, isChanged: hasPoints };
+    }
+    // Retention cuts tracked ranges too, so their start remembers the cut after it is turned off.
+    const cutMs = Math.max(droppedMs ?? 0, known.keptBefore ?? 0, state.tracked.startMs);
+    const lost = subtract(known.coverage, covered);
+    const carried = clip(lost, { startMs: range.startMs, endMs: Math.max(range.startMs, cutMs) });
+    const isSame = isDeepStrictEqual(known.coverage, normalize([...covered, ...carried])) && known.changed === changed;
+    return { ...month, carried, keptBeforeMs: carried.at(-1)?.endMs ?? null, isChanged: !isSame };
   }
-  // Retention cuts tracked ranges too, so their start remembers the cut after it is turned off.
-  const cutMs = Math.max(droppedMs ?? 0, known.keptBefore ?? 0, state.tracked.startMs);
-  const lost = subtract(known.coverage, covered);
-  const carried = clip(lost, { startMs: range.startMs, endMs: Math.max(range.startMs, cutMs) });
-  return {
-    ...month,
-    carried,
-    keptBeforeMs: carried.at(-1)?.endMs ?? null,
-    isChanged: !isSame(known.coverage, normalize([...covered, ...carried])) || known.changed !== changed,
-  };
-}
-
-function isSame(a: readonly Range[], b: readonly Range[]): boolean {
-  return (
-    a.length === b.length && a.every(({ startMs, endMs }, at) => startMs === b[at]?.startMs && endMs === b[at]?.endMs)
-  );
 }
