@@ -66,16 +66,9 @@ const periodsOfTail = 500;
  * series that the source refuses. All are compared in the database, and only those of `first` are read.
  */
 export async function seriesWithGaps(database: Database, query: GapsQuery): Promise<SeriesGaps[]> {
-  const rows = await seriesDue(query.source).on(database.pool, {
-    nowMs: query.nowMs,
-    graceMs: query.graceMs,
-    openRefreshMs: query.openRefreshMs,
-    seriesIds: query.seriesIds ?? null,
-    rangesPerSeries: query.rangesPerSeries,
-    count: query.first?.count ?? null,
-    cursor: query.first?.cursor ?? 0,
-    source: query.source ?? null,
-  });
+  const { first, seriesIds = null, source = null } = query;
+  const limits = { count: first?.count ?? null, cursor: first?.cursor ?? 0 };
+  const rows = await seriesDue(query.source).on(database.pool, { ...query, seriesIds, source, ...limits });
   const found = new Map<number, SeriesGaps & { gaps: Range[]; silent: Range[] }>();
   for (const { gap, silent, knownMs, isAsked, mayProbe, ...series } of rows) {
     const entry = found.get(series.seriesId) ?? {

@@ -51,16 +51,12 @@ export function isOfSource(source: string, parameter: string, which = 'true'): s
   return `(s.id not in ${withOtherSources} or s.id in (${rows} and series_id in ${withOtherSources}))`;
 }
 
-/** The part of a statement's name that tells the texts of {@link isOfSource}. */
-function nameOfText(source: string | undefined) {
-  return source === undefined ? 'of all' : source === defaultSource ? 'of default' : 'of one';
-}
-
 /** A statement for each text of {@link isOfSource}. @param make undefined: of all sources; `ofKind` is part of its name. */
 export function byKindOfSource<Made>(make: (source: string | undefined, ofKind: string) => Made) {
   const kinds = { 'of all': undefined, 'of default': defaultSource, 'of one': 'one' };
   const made = statementsBy(['of all', 'of default', 'of one'], (kind: keyof typeof kinds) => make(kinds[kind], kind));
-  return (source: string | undefined): Made => made(nameOfText(source));
+  return (source: string | undefined): Made =>
+    made(source === undefined ? 'of all' : source === defaultSource ? 'of default' : 'of one');
 }
 
 /**
