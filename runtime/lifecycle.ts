@@ -1,7 +1,7 @@
 /** Start and stop of a process. The first Ctrl-C or SIGTERM requests a graceful stop, the second ends the process. */
 
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
+import { type Clock, unlessStopped } from '../clock.ts';
 import { exitCodes } from '../errors.ts';
 import type { Disposer } from '../operations/disposer.ts';
 
@@ -33,19 +33,6 @@ export function onStop(options: { clock: Pick<Clock, 'monotonicMs'>; whenUnread?
       process.stdout.off('error', stopUnread);
     },
   };
-}
-
-/** @returns the result of the work; undefined if the signal is aborted before. */
-export function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result | undefined> {
-  if (signal.aborted) {
-    work.catch(() => {});
-    return Promise.resolve(undefined);
-  }
-  return new Promise((resolve, reject) => {
-    const leave = () => resolve(undefined);
-    signal.addEventListener('abort', leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
 }
 
 /** A reachable server answers within this time. */

@@ -15,6 +15,7 @@
  */
 
 import type { Logger } from 'pino';
+import { unlessStopped } from '../clock.ts';
 import { type EpochMs, hourMs } from '../model/intervals.ts';
 import type { Window } from '../model/window.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
@@ -40,7 +41,7 @@ export async function runAttempt<Answer>(
     if (entry.kind === 'wait') return putBack;
     const fetch = entry.kind === 'alone' ? () => context.source.gate.alone(() => work.fetch()) : () => work.fetch();
     const summary = await fetchAndCommit({ ...work, fetch }, startedMs, attempt, context);
-    if (summary === stopped) return putBack;
+    if (summary === undefined) return putBack;
     context.storeBreaker.succeeded(context.clock.now(), startedMs);
     logRevisions(work, summary, context.log);
     context.log.debug({ ...nameOf(work), ...summary }, 'stored');
@@ -55,15 +56,19 @@ export async function runAttempt<Answer>(
   }
 }
 
-/** Not an async function: it would keep the answer in memory while its prepared window waits for the commit. */
+/**
+ * Undefined: the worker has to stop.
+ *
+ * Not an async function: it would keep the answer in memory while its prepared window waits for the commit.
+ */
 function fetchAndCommit<Answer>(
   work: Work<Answer>,
   startedMs: EpochMs,
   attempt: AttemptFacts,
   context: WorkerContext,
-): Promise<StoredEvent | typeof stopped> {
-  return unlessStopped(work.fetch(), attempt.stopping).then<StoredEvent | typeof stopped>((answer) => {
-    if (answer === stopped) return stopped;
+): Promise<StoredEvent | undefined> {
+  return unlessStopped(work.fetch(), attempt.stopping).then((answer) => {
+    if (answer === undefined) return undefined;
     // Closed periods are determined at the time of the answer, however long the commit waits.
     const answeredMs = context.clock.now();
     context.source.breaker.succeeded(answeredMs, startedMs);
@@ -88,22 +93,6 @@ async function afterAccepted(window: Window, context: WorkerContext): Promise<vo
     { ranges: key, hours: longestMs / hourMs },
     'the source refuses longer ranges: requests are shorter from now on',
   );
-}
-
-const stopped = Symbol('stopped');
-
-/** The promise's value, or `stopped` as soon as the worker must stop. */
-async function unlessStopped<Value>(promise: Promise<Value>, stopping: AbortSignal): Promise<Value | typeof stopped> {
-  let onAbort = () => {};
-  const abort = new Promise<typeof stopped>((resolve) => {
-    onAbort = () => resolve(stopped);
-    stopping.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, abort]);
-  } finally {
-    stopping.removeEventListener('abort', onAbort);
-  }
 }
 
 /** Logs changed values: one line a window, with their count and the first few before and after. */

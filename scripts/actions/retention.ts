@@ -1,11 +1,10 @@
 /** `tidemark retention [show] | set <dataset> <age> | off <dataset>`: the retention of points. */
 
-import { systemClock } from '../../clock.ts';
+import { systemClock, unlessStopped } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../model/format.ts';
 import { storedDatasets, storedWords } from '../../model/stored-datasets.ts';
 import { withContext } from '../../runtime/context.ts';
-import { unlessStopped } from '../../runtime/lifecycle.ts';
 import { applyRetention } from '../../store/upkeep/drop-old.ts';
 import { findCut, listRetentions, writeRetention } from '../../store/upkeep/retention.ts';
 import { askOnTerminal, confirmByName } from '../input/confirm.ts';

@@ -3,12 +3,11 @@
  * While the database or the queue is unreachable the last view stays, with the error, and reading continues.
  */
 
-import { systemClock } from '../../clock.ts';
+import { systemClock, unlessStopped } from '../../clock.ts';
 import type { TidemarkError } from '../../errors.ts';
 import { formatDuration, formatTime } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { isUnreachable, unreachableText } from '../../operations/poll-until.ts';
-import { unlessStopped } from '../../runtime/lifecycle.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
 import { terminalWidth, wrapped } from './table.ts';
 import { openFrame, type Terminal } from './terminal.ts';
