@@ -95,7 +95,6 @@ const settings = statement({
   name: 'api-settings',
   isPlannedAnew: true,
   text: `select name, value from tidemark.settings where name like 'derived: %'`,
-  parameters: {},
   row: { name: text, value: text },
 });
 
@@ -136,7 +135,6 @@ const continuousAggregates = statement({
   isPlannedAnew: true,
   text: `select 'tidemark.' || view_name as name from timescaledb_information.continuous_aggregates
          where view_schema = 'tidemark'`,
-  parameters: {},
   row: { name: text },
 });
 

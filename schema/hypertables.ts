@@ -33,7 +33,6 @@ const lengthsOfChunks = statement({
     select hypertable_name::text as name, (extract(epoch from time_interval) / 86400)::double precision as days
     from timescaledb_information.dimensions
     where hypertable_schema = 'tidemark' and dimension_number = 1`,
-  parameters: {},
   row: { name: text, days: float8 },
 });
 

@@ -176,7 +176,6 @@ export async function assertMigrated(pool: pg.Pool): Promise<void> {
 const hasMigrations = statement({
   name: 'has-migrations',
   text: `select to_regclass('tidemark.migrations') is not null as present`,
-  parameters: {},
   row: { present: bool },
 });
 
@@ -184,14 +183,12 @@ const lastMigration = statement({
   name: 'last-migration',
   isPlannedAnew: true,
   text: 'select name::text from tidemark.migrations order by id desc limit 1',
-  parameters: {},
   row: { name: text },
 });
 
 const serverVersion = statement({
   name: 'server-version',
   text: `select current_setting('server_version_num')::integer as number, current_setting('server_version') as version`,
-  parameters: {},
   row: { number: int4, version: text },
 });
 

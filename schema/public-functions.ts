@@ -67,7 +67,6 @@ const openRoutines = statement({
   isPlannedAnew: true,
   text: `select o.routine from (${open}) o join pg_proc p on p.oid = o.routine::regprocedure
          where pg_has_role(p.proowner, 'usage')`,
-  parameters: {},
   row: { routine: text },
 });
 
@@ -76,7 +75,6 @@ const owner = statement({
   isPlannedAnew: true,
   text: `select quote_ident(r.rolname) as name from pg_database d join pg_roles r on r.oid = d.datdba
          where d.datname = current_database() and not r.rolsuper`,
-  parameters: {},
   row: { name: text },
 });
 
@@ -90,7 +88,6 @@ const writingRoutines = statement({
   name: 'writing-routines',
   isPlannedAnew: true,
   text: `select w.oid::regprocedure::text as routine from (${writing}) w where pg_has_role(w.proowner, 'usage')`,
-  parameters: {},
   row: { routine: text },
 });
 
@@ -104,6 +101,5 @@ const openFunctions = statement({
   name: 'open-functions',
   isPlannedAnew: true,
   text: `select count(*)::int as functions from (${open}) o`,
-  parameters: {},
   row: { functions: int4 },
 });

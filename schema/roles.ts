@@ -139,7 +139,6 @@ const becomesReader = statement({
          -- A role without it was created by another database's migration.
          and has_table_privilege(r.oid, 'tidemark.series', 'select')
      ) as may`,
-  parameters: {},
   row: { may: bool },
 });
 

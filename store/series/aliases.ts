@@ -16,7 +16,6 @@ export function readAliases(client: pg.Pool | pg.PoolClient): Promise<Alias[]> {
 const allAliases = statement({
   name: 'aliases',
   text: 'select source, code, asset from tidemark.asset_aliases order by source, code',
-  parameters: {},
   row: alias,
 });
 
@@ -30,7 +29,6 @@ const insertAliases = statement({
   name: 'insert-aliases',
   text: 'insert into tidemark.asset_aliases (source, code, asset) select * from $aliases',
   parameters: { aliases: rowsOf(alias) },
-  row: {},
 });
 
 export interface MarketName {
@@ -111,7 +109,6 @@ const otherNames = statement({
      where not exists (select from tidemark.series x where x.dataset = s.dataset and x.exchange_id = s.exchange_id
                          and x.base_id = p.other_base and x.quote_id = p.other_quote and x.interval = s.interval)
      order by s.id`,
-  parameters: {},
   row: { id: int4, series: seriesKey, name: text },
 });
 

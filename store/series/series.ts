@@ -167,7 +167,6 @@ const insertUntracked = statement({
      on conflict do nothing returning id
    ) ${insertDefaultSources}`,
   parameters: { ...keyParameters, seconds: float8, tracked: openRange, now: time },
-  row: {},
 });
 
 /**
@@ -225,7 +224,6 @@ const blockUntil = statement({
     update tidemark.series set blocked_until = $untilMs, blocked_kind = $kind, blocked_message = $message
     where id = $seriesId and not exists (select from one_of_several)`,
   parameters: { seriesId: int4, source: text, kind: text, message: text, untilMs: time },
-  row: {},
 });
 
 /** Tracked series whose open candle was not refreshed since. */
