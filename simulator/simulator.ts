@@ -5,7 +5,7 @@
 
 import type { Clock } from '../clock.ts';
 import { dayMs, type EpochMs } from '../model/intervals.ts';
-import type { CandleSeries, HistorySeries, TimeRange } from '../model/series.ts';
+import type { CandleSeries, HistorySeries, SeriesKey, TimeRange } from '../model/series.ts';
 import type { Candle, HistoryPoint } from '../v2/resources.ts';
 import { originMs } from './calendar.ts';
 import { untradedAsset } from './catalogue.ts';
@@ -73,6 +73,11 @@ export function createSimulator({ seed, clock, faults = () => noFaults }: Simula
         known(candles(series, range, asOfMs), series),
       history: (series: HistorySeries, range: TimeRange, asOfMs = clock.now()) =>
         known(history(series, range, asOfMs), series),
+      /** Of either. The world has no points of other datasets. */
+      points: (series: SeriesKey, range: TimeRange, asOfMs = clock.now()): readonly (Candle | HistoryPoint)[] => {
+        if (series.dataset === 'candles') return known(candles(series, range, asOfMs), series);
+        return known(series.dataset === 'asset_history' ? history(series, range, asOfMs) : null, series);
+      },
       rates: (asOfMs?: EpochMs) => listRates(world, listed(asOfMs)),
       assets: (asOfMs?: EpochMs) => snapshot((at, atMs) => listAssets(world, at, atMs), asOfMs),
       exchanges: (asOfMs?: EpochMs) => snapshot(listExchanges, asOfMs),
@@ -84,7 +89,7 @@ export function createSimulator({ seed, clock, faults = () => noFaults }: Simula
   };
 }
 
-function known<Value>(value: Value | null, series: CandleSeries | HistorySeries): Value {
+function known<Value>(value: Value | null, series: SeriesKey): Value {
   if (value === null) throw new RangeError(`the simulator has no such series: ${JSON.stringify(series)}`);
   return value;
 }

@@ -138,9 +138,7 @@ async function commit(
   key: SeriesKey,
   window: Range,
   nowMs: EpochMs,
-  rows: readonly object[] = key.dataset === 'candles'
-    ? truth.candles(key, window, fetchedMs)
-    : truth.history(key, window, fetchedMs),
+  rows: readonly object[] = truth.points(key, window, fetchedMs),
 ): Promise<void> {
   const result = await commitWindow(database, {
     window: fillOf({ seriesId, series: key, ...window }),

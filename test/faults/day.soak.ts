@@ -149,10 +149,7 @@ onEachBackend('a day in minutes, with faults throughout', (kind) => {
 
       for (const [seriesId, series] of [...tracked, [pastId, pastSeries] as const]) {
         const wanted = seriesId === pastId ? past : { startMs, endMs: closedUpTo(series, endMs, graceMs) };
-        const truth =
-          series.dataset === 'candles'
-            ? simulator.truth.candles(series, wanted, asOfMs)
-            : simulator.truth.history(series, wanted, asOfMs);
+        const truth = simulator.truth.points(series, wanted, asOfMs);
         const isWanted = (row: object) => {
           const timeMs = 'period' in row ? Number(row.period) : 'time' in row ? Number(row.time) : 0;
           return wanted.startMs <= timeMs && timeMs < wanted.endMs;

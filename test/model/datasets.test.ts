@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { datasetNames, datasets } from '../../model/datasets/index.ts';
+import { datasetNames, datasetOf } from '../../model/datasets/index.ts';
 import { useStore } from '../store/open-store.ts';
 
 const store = useStore();
 
 it.each(datasetNames)('the table of %s has the columns of its descriptor', async (name) => {
-  const { table, columns } = datasets[name];
+  const { table, columns } = datasetOf(name);
   const result = await store.database.pool.query<{ name: string; type: string; nullable: boolean; inKey: boolean }>(
     `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, not a.attnotnull as nullable,
             coalesce(a.attnum = any (k.conkey), false) as "inKey"
@@ -19,8 +19,11 @@ it.each(datasetNames)('the table of %s has the columns of its descriptor', async
   ];
   const byName = (one: { name: string }, other: { name: string }) => one.name.localeCompare(other.name);
   expect([...result.rows].sort(byName)).toEqual(
-    [...key, ...columns.map((column) => ({ name: column.name, type: 'numeric', nullable: false, inKey: false }))].sort(
-      byName,
-    ),
+    [
+      ...key,
+      ...columns.map(({ name, isOptional }) => ({
+        ...{ name, type: 'numeric', nullable: isOptional === true, inKey: false },
+      })),
+    ].sort(byName),
   );
 });

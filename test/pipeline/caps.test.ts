@@ -33,7 +33,7 @@ const lines: readonly SeriesKey[] = [
 ];
 
 function rowsOf(series: SeriesKey, range: Range): readonly (Candle | HistoryPoint)[] {
-  return series.dataset === 'candles' ? truth.candles(series, range) : truth.history(series, range);
+  return truth.points(series, range);
 }
 
 interface Cap {

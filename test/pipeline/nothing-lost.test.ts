@@ -37,8 +37,7 @@ onEachBackend('no point is missing inside coverage', (kind) => {
   ) {
     const clock = { nowMs: startOfNowMs };
     const { truth } = createSimulator({ seed: chance.seed, clock: { now: () => clock.nowMs } });
-    const rowsOf = (of: Range): readonly Row[] =>
-      series.dataset === 'candles' ? truth.candles(series, of) : truth.history(series, of);
+    const rowsOf = (of: Range): readonly Row[] => truth.points(series, of);
     let place = 0;
     const source = await serve((request, response) => {
       const { searchParams } = new URL(request.url ?? '', 'http://localhost');

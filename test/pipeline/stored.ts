@@ -2,25 +2,24 @@
 
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import type { SeriesKey } from '../../model/series.ts';
+import { isOfMarket, type SeriesKey } from '../../model/series.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
 import type { Database } from '../../store/db/database.ts';
 
 /** The points of a series in the shape of the source's rows, oldest first. */
 export async function storedPoints(database: Database, series: SeriesKey): Promise<object[]> {
-  const result =
-    series.dataset === 'candles'
-      ? await database.pool.query<object>(
-          `select open::text, high::text, low::text, close::text, volume::text,
+  const result = isOfMarket(series)
+    ? await database.pool.query<object>(
+        `select open::text, high::text, low::text, close::text, volume::text,
                   (extract(epoch from time) * 1000)::bigint as period
            from candles where exchange = $1 and base = $2 and quote = $3 and interval = $4 order by time`,
-          [series.exchange, series.baseId, series.quoteId, series.interval],
-        )
-      : await database.pool.query<object>(
-          `select price_usd::text as "priceUsd", (extract(epoch from time) * 1000)::bigint as time
+        [series.exchange, series.baseId, series.quoteId, series.interval],
+      )
+    : await database.pool.query<object>(
+        `select price_usd::text as "priceUsd", (extract(epoch from time) * 1000)::bigint as time
            from asset_history where asset = $1 and interval = $2 order by time`,
-          [series.assetId, series.interval],
-        );
+        [series.assetId, series.interval],
+      );
   return result.rows;
 }
 
@@ -50,8 +49,8 @@ export async function coverageOf(database: Database, seriesId: number): Promise<
 }
 
 /** The simulator's answer for the whole range at its clock's time. */
-export function truthOf(simulator: RunningSimulator, series: SeriesKey, range: Range): object[] {
-  return series.dataset === 'candles' ? simulator.truth.candles(series, range) : simulator.truth.history(series, range);
+export function truthOf(simulator: RunningSimulator, series: SeriesKey, range: Range): readonly object[] {
+  return simulator.truth.points(series, range);
 }
 
 export interface Revision {

@@ -38,7 +38,7 @@ export async function fillStoredWorld(database: Database): Promise<void> {
 /** Tracks the series from there on, and commits what the source has of the range. */
 export async function fill(database: Database, key: SeriesKey, window: Range): Promise<void> {
   const { seriesId } = await trackSeries(database, key, window.startMs, null);
-  const rows = key.dataset === 'candles' ? simulator.truth.candles(key, window) : simulator.truth.history(key, window);
+  const rows = simulator.truth.points(key, window);
   await commitWindow(database, {
     window: fillOf({ seriesId, series: key, ...window }),
     ...{ attempt: 1, nowMs, rules: rulesOf(hourMs) },
