@@ -91,7 +91,8 @@ describe('after a crash', () => {
     expect((await pool.query('select * from kept')).rows).toEqual([{ one: 1 }]);
     await pool.end();
     expect(serverPid(directory)).not.toBe(killed);
-    expect(lines).toEqual(['the embedded database has stopped; restarting it']);
+    // Twice where the other command started the server, could not connect in time and stopped it again.
+    expect(new Set(lines)).toEqual(new Set(['the embedded database has stopped; restarting it']));
 
     await waitFor('both to hold it again', async () => {
       const [row] = await query(
