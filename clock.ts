@@ -1,7 +1,7 @@
 /**
- * The one clock of a process. Everything that reads the time, waits or measures a duration is given a clock, so that a test
- * moves the time by hand. `Date.now`, `performance.now`, `setTimeout` and their like stand in this file alone: a lint rule
- * says so.
+ * The one clock of a process. Everything that reads the time, waits or measures a duration is given a clock, so that a
+ * test moves the time by hand. `Date.now`, `performance.now`, `setTimeout` and their like stand in this file alone: a
+ * lint rule says so.
  *
  * BullMQ, Redis and PostgreSQL have clocks of their own. What is compared with theirs uses `systemClock` by name.
  */

@@ -1,6 +1,4 @@
-/**
- * Every error that a user can see: a stable code, the exit code, and the remedy. `docs/errors.md` explains each.
- */
+/** Every error that a user can see: a stable code, the exit code, and the remedy. `docs/errors.md` explains each. */
 
 /** Exit codes of every command. */
 export const exitCodes = Object.freeze({
@@ -45,7 +43,8 @@ export const errorTable = Object.freeze({
     GAPS_REMAIN: 'run the same command again; `tidemark gaps` gives the reasons',
     WINDOWS_UNANSWERED: 'run the same command again later; `select * from tidemark.fetches` lists each request',
     RANGE_HAS_GAPS:
-      '`tidemark backfill` fills them, with --wait also those that await a second answer; --allow-gaps exports the stored points and lists the gaps',
+      '`tidemark backfill` fills them, with --wait also those that await a second answer; --allow-gaps exports ' +
+      'the stored points and lists the gaps',
     VALUES_TOO_LONG: 'write a lake with other --decimals, or with --decimals text, into another directory',
     ROWS_REFUSED: '`select * from tidemark.quarantine` lists each row with its reason; their periods are not covered',
   }),
@@ -55,7 +54,8 @@ export const errorTable = Object.freeze({
   }),
   ...entries(exitCodes.rejected, {
     ROWS_REJECTED:
-      '`select * from tidemark.quarantine` shows each row and its reason; `verify --all` and `repair` request their periods again; --accept-rejected accepts them',
+      '`select * from tidemark.quarantine` shows each row and its reason; `verify --all` and `repair` request ' +
+      'their periods again; --accept-rejected accepts them',
   }),
   ...entries(exitCodes.different, {
     DIFFERENCES_FOUND: '`tidemark repair` requests them again; `select * from tidemark.differences` lists them',
@@ -73,7 +73,8 @@ export const errorTable = Object.freeze({
     SOURCE_UNREACHABLE: 'check SOURCE_URL and the network',
     SOURCE_UNUSABLE: 'run the same command again later; if it stays so, check the address of the source',
     SOURCE_NOT_A_MARKET_DATA_SERVICE:
-      'SOURCE_URL must be the base address of a Market Data Service, ending in /v2; if it is, the source is failing: try again later',
+      'SOURCE_URL must be the base address of a Market Data Service, ending in /v2; if it is, the source is ' +
+      'failing: try again later',
     SOURCE_REFUSED: 'check the series, the API key, and whether the source serves this country',
     SOURCE_NOTICE: 'read the message of the source; stored data is kept, and the same command requests the rest again',
     UNKNOWN_AT_SOURCE:
@@ -89,13 +90,16 @@ export const errorTable = Object.freeze({
     TIMESCALE_TOO_OLD:
       "upgrade the server's TimescaleDB package to 2.28 or newer, then `alter extension timescaledb update`",
     TIMESCALE_NOT_LOADED:
-      "install the version that the database was created with, and add `timescaledb` to the server's shared_preload_libraries",
+      "install the version that the database was created with, and add `timescaledb` to the server's " +
+      'shared_preload_libraries',
     TIMESCALE_UNKNOWN: 'upgrade Tidemark; data are safe, and requests go on meanwhile',
     DATABASE_LOCKED:
-      'run the same command again; `select pid, query from pg_stat_activity where pid in (select unnest(pg_blocking_pids(w.pid)) from pg_stat_activity w)` shows the queries that hold locks',
+      'run the same command again; `select pid, query from pg_stat_activity where pid in (select ' +
+      'unnest(pg_blocking_pids(w.pid)) from pg_stat_activity w)` shows the queries that hold locks',
     DATABASE_FULL: 'free disk space; the work resumes from the stored data',
     VIEW_IN_THE_WAY:
-      'nothing was changed; save its definition (`pg_get_viewdef`), drop it, run the same command again, and create it again',
+      'nothing was changed; save its definition (`pg_get_viewdef`), drop it, run the same command again, and ' +
+      'create it again',
     DATABASE_IN_USE: 'stop it first, on every machine that uses this database',
     TARGET_NOT_EMPTY: 'name a new, empty database, and run `tidemark migrate` there first; nothing was moved',
     MIGRATION_RUNNING: 'wait for the other migration to end',
@@ -117,7 +121,10 @@ export function aboutEmbedded(error: unknown, directory: string): unknown {
     return error;
   return new TidemarkError(error.code, error.message, {
     cause: error,
-    remedy: `it is the embedded database in ${directory}: run the same command again, and read postgres.log there if it fails again`,
+    remedy:
+      `it is the embedded database in ${directory}: run the same command again, and read postgres.log ` +
+      'there if it ' +
+      'fails again',
   });
 }
 
@@ -157,7 +164,10 @@ export function errorOf(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** The first of several errors, as where several addresses were tried: the one around them has no code, and often no message. */
+/**
+ * The first of several errors, as where several addresses were tried: the one around them has no code, and often no
+ * message.
+ */
 export function firstError(error: unknown): unknown {
   return error instanceof AggregateError && error.errors.length > 0 ? firstError(error.errors[0]) : error;
 }

@@ -1,4 +1,6 @@
-/** The version of this package, from the nearest package.json above: the sources and the build lie at different depths. */
+/**
+ * The version of this package, from the nearest package.json above: the sources and the build lie at different depths.
+ */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

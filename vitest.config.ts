@@ -1,11 +1,13 @@
 import { defineConfig } from 'vitest/config';
 import { PartsReporter } from './test/parts/parts-reporter.ts';
 
-/** The last part of `npm run test:slow`, with nothing beside it: two cores are few for eight containers' health checks. */
+/**
+ * The last part of `npm run test:slow`, with nothing beside it: two cores are few for eight containers' health checks.
+ */
 const containers = ['test/deploy/compose.test.ts'];
 /**
- * Faults, hostile sources, random trials, simulated exchanges, upgrades, and commands that run for long: the first part of
- * `npm run test:slow`.
+ * Faults, hostile sources, random trials, simulated exchanges, upgrades, and commands that run for long: the first part
+ * of `npm run test:slow`.
  */
 const slow = [
   'test/{faults,fuzz,hostile,trials}/**/*.test.ts',
@@ -44,8 +46,8 @@ export default defineConfig(({ mode }) => ({
     // The last one prints the last lines.
     reporters: ['default', new PartsReporter()],
     pool: 'forks',
-    // Files share the modules of their process: importing them for each file took half of the time. No test changes a module's
-    // state or the environment of the process without putting it back.
+    // Files share the modules of their process: importing them for each file took half of the time. No test changes a
+    // module's state or the environment of the process without putting it back.
     isolate: false,
     restoreMocks: true,
     // For two cores: a test waits half of its time.

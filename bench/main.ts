@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [scale] [sources] [--quick]`:
- * prints the results on standard output and the progress on standard error, and writes `bench-result.json`. docs/performance.md
- * explains each number.
+ * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [scale]
+ * [sources] [--quick]`: prints the results on standard output and the progress on standard error, and writes
+ * `bench-result.json`. docs/performance.md explains each number.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -56,7 +56,8 @@ async function run(): Promise<void> {
     console.log(
       [
         `Measured ${startedAt}${values.quick ? ', QUICK: to test the benchmark, not to be quoted' : ''}`,
-        `Machine: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system}, Node.js ${machine.node}`,
+        `Machine: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system}, Node.js ` +
+          `${machine.node}`,
         ...parts.report,
       ].join('\n'),
     );

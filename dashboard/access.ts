@@ -1,9 +1,9 @@
 /**
- * Controls access to the dashboard. It shows errors and unlimited points, which are not for the clients of the service on
- * the same address.
+ * Controls access to the dashboard. It shows errors and unlimited points, which are not for the clients of the service
+ * on the same address.
  *
- * With a password, everyone who knows it has access. Without one, a request must come from this machine, address it by a
- * local name, and not pass a proxy.
+ * With a password, everyone who knows it has access. Without one, a request must come from this machine, address it by
+ * a local name, and not pass a proxy.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -133,9 +133,9 @@ function ownAddresses(more: readonly string[]): BlockList {
 }
 
 /**
- * Whether a request comes from this machine and from a page of this service. The address check keeps out other machines,
- * which can send any host name. The name check keeps out sites whose own name resolves to this machine (DNS rebinding).
- * Browsers mark cross-site requests in `sec-fetch-site`.
+ * Whether a request comes from this machine and from a page of this service. The address check keeps out other
+ * machines, which can send any host name. The name check keeps out sites whose own name resolves to this machine (DNS
+ * rebinding). Browsers mark cross-site requests in `sec-fetch-site`.
  */
 function isLocalRequest(headers: IncomingHttpHeaders, remoteAddress: string | undefined, own: BlockList): boolean {
   if (proxyHeaders.some((name) => headers[name] !== undefined)) return false;

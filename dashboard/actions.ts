@@ -1,9 +1,9 @@
 /**
  * Actions at the dashboard, as POST requests of JSON.
  *
- * Only the page itself, or a program, may request them. A browser sends the password by itself, also for a form of another
- * site, so the request must be JSON, which a form cannot send, and must not come from another origin. Without a password
- * the token of the process is needed beside the address of this machine.
+ * Only the page itself, or a program, may request them. A browser sends the password by itself, also for a form of
+ * another site, so the request must be JSON, which a form cannot send, and must not come from another origin. Without a
+ * password the token of the process is needed beside the address of this machine.
  *
  *   running  Its row is in `tidemark.actions`. `verify` and `repair` answer at once with 202, and one of them runs at a
  *            time in a process.
@@ -206,7 +206,8 @@ function refusalOf({ headers, host }: FastifyRequest, token: string | null): Ser
   if (origin !== undefined && hostOf(origin) !== host)
     return new ServiceRefusal(
       403,
-      `${foreign}: Origin has another host than the request; a proxy has to pass Host, or X-Forwarded-Host with TRUSTED_PROXIES`,
+      `${foreign}: Origin has another host than the request; a proxy has to pass Host, or X-Forwarded-Host with ` +
+        'TRUSTED_PROXIES',
     );
   const [type = ''] = (headers['content-type'] ?? '').split(';');
   if (type.trim().toLowerCase() !== 'application/json')
@@ -216,7 +217,8 @@ function refusalOf({ headers, host }: FastifyRequest, token: string | null): Ser
   if (typeof given === 'string' && isSame(given, token)) return null;
   return new ServiceRefusal(
     401,
-    `without DASHBOARD_PASSWORD an action needs the token of this process: open the address with #token= that serve, run or demo printed, or send the token in ${tokenHeader}`,
+    'without DASHBOARD_PASSWORD an action needs the token of this process: open the address with #token= that ' +
+      `serve, run or demo printed, or send the token in ${tokenHeader}`,
   );
 }
 

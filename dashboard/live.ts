@@ -2,11 +2,12 @@
  * Reads the state of the dashboard once for all open pages and sends them the changes.
  *
  *   asleep    No page is open and nothing is read.
- *   awake     Reads a snapshot, sends the changed lines to every page, and rests four times as long as the reading took,
- *             at least one tick. A new page gets a snapshot. A snapshot from before a sleep is stale: the first page waits
- *             for a new one.
- *   troubled  A reading failed or takes too long. Pages get a `trouble` event, repeated every few seconds, until a reading
- *             succeeds. A slow reading is not abandoned; its statements have timeouts. After a failure the rest is short.
+ *   awake     Reads a snapshot, sends the changed lines to every page, and rests four times as long as the reading
+ *             took, at least one tick. A new page gets a snapshot. A snapshot from before a sleep is stale: the first
+ *             page waits for a new one.
+ *   troubled  A reading failed or takes too long. Pages get a `trouble` event, repeated every few seconds, until a
+ *             reading succeeds. A slow reading is not abandoned; its statements have timeouts. After a failure the rest
+ *             is short.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -198,8 +199,8 @@ const longestBehindMs = 30_000;
  * One stream of server-sent events to one page.
  *
  *   flowing  Every event is written.
- *   behind   The socket's buffer is full. Events are dropped, and a snapshot replaces them once the buffer has drained. A
- *            page that stays behind too long is disconnected and connects again.
+ *   behind   The socket's buffer is full. Events are dropped, and a snapshot replaces them once the buffer has drained.
+ *            A page that stays behind too long is disconnected and connects again.
  */
 export class Stream {
   readonly #response: ServerResponse;

@@ -66,7 +66,10 @@ const bandsQuery = z.object({
 });
 const pointsQuery = z.object({ interval: z.enum(Object.keys(intervalMs) as Interval[]), from: time, to: time });
 
-/** Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the description. */
+/**
+ * Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the
+ * description.
+ */
 export function addDashboard(app: FastifyInstance, options: DashboardOptions, clock: Clock): void {
   const { database, queue, graceMs } = options;
   const { primary = database } = options.replica ?? {};

@@ -1,6 +1,6 @@
 /**
- * The messages from the dashboard's server to its page: one schema, from which the types of both follow. Times and lengths
- * are milliseconds.
+ * The messages from the dashboard's server to its page: one schema, from which the types of both follow. Times and
+ * lengths are milliseconds.
  */
 
 import { z } from 'zod';
@@ -109,7 +109,10 @@ const actionLine = message({
 });
 export type ActionLine = z.output<typeof actionLine>;
 
-/** A range divided into columns. Each layer lists the columns that contain it as flat pairs of first and one past the last. */
+/**
+ * A range divided into columns. Each layer lists the columns that contain it as flat pairs of first and one past the
+ * last.
+ */
 const band = message({
   ...range,
   id: z.number(),
@@ -213,7 +216,8 @@ export const answers = {
 export type Answers = { readonly [Path in keyof typeof answers]: z.output<(typeof answers)[Path]> };
 
 /**
- * Events of the stream. `snapshot`: the whole state. `change`: the changed lines, and the ids of series no longer tracked.
- * `trouble`: the store cannot be read, and the state sent before stays on the page, under the headline of the event.
+ * Events of the stream. `snapshot`: the whole state. `change`: the changed lines, and the ids of series no longer
+ * tracked. `trouble`: the store cannot be read, and the state sent before stays on the page, under the headline of the
+ * event.
  */
 export const events = { snapshot, change, trouble };

@@ -67,10 +67,7 @@ function restoreLinks(packageRoot: string): void {
   }
 }
 
-/**
- * This process's environment without libpq's variables: PGDATA, PGPORT and others would redirect the
- * programs.
- */
+/** This process's environment without libpq's variables: PGDATA, PGPORT and others would redirect the programs. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'));
   return { ...Object.fromEntries(kept), LC_ALL: 'C' }; // messages in English, because failures are parsed from them

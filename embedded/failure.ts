@@ -35,10 +35,7 @@ export function explainFileError(error: unknown, directory: string): unknown {
   });
 }
 
-/**
- * Two segments of the write-ahead log, and room for the shutdown. A server with a full disk cannot start
- * again.
- */
+/** Two segments of the write-ahead log, and room for the shutdown. A server with a full disk cannot start again. */
 const minFreeBytes = 48 * 1024 * 1024;
 
 /** @throws TidemarkError DATABASE_FULL while there is still room for a clean shutdown. */
@@ -51,9 +48,7 @@ export function assertFreeSpace(directory: string): void {
   );
 }
 
-/**
- * The log is on the same disk, so a full disk may not hold the reason. A start needs a new WAL file of 16 MB.
- */
+/** The log is on the same disk, so a full disk may not hold the reason. A start needs a new WAL file of 16 MB. */
 function isFull(directory: string): boolean {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize < 16 * 1024 * 1024;

@@ -1,14 +1,9 @@
-/**
- * A command's lease on the running server, held by a connection: it ends with the process, however that ends.
- */
+/** A command's lease on the running server, held by a connection: it ends with the process, however that ends. */
 
 import pg from 'pg';
 import { codeOf, messageOf, TidemarkError } from '../errors.ts';
 
-/**
- * `tide` in ASCII. The lock belongs to the database `postgres`, apart from the locks of migrations in
- * `tidemark`.
- */
+/** `tide` in ASCII. The lock belongs to the database `postgres`, apart from the locks of migrations in `tidemark`. */
 const leaseLock = 0x74696465;
 
 export type Lease = NonNullable<Awaited<ReturnType<typeof takeLease>>>;
@@ -17,8 +12,7 @@ export type Lease = NonNullable<Awaited<ReturnType<typeof takeLease>>>;
 const temporaryCodes = new Set<unknown>(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P02', '57P03']);
 
 /**
- * Takes a lease on the server at `url` (its database `postgres`), and creates the database `tidemark` on
- * first use.
+ * Takes a lease on the server at `url` (its database `postgres`), and creates the database `tidemark` on first use.
  * @param whenLast stops the server; called when the last lease is released, also after a failure here.
  * @returns null while the server is starting or stopping: read its state again.
  * @throws TidemarkError EMBEDDED_DATABASE for any other reason.
@@ -67,7 +61,9 @@ export async function takeLease(url: string, whenLast: () => Promise<void>) {
   return {
     /** Resolves when the connection ends, by `release` or with the server. */
     ended,
-    /** Releases the lease, if it is still held. If it is the last one, `whenLast` runs while no new one can be taken. */
+    /**
+     * Releases the lease, if it is still held. If it is the last one, `whenLast` runs while no new one can be taken.
+     */
     release,
   };
 }

@@ -9,8 +9,8 @@ import { codeOf } from '../errors.ts';
 const impossiblePid = 999_999_999;
 
 /**
- * Reads the state of the server; `stopped`: none runs, whatever the file says. Line numbers from PostgreSQL's `miscadmin.h`:
- * 1 the process id, 4 the port, 8 the status.
+ * Reads the state of the server; `stopped`: none runs, whatever the file says. Line numbers from PostgreSQL's
+ * `miscadmin.h`: 1 the process id, 4 the port, 8 the status.
  */
 export function serverState(data: string) {
   const lines = readLines(join(data, 'postmaster.pid'));
@@ -24,11 +24,10 @@ export function serverState(data: string) {
 }
 
 /**
- * Makes a dead server's lock file acceptable to PostgreSQL, which takes any living process of the same user
- * for the old server. After a reset of the machine the process id may belong to another program. In a
- * container whose first process does not reap children, a killed server remains as a zombie. The file is not
- * removed: it also names the shared memory, by which PostgreSQL makes sure that no process of the old server
- * is left.
+ * Makes a dead server's lock file acceptable to PostgreSQL, which takes any living process of the same user for the old
+ * server. After a reset of the machine the process id may belong to another program. In a container whose first process
+ * does not reap children, a killed server remains as a zombie. The file is not removed: it also names the shared
+ * memory, by which PostgreSQL makes sure that no process of the old server is left.
  */
 export function disownDeadServer(data: string): void {
   const file = join(data, 'postmaster.pid');
@@ -68,7 +67,8 @@ export function isServerOf(data: string, pid: number): boolean {
   if (!isAlive(pid)) return false;
   if (process.platform !== 'linux') return true;
   try {
-    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(data); // a server works in its data directory; a zombie has no directory
+    // A server works in its data directory; a zombie has no directory.
+    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(data);
   } catch {
     return false;
   }

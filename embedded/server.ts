@@ -15,9 +15,7 @@ import { launchAs, spawnOptions } from './unprivileged.ts';
 const stopTimeoutMs = 30_000;
 const logLimitBytes = 16 * 1024 * 1024;
 
-/**
- * Temporary reasons: another start was faster, took the port, or a process of the old server is still ending.
- */
+/** Temporary reasons: another start was faster, took the port, or a process of the old server is still ending. */
 const temporaryReasons =
   /lock file "postmaster.pid" (?:already exists|is empty)|could not create any TCP\/IP sockets|pre-existing shared memory block|is another postmaster/i;
 

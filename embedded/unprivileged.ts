@@ -2,10 +2,9 @@
  * PostgreSQL refuses to run as root. Containers and fresh machines often have no other user, so a root user's
  * server runs as an unprivileged account of the system.
  *
- * That account cannot enter a directory that only root may enter, such as /root or one made by `mktemp -d`.
- * There the server keeps one capability, to pass through directories (`dac_read_search`; where a container
- * lacks it, `dac_override`). It gets the capability only when the account could not reach its files
- * otherwise.
+ * That account cannot enter a directory that only root may enter, such as /root or one made by `mktemp -d`. There the
+ * server keeps one capability, to pass through directories (`dac_read_search`; where a container lacks it,
+ * `dac_override`). It gets the capability only when the account could not reach its files otherwise.
  */
 
 import { spawnSync } from 'node:child_process';

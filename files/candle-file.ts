@@ -1,8 +1,8 @@
 /**
  * Reads a candle file of another program, twice.
  *
- *   survey    reads every row from the first line on (`candle-survey.ts`). A file that breaks a rule of its format is rejected
- *             with the line, before anything of it is stored. The survey yields what the file covers.
+ *   survey    reads every row from the first line on (`candle-survey.ts`). A file that breaks a rule of its format is
+ *             rejected with the line, before anything of it is stored. The survey yields what the file covers.
  *   pages     yields the rows in ascending order. Their values are validated when they are stored.
  */
 
@@ -22,7 +22,10 @@ export interface CandleFileQuery {
   readonly beforePage: () => void;
 }
 
-/** @throws FileProblem for a file that breaks a rule of its format; TidemarkError FILE_NOT_USABLE from the reading of the pages. */
+/**
+ * @throws FileProblem for a file that breaks a rule of its format; TidemarkError FILE_NOT_USABLE from the reading of
+ * the pages.
+ */
 export async function openCandleFile(path: string, query: CandleFileQuery) {
   const format = typeof query.format === 'string' ? candleFormats[query.format] : query.format;
   const { exchange, baseId, quoteId, interval } = query.series;

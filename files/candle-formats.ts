@@ -1,6 +1,6 @@
 /**
- * The formats of candle files that other programs write: columns, unit of the time, order, what the name of a file states,
- * and what a period without a row means. `docs/import.md` gives the reasons.
+ * The formats of candle files that other programs write: columns, unit of the time, order, what the name of a file
+ * states, and what a period without a row means. `docs/import.md` gives the reasons.
  */
 
 import { dayMs, type EpochMs, hourMs, minuteMs, type Range, weekMs } from '../model/intervals.ts';
@@ -64,8 +64,8 @@ export interface CandleFormat {
   readTime(text: string | null): ReadTime | null;
   nameFacts(name: string): NameFacts;
   /**
-   * Whether the newest row is final, by the way in which its publisher makes such files. Otherwise the period may have been
-   * open when the file was made.
+   * Whether the newest row is final, by the way in which its publisher makes such files. Otherwise the period may have
+   * been open when the file was made.
    */
   isNewestFinal(facts: NameFacts): boolean;
   /** The time of a row in words, UTC, if it is a date or a date and a time; null: none. */
@@ -214,8 +214,8 @@ const digitsOfUnits: Readonly<Record<number, TimeUnit>> = {
 };
 
 /**
- * Reads a time, a whole number that may be written as `1714521600.0`. From 2001 to 2286 the number of its digits gives its
- * unit.
+ * Reads a time, a whole number that may be written as `1714521600.0`. From 2001 to 2286 the number of its digits gives
+ * its unit.
  *
  * @returns null when it is no such number. The milliseconds may have a fraction.
  */

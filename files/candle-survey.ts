@@ -20,7 +20,11 @@ import {
 import type { CandleRecord } from './candle-records.ts';
 import { downloadAgain, FileProblem } from './file-problem.ts';
 
-/** Why the two volumes of a row contradict one another; null: they agree, or there is one. @param exchanged: if they were. */
+/**
+ * Why the two volumes of a row contradict one another; null: they agree, or there is one.
+ *
+ * @param exchanged: if they were.
+ */
 export function volumesProblem(cells: Cells, { values, turnover: place }: Columns, exchanged = false): string | null {
   if (place === undefined) return null;
   const [, high = '', low = '', , first = ''] = values.map((at) => cells[at] ?? '');
@@ -45,9 +49,9 @@ const maxStretches = 3;
 const columnName = /^\D*[a-z]/i;
 const rounded = /^\d+(?:[.,]\d+)?E\+?\d+$/i;
 /**
- * A value as a spreadsheet saves it, such as `1.23457E+12`: a capital E, a plus, two digits, and at most six digits before
- * them. Programs write `1e+16` (Python, JavaScript), `1.23457E12` (Java), or all digits before `E+16` (.NET). `2.12E-05` is
- * no sign of a spreadsheet: .NET writes small numbers so.
+ * A value as a spreadsheet saves it, such as `1.23457E+12`: a capital E, a plus, two digits, and at most six digits
+ * before them. Programs write `1e+16` (Python, JavaScript), `1.23457E12` (Java), or all digits before `E+16` (.NET).
+ * `2.12E-05` is no sign of a spreadsheet: .NET writes small numbers so.
  */
 const roundedValue = /^-?\d(?:[.,]\d{1,5})?E\+\d\d$/;
 /** With a decimal comma, or commas between thousands. */
@@ -401,7 +405,8 @@ export class CandleSurvey {
       notes.push(`its symbol is ${this.#symbol}; it is imported as ${baseId}/${quoteId}`);
     if (!isNewestOpen) return { ...result, covered: all, notes };
     notes.push(
-      `its newest row, ${formatTime(this.#newestMs)}, is stored and not covered: it may have been open when the file was made`,
+      `its newest row, ${formatTime(this.#newestMs)}, is stored and not covered: it may have been open when the ` +
+        'file was made',
     );
     return { ...result, covered: subtract(all, [periodOf(this.#newestMs, interval)]), notes };
   }

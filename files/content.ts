@@ -27,7 +27,9 @@ export function unpackedName(path: string): string {
   return packings.reduce((name, { ending }) => (name === path ? path.replace(ending, '') : name), path);
 }
 
-/** @throws FileProblem when it is damaged; Error when it cannot be read, or is a ZIP file without exactly one such file. */
+/**
+ * @throws FileProblem when it is damaged; Error when it cannot be read, or is a ZIP file without exactly one such file.
+ */
 export async function* contentOf(path: string, syntax: TextSyntax): AsyncGenerator<Uint8Array> {
   const packing = await packingOf(path);
   if (packing === null) yield* bytesOf(path);

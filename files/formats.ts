@@ -45,7 +45,10 @@ export async function* usablePages<Page>(path: string, pages: AsyncGenerator<Pag
   }
 }
 
-/** @param outcome begins the advice, such as `nothing was imported; `. @throws TidemarkError FILE_NOT_USABLE for any error. */
+/**
+ * @param outcome begins the advice, such as `nothing was imported; `.
+ * @throws TidemarkError FILE_NOT_USABLE for any error.
+ */
 export async function usable<Result>(path: string, work: () => Promise<Result>, outcome = ''): Promise<Result> {
   try {
     return await work();

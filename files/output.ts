@@ -1,6 +1,7 @@
 /**
  * Outputs of an export: standard output, or a file that exists completely or not at all. The file is written as
- * `.NAME.PID.part` and renamed once it is on the disk. A killed process leaves that part; the next writer of NAME removes it.
+ * `.NAME.PID.part` and renamed once it is on the disk. A killed process leaves that part; the next writer of NAME
+ * removes it.
  */
 
 import { type FileHandle, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';

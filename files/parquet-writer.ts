@@ -1,12 +1,13 @@
 /**
- * Writes Parquet by row groups. Memory holds one row group and a few hundred bytes per written one. hyparquet-writer takes
- * decimals as the stored integers, so none passes through a double.
+ * Writes Parquet by row groups. Memory holds one row group and a few hundred bytes per written one. hyparquet-writer
+ * takes decimals as the stored integers, so none passes through a double.
  *
- * The columns of a Parquet file. A value column is a DECIMAL that holds each value exactly, with up to 38 digits. Beyond that
- * it is text, because readers such as DuckDB convert a longer DECIMAL to a double.
+ * The columns of a Parquet file. A value column is a DECIMAL that holds each value exactly, with up to 38 digits.
+ * Beyond that it is text, because readers such as DuckDB convert a longer DECIMAL to a double.
  *
- * All values of a DECIMAL column have the same scale, so `1.10` and `1.1` are equal. The column `fraction_digits` keeps the
- * received number of digits per value (`16 16 16 16 18`; of an absent value 0). It has few distinct texts and compresses well.
+ * All values of a DECIMAL column have the same scale, so `1.10` and `1.1` are equal. The column `fraction_digits` keeps
+ * the received number of digits per value (`16 16 16 16 18`; of an absent value 0). It has few distinct texts and
+ * compresses well.
  */
 
 import type { SchemaElement } from 'hyparquet';

@@ -1,6 +1,6 @@
 /**
- * The sidecar of an exported file: a JSON file with its ranges, coverage, confirmed empty ranges and gaps. It names the file
- * by its SHA-256, so it does not apply to a file that was changed.
+ * The sidecar of an exported file: a JSON file with its ranges, coverage, confirmed empty ranges and gaps. It names the
+ * file by its SHA-256, so it does not apply to a file that was changed.
  */
 
 import { createHash } from 'node:crypto';

@@ -1,10 +1,10 @@
 /**
  * The text formats. Their lines are read with bounded memory.
  *
- *   CSV         as RFC 4180 defines it, with a header and `\n`. The reader also accepts `\r\n` and quotes around any field.
- *               An absent name or value is an empty field, and an empty name a quoted one, as in PostgreSQL.
- *   JSON Lines  an object per line. Decimals are strings, because most readers convert a JSON number to a double. For the
- *               same reason the reader rejects decimals that are numbers. An absent name or value is null.
+ *   CSV         as RFC 4180 defines it, with a header and `\n`. The reader also accepts `\r\n` and quotes around any
+ *               field. An absent name or value is an empty field, and an empty name a quoted one, as in PostgreSQL.
+ *   JSON Lines  an object per line. Decimals are strings, because most readers convert a JSON number to a double. For
+ *               the same reason the reader rejects decimals that are numbers. An absent name or value is null.
  */
 
 import { objectOf } from '../model/json.ts';
@@ -31,7 +31,9 @@ interface Line {
   readonly isWhole: boolean;
 }
 
-/** @throws FileProblem when it is not UTF-8, or has a line of a million characters; what the reading of `bytes` throws. */
+/**
+ * @throws FileProblem when it is not UTF-8, or has a line of a million characters; what the reading of `bytes` throws.
+ */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
   let rest = '';
   for await (const text of textOf(bytes)) {

@@ -2,7 +2,8 @@
  * The Prometheus metrics of one process. The rooms below emit events, which are counted here. docs/metrics.md explains
  * every metric.
  *
- * Labels are bounded: endpoints, datasets, intervals, lanes, routes. No series, asset, market, key or address is a label.
+ * Labels are bounded: endpoints, datasets, intervals, lanes, routes. No series, asset, market, key or address is a
+ * label.
  */
 
 import type pg from 'pg';
@@ -69,7 +70,9 @@ function once<Part>(make: () => Part): () => Part {
   };
 }
 
-/** `work` is for everything but the service. The service has pools for data, for keys and limits, and for the dashboard. */
+/**
+ * `work` is for everything but the service. The service has pools for data, for keys and limits, and for the dashboard.
+ */
 export type PoolName = 'work' | 'serve_data' | 'serve_accounts' | 'serve_dashboard';
 
 type MeasuredPool = Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'>;

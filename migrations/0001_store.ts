@@ -40,7 +40,8 @@ export async function up(pgm: MigrationBuilder): Promise<void> {
     );
     comment on table tidemark.series is 'One line of points each, with what is wanted of it and what is known.';
     comment on column tidemark.series.tracked is 'The part the user wants; open-ended: up to the present.';
-    comment on column tidemark.series.covered is 'Asked for, answered and committed; never past the last closed period.';
+    comment on column tidemark.series.covered is
+      'Asked for, answered and committed; never past the last closed period.';
     comment on column tidemark.series.confirmed_empty is 'The part of covered that two answers agreed to be empty.';
     comment on column tidemark.series.most_rows is 'Rows of the largest answer of late: a shorter one was not capped.';
     comment on column tidemark.series.blocked_until is 'The source refuses the whole series: no requests until then.';

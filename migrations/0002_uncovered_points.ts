@@ -1,7 +1,6 @@
 /**
- * Ranges in which points may be stored outside coverage: the open candle, or points of a stale answer. A
- * window that touches neither this nor coverage holds no points, so a commit need not search a hundred
- * chunks.
+ * Ranges in which points may be stored outside coverage: the open candle, or points of a stale answer. A window that
+ * touches neither this nor coverage holds no points, so a commit need not search a hundred chunks.
  */
 
 import type { MigrationBuilder } from 'node-pg-migrate';

@@ -21,7 +21,8 @@ export function up(pgm: MigrationBuilder): void {
       add constraint fetches_lane_check check (lane in ('refresh', 'backfill', 'probe', 'poll'));
 
     alter table tidemark.quarantine add column time timestamptz;
-    comment on column tidemark.quarantine.time is 'The time that the row gives for itself; null: it cannot be read either.';
+    comment on column tidemark.quarantine.time is
+      'The time that the row gives for itself; null: it cannot be read either.';
   `);
 }
 

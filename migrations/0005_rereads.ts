@@ -21,7 +21,8 @@ export function up(pgm: MigrationBuilder): void {
     -- Which lanes there are, model/request-range.ts says.
     alter table tidemark.fetches drop constraint if exists fetches_lane_check;
     alter table tidemark.fetches add column revised integer not null default 0;
-    comment on column tidemark.fetches.revised is 'Of the changed points, those of closed periods: their old values are kept.';
+    comment on column tidemark.fetches.revised is
+      'Of the changed points, those of closed periods: their old values are kept.';
   `);
 }
 

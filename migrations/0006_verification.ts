@@ -1,6 +1,5 @@
 /**
- * Verifies covered windows against the source, and repairs differences and ranges that were confirmed empty
- * long ago.
+ * Verifies covered windows against the source, and repairs differences and ranges that were confirmed empty long ago.
  */
 
 import type { MigrationBuilder } from 'node-pg-migrate';
@@ -47,7 +46,8 @@ export function up(pgm: MigrationBuilder): void {
     );
     comment on table tidemark.asked_windows is
       'What came of windows that a command asked for by itself, verify or repair, until that command has read it.';
-    comment on column tidemark.asked_windows.reached is 'What the answer settled; null: it could not be settled, as message says.';
+    comment on column tidemark.asked_windows.reached is
+      'What the answer settled; null: it could not be settled, as message says.';
   `);
 }
 

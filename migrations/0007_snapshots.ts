@@ -49,14 +49,17 @@ export function up(pgm: MigrationBuilder): void {
       check (completed_at is null or given_up_at is null),
       check ((given_up_at is null) = (reason is null))
     );
-    create unique index list_polls_open on tidemark.list_polls (list_id) where completed_at is null and given_up_at is null;
+    create unique index list_polls_open on tidemark.list_polls (list_id) where completed_at is null and given_up_at is
+      null;
     create index list_polls_newest on tidemark.list_polls (list_id, begun_at desc);
     comment on table tidemark.list_polls is
       'Every poll of a list, so that what did not change can be told from what was not asked for.';
-    comment on column tidemark.list_polls.time is 'The source''s time of its first page, and the time of every row kept of it.';
+    comment on column tidemark.list_polls.time is
+      'The source''s time of its first page, and the time of every row kept of it.';
     comment on column tidemark.list_polls.answered_at is 'When its newest page came.';
     comment on column tidemark.list_polls.rows is 'Different rows that it brought.';
-    comment on column tidemark.list_polls.changed is 'Of those, rows that were kept: new ones, changed ones, and ones that came back.';
+    comment on column tidemark.list_polls.changed is
+      'Of those, rows that were kept: new ones, changed ones, and ones that came back.';
 
     comment on column tidemark.list_polls.unreadable is
       'A row of it could not be read, not even who it is of: anything may be missing because of it.';

@@ -39,7 +39,8 @@ export function up(pgm: MigrationBuilder): void {
     language sql stable security definer set search_path = pg_catalog, pg_temp as $$
       select k.id from tidemark.api_keys k where k.hash = given and k.revoked_at is null
     $$;
-    comment on function tidemark.key_of is 'The id of the key with this hash; null when there is none, or it is revoked.';
+    comment on function tidemark.key_of is
+      'The id of the key with this hash; null when there is none, or it is revoked.';
 
     create function tidemark.admit_request(who text, per_minute integer, at_ms bigint default null,
       out admitted boolean, out used integer, out oldest_ms bigint, out now_ms bigint)
@@ -77,7 +78,8 @@ export function up(pgm: MigrationBuilder): void {
       lately integer;
     begin
       perform pg_advisory_xact_lock(7241865325823966);
-      select count(*), count(*) filter (where k.requested_from = asked_from and k.requested_at > now() - interval '1 hour')
+      select count(*), count(*) filter (where k.requested_from = asked_from and k.requested_at > now() - interval
+        '1 hour')
       into pending, lately
       from tidemark.api_keys k where k.issued_at is null and k.revoked_at is null;
       if lately >= 3 then return 'throttled'; end if;

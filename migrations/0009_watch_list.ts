@@ -1,7 +1,4 @@
-/**
- * The watch list: its settings of each series, and lists that were polled only because its patterns need
- * them.
- */
+/** The watch list: its settings of each series, and lists that were polled only because its patterns need them. */
 
 import type { MigrationBuilder } from 'node-pg-migrate';
 

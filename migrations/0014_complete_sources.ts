@@ -1,4 +1,7 @@
-/** Completes the tables of 0011 in stores of its first two versions, which had fewer of them. Other stores have them all. */
+/**
+ * Completes the tables of 0011 in stores of its first two versions, which had fewer of them. Other stores have them
+ * all.
+ */
 
 import type { MigrationBuilder } from 'node-pg-migrate';
 

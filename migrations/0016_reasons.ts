@@ -25,7 +25,8 @@ export function up(pgm: MigrationBuilder): void {
     comment on column tidemark.pending_windows.kind is 'Kind of the error; null unless the reason is failed.';
 
     alter table tidemark.fetches add column sent boolean not null default true;
-    comment on column tidemark.fetches.sent is 'Whether a connection was made. A request that was not sent costs nothing.';
+    comment on column tidemark.fetches.sent is
+      'Whether a connection was made. A request that was not sent costs nothing.';
     -- The words are those of Node.js's errors.
     update tidemark.fetches set sent = false
     where verdict = 'unreachable' and error ~ ': (connect E|getaddrinfo E|the proxy at )';

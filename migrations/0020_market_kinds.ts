@@ -1,4 +1,7 @@
-/** Quotes that say how a market is settled (`tether:tether-261225`), and series of any dataset: `model/datasets/` has them. */
+/**
+ * Quotes that say how a market is settled (`tether:tether-261225`), and series of any dataset: `model/datasets/` has
+ * them.
+ */
 
 import type { MigrationBuilder } from 'node-pg-migrate';
 

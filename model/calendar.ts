@@ -31,7 +31,10 @@ export interface CalendarMonth {
   readonly silent: boolean;
 }
 
-/** @returns each month from the first wanted one to the last, ascending. The work grows with the ranges, not with their months. */
+/**
+ * @returns each month from the first wanted one to the last, ascending. The work grows with the ranges, not with their
+ * months.
+ */
 export function coverageByMonth({ wanted, missing, failed, awaiting, silent }: CalendarRanges): CalendarMonth[] {
   const starts = monthStarts(wanted);
   const lengths = [wanted, missing, failed, awaiting, silent].map((ranges) => lengthsIn(starts, ranges));

@@ -1,6 +1,7 @@
 /**
- * What a dataset of points is. Each dataset is one descriptor in `model/datasets/`, from which statements, files, documents
- * and commands derive what they need. Its table is created by a migration; `test/model/datasets.test.ts` compares both.
+ * What a dataset of points is. Each dataset is one descriptor in `model/datasets/`, from which statements, files,
+ * documents and commands derive what they need. Its table is created by a migration; `test/model/datasets.test.ts`
+ * compares both.
  */
 
 import type { Interval } from './intervals.ts';
@@ -33,8 +34,8 @@ export type TimeRule =
   /** Each period has one, once it has closed. */
   | { readonly density: 'every' }
   /**
-   * Events: each tells in a column how long ago the one before it was. `reachMs` is how far beside a window one is asked for, to
-   * prove the silence up to it: the longest usual time between two.
+   * Events: each tells in a column how long ago the one before it was. `reachMs` is how far beside a window one is
+   * asked for, to prove the silence up to it: the longest usual time between two.
    */
   | {
       readonly density: 'linked';
@@ -71,8 +72,8 @@ export interface Dataset {
   readonly shown: string;
   readonly chart: 'candles' | 'line';
   /**
-   * How a longer interval follows from the points of a shorter one: candles are rolled up, and those of hours and days stored
-   * (docs/rollups.md); prices are sampled; null: it does not.
+   * How a longer interval follows from the points of a shorter one: candles are rolled up, and those of hours and days
+   * stored (docs/rollups.md); prices are sampled; null: it does not.
    */
   readonly longer: 'rolled up' | 'sampled' | null;
   readonly time: TimeRule;

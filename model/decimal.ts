@@ -3,8 +3,8 @@
 /** A finite decimal as the source wrote it: `-12.500`, `7`, `1.2e-7`. Digits and trailing zeros are kept. */
 export type DecimalText = string & { readonly __brand: 'DecimalText' };
 
-// The bounds protect the database from hostile responses: PostgreSQL would expand `1e131071` to 128 KiB. The longest text
-// seen from a source has 58 characters (40 fraction digits).
+// The bounds protect the database from hostile responses: PostgreSQL would expand `1e131071` to 128 KiB. The longest
+// text seen from a source has 58 characters (40 fraction digits).
 export const longestDecimal = 200;
 export const largestExponent = 150;
 
@@ -27,7 +27,10 @@ export function decimalText(text: string): DecimalText {
   return text;
 }
 
-/** Whether all are plain with equally many digits before the point. Then text order is numeric order, except for trailing zeros. */
+/**
+ * Whether all are plain with equally many digits before the point. Then text order is numeric order, except for
+ * trailing zeros.
+ */
 export function areTextComparable(decimals: readonly DecimalText[]): boolean {
   const point = decimals[0]?.indexOf('.') ?? -1;
   return point > 0 && decimals.every((text) => text.indexOf('.') === point && plainPattern.test(text));

@@ -43,8 +43,8 @@ export const intervalMs = Object.freeze({
 export type Interval = keyof typeof intervalMs;
 
 /**
- * Every period starts a whole number of interval lengths from here: Monday 2000-01-03 00:00 UTC. For intervals up to a day
- * any UTC midnight would do. The interface does not specify the week; Monday is ISO 8601's start of the week, which
+ * Every period starts a whole number of interval lengths from here: Monday 2000-01-03 00:00 UTC. For intervals up to a
+ * day any UTC midnight would do. The interface does not specify the week; Monday is ISO 8601's start of the week, which
  * exchanges use for weekly candles.
  */
 export const gridOriginMs: EpochMs = Date.UTC(2000, 0, 3);

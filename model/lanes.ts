@@ -2,8 +2,8 @@
  * Lanes: why a window or a page is requested. Every property of a lane is in its row here.
  *
  * `refresh` requests the newest data, `backfill` older gaps. `probe` requests days to find where a series begins
- * (`planning/beginning.ts`). `reread` requests covered ranges again on a schedule, `repair` and `verify` for the command of
- * that name. `poll` requests lists, which have no window.
+ * (`planning/beginning.ts`). `reread` requests covered ranges again on a schedule, `repair` and `verify` for the
+ * command of that name. `poll` requests lists, which have no window.
  */
 
 export interface LaneRule {

@@ -1,7 +1,7 @@
 /**
- * What a list is that is polled: a source gives only its present, so the stored history begins with the first poll. Each list
- * is one descriptor in `model/lists/`, from which statements, views, documents and commands derive what they need. Its tables
- * are created by a migration; `test/model/lists.test.ts` compares both.
+ * What a list is that is polled: a source gives only its present, so the stored history begins with the first poll.
+ * Each list is one descriptor in `model/lists/`, from which statements, views, documents and commands derive what they
+ * need. Its tables are created by a migration; `test/model/lists.test.ts` compares both.
  */
 
 export type ListColumnType = 'text' | 'bigint' | 'numeric' | 'boolean' | 'timestamptz';
@@ -27,7 +27,9 @@ export interface List {
   readonly entries: string;
   readonly entry: string;
   readonly about: string;
-  /** Whether one request is for all entries, or for those of an asset. The asset is the first column of the key then. */
+  /**
+   * Whether one request is for all entries, or for those of an asset. The asset is the first column of the key then.
+   */
   readonly askedFor: 'all' | 'asset';
   /** Rows of a page; null: one request gives all. */
   readonly pageRows: number | null;
@@ -39,7 +41,9 @@ export interface List {
   readonly everyMs: number;
   /** What identifies an entry. */
   readonly key: readonly [ListColumn, ...ListColumn[]];
-  /** Fields of which the newest value alone is stored. Those of `detailsOfNow` are only in the view of the newest state. */
+  /**
+   * Fields of which the newest value alone is stored. Those of `detailsOfNow` are only in the view of the newest state.
+   */
   readonly details: readonly ListColumn[];
   readonly detailsOfNow: readonly ListColumn[];
   /** Fields whose every value is stored. */
@@ -54,7 +58,10 @@ export interface List {
   };
   /** Days in a new chunk of the states. */
   readonly chunkDays: number;
-  /** The view of the newest state, of which `<now>_at` is a function of time where changes are kept; and that of every row. */
+  /**
+   * The view of the newest state, of which `<now>_at` is a function of time where changes are kept; and that of every
+   * row.
+   */
   readonly views: { readonly now: string; readonly every: string };
 }
 

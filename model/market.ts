@@ -1,7 +1,7 @@
 /**
- * Kinds of markets. The quote of a market is a text that also says how it is settled, as ccxt writes it: `tether` of a spot
- * market, `tether:tether` of a perpetual settled in tether, `tether:tether-261225` of a future that expires on 25 December 2026.
- * In SQL `tidemark.quote_parts` has the same rule.
+ * Kinds of markets. The quote of a market is a text that also says how it is settled, as ccxt writes it: `tether` of a
+ * spot market, `tether:tether` of a perpetual settled in tether, `tether:tether-261225` of a future that expires on 25
+ * December 2026. In SQL `tidemark.quote_parts` has the same rule.
  */
 
 export const marketKinds = ['spot', 'perpetual', 'future'] as const;

@@ -4,7 +4,9 @@ import { stripVTControlCharacters } from 'node:util';
 
 /** Ids are far shorter; a longer one is a mistake or an attack. */
 const longestName = 200;
-/** Control and format characters, lone surrogates and line separators: invisible, or they reverse the following text. */
+/**
+ * Control and format characters, lone surrogates and line separators: invisible, or they reverse the following text.
+ */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 export function mayBeName(text: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * Points as text. Tens of thousands of them as objects would be copied by every garbage collection while they wait for their
- * commit.
+ * Points as text. Tens of thousands of them as objects would be copied by every garbage collection while they wait for
+ * their commit.
  */
 
 import { byDataset, type DatasetName, datasets } from './datasets/index.ts';
@@ -14,7 +14,9 @@ export interface PointLines {
   readonly timesMs: readonly EpochMs[];
   /** Holds the values, and may hold more: it is the body of an answer, or a file. A separator follows each value. */
   readonly text: Buffer;
-  /** Where each value starts in the text: those of the first point by column, then those of the second, ...; -1: none. */
+  /**
+   * Where each value starts in the text: those of the first point by column, then those of the second, ...; -1: none.
+   */
   readonly at: Int32Array;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Arithmetic of half-open ranges `[startMs, endMs)`. Lists of ranges are sorted, disjoint and without empty ranges.
- */
+/** Arithmetic of half-open ranges `[startMs, endMs)`. Lists of ranges are sorted, disjoint and without empty ranges. */
 
 import type { EpochMs, Range } from './intervals.ts';
 
@@ -77,7 +75,9 @@ export function* cut(range: Range, pieceMs: number): Generator<Range> {
   }
 }
 
-/** The part of the ranges stated by a file that lies in `window` and outside of `holes`, the periods of rejected rows. */
+/**
+ * The part of the ranges stated by a file that lies in `window` and outside of `holes`, the periods of rejected rows.
+ */
 export function confirmedRanges(
   stated: readonly Range[],
   { window, holes }: { window: Range; holes: readonly Range[] },

@@ -1,6 +1,6 @@
 /**
- * Why a range of a series is missing. A deferred window has one of these reasons in `tidemark.pending_windows`; the other
- * gaps are `not_asked`, `not_published` or `blocked`. Nothing reads the message of a gap: it is for people.
+ * Why a range of a series is missing. A deferred window has one of these reasons in `tidemark.pending_windows`; the
+ * other gaps are `not_asked`, `not_published` or `blocked`. Nothing reads the message of a gap: it is for people.
  */
 
 import { formatDuration, formatTime } from './format.ts';

@@ -6,9 +6,9 @@ import type { SeriesKey } from './series.ts';
 import { type OfferFacts, offerOf } from './sources.ts';
 
 /**
- * Longest range of a request to a Market Data Service, milliseconds, and to a source that states none. Of histories it was seen
- * in the field and is documented by a public service. Of candles the interface documents no limit; responses with one day of m1
- * and 187 days of h8 were seen. The others follow the history's limits.
+ * Longest range of a request to a Market Data Service, milliseconds, and to a source that states none. Of histories it
+ * was seen in the field and is documented by a public service. Of candles the interface documents no limit; responses
+ * with one day of m1 and 187 days of h8 were seen. The others follow the history's limits.
  */
 export const longestRangeMs: Readonly<Record<Interval, number>> = Object.freeze({
   m1: dayMs,

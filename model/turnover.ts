@@ -1,6 +1,7 @@
 /**
- * Whether the two volumes of a candle agree. What was traded is counted in the base and in the quote asset, and the one over the
- * other is the average price: it lies between low and high. Columns that are exchanged, or of another market, do not.
+ * Whether the two volumes of a candle agree. What was traded is counted in the base and in the quote asset, and the one
+ * over the other is the average price: it lies between low and high. Columns that are exchanged, or of another market,
+ * do not.
  */
 
 import { type DecimalText, isDecimalText } from './decimal.ts';

@@ -70,9 +70,9 @@ export function asksDays({ startMs, endMs }: Range): Pick<Window, 'asks'> {
 }
 
 /**
- * A request for the window with the period before and after it (of events the time in which one is due), if the request's limit allows. Their points are witnesses:
- * an answer with one on either side of a silence was not truncated there. A window of the full length of a request has no
- * room for them; its rest has.
+ * A request for the window with the period before and after it (of events the time in which one is due), if the
+ * request's limit allows. Their points are witnesses: an answer with one on either side of a silence was not truncated
+ * there. A window of the full length of a request has no room for them; its rest has.
  *
  * @param spanMs longest range of a request of the series.
  */

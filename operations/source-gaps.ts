@@ -1,4 +1,6 @@
-/** What each source of a series will be asked for, by the rules of the planner: for estimates, progress and the state. */
+/**
+ * What each source of a series will be asked for, by the rules of the planner: for estimates, progress and the state.
+ */
 
 import type { EpochMs } from '../model/intervals.ts';
 import { clip, normalize, type Range, subtract } from '../model/ranges.ts';

@@ -70,10 +70,14 @@ export function remedyOf(kind: string, source: SourceSetup): string | null {
   const { url } = source.profile;
   return url === null || source.url === url
     ? 'the source does not serve the country of this address: use another source, or a network elsewhere'
-    : `the profile's own address, ${url}, may serve it: leave out \`url\` of ${source.facts.name} in \`sources\` of the watch list`;
+    : `the profile's own address, ${url}, may serve it: leave out \`url\` of ${source.facts.name} in \`sources\` ` +
+        'of the watch list';
 }
 
-/** Such as `binance refuses requests: status 403: …; one is sent alone at 12:01`. Null: it does not, or ends the command. */
+/**
+ * Such as `binance refuses requests: status 403: …; one is sent alone at 12:01`. Null: it does not, or ends the
+ * command.
+ */
 export async function refusalSaid(
   { database }: Pick<OperationContext, 'database'>,
   source: string,
@@ -147,7 +151,10 @@ export async function assertCreditsLeft(
 /** @param needed by the next request. */
 export function creditsText(name: string, { amount, unit, periodMs }: Limit, used: number, needed: number): string {
   const left = formatCount(Math.max(0, amount - used));
-  return `${name}: ${formatCount(used)} of ${counted(amount, unit)} in ${formatDuration(periodMs)} are used, ${left} are left, and the next request needs about ${formatCount(needed)}`;
+  return (
+    `${name}: ${formatCount(used)} of ${counted(amount, unit)} in ${formatDuration(periodMs)} are used, ${left} ` +
+    `are left, and the next request needs about ${formatCount(needed)}`
+  );
 }
 
 /** @returns null while the source answers. */

@@ -116,7 +116,9 @@ export function probedSeries(series: SeriesKey): SeriesKey {
   return Object.freeze({ ...series, interval: 'd1' }) as SeriesKey;
 }
 
-/** Whether days without a point say something: a dataset without days, or with a point in each, has no such beginning. */
+/**
+ * Whether days without a point say something: a dataset without days, or with a point in each, has no such beginning.
+ */
 export function mayBeProbed({ dataset }: SeriesKey): boolean {
   const { intervals, time } = datasetOf(dataset);
   return time.density === 'some' && intervals.includes('d1');

@@ -12,8 +12,8 @@ import { askedInterval, isProbe, type Window } from '../model/window.ts';
 const spacingMargin = 1.005;
 
 /**
- * The queue's limiter: `max` requests every `durationMs`, one unless the budget is large. Even spacing suits sources that
- * count a fixed minute and those that count a rolling minute. Null: no limit.
+ * The queue's limiter: `max` requests every `durationMs`, one unless the budget is large. Even spacing suits sources
+ * that count a fixed minute and those that count a rolling minute. Null: no limit.
  */
 export function limiterFor(requestsPerMinute: number): { max: number; durationMs: number } | null {
   if (requestsPerMinute <= 0) return null;
@@ -24,7 +24,10 @@ export function limiterFor(requestsPerMinute: number): { max: number; durationMs
 
 /** Requests a minute up to which each is spaced alone. */
 const singlyUpTo = 500;
-/** Of a minute's budget, what may start together. It is less than the margin, so a rolling minute stays within the budget. */
+/**
+ * Of a minute's budget, what may start together. It is less than the margin, so a rolling minute stays within the
+ * budget.
+ */
 const togetherShare = 0.004;
 
 /** Of their time, what those that start together are spread over. A process that is late catches up in the rest. */
@@ -129,7 +132,10 @@ export function differingBudgets(
   const others = present.filter((budget) => budget !== own);
   if (others.length === 0 || !isBudgetStated) return null;
   const text = (budget: number) => (budget === 0 ? 'no limit' : `${budget} requests a minute`);
-  return `processes on this queue have different budgets: ${text(own)} here, ${others.map(text).join(' and ')} elsewhere; ${text(lowestBudget([own, ...others]))} holds for all (SOURCE_REQUESTS_PER_MINUTE)`;
+  return (
+    `processes on this queue have different budgets: ${text(own)} here, ${others.map(text).join(' and ')} ` +
+    `elsewhere; ${text(lowestBudget([own, ...others]))} holds for all (SOURCE_REQUESTS_PER_MINUTE)`
+  );
 }
 
 /** Jobs in the queue without a limit: enough for any worker, and quick to list. */

@@ -1,6 +1,6 @@
 /**
- * Estimates a plan before any request is made: requests, time, points, disk space, and how fresh the budget keeps followed
- * series.
+ * Estimates a plan before any request is made: requests, time, points, disk space, and how fresh the budget keeps
+ * followed series.
  */
 
 import { datasetNames, datasets } from '../model/datasets/index.ts';

@@ -217,7 +217,9 @@ function storeConditions({ failingJobs, failed, beyondDepth, blocked, rejected }
   const found: Headline[] = [];
   if (job !== undefined) {
     const first = `${job.kind}${job.of === null ? '' : ` of ${job.of}`}: ${printable(job.message)}`;
-    const text = `${counted(failingJobs.length, 'job')} of TimescaleDB ${verb(failingJobs.length, 'fails', 'fail')}, ${failingJobs.length > 1 ? 'first ' : ''}${first}`;
+    const text =
+      `${counted(failingJobs.length, 'job')} of TimescaleDB ${verb(failingJobs.length, 'fails', 'fail')}, ` +
+      `${failingJobs.length > 1 ? 'first ' : ''}${first}`;
     found.push(condition('jobs_failing', text));
   }
   const missing = failed.ranges + blocked.ranges;
@@ -256,7 +258,8 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
   const found: Headline[] = [];
   if (facts.pause !== null) {
     const { sinceMs, by } = facts.pause;
-    const text = `requests are paused since ${formatTime(seconds(sinceMs))}${by === null ? '' : ` by ${printable(by)}`}`;
+    const who = by === null ? '' : ` by ${printable(by)}`;
+    const text = `requests are paused since ${formatTime(seconds(sinceMs))}${who}`;
     found.push(condition('paused', text));
   }
   if (series === 0) return [...found, condition('nothing_tracked', 'nothing is tracked')];

@@ -34,7 +34,9 @@ export function trackedAs(uses: readonly SymbolUse[], key: SeriesKey, { source, 
   return same.find((series) => seriesName(series) === name) ?? same[0] ?? key;
 }
 
-/** Another market of the source, of which the series is already: aliases that give two markets one name would mix them. */
+/**
+ * Another market of the source, of which the series is already: aliases that give two markets one name would mix them.
+ */
 export function otherMarketOf(
   uses: readonly SymbolUse[],
   key: SeriesKey,

@@ -30,8 +30,8 @@ export interface SeriesGaps {
   /** Start of the tracked range. */
   readonly trackedFromMs: EpochMs;
   /**
-   * Time of the newest point within coverage. An open candle may be newer: a request that begins there proves nothing of a
-   * silence that the candle ended.
+   * Time of the newest point within coverage. An open candle may be newer: a request that begins there proves nothing
+   * of a silence that the candle ended.
    */
   readonly newestMs: EpochMs | null;
   /** Whether the tracked range has no end, so that the newest data is requested. */
@@ -114,8 +114,8 @@ export function planWindows(input: PlanInput): Plan {
 }
 
 /**
- * Number of the windows of a series if none is queued and every range brings points. They are not made for it: years of minutes
- * are thousands.
+ * Number of the windows of a series if none is queued and every range brings points. They are not made for it: years of
+ * minutes are thousands.
  */
 export function countWindows(series: SeriesGaps, input: PlanRules): number {
   const spanMs = input.longestRangeMs(series.series);

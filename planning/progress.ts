@@ -96,7 +96,8 @@ export type PointProgress = Progress<number>;
 export type ShowPoints = (what: string, of: number | null) => PointProgress;
 
 /**
- * States what a command does from now on; shown when it takes long. Null: it waits for its user, or runs until it is stopped.
+ * States what a command does from now on; shown when it takes long. Null: it waits for its user, or runs until it is
+ * stopped.
  *
  * @param progress such as `3 of 12 done`.
  * @returns the phase before, without its progress.

@@ -1,11 +1,11 @@
 /**
  * What the points of an answer prove about the time between them and beside them, by the density of their dataset.
  *
- *   some     A period may have no point, as one without a trade. Two neighbours of an answer have none between them. Pauses
- *            beside them are judged by the habit of the series (verdict.ts).
+ *   some     A period may have no point, as one without a trade. Two neighbours of an answer have none between them.
+ *            Pauses beside them are judged by the habit of the series (verdict.ts).
  *   every    Each period has a point. The source lacks a period without one, and no silence is a pause.
- *   linked   Each point tells how long ago the one before it was, as a funding rate its interval. That proves the time back
- *            to the earlier one. It is believed of the next point, until that one proves it.
+ *   linked   Each point tells how long ago the one before it was, as a funding rate its interval. That proves the time
+ *            back to the earlier one. It is believed of the next point, until that one proves it.
  */
 
 import type { TimeRule } from '../model/dataset.ts';

@@ -51,8 +51,8 @@ export function perMs(samples: readonly Sample[]): number | null {
 }
 
 /**
- * Leaves out the newest time in which the work was interrupted, as by an outage: it says nothing about the rest. Only one,
- * because pauses that recur, such as those of a source that refuses requests each minute, are a part of the work.
+ * Leaves out the newest time in which the work was interrupted, as by an outage: it says nothing about the rest. Only
+ * one, because pauses that recur, such as those of a source that refuses requests each minute, are a part of the work.
  */
 function withoutInterruption(seen: readonly Sample[]): readonly Sample[] {
   const [first, last] = [seen[0], seen.at(-1)];

@@ -67,7 +67,8 @@ export function* sampleWindows(
 }
 
 /**
- * Draws numbers below `of` without replacement, ascending: Floyd's algorithm, whose memory is proportional to the sample.
+ * Draws numbers below `of` without replacement, ascending: Floyd's algorithm, whose memory is proportional to the
+ * sample.
  */
 function drawn(count: number, of: number, random: () => number): number[] {
   const chosen = new Set<number>();

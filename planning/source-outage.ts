@@ -6,8 +6,8 @@ import { printable } from '../model/names.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
 
 /**
- * Kinds of failures that say something about the source, and not about the request. `not_found` is a 404 that names no id,
- * as sources in trouble send on valid paths; an unknown id is another kind.
+ * Kinds of failures that say something about the source, and not about the request. `not_found` is a 404 that names no
+ * id, as sources in trouble send on valid paths; an unknown id is another kind.
  */
 export const sourceTrouble = [
   'unreachable',

@@ -1,6 +1,6 @@
 /**
- * When requests may reach a source that has refused them all: its key, its address or its country is refused, or its limit
- * is exceeded. After the pause one request goes alone, and the others follow when it succeeds.
+ * When requests may reach a source that has refused them all: its key, its address or its country is refused, or its
+ * limit is exceeded. After the pause one request goes alone, and the others follow when it succeeds.
  */
 
 import { type EpochMs, hourMs, minuteMs } from '../model/intervals.ts';
@@ -106,6 +106,9 @@ export const afterAcceptance = (refusal: SourceRefusal, nowMs: EpochMs): SourceR
   acceptedAtMs: nowMs,
 });
 
-/** Whether somebody may have removed the cause since: a key, a plan, another address, a service message. A ban has to end by itself. */
+/**
+ * Whether somebody may have removed the cause since: a key, a plan, another address, a service message. A ban has to
+ * end by itself.
+ */
 export const mayBeMended = ({ kind }: SourceRefusal): boolean =>
   ['unauthorized', 'country_refused', 'notice'].includes(kind);

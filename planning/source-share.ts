@@ -1,10 +1,10 @@
 /**
  * Which gaps of a series a source is to fill, where several give it.
  *
- * The preferred source comes first; the next one fills what the preferred ones could not give: what they lack, what they
- * refuse, series that they do not know, and everything while they are away. An archive gives files of
- * whole months, or days, some time after their end; the source after it gives what is newer, refreshes, and finds where the series begins
- * (beginning.ts), since an archive cannot be asked for days.
+ * The preferred source comes first; the next one fills what the preferred ones could not give: what they lack, what
+ * they refuse, series that they do not know, and everything while they are away. An archive gives files of whole
+ * months, or days, some time after their end; the source after it gives what is newer, refreshes, and finds where the
+ * series begins (beginning.ts), since an archive cannot be asked for days.
  */
 
 import { type EpochMs, minuteMs, periodStart } from '../model/intervals.ts';
@@ -18,8 +18,8 @@ import { oldestKept } from './periods.ts';
 import type { SeriesGaps } from './plan.ts';
 
 /**
- * A preferred source that has failed for this long, or that pauses for longer, such as during a ban, is passed over until it
- * answers again.
+ * A preferred source that has failed for this long, or that pauses for longer, such as during a ban, is passed over
+ * until it answers again.
  */
 export const passedOverAfterMs = minuteMs;
 
@@ -121,7 +121,9 @@ export function isLive(
   return place === undefined || place.better.every((source) => archives?.has(source) === true);
 }
 
-/** What an archive is to fill. The open candle, refreshes and the search for the beginning are left to the next source. */
+/**
+ * What an archive is to fill. The open candle, refreshes and the search for the beginning are left to the next source.
+ */
 function archiveShare(
   entry: SeriesGaps,
   { files, nowMs, isSought }: { readonly files: ArchiveFiles; readonly nowMs: EpochMs; readonly isSought: boolean },
@@ -135,7 +137,8 @@ function archiveShare(
 /**
  * What a source is to fill after others.
  *
- * @param share.archivedToMs up to where the preferred sources, all of them archives, have files; null: one of them is none.
+ * @param share.archivedToMs up to where the preferred sources, all of them archives, have files; null: one of them is
+ * none.
  */
 function nextShare(
   entry: SeriesGaps,

@@ -2,8 +2,8 @@
  * The part of a window that an answer is about, if the source states what it lacks.
  *
  * An answer counts for the last run between missing ranges, which is the newest data, from which refreshes reach back;
- * the file of an archive for all runs. Missing ranges are deferred. Earlier runs stay gaps without missing ranges, and cost one request each: a source
- * without gaps costs none.
+ * the file of an archive for all runs. Missing ranges are deferred. Earlier runs stay gaps without missing ranges, and
+ * cost one request each: a source without gaps costs none.
  */
 
 import { type EpochMs, type Interval, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
@@ -37,8 +37,8 @@ export function missingPeriods(known: UpstreamCoverage, interval: Interval, rang
 
 /**
  * @param known null: the source states nothing.
- * @param isWhole whether the answer is a file whose checksum is right: it counts for all its runs, since each of them would
- *   cost the file again.
+ * @param isWhole whether the answer is a file whose checksum is right: it counts for all its runs, since each of them
+ *   would cost the file again.
  */
 export function upstreamPart<Window extends Range>(
   window: Window,

@@ -2,8 +2,9 @@
  * What a watch list changes of what is tracked. Nothing here takes anything away that is stored: a range that is
  * narrowed or a series that is stopped is no longer asked for, and its points and coverage stay.
  *
- * A start that is given as an age counts back from when it was first applied, and stands from then on: counted anew each
- * time, every list would be a little narrower than what is tracked. Until the file says another age it is remembered.
+ * A start that is given as an age counts back from when it was first applied, and stands from then on: counted anew
+ * each time, every list would be a little narrower than what is tracked. Until the file says another age it is
+ * remembered.
  */
 
 import { type EpochMs, nextPeriodStart, periodStart } from '../model/intervals.ts';

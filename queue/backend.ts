@@ -116,8 +116,8 @@ export async function openQueueBackend(
     },
     ...explained({
       /**
-       * Distinct budgets of a source's connected workers, in requests a minute; 0: no limit. For the default source also
-       * those of connected schedulers.
+       * Distinct budgets of a source's connected workers, in requests a minute; 0: no limit. For the default source
+       * also those of connected schedulers.
        */
       async connectedBudgets(source = defaultSource) {
         const present = await Promise.all([

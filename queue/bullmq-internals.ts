@@ -14,8 +14,8 @@ import { createIORedisClient, RedisConnection } from './packages.ts';
 type RedisSettings = Parameters<NonNullable<typeof RedisConnection.clientFactory>>[0];
 
 /**
- * Creates BullMQ's Redis clients with `create`, and hides the eviction policy from it: BullMQ prints a warning of its own
- * to standard error at each connection. redis.ts reads the policy once and logs it.
+ * Creates BullMQ's Redis clients with `create`, and hides the eviction policy from it: BullMQ prints a warning of its
+ * own to standard error at each connection. redis.ts reads the policy once and logs it.
  */
 export function useRedisClients(create: (settings: RedisSettings) => Redis | Cluster): void {
   RedisConnection.clientFactory = (settings) => {
@@ -30,7 +30,10 @@ export function useRedisClients(create: (settings: RedisSettings) => Redis | Clu
   };
 }
 
-/** Fails the commands that a client gives up with the cause of its failed connects, instead of the number of its retries. */
+/**
+ * Fails the commands that a client gives up with the cause of its failed connects, instead of the number of its
+ * retries.
+ */
 export function failWithCause(client: Redis, causeOf: () => Error | null): void {
   const parts = client as unknown as { flushQueue?: (error: Error, ...options: unknown[]) => void };
   const flushQueue = parts.flushQueue?.bind(client);
@@ -56,8 +59,8 @@ export function retryFirstUse(backend: PostgresQueueBackend): void {
 }
 
 /**
- * Sends the queries of a connection with several users one after the other, and breaks it when one times out: whoever uses it
- * connects again when it breaks, but repeats its queries forever on one that only stays silent.
+ * Sends the queries of a connection with several users one after the other, and breaks it when one times out: whoever
+ * uses it connects again when it breaks, but repeats its queries forever on one that only stays silent.
  */
 export function queryInTurn(client: pg.Client): void {
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<never>;
@@ -72,9 +75,9 @@ export function queryInTurn(client: pg.Client): void {
 }
 
 /**
- * Lets a backend listen on a connection that it shares, and find workers by other means than their connections. BullMQ opens
- * a connection for each worker, which it names after the worker; of a pool that it is given it would keep one for each, and it
- * would look for the schema `bullmq`.
+ * Lets a backend listen on a connection that it shares, and find workers by other means than their connections. BullMQ
+ * opens a connection for each worker, which it names after the worker; of a pool that it is given it would keep one for
+ * each, and it would look for the schema `bullmq`.
  */
 export function shareConnections(
   backend: PostgresQueueBackend,
@@ -120,9 +123,10 @@ const deadlock = '40P01';
 const maxDeadlocks = 20;
 
 /**
- * Claims the jobs of a queue one after the other, and repeats a command that the server ended as a deadlock: it was rolled
- * back as a whole. A claim first makes all due jobs `waiting`, in any order and before the limiter's lock: two processes
- * with many jobs due together deadlock, and BullMQ then fails jobs whose work has succeeded (docs/bullmq-deadlock.md).
+ * Claims the jobs of a queue one after the other, and repeats a command that the server ended as a deadlock: it was
+ * rolled back as a whole. A claim first makes all due jobs `waiting`, in any order and before the limiter's lock: two
+ * processes with many jobs due together deadlock, and BullMQ then fails jobs whose work has succeeded
+ * (docs/bullmq-deadlock.md).
  */
 export function claimInTurn(backend: PostgresQueueBackend): void {
   const parts = backend as unknown as { query(text: string, params: unknown[]): Promise<unknown> };
@@ -140,9 +144,9 @@ export function claimInTurn(backend: PostgresQueueBackend): void {
 }
 
 /**
- * Limits a worker's wait for a job to `ms`; then it looks for one. BullMQ waits until the next delayed job is due, and for an
- * hour at most or after an error, and relies on a notification before that. None arrives on a connection that was just
- * lost, or only stays silent.
+ * Limits a worker's wait for a job to `ms`; then it looks for one. BullMQ waits until the next delayed job is due, and
+ * for an hour at most or after an error, and relies on a notification before that. None arrives on a connection that
+ * was just lost, or only stays silent.
  */
 export function waitAtMost(backend: PostgresQueueBackend, ms: number): void {
   Object.defineProperty(backend, 'maximumBlockTimeout', { value: ms / 1000 });
@@ -166,9 +170,9 @@ export function pollWithoutListener(backend: PostgresQueueBackend, ms: number): 
 type Claim = readonly [job: unknown, id: string, pauseMs: number, delayedUntilMs: number];
 
 /**
- * Shortens a limiter's pause by the time that the claim took. The backend computes the rest of the pause at the start of
- * a claim, but a worker waits for it from the claim's end on, after two round trips and the commit of the job before:
- * several milliseconds of each spacing were lost.
+ * Shortens a limiter's pause by the time that the claim took. The backend computes the rest of the pause at the start
+ * of a claim, but a worker waits for it from the claim's end on, after two round trips and the commit of the job
+ * before: several milliseconds of each spacing were lost.
  */
 export function countPauseFromClaim(backend: PostgresQueueBackend): void {
   const parts = backend as unknown as {
@@ -177,7 +181,8 @@ export function countPauseFromClaim(backend: PostgresQueueBackend): void {
   const build = parts.buildNextJobResult.bind(backend);
   parts.buildNextJobResult = async (rows, max, claimedMs) => {
     const [job, id, pauseMs, delayedUntilMs] = await build(rows, max, claimedMs);
-    // `claimedMs` is by the clock of the machine, which BullMQ reads. 0 would mean that there is no pause, and that no job is waiting.
+    // `claimedMs` is by the clock of the machine, which BullMQ reads. 0 would mean that there is no pause, and that no
+    // job is waiting.
     const restMs = pauseMs > 0 ? Math.max(1, pauseMs - (systemClock.now() - claimedMs)) : 0;
     return [job, id, restMs, delayedUntilMs];
   };

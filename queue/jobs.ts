@@ -1,6 +1,6 @@
 /**
- * The two queues, their jobs, and the outcome of an attempt at one. Every job of `requests` costs one request at the source, within the rate limit.
- * `planning` has the jobs without a request: a planning pass must not use the budget.
+ * The two queues, their jobs, and the outcome of an attempt at one. Every job of `requests` costs one request at the
+ * source, within the rate limit. `planning` has the jobs without a request: a planning pass must not use the budget.
  */
 
 import { lanes, type WindowLane, windowLanes } from '../model/lanes.ts';
@@ -17,8 +17,8 @@ export function requestsQueueName(source: string): string {
 }
 
 /**
- * Version of the data of a window's job. A worker drops windows of another version: they are still gaps, or the command queues
- * them again.
+ * Version of the data of a window's job. A worker drops windows of another version: they are still gaps, or the command
+ * queues them again.
  */
 export const windowVersion = 2;
 export type QueuedWindow = Window & { readonly v: typeof windowVersion };
@@ -35,8 +35,8 @@ export function pageJobId({ pollId, firstRow }: Pick<PollPage, 'pollId' | 'first
 type NamedWindow = Range & Pick<Window, 'seriesId'> & { readonly lane?: WindowLane; readonly run?: string };
 
 /**
- * The job id of a window, so that a window is never queued twice. BullMQ forbids colons and plain numbers. Lanes that fill
- * no gap have ids of their own, so that they do not stand for a backfill of the same bounds.
+ * The job id of a window, so that a window is never queued twice. BullMQ forbids colons and plain numbers. Lanes that
+ * fill no gap have ids of their own, so that they do not stand for a backfill of the same bounds.
  */
 export function windowJobId(window: NamedWindow): string {
   const bounds = `${window.seriesId}_${window.startMs}_${window.endMs}`;

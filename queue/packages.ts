@@ -1,6 +1,6 @@
 /**
- * BullMQ and ioredis, loaded by `require`: an `import` of a CommonJS package reads each of its files twice, the first time
- * for the names of its exports. That was a sixth of the start of each command that reads the queue.
+ * BullMQ and ioredis, loaded by `require`: an `import` of a CommonJS package reads each of its files twice, the first
+ * time for the names of its exports. That was a sixth of the start of each command that reads the queue.
  */
 
 import { createRequire } from 'node:module';

@@ -1,6 +1,6 @@
 /**
- * The connections of a process to the queue on PostgreSQL: one pool, and one connection that listens, however many queues
- * and workers it has. By itself BullMQ opens about four for each source.
+ * The connections of a process to the queue on PostgreSQL: one pool, and one connection that listens, however many
+ * queues and workers it has. By itself BullMQ opens about four for each source.
  */
 
 import type { PgPool, PostgresQueueBackend } from 'bullmq';
@@ -131,8 +131,9 @@ export function openConnections(settings: pg.PoolConfig, prepare: (pool: pg.Pool
 }
 
 /**
- * A worker is present as an advisory lock of the listening connection, which ends with it, however it ends. The first key
- * is its name without the budget, the second one the budget. A process that has several workers of one name counts once.
+ * A worker is present as an advisory lock of the listening connection, which ends with it, however it ends. The first
+ * key is its name without the budget, the second one the budget. A process that has several workers of one name counts
+ * once.
  */
 function lockOf(name: string, step: 'lock' | 'unlock'): { text: string; values: unknown[] } {
   const [withoutBudget, budget = noBudget] = name.split('@');

@@ -147,9 +147,9 @@ function schemaOf(namespace: string): string {
 }
 
 /**
- * A claim holds its queue's lock until its commit is on disk, with all that workers are storing at the time. Not waiting for the
- * disk is as Redis does it by default: a server that crashes may forget the last half second. Jobs are then run or planned
- * again, from coverage, which is on disk.
+ * A claim holds its queue's lock until its commit is on disk, with all that workers are storing at the time. Not
+ * waiting for the disk is as Redis does it by default: a server that crashes may forget the last half second. Jobs are
+ * then run or planned again, from coverage, which is on disk.
  */
 const withoutWait = '-c synchronous_commit=off';
 

@@ -76,8 +76,8 @@ export function explainErrors<Calls extends QueueCalls>(calls: Calls): Calls {
 const quietMs = 60_000;
 
 /**
- * Logs an error once a minute, with the number of suppressed repeats. During an outage of the queue's store BullMQ reports
- * every failed command of every connection.
+ * Logs an error once a minute, with the number of suppressed repeats. During an outage of the queue's store BullMQ
+ * reports every failed command of every connection.
  */
 export function throttleLog(log: Logger, about: string, clock: Clock): (error: Error) => void {
   const logged = new Map<string, { atMs: number; suppressed: number }>();

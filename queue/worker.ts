@@ -98,8 +98,8 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
   );
   delayAtLeastOne(worker);
   function logUnlessMissing(error: Error): void {
-    // The job was removed while it was claimed (possible on PostgreSQL), or the queue was flushed. Its window is stored or
-    // still a gap.
+    // The job was removed while it was claimed (possible on PostgreSQL), or the queue was flushed. Its window is stored
+    // or still a gap.
     if (codeOf(error) !== missingJobCode) logError(error);
   }
   worker.on('error', logUnlessMissing);
@@ -115,8 +115,8 @@ export function startQueueWorker<Job extends { readonly name: string; readonly d
     /** Changes the spacing from the next job on; null: none. */
     setLimiter: (changed: WorkerSettings['limiter']) => void Object.assign(limiter, bullLimiter(changed)),
     /**
-     * Claims no more jobs, and waits for active ones. After `graceMs` their attempts are aborted, and the jobs go back to
-     * the queue. While the store is unreachable the grace period ends at once: no result could be told to it.
+     * Claims no more jobs, and waits for active ones. After `graceMs` their attempts are aborted, and the jobs go back
+     * to the queue. While the store is unreachable the grace period ends at once: no result could be told to it.
      */
     close: (graceMs: number) => close(worker, stop, graceMs, input.isLost),
   });

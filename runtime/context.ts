@@ -37,7 +37,9 @@ export interface Context extends OperationContext {
 export interface ContextOptions {
   /** Shown in pg_stat_activity. */
   readonly command: string;
-  /** Absent: `warn`; of a command that handles signals `error`, as log lines would break the drawing of its progress. */
+  /**
+   * Absent: `warn`; of a command that handles signals `error`, as log lines would break the drawing of its progress.
+   */
   readonly defaultLogLevel?: LogLevel;
   /** Instead of the environment's. */
   readonly config?: Config;
@@ -83,8 +85,8 @@ export function loadEnvFile(): void {
 const queueBackend = () => import('../queue/backend.ts');
 
 /**
- * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked. No phase is left.
- * The clock is that of this machine, by which commands also read the times among their arguments.
+ * Opens the database. The embedded one is started and migrated; the one of `DATABASE_URL` is only checked. No phase is
+ * left. The clock is that of this machine, by which commands also read the times among their arguments.
  *
  * @throws TidemarkError for every cause that a user can fix.
  */
@@ -223,8 +225,8 @@ async function withRanges(config: Config): Promise<Config> {
 }
 
 /**
- * Opens a context, runs `work` and closes the context. With `handlesSignals` the first Ctrl-C or SIGTERM aborts `signal`;
- * otherwise it closes the context and ends the process.
+ * Opens a context, runs `work` and closes the context. With `handlesSignals` the first Ctrl-C or SIGTERM aborts
+ * `signal`; otherwise it closes the context and ends the process.
  */
 export async function withContext<Result>(
   options: ContextOptions,

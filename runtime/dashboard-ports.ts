@@ -63,7 +63,8 @@ async function runAction(
       const { compared, windows, differing, unanswered, isWhole } = await verify(context, ofVerify);
       const points = differing.reduce((sum, settled) => sum + countDiffering(settled), 0);
       return ended(isWhole, [
-        `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}: ${points === 0 ? 'nothing differs' : `${counted(points, 'point')} differ`}`,
+        `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}: ` +
+          `${points === 0 ? 'nothing differs' : `${counted(points, 'point')} differ`}`,
         ...(unanswered.length === 0 ? [] : [`${counted(unanswered.length, 'window')} could not be compared`]),
       ]);
     }
@@ -72,7 +73,8 @@ async function runAction(
       const ofRepair = { seriesIds, differences: true, sinceMs: null, signal, progress: () => progress };
       const { asked, answered, fresh, revised, differences, isWhole } = await repair(context, ofRepair);
       return ended(isWhole, [
-        `requested ${counted(asked.differences, 'window')} with differences again, ${formatCount(answered)} answered: ${counted(fresh, 'point')} new, ${formatCount(revised)} changed`,
+        `requested ${counted(asked.differences, 'window')} with differences again, ${formatCount(answered)} ` +
+          `answered: ${counted(fresh, 'point')} new, ${formatCount(revised)} changed`,
         ...(differences.length === 0 ? [] : [`${counted(differences.length, 'point')} still differ`]),
       ]);
     }

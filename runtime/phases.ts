@@ -1,6 +1,6 @@
 /**
- * Says on standard error what a command does while it prints nothing: on a terminal in a line that gives way to any other
- * output, elsewhere in a line now and then.
+ * Says on standard error what a command does while it prints nothing: on a terminal in a line that gives way to any
+ * other output, elsewhere in a line now and then.
  *
  *   resting   No phase: the command waits for its user, or runs until it is stopped.
  *   quiet     A phase lasts, and the silence is short.

@@ -42,7 +42,9 @@ export interface WorkerChoice {
   readonly transactions?: ReturnType<typeof transactionSlots> | undefined;
 }
 
-/** Files of an archive that a worker reads at once: one is read while another one is stored, and two bound its memory. */
+/**
+ * Files of an archive that a worker reads at once: one is read while another one is stored, and two bound its memory.
+ */
 const filesAtOnce = 3;
 
 /**

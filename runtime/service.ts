@@ -56,7 +56,11 @@ const listenSettings = { port: 'SERVE_PORT, or --port of serve', host: 'SERVE_HO
 /** Pause after a queue could not be opened. */
 const queueRetryMs = 30_000;
 
-/** Before anything is fetched. @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that it cannot listen on. */
+/**
+ * Before anything is fetched.
+ *
+ * @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that it cannot listen on.
+ */
 export const assertPortFree = (at: { readonly host: string; readonly port: number }) =>
   assertListenable(at, listenSettings);
 

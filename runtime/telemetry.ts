@@ -1,6 +1,6 @@
 /**
- * Metrics of a process if METRICS_PORT is set, and traces if OTEL_EXPORTER_OTLP_ENDPOINT is set. Their modules are loaded only
- * then.
+ * Metrics of a process if METRICS_PORT is set, and traces if OTEL_EXPORTER_OTLP_ENDPOINT is set. Their modules are
+ * loaded only then.
  */
 
 import { statfs } from 'node:fs/promises';

@@ -1,4 +1,6 @@
-/** One planning pass of a source: reads the facts, plans, records what is lost, and adds windows and pages to the queue. */
+/**
+ * One planning pass of a source: reads the facts, plans, records what is lost, and adds windows and pages to the queue.
+ */
 
 import { dayMs, type EpochMs } from '../model/intervals.ts';
 import { sourceText } from '../model/sources.ts';
@@ -32,8 +34,8 @@ export const fewRangesPerSeries = 1;
 const moreFactor = 8;
 
 /**
- * Runs one pass. The queue runs one at a time, so that no window is requested twice. Concurrent passes would lose nothing:
- * they cut the same gaps into the same windows, and a window is queued only once.
+ * Runs one pass. The queue runs one at a time, so that no window is requested twice. Concurrent passes would lose
+ * nothing: they cut the same gaps into the same windows, and a window is queued only once.
  */
 export async function runPass(context: PassContext, nowMs: EpochMs, cursor: number): Promise<Pass> {
   const { database, requests, rules } = context;

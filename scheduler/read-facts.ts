@@ -40,7 +40,10 @@ export interface FactsContext {
   readonly within?: ReadonlyMap<number, Range> | undefined;
 }
 
-/** @param claimed read it before the gaps: a window that ends between the two reads is then claimed, and not planned twice. */
+/**
+ * @param claimed read it before the gaps: a window that ends between the two reads is then claimed, and not planned
+ * twice.
+ */
 export async function readLoad(
   { database, source, rules }: FactsContext,
   claimed: Claimed,

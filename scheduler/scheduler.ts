@@ -1,9 +1,9 @@
 /**
  * The scheduler: fills the queue from gaps and due polls, refreshes rollups, applies retention and the watch list.
  *
- * Planning passes are repeating jobs of the `planning` queue, so that any number of schedulers runs one at a time. A pass
- * lost with its process runs again after about twenty seconds. With a source without a limit the queue would run empty
- * between two passes: a pass that added jobs then requests another one soon.
+ * Planning passes are repeating jobs of the `planning` queue, so that any number of schedulers runs one at a time. A
+ * pass lost with its process runs again after about twenty seconds. With a source without a limit the queue would run
+ * empty between two passes: a pass that added jobs then requests another one soon.
  */
 
 import type { Logger } from 'pino';
@@ -75,9 +75,15 @@ export interface Tick extends Counts {
 
 export type RunningScheduler = Awaited<ReturnType<typeof startScheduler>>;
 
-/** Delay of an extra pass after one that added windows of a source without a limit: its queue may be empty before the next pass. */
+/**
+ * Delay of an extra pass after one that added windows of a source without a limit: its queue may be empty before the
+ * next pass.
+ */
 const extraTickMs = 200;
-/** Delays while only a few of its windows are queued, by passes in a row without a new one: a series may wait for its oldest window. */
+/**
+ * Delays while only a few of its windows are queued, by passes in a row without a new one: a series may wait for its
+ * oldest window.
+ */
 const extraTicksOfFewMs = [50, 100, 200];
 const fewWindows = 32;
 /** Interval of restoring repeating jobs, which a flushed Redis loses. */

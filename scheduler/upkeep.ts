@@ -1,6 +1,7 @@
 /**
- * Upkeep beside the planning passes: rollups and the columnstore. None of it is a job of the planning queue: that runs one
- * job at a time, and a rollup refresh or a chunk conversion may take minutes, during which no window would be planned.
+ * Upkeep beside the planning passes: rollups and the columnstore. None of it is a job of the planning queue: that runs
+ * one job at a time, and a rollup refresh or a chunk conversion may take minutes, during which no window would be
+ * planned.
  */
 
 import type { Logger } from 'pino';
@@ -69,8 +70,8 @@ export function rollupsTask({ database, everyMs, log, clock }: UpkeepContext): T
 const firstMs = 10 * 60_000;
 
 /**
- * Moves old chunks to the columnstore if their policy fails, is overdue or is absent. Runs every hour, as policies do, so
- * that a backfill is not compressed repeatedly.
+ * Moves old chunks to the columnstore if their policy fails, is overdue or is absent. Runs every hour, as policies do,
+ * so that a backfill is not compressed repeatedly.
  */
 export function columnstoreTask(context: UpkeepContext & { readonly afterDays: number }): Task {
   const { database, afterDays, everyMs, log, clock } = context;

@@ -2,16 +2,16 @@
  * Applies the watch list's file while the scheduler runs.
  *
  *   absent     There is no file. Tracked series do not change, even if there was a file before.
- *   changed    The text differs from the last check. It counts as complete when the next check reads the same: an editor
- *              may have been writing.
+ *   changed    The text differs from the last check. It counts as complete when the next check reads the same: an
+ *              editor may have been writing.
  *   invalid    The file has errors, which are logged once. The last applied state stays until the text changes.
  *   waiting    Its patterns need lists without a recent poll. Single polls of these are queued.
- *   applied    Until the text changes, or for a day: then its patterns are resolved again. What needs the markets of a source
- *              that was never listed is left out until somebody lists them: the scheduler makes no request.
+ *   applied    Until the text changes, or for a day: then its patterns are resolved again. What needs the markets of a
+ *              source that was never listed is left out until somebody lists them: the scheduler makes no request.
  *
  * Each planning pass checks the file, and one pass runs at a time over all schedulers. The database records what was
- * applied and when: of several schedulers one applies a change, and a restart applies nothing again. The file is read at
- * each check: it is small, and change events of mounted files are unreliable.
+ * applied and when: of several schedulers one applies a change, and a restart applies nothing again. The file is read
+ * at each check: it is small, and change events of mounted files are unreliable.
  */
 
 import type { Logger } from 'pino';

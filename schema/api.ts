@@ -1,6 +1,7 @@
 /**
- * The API: every view and function, in the order of creation. `api/*.sql` hold them, each object after a line that names it,
- * such as `--: function tidemark.edit_distance(text, text)`, and with its comment; a long name continues on a line after
+ * The API: every view and function, in the order of creation. `api/*.sql` hold them, each object after a line that
+ * names it, such as `--: function tidemark.edit_distance(text, text)`, and with its comment; a long name continues on a
+ * line after
  * `--:   `. `derived.ts` generates the others.
  */
 
@@ -44,8 +45,8 @@ export function apiObjects(timescale: boolean): ApiObject[] {
 const shared = ['tidemark.closed_series', 'tidemark.gap_pieces', 'tidemark.rejected_ranges'];
 
 /**
- * Writes the body of a shared function in place of a call in a view. PostgreSQL would do the same, but it checks the rights
- * on tables of a function for the reader of the view, and those on tables of the view for its owner.
+ * Writes the body of a shared function in place of a call in a view. PostgreSQL would do the same, but it checks the
+ * rights on tables of a function for the reader of the view, and those on tables of the view for its owner.
  */
 function withBodies(view: ApiObject, objects: readonly ApiObject[]): ApiObject {
   const call = new RegExp(`(${shared.join('|')})\\(((?:[^()]|\\([^()]*\\))*)\\)`, 'g');

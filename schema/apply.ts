@@ -1,6 +1,6 @@
 /**
- * Creates the views and functions, after the migrations and in their transaction. `tidemark.settings` has their fingerprint,
- * which says whether they are current, and their names, which tell the next version what it may drop.
+ * Creates the views and functions, after the migrations and in their transaction. `tidemark.settings` has their
+ * fingerprint, which says whether they are current, and their names, which tell the next version what it may drop.
  */
 
 import { createHash } from 'node:crypto';
@@ -33,7 +33,8 @@ const unnamed = [
  * Brings the API up to date, within the caller's transaction. Fast where they are current.
  *
  * @returns whether anything was created.
- * @throws TidemarkError VIEW_IN_THE_WAY when an object of a user depends on one that has to be dropped. The caller rolls back.
+ * @throws TidemarkError VIEW_IN_THE_WAY when an object of a user depends on one that has to be dropped. The caller
+ * rolls back.
  */
 export async function applyApi(client: pg.ClientBase): Promise<boolean> {
   const objects = apiObjects(await isHypertable(client, 'candle_points'));

@@ -1,6 +1,7 @@
 /**
- * Comments on the columns of views and tables, and on the tables that have none of a migration. A column of the same name
- * means the same everywhere, unless it is named with its relation. Views and functions have theirs beside their definition.
+ * Comments on the columns of views and tables, and on the tables that have none of a migration. A column of the same
+ * name means the same everywhere, unless it is named with its relation. Views and functions have theirs beside their
+ * definition.
  */
 
 import pg from 'pg';

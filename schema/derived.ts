@@ -1,6 +1,7 @@
 /**
- * The part of the API that follows from tables of constants: intervals, rollup levels, datasets, lists. It is the only place
- * where SQL of the API is generated. Constants reach the other objects as functions and views, not by interpolation.
+ * The part of the API that follows from tables of constants: intervals, rollup levels, datasets, lists. It is the only
+ * place where SQL of the API is generated. Constants reach the other objects as functions and views, not by
+ * interpolation.
  */
 
 import type { Dataset, Published } from '../model/dataset.ts';
@@ -28,7 +29,9 @@ const lengthOf = (interval: Interval) => periodLiteral({ periodMs: intervalMs[in
 
 const candles: Dataset = datasets.candles;
 
-/** A view that holds a table of constants. Everybody may read it, since functions read it as the role that calls them. */
+/**
+ * A view that holds a table of constants. Everybody may read it, since functions read it as the role that calls them.
+ */
 function constantView(
   name: string,
   columns: string,
@@ -46,7 +49,10 @@ grant select on tidemark.${name} to public;
 
 const all = Object.values(byDataset((dataset) => dataset));
 const intervals = [...new Set(all.flatMap(({ intervals: of }) => of))].sort((a, b) => intervalMs[a] - intervalMs[b]);
-/** Intervals of histories whose points are prices at a time, so that every n-th of them is a longer interval. A day is a mean. */
+/**
+ * Intervals of histories whose points are prices at a time, so that every n-th of them is a longer interval. A day is a
+ * mean.
+ */
 const sampled = historyIntervals.filter((interval) => interval !== 'd1');
 const sampledLevels = sampled
   .map((interval) => ({
@@ -71,7 +77,8 @@ create or replace function tidemark.grace() returns interval language sql immuta
   select interval '${graceMs / 1000} seconds'
 $$;
 comment on function tidemark.grace is
-  'How long after its end a period may still change, and is not counted as missing.${example('select tidemark.grace()')}';
+  'How long after its end a period may still change, and is not counted as missing.'
+  '${example('select tidemark.grace()')}';
 
 --: function tidemark.grouped_candle()
 create or replace function tidemark.grouped_candle() returns text language sql immutable parallel safe as $$
@@ -128,7 +135,8 @@ create or replace view tidemark.gap_reasons as
 -- It holds constants only. A viewer that an earlier version created lists gaps without a new grant.
 grant select on tidemark.gap_reasons to public;
 comment on view tidemark.gap_reasons is
-  'Every reason of a gap: the cause in the view gaps, and the reason that stands for it there.${example('select reason, shown from tidemark.gap_reasons')}';
+  'Every reason of a gap: the cause in the view gaps, and the reason that stands for it there.'
+  '${example('select reason, shown from tidemark.gap_reasons')}';
 `;
 
 /** Looks up the points of the dataset of a series. */
@@ -171,7 +179,11 @@ comment on function tidemark.rejected_ranges is
   'Internal: the periods of a series within a range for which only rejected rows came.';
 `;
 
-/** What needs the views of `api/views.sql`, in the order of creation. @param timescale whether the points are a hypertable. */
+/**
+ * What needs the views of `api/views.sql`, in the order of creation.
+ *
+ * @param timescale whether the points are a hypertable.
+ */
 export function derivedViews(timescale: boolean): string {
   const levels = rollupLevels.map((level) => rollupView(level, timescale));
   const views = all.flatMap((dataset) => [pointsView(dataset), latestView(dataset)]);
@@ -179,8 +191,8 @@ export function derivedViews(timescale: boolean): string {
 }
 
 /**
- * Hours and days are stored for the series that are finer. Days in `rollups_behind` of a series are derived from its points
- * instead, in the same statement: a view always agrees with the points of its snapshot.
+ * Hours and days are stored for the series that are finer. Days in `rollups_behind` of a series are derived from its
+ * points instead, in the same statement: a view always agrees with the points of its snapshot.
  */
 const rollupView = (level: RollupLevel, timescale: boolean) => `
 --: view ${level.name}
@@ -255,7 +267,8 @@ const storedPoints = (dataset: Dataset) => `
 
 /** Longer intervals whose points are some of a stored one's. */
 const sampledPoints = (dataset: Dataset) => `
-    select ${of('d', Object.values(keys[dataset.of]))}, d.interval, p.time, ${of('p', namesOf(dataset.columns))}, d.derived_from
+    select ${of('d', Object.values(keys[dataset.of]))}, d.interval, p.time, ${of('p', namesOf(dataset.columns))},
+      d.derived_from
     from tidemark.derived_histories d
     cross join lateral (
       select time, ${namesOf(dataset.columns).join(', ')} from tidemark.${dataset.table}
@@ -294,7 +307,8 @@ function pointsView(dataset: Dataset): string {
   const derived = { 'rolled up': rollupLevels.map(derivedCandles), sampled: [sampledPoints(dataset)], none: [] };
   return `
 --: view public.${dataset.name}
-create or replace view public.${dataset.name} as ${[storedPoints(dataset), ...derived[dataset.longer ?? 'none']].join('\n    union all')};
+create or replace view public.${dataset.name} as
+  ${[storedPoints(dataset), ...derived[dataset.longer ?? 'none']].join('\n    union all')};
 ${commentOn('view', dataset.published.all)}`;
 }
 
@@ -505,7 +519,8 @@ create or replace view public.${every} as
   select ${keys}, s.time, s.gone, ${of('s', columns)}
   from ${states} s join ${listed} d on d.id = s.listed_id;
 comment on view public.${every} is
-  'Each change of each ${entry}: its values from time on, or gone (without values): not listed from time on.${example(`select * from ${every} order by time desc limit 10`)}';
+  'Each change of each ${entry}: its values from time on, or gone (without values): not listed from time on.'
+  '${example(`select * from ${every} order by time desc limit 10`)}';
 
 --: function public.${now}_at(timestamptz)
 create or replace function public.${now}_at(at timestamptz)
@@ -526,7 +541,8 @@ language sql stable parallel safe as $$
   )
 $$;
 comment on function public.${now}_at is
-  'The state of each ${entry} at a time: what ${now} would have said then, as far as it was polled.${example(`select * from ${now}_at('2024-12-31') limit 10`)}';
+  'The state of each ${entry} at a time: what ${now} would have said then, as far as it was polled.'
+  '${example(`select * from ${now}_at('2024-12-31') limit 10`)}';
 `;
 }
 
@@ -545,13 +561,16 @@ create or replace view public.${views.now} as
     select time, ${columns.join(', ')} from tidemark.${states} where ${id} = c.id order by time desc limit 1
   ) p;
 comment on view public.${views.now} is
-  'The newest of the polled ${entries} of each ${entry}; gone_since when the source ceased to list it (null: it is listed).${example(`select * from ${views.now} order by ${first} limit 10`)}';
+  'The newest of the polled ${entries} of each ${entry}; gone_since when the source '
+  'ceased to list it (null: it is listed).'
+  '${example(`select * from ${views.now} order by ${first} limit 10`)}';
 
 --: view public.${views.every}
 create or replace view public.${views.every} as
   select ${shown}, p.time, ${of('p', columns)}
   from tidemark.${states} p join tidemark.${listed} c on c.id = p.${id};
 comment on view public.${views.every} is
-  'Every one of the polled ${entries} of each ${entry}.${example(`select * from ${views.every} order by time desc limit 10`)}';
+  'Every one of the polled ${entries} of each ${entry}.'
+  '${example(`select * from ${views.every} order by time desc limit 10`)}';
 `;
 }

@@ -10,7 +10,12 @@ import { bool, float8, int4, statement, text } from '../store/db/statement.ts';
 import { timescaleVersion } from '../store/timescale/extension.ts';
 import { type Hypertable, hypertables } from '../store/timescale/hypertables.ts';
 
-/** Runs within the caller's transaction. @param isNew whether this transaction made the tables. @returns a line for each change. */
+/**
+ * Runs within the caller's transaction.
+ *
+ * @param isNew whether this transaction made the tables.
+ * @returns a line for each change.
+ */
 export async function adaptToTimescale(
   client: pg.ClientBase,
   settings: StorageSettings,
@@ -37,8 +42,9 @@ const lengthsOfChunks = statement({
 });
 
 /**
- * Turns plain tables into hypertables, with every row, key and index, and sets the length of chunks in a new store. Others
- * keep their length, which SQL may have set. Runs within the caller's transaction, which locks a converted table until its end.
+ * Turns plain tables into hypertables, with every row, key and index, and sets the length of chunks in a new store.
+ * Others keep their length, which SQL may have set. Runs within the caller's transaction, which locks a converted table
+ * until its end.
  *
  * @returns a line for each change.
  */

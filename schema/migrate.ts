@@ -51,8 +51,7 @@ const derivedName = 'views and rollups';
  * functions; or reverts all of it. It is one transaction: an error or the end of the process changes nothing.
  *
  * @returns the names of the migrations that ran.
- * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD, TIMESCALE_TOO_OLD, TIMESCALE_NOT_LOADED,
- * VIEW_IN_THE_WAY.
+ * @throws TidemarkError MIGRATION_RUNNING, DATABASE_TOO_OLD, TIMESCALE_TOO_OLD, TIMESCALE_NOT_LOADED, VIEW_IN_THE_WAY.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const client = new pg.Client({

@@ -1,7 +1,6 @@
 /**
- * Closes functions that every role of the server may call in this database. TimescaleDB leaves its jobs,
- * policies and maintenance functions open to everybody, so a read-only role could add jobs until no
- * background worker is left.
+ * Closes functions that every role of the server may call in this database. TimescaleDB leaves its jobs, policies and
+ * maintenance functions open to everybody, so a read-only role could add jobs until no background worker is left.
  *
  * The rule: only the owner calls a volatile function of the extension, or one that writes large objects,
  * unless it is listed here as reading. It is applied at each `migrate`, because an upgrade of the extension

@@ -1,7 +1,8 @@
 /**
- * Replaces the views and functions of an earlier version. PostgreSQL replaces an object in place, and what depends on it
- * stays, unless its columns, its result or its kind differ. Such an object is dropped and created again, together with
- * Tidemark's own objects that depend on it, and keeps its grants. An object of a user that depends on it is never dropped.
+ * Replaces the views and functions of an earlier version. PostgreSQL replaces an object in place, and what depends on
+ * it stays, unless its columns, its result or its kind differ. Such an object is dropped and created again, together
+ * with Tidemark's own objects that depend on it, and keeps its grants. An object of a user that depends on it is never
+ * dropped.
  */
 
 import type pg from 'pg';
@@ -94,7 +95,8 @@ export async function replaceObjects(
 
 /** @param descriptions such as `view mine`. */
 export function viewsInTheWay(descriptions: readonly string[], cause?: unknown): TidemarkError {
-  const message = `views and functions of Tidemark have to be dropped, and this is in the way: ${descriptions.join(', ')}`;
+  const what = descriptions.join(', ');
+  const message = `views and functions of Tidemark have to be dropped, and this is in the way: ${what}`;
   return new TidemarkError('VIEW_IN_THE_WAY', message, { cause });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Settings of the migrating role in this database: of its own sessions, such as a psql of the owner, and of TimescaleDB's
- * jobs, which run as the owner.
+ * Settings of the migrating role in this database: of its own sessions, such as a psql of the owner, and of
+ * TimescaleDB's jobs, which run as the owner.
  */
 
 import type pg from 'pg';
@@ -21,8 +21,8 @@ const roleSettings: readonly RoleSetting[] = [
   // columnstore ("could not create decompression path"): such paths are left out, after they have displaced all others
   // (columnar_scan.c). An index scan reads the same batches.
   { name: 'enable_bitmapscan', from: 'on', value: 'off' },
-  // Rows of a batch of the columnstore. A column of 1,000 candles fills the pages of TOAST badly: with 3,000 a candle takes a
-  // tenth less (22.9 and 20.7 bytes), and queries take as long. Changing an old point takes 8 ms instead of 3.
+  // Rows of a batch of the columnstore. A column of 1,000 candles fills the pages of TOAST badly: with 3,000 a candle
+  // takes a tenth less (22.9 and 20.7 bytes), and queries take as long. Changing an old point takes 8 ms instead of 3.
   { name: 'timescaledb.compression_batch_size_limit', from: '1000', value: '3000' },
 ];
 

@@ -103,9 +103,7 @@ const rightsOfReader = statement({
   row: { all: bool },
 });
 
-/**
- * Revokes the reader's privileges in this database. The role stays: other databases of the server may use it.
- */
+/** Revokes the reader's privileges in this database. The role stays: other databases of the server may use it. */
 export async function revokeReader(client: pg.ClientBase): Promise<void> {
   if (!(await roleExists(client))) return;
   const present = await relationsAmong.on(client, { names: [...served, ...views, partlyServed] });

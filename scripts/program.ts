@@ -8,7 +8,10 @@ import { reportError } from './output/report-error.ts';
 /** Functions that declare the arguments and options of a command, each by its name. */
 type Declarations = Readonly<Record<`${string}Command`, (command: Command) => void>>;
 
-/** A declaration is loaded when its command is called, and its action only for valid arguments: help and mistakes are cheap. */
+/**
+ * A declaration is loaded when its command is called, and its action only for valid arguments: help and mistakes are
+ * cheap.
+ */
 const commands: Readonly<Record<string, readonly [summary: string, declarations: () => Promise<Declarations>]>> = {
   migrate: ['migrate the database schema up or down', () => import('./commands/migrate.ts')],
   track: [

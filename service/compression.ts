@@ -12,8 +12,8 @@ const brotlied = promisify(brotliCompress);
 /** A smaller response fits into one packet uncompressed. */
 const smallestBytes = 1024;
 
-// The fastest levels, because prices are mostly random digits: for a thousand candles, gzip level 6 saves 8 % for two and
-// a half times the time. Brotli level 1 takes as long as gzip level 1 and saves 10 %.
+// The fastest levels, because prices are mostly random digits: for a thousand candles, gzip level 6 saves 8 % for two
+// and a half times the time. Brotli level 1 takes as long as gzip level 1 and saves 10 %.
 const compress: Readonly<Record<Encoding, (body: string | Buffer) => Promise<Buffer>>> = {
   br: (body) =>
     brotlied(body, {

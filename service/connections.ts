@@ -135,8 +135,9 @@ export class AddressLimit {
 }
 
 /**
- * Limits the share of one address, so that an address with many silent connections does not shut out the others. Without
- * proxies the limit is on connections. Behind proxies, which share connections among clients, it is on pending requests.
+ * Limits the share of one address, so that an address with many silent connections does not shut out the others.
+ * Without proxies the limit is on connections. Behind proxies, which share connections among clients, it is on pending
+ * requests.
  *
  * @param limits.perAddress 0: unlimited.
  */

@@ -48,7 +48,8 @@ export function addKeyForm(app: FastifyInstance, sendPage: SendPage, pool: pg.Po
         case 'stored':
           return say(
             202,
-            'The request is stored. The operator reviews it, and sends the key to your e-mail address after approving it. Nothing is sent automatically.',
+            'The request is stored. The operator reviews it, and sends the key to your e-mail address after ' +
+              'approving it. Nothing is sent automatically.',
           );
         case 'throttled':
           reply.header('retry-after', 3600);
@@ -71,11 +72,15 @@ function formPage(complaint: string | null, entered: Readonly<Record<string, str
   const { name = '', address = '', purpose = '' } = entered;
   const alert = complaint === null ? '' : `<p class="bad" role="alert">${escaped(complaint)}</p>`;
   return page(`${alert}<p>Requests work without a key. One raises the limit of requests a minute, and opens all of the
-history that is stored. The operator reviews each request, and sends the key to the address below after approving it.</p>
+history that is stored. The operator reviews each request, and sends the key to the address below after approving
+  it.</p>
 <form class="stacked" method="post" action="keys">
-<label for="name">Your name</label><input id="name" name="name" required maxlength="100" autocomplete="name" value="${escaped(name)}">
-<label for="address">E-mail address</label><input id="address" name="address" type="email" required maxlength="200" autocomplete="email" value="${escaped(address)}">
-<label for="purpose">What the key is for</label><textarea id="purpose" name="purpose" required minlength="10" maxlength="1000" rows="4">${escaped(purpose)}</textarea>
+<label for="name">Your name</label><input id="name" name="name" required maxlength="100" autocomplete="name"
+  value="${escaped(name)}">
+<label for="address">E-mail address</label><input id="address" name="address" type="email" required maxlength="200"
+  autocomplete="email" value="${escaped(address)}">
+<label for="purpose">What the key is for</label><textarea id="purpose" name="purpose" required minlength="10"
+  maxlength="1000" rows="4">${escaped(purpose)}</textarea>
 <button>Ask for a key</button>
 </form>`);
 }

@@ -36,6 +36,8 @@ export interface MarketData {
   rate(id: string, nowMs: EpochMs): Promise<JsonText | null>;
   /** Candles of the series, ascending, including the open one. */
   candles(series: CandleSeries, range: TimeRange, nowMs: EpochMs): Promise<SeriesAnswer | null>;
-  /** Points of a series of any dataset, ascending, with decimals as text. Absent: it has the specified interface alone. */
+  /**
+   * Points of a series of any dataset, ascending, with decimals as text. Absent: it has the specified interface alone.
+   */
   points?(series: SeriesKey, range: TimeRange, nowMs: EpochMs): Promise<SeriesAnswer | null>;
 }

@@ -29,8 +29,8 @@ export function historyRange(request: HistoryRequest, nowMs: EpochMs, limits: Ra
 }
 
 /**
- * The range of a request of candles or other points. `start` and `end` are optional independently: one alone means the longest range that
- * begins or ends there. @throws ServiceRefusal 400.
+ * The range of a request of candles or other points. `start` and `end` are optional independently: one alone means the
+ * longest range that begins or ends there. @throws ServiceRefusal 400.
  */
 export function pointsRange(request: PointsRequest, nowMs: EpochMs, limits: RangeLimits): TimeRange {
   const { interval, start, end } = request;

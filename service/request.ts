@@ -8,9 +8,10 @@ import { badRequest } from './response.ts';
 export const basePath = '/v2';
 
 /**
- * Normalizes a request target: the absolute form (RFC 9112, 3.2.2) becomes the origin form, and unreserved characters in
- * the path lose their percent-encoding (RFC 3986, 6.2.2.2). The router accepts all forms, so code that decides by the
- * URL must see the form that the router sees. A path of the interface loses its trailing slash, which some clients send.
+ * Normalizes a request target: the absolute form (RFC 9112, 3.2.2) becomes the origin form, and unreserved characters
+ * in the path lose their percent-encoding (RFC 3986, 6.2.2.2). The router accepts all forms, so code that decides by
+ * the URL must see the form that the router sees. A path of the interface loses its trailing slash, which some clients
+ * send.
  */
 export function normalizeTarget(target: string): string {
   const origin = target.replace(/^https?:\/\/[^/?#]*/i, '');

@@ -1,6 +1,6 @@
 /**
- * Caches responses for a moment, and shares those that are still being prepared: simultaneous identical requests run one
- * statement. Many clients request the same few resources, and the stored data changes minutes apart.
+ * Caches responses for a moment, and shares those that are still being prepared: simultaneous identical requests run
+ * one statement. Many clients request the same few resources, and the stored data changes minutes apart.
  */
 
 import { LRUCache } from 'lru-cache';

@@ -58,7 +58,8 @@ function matches(header: string | undefined, tag: string): boolean {
 }
 
 /**
- * Thrown by a route. The error handler responds with its status and message, in wording that clients know from the field.
+ * Thrown by a route. The error handler responds with its status and message, in wording that clients know from the
+ * field.
  */
 export class ServiceRefusal extends Error {
   readonly status: number;

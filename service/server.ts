@@ -59,9 +59,9 @@ export interface ServiceOptions {
 /**
  * Creates a Fastify app with every route of the interface under `/v2`. It does not listen yet.
  *
- * Errors are `{"error", "timestamp"}`, or pages for browsers outside of the interface: 400 for an invalid parameter, 404 for an unknown id, market or path, 405 with
- * `Allow` for methods that the path does not have, 503 when the store is unavailable or too slow, 500 for a defect, whose
- * details are only logged.
+ * Errors are `{"error", "timestamp"}`, or pages for browsers outside of the interface: 400 for an invalid parameter,
+ * 404 for an unknown id, market or path, 405 with `Allow` for methods that the path does not have, 503 when the store
+ * is unavailable or too slow, 500 for a defect, whose details are only logged.
  */
 export function createService(options: ServiceOptions): FastifyInstance {
   const { data, clock, limits = longestRangeMs, visibleFrom = () => null } = options;

@@ -1,4 +1,6 @@
-/** The public service: the interface on the store's data, keys and limits, the key form, health, and the description. */
+/**
+ * The public service: the interface on the store's data, keys and limits, the key form, health, and the description.
+ */
 
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type pg from 'pg';

@@ -1,4 +1,7 @@
-/** The configuration, read from the environment: typed, validated at start, frozen. settings/environment.ts has each variable. */
+/**
+ * The configuration, read from the environment: typed, validated at start, frozen. settings/environment.ts has each
+ * variable.
+ */
 
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
@@ -11,8 +14,8 @@ import { environment, removedVariables } from './environment.ts';
 export type LogLevel = NonNullable<z.output<typeof environment>['LOG_LEVEL']>;
 
 /**
- * The settings in the units of the code. Each has the meaning of its variable in settings/environment.ts; undefined: it is not set.
- * Those without a variable are the same in every installation, and others in tests and in `demo`.
+ * The settings in the units of the code. Each has the meaning of its variable in settings/environment.ts; undefined: it
+ * is not set. Those without a variable are the same in every installation, and others in tests and in `demo`.
  */
 function settingsOf(value: z.output<typeof environment>) {
   const hasKey = value.SOURCE_API_KEY !== undefined;

@@ -41,7 +41,8 @@ export const sections = {
     SOURCE_REQUESTS_PER_MINUTE: whole(0, 60_000)
       .optional()
       .describe(
-        'Request budget, shared by all workers. Default: 200, with a key 500. 0: no limit. Requests are spaced by whole milliseconds, rounded up: of 500 a minute 495 are used, of 5,000 4,958.',
+        'Request budget, shared by all workers. Default: 200, with a key 500. 0: no limit. Requests are spaced by ' +
+          'whole milliseconds, rounded up: of 500 a minute 495 are used, of 5,000 4,958.',
       ),
     SOURCE_TIMEOUT_SECONDS: count(1, 600, 30).describe('Timeout of one request.'),
     SOURCE_MAX_BODY_MB: count(1, 1024, 32).describe('Largest response body, after decompression.'),
@@ -72,7 +73,8 @@ export const sections = {
       })
       .optional()
       .describe(
-        "Redis 6.2 or newer with `maxmemory-policy noeviction`, or any node of a Redis Cluster. Default: BullMQ's PostgreSQL backend in the same database.",
+        "Redis 6.2 or newer with `maxmemory-policy noeviction`, or any node of a Redis Cluster. Default: BullMQ's " +
+          'PostgreSQL backend in the same database.',
       ),
     QUEUE_NAMESPACE: z
       .string()
@@ -86,10 +88,12 @@ export const sections = {
     ),
     WORKER_ATTEMPTS: count(1, 20, 5).describe('Attempts of a window before it is deferred.'),
     FAILED_RETRY_SECONDS: count(1, 86_400, 600).describe(
-      'Longest delay before a deferred window is retried. After errors of the source the delay starts at one minute and grows.',
+      'Longest delay before a deferred window is retried. After errors of the source the delay starts at one ' +
+        'minute and grows.',
     ),
     EMPTY_CONFIRM_SECONDS: count(0, 604_800, 3600).describe(
-      'Delay before the second request that confirms an empty window, and before an entry that a list lacks counts as gone.',
+      'Delay before the second request that confirms an empty window, and before an entry that a list lacks ' +
+        'counts as gone.',
     ),
   },
   Scheduler: {
@@ -112,7 +116,8 @@ export const sections = {
     SERVE_DATABASE_URL: url(['postgres:', 'postgresql:'])
       .optional()
       .describe(
-        'A streaming replica of the database. The service and the dashboard read from it and report how far it is behind; keys and request counts stay in `DATABASE_URL`. Default: `DATABASE_URL`.',
+        'A streaming replica of the database. The service and the dashboard read from it and report how far it is ' +
+          'behind; keys and request counts stay in `DATABASE_URL`. Default: `DATABASE_URL`.',
       ),
     SERVE_PER_MINUTE: count(0, 1_000_000, requestsPerMinute.withoutKey).describe(
       'Requests of one client address in a rolling minute. 0: no limit.',
@@ -129,14 +134,16 @@ export const sections = {
       .enum(['on', 'off', 'container'], { error: 'must be on, off or container' })
       .optional()
       .describe(
-        'The dashboard at `/`: `on`, `off`, or `container` (`on`, and the default gateway counts as this machine). Default: on if `SERVE_HOST` is a loopback address and no proxy is configured.',
+        'The dashboard at `/`: `on`, `off`, or `container` (`on`, and the default gateway counts as this ' +
+          'machine). Default: on if `SERVE_HOST` is a loopback address and no proxy is configured.',
       ),
     DASHBOARD_PASSWORD: z
       .string()
       .regex(/^[\x20-\x7e]{12,200}$/, 'must be 12 to 200 characters of printable ASCII')
       .optional()
       .describe(
-        'Password of the dashboard (HTTP basic authentication). Default: none, and the dashboard answers this machine only.',
+        'Password of the dashboard (HTTP basic authentication). Default: none, and the dashboard answers this ' +
+          'machine only.',
       ),
   },
   'Metrics, traces and logs': {
@@ -144,12 +151,14 @@ export const sections = {
     METRICS_PORT: whole(0, 65_535)
       .optional()
       .describe(
-        'Port of `/metrics` of this process, for Prometheus. 0: any free port. Default: no metrics. It has no password: keep it private.',
+        'Port of `/metrics` of this process, for Prometheus. 0: any free port. Default: no metrics. It has no ' +
+          'password: keep it private.',
       ),
     OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'])
       .optional()
       .describe(
-        "OpenTelemetry collector for traces (OTLP over HTTP), such as `http://127.0.0.1:4318`. Default: no traces. OpenTelemetry's own variables set headers, names and sampling.",
+        'OpenTelemetry collector for traces (OTLP over HTTP), such as `http://127.0.0.1:4318`. Default: no ' +
+          "traces. OpenTelemetry's own variables set headers, names and sampling.",
       ),
     LOG_LEVEL: z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
@@ -157,7 +166,8 @@ export const sections = {
       })
       .optional()
       .describe(
-        'One of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`. Default: `info` for services, `error` or `warn` for other commands.',
+        'One of `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`. Default: `info` for services, ' +
+          '`error` or `warn` for other commands.',
       ),
   },
 };

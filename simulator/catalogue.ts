@@ -1,4 +1,7 @@
-/** The synthetic assets, currencies, exchanges and markets. The names are real, so that examples read well; all figures are invented. */
+/**
+ * The synthetic assets, currencies, exchanges and markets. The names are real, so that examples read well; all figures
+ * are invented.
+ */
 
 import type { EpochMs, Range } from '../model/intervals.ts';
 import { originMs } from './calendar.ts';

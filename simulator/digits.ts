@@ -1,9 +1,9 @@
 /**
  * Exact amounts, and their text with 16 fraction digits.
  *
- * An amount is `units / 10^scale`, where `units` is a whole number below 2^53, plus a *tail*: digits below the units that
- * the same double could not hold. A price's tail is a hash of its units, so prices compare and aggregate by units alone.
- * A volume's tail is a second whole number that is summed separately.
+ * An amount is `units / 10^scale`, where `units` is a whole number below 2^53, plus a *tail*: digits below the units
+ * that the same double could not hold. A price's tail is a hash of its units, so prices compare and aggregate by units
+ * alone. A volume's tail is a second whole number that is summed separately.
  */
 
 import type { DecimalText } from '../model/decimal.ts';

@@ -1,8 +1,8 @@
 /**
  * Figures of each market for the snapshots: the current price and the turnover of 24 hours.
  *
- * "24 hours" are the 24 whole hours before the current one, so the turnover is computed once an hour. All figures are whole
- * numbers of 10^-16. They are exact except that divisions round down.
+ * "24 hours" are the 24 whole hours before the current one, so the turnover is computed once an hour. All figures are
+ * whole numbers of 10^-16. They are exact except that divisions round down.
  */
 
 import { dayMs, type EpochMs, hourMs } from '../model/intervals.ts';

@@ -2,8 +2,8 @@
  * The simulator's only source of randomness: integer hashes of a key and a position.
  *
  * Any time can be computed without the times before it, and every engine gives the same digits. The price process uses
- * only these hashes, exact integer arithmetic and the four IEEE operations. Results of `Math.exp` or `Math.log` may differ
- * between engines.
+ * only these hashes, exact integer arithmetic and the four IEEE operations. Results of `Math.exp` or `Math.log` may
+ * differ between engines.
  */
 
 export const defaultSeed = 'tidemark';

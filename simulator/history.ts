@@ -1,8 +1,8 @@
 /**
  * The price history of one asset.
  *
- * Minute and hour points are the price at that time. A `d1` point is the mean of the day's minute points, rounded half up
- * to 16 fraction digits. The current day has no point, and a few days are missing (field notes, "Time").
+ * Minute and hour points are the price at that time. A `d1` point is the mean of the day's minute points, rounded half
+ * up to 16 fraction digits. The current day has no point, and a few days are missing (field notes, "Time").
  */
 
 import { LRUCache } from 'lru-cache';

@@ -1,9 +1,9 @@
 /**
  * One market's candles, minute by minute.
  *
- * The price is the base's price divided by the quote's, adjusted by the exchange's premium and some noise. A minute opens
- * at the price of its start and closes at the price of the next start. All values are doubles that hold whole numbers,
- * computed with the four IEEE operations, so they are exact and the same on every engine.
+ * The price is the base's price divided by the quote's, adjusted by the exchange's premium and some noise. A minute
+ * opens at the price of its start and closes at the price of the next start. All values are doubles that hold whole
+ * numbers, computed with the four IEEE operations, so they are exact and the same on every engine.
  */
 
 import type { EpochMs } from '../model/intervals.ts';
@@ -22,7 +22,9 @@ const largestVolumeUnits = 9e15;
 const busiestWeek = 5 * 7 * minutesPerDay;
 const noise = 0.0002;
 
-/** Turnover of each hour relative to the mean, UTC: high in the Asian morning, highest when Europe and America overlap. */
+/**
+ * Turnover of each hour relative to the mean, UTC: high in the Asian morning, highest when Europe and America overlap.
+ */
 const hourlyTurnover = [
   1.05, 1.0, 0.95, 0.85, 0.8, 0.75, 0.75, 0.8, 0.9, 0.95, 0.95, 0.95, 1.05, 1.3, 1.55, 1.6, 1.45, 1.25, 1.1, 1.05, 1.05,
   1.0, 0.95, 1.0,
@@ -163,7 +165,9 @@ export class SimulatedMarket {
   }
 }
 
-/** Turnover of a day relative to the typical one: higher in volatile weeks, lower at weekends, growing over the years. */
+/**
+ * Turnover of a day relative to the typical one: higher in volatile weeks, lower at weekends, growing over the years.
+ */
 function activity(day: number, storm: number): number {
   const weekday = (day + 5) % 7;
   const weekend = weekday === 0 || weekday === 6 ? 0.7 : 1;

@@ -30,7 +30,10 @@ export interface SimulatorServiceOptions {
 
 export type RunningSimulator = Awaited<ReturnType<typeof startSimulator>>;
 
-/** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
+/**
+ * @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible
+ * faults.
+ */
 export async function startSimulator(options: SimulatorServiceOptions = {}) {
   const { port = 0, host = '127.0.0.1', seed = defaultSeed, clock = systemClock } = options;
   const dealer = new FaultDealer(String(seed), { ...noFaults, ...options.faults });

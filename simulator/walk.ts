@@ -1,9 +1,9 @@
 /**
  * The price of one currency in USD, minute by minute: a random walk of which any minute can be computed alone.
  *
- * It has three layers: a daily walk with clustered volatility around a growing trend, a bridge of 24 hours between two days,
- * and a bridge of 60 minutes between two hours. A bridge is a random walk with fixed ends from the next coarser layer, so
- * the layers agree exactly at shared points. Only the daily layer is stored, one number a day.
+ * It has three layers: a daily walk with clustered volatility around a growing trend, a bridge of 24 hours between two
+ * days, and a bridge of 60 minutes between two hours. A bridge is a random walk with fixed ends from the next coarser
+ * layer, so the layers agree exactly at shared points. Only the daily layer is stored, one number a day.
  */
 
 import { hoursPerDay, minutesPerDay, minutesPerHour } from './calendar.ts';

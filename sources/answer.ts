@@ -21,8 +21,8 @@ import type { SourceError, SourceErrorKind } from './source-error.ts';
 export const longestRaw = 2000;
 
 /**
- * @throws SourceError `unexpected` when the answer holds no list, or an empty one beside an error; `notice` when it holds a
- * service message, `not_found` when it says that an id is unknown.
+ * @throws SourceError `unexpected` when the answer holds no list, or an empty one beside an error; `notice` when it
+ * holds a service message, `not_found` when it says that an id is unknown.
  */
 export function listAnswer<Row extends object>(reply: Reply, read: RowReader<Row>): Answer<Row> {
   const value = parsedBody(reply);
@@ -34,7 +34,11 @@ export function listAnswer<Row extends object>(reply: Reply, read: RowReader<Row
   return rowsAnswer(reply, data, read, timestamp.success ? timestamp.data : null);
 }
 
-/** The answer of a list of rows. @param timeOf reads the time of a rejected row, where it has another place than in rows of the interface. */
+/**
+ * The answer of a list of rows.
+ *
+ * @param timeOf reads the time of a rejected row, where it has another place than in rows of the interface.
+ */
 export function rowsAnswer<Row extends object>(
   reply: Reply,
   items: readonly unknown[],
@@ -145,8 +149,8 @@ export function statedCoverage(reply: Reply, asked: Range & { readonly interval:
 }
 
 /**
- * An answer states at most what was so when it was made: earlier than it came, if a cache says so by `Age`, and by the source's
- * clock in `Date` where neither the answer nor its rows state a time (RFC 9110, RFC 9111).
+ * An answer states at most what was so when it was made: earlier than it came, if a cache says so by `Age`, and by the
+ * source's clock in `Date` where neither the answer nor its rows state a time (RFC 9110, RFC 9111).
  */
 export function madeEarlier(answer: PointsAnswer, { header, durationMs }: Reply, nowMs: EpochMs): PointsAnswer {
   const { sourceTimeMs, known = null } = answer;

@@ -94,7 +94,10 @@ export function bodyToShow(reply: Reply): string {
 const shortestQuoted = 8;
 const plainWord = /^[a-z]+$/i;
 
-/** Words of the answer, in one line without tags and credentials, also where it quotes the key: a plain word where it stands alone. */
+/**
+ * Words of the answer, in one line without tags and credentials, also where it quotes the key: a plain word where it
+ * stands alone.
+ */
 export function wordsToShow({ secret }: Reply, words: string): string {
   const clean = withoutCredentials(withoutTags(words));
   if (secret === null || secret.length < shortestQuoted) return excerpt(clean);

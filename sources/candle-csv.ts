@@ -1,6 +1,6 @@
 /**
- * Reads candles from CSV, byte by byte: in a fraction of a pattern's time, and without an object or a copy of each. A line that
- * is not as venues write it (a sign, an exponent, impossible values) is left to the caller.
+ * Reads candles from CSV, byte by byte: in a fraction of a pattern's time, and without an object or a copy of each. A
+ * line that is not as venues write it (a sign, an exponent, impossible values) is left to the caller.
  */
 
 import { datasets } from '../model/datasets/index.ts';
@@ -34,7 +34,10 @@ export function candleCsv(file: Buffer, form: CsvForm) {
   const points = collectPoints('candles', file);
   const row = newPlaces(decimals);
 
-  /** @returns the end of a line whose other columns start here: decimals of a candle, and some that are not read; -1 of another. */
+  /**
+   * @returns the end of a line whose other columns start here: decimals of a candle, and some that are not read; -1 of
+   * another.
+   */
   function scanColumns(from: number): number {
     let at = from;
     for (let column = 0; column < decimals; column += 1) {
@@ -86,7 +89,11 @@ export function candleCsv(file: Buffer, form: CsvForm) {
   }
 
   return {
-    /** Reads the file in pieces, so that the thread is not busy for long. @returns the lines of another form of each. */
+    /**
+     * Reads the file in pieces, so that the thread is not busy for long.
+     *
+     * @returns the lines of another form of each.
+     */
     *read(): Generator<string[]> {
       for (let from = 0; from < file.length; ) {
         const others: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * Rows of one period, or of one entry of a list whose every poll is kept, that differ. None of them can be believed more than
- * the others: all are rejected, and the period stays uncovered, to be asked for again and of the next source. Rows that are
- * equal, as numbers, do no harm.
+ * Rows of one period, or of one entry of a list whose every poll is kept, that differ. None of them can be believed
+ * more than the others: all are rejected, and the period stays uncovered, to be asked for again and of the next source.
+ * Rows that are equal, as numbers, do no harm.
  */
 
 import { compareDecimals, type DecimalText } from '../model/decimal.ts';

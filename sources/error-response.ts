@@ -130,13 +130,15 @@ export function fieldOf(value: unknown, key: string): unknown {
     : undefined;
 }
 
-/** A pause stops every worker. A Market Data Service that asks for days is wrong, and one request an hour costs nothing. */
+/**
+ * A pause stops every worker. A Market Data Service that asks for days is wrong, and one request an hour costs nothing.
+ */
 export const longestServicePauseMs = hourMs;
 
 /**
- * When the source accepts requests again: by `Retry-After` (seconds or an HTTP date), of a 429 else by `X-RateLimit-Reset`
- * (epoch seconds). At most `longestPauseMs` ahead, by default an hour. A time in the past is ignored: clocks differ, and the
- * client would retry at once.
+ * When the source accepts requests again: by `Retry-After` (seconds or an HTTP date), of a 429 else by
+ * `X-RateLimit-Reset` (epoch seconds). At most `longestPauseMs` ahead, by default an hour. A time in the past is
+ * ignored: clocks differ, and the client would retry at once.
  *
  * @returns null when it does not say.
  */

@@ -6,9 +6,9 @@
 import { parse } from 'lossless-json';
 
 /**
- * Whether the text may hold a number that a double might change: one with a fraction, an exponent, 16 digits or
- * more, or `-0`. A number can only follow `:`, `,` or `[`, or be the whole text. What looks like that inside a string costs the
- * slower reading and nothing else; dates (`T00:00:00.000Z`) are in every newer history answer, hence the exception.
+ * Whether the text may hold a number that a double might change: one with a fraction, an exponent, 16 digits or more,
+ * or `-0`. A number can only follow `:`, `,` or `[`, or be the whole text. What looks like that inside a string costs
+ * the slower reading and nothing else; dates (`T00:00:00.000Z`) are in every newer history answer, hence the exception.
  */
 const inexactNumber = /[:[,]\s*(?:-0|-?(?:\d{16}|\d{1,15}[.eE](?!\d*Z)))/;
 

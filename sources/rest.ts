@@ -1,4 +1,6 @@
-/** The profile of an exchange with a REST interface: its offers, and its list of markets, from what is stated of them. */
+/**
+ * The profile of an exchange with a REST interface: its offers, and its list of markets, from what is stated of them.
+ */
 
 import { type DatasetName, datasets, datasetText } from '../model/datasets/index.ts';
 import { isDecimalText } from '../model/decimal.ts';
@@ -135,7 +137,8 @@ function offerOf(offer: RestOffer, resultOf: ResultOf): Offer {
       const asked = symbolOf(query);
       const other = otherMarket?.(fields, asked);
       if (other !== undefined) {
-        const said = `${datasetText(dataset)} of another market: ${JSON.stringify(other).slice(0, 100)} instead of ${asked}`;
+        const said =
+          `${datasetText(dataset)} of another market: ${JSON.stringify(other).slice(0, 100)} instead of ` + `${asked}`;
         throw replyError(reply, { kind: 'unexpected', said });
       }
       const rows = listOf(reply, offer.rows === undefined ? result : offer.rows(fields));

@@ -59,8 +59,8 @@ export const schemaReaders = byDataset(({ columns, timeField }, name) =>
 );
 
 /**
- * Reads points whose decimals are text; null for any other. The schema reads them the same, and creates about twenty objects a
- * row, which is a large part of a busy worker's time.
+ * Reads points whose decimals are text; null for any other. The schema reads them the same, and creates about twenty
+ * objects a row, which is a large part of a busy worker's time.
  */
 export const plainReaders = byDataset(({ columns, timeField }) => {
   const names = columns.map(({ json }) => json);

@@ -1,7 +1,7 @@
 /**
- * Reads points from the bytes of an answer or a file: in a fraction of the time of a pattern, and without an object for each.
- * Their decimals have the form that sources use: without sign, exponent or leading zeros. The caller reads any other row by
- * JSON or a schema.
+ * Reads points from the bytes of an answer or a file: in a fraction of the time of a pattern, and without an object for
+ * each. Their decimals have the form that sources use: without sign, exponent or leading zeros. The caller reads any
+ * other row by JSON or a schema.
  */
 
 import { byDataset, type DatasetName } from '../model/datasets/index.ts';
@@ -32,7 +32,11 @@ export function decimalAt(bytes: Buffer, { starts, ends }: Places, column: numbe
   return bytes.toString('latin1', starts[column], ends[column]) as DecimalText;
 }
 
-/** Notes the places of the decimal that starts here. @returns where it ends; -1 if none of the plain form starts here. */
+/**
+ * Notes the places of the decimal that starts here.
+ *
+ * @returns where it ends; -1 if none of the plain form starts here.
+ */
 export function scanDecimal(bytes: Buffer, from: number, row: Places, column: number): number {
   let at = from;
   let byte = bytes[at] ?? 0;
@@ -88,7 +92,9 @@ const tail = /^,"timestamp":(0|[1-9]\d{0,14})\}[ \t\r\n]*$/;
 /** A time as text is a safe integer. */
 const longestTime = 15;
 
-/** The form in which sources of the interface send points: its fields in order, without white space, decimals as text. */
+/**
+ * The form in which sources of the interface send points: its fields in order, without white space, decimals as text.
+ */
 const forms = byDataset(({ columns, timeField }) => {
   const keys = columns.map(({ json }, column) => `${column === 0 ? '{' : ','}"${json}":`);
   return {

@@ -26,7 +26,10 @@ export const sourceErrorKinds = [
   'not_found',
   /** The body is larger than allowed. */
   'too_large',
-  /** A service message: a text in place of the resource, `{"data": {"message": "…"}}`, as of a service that is being retired. */
+  /**
+   * A service message: a text in place of the resource, `{"data": {"message": "…"}}`, as of a service that is being
+   * retired.
+   */
   'notice',
   /** The source states that it lacks the range, or its statement cannot be parsed. */
   'incomplete',

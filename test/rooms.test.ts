@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** The rooms that each room may import from. Every room may import the files at the top: `settings/config.ts`, `errors.ts`, ... */
+/**
+ * The rooms that each room may import from. Every room may import the files at the top: `settings/config.ts`,
+ * `errors.ts`, ...
+ */
 const rooms: Readonly<Record<string, string>> = {
   model: '',
   v2: 'model',

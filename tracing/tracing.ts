@@ -8,7 +8,8 @@
  * A job carries the trace context through the queue, so a trace spans processes. (`bullmq-otel` would do that too, but
  * creates spans for every queue operation.) A scheduled poll has no pass and begins its own trace.
  *
- * Nothing waits for the collector. Spans that it does not take in time are dropped, with a warning at most once a minute.
+ * Nothing waits for the collector. Spans that it does not take in time are dropped, with a warning at most once a
+ * minute.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';

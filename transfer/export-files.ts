@@ -1,7 +1,7 @@
 /**
  * Writes an export to a file or to standard output. A file and its sidecar are renamed once both are on the disk, so an
- * export that fails leaves the previous files. A crash between the two renames leaves a new file with an old sidecar, whose
- * digest does not match.
+ * export that fails leaves the previous files. A crash between the two renames leaves a new file with an old sidecar,
+ * whose digest does not match.
  */
 
 import { createHash } from 'node:crypto';

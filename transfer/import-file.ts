@@ -92,12 +92,11 @@ export async function checkFile(options: FileCheck): Promise<CheckedFile> {
 }
 
 /**
- * Stores the file piece by piece. Hours may pass between the check and the import of many files, so each page checks that
- * the file was not replaced.
+ * Stores the file piece by piece. Hours may pass between the check and the import of many files, so each page checks
+ * that the file was not replaced.
  *
  * @throws TidemarkError INTERRUPTED between two pieces, and errors of the database, both with the rows that are stored;
- * FILE_NOT_USABLE when it is not the file that was checked, or has
- * other rows than its sidecar states.
+ * FILE_NOT_USABLE when it is not the file that was checked, or has other rows than its sidecar states.
  */
 export async function importFile(options: FileImport, { file, stated, stamp }: CheckedFile): Promise<void> {
   const { path, showProgress, beforePiece } = options;

@@ -4,12 +4,12 @@
  *   reading   rows arrive in ascending order. Each is validated like a row of an answer, and against the sidecar.
  *   storing   every 5,000 rows are stored in one transaction, without coverage. After a crash the same file again finds
  *             them unchanged and goes on.
- *   claiming  at the end of the series, when it has as many rows as its sidecar states, the stated coverage is added and
- *             the series is tracked.
+ *   claiming  at the end of the series, when it has as many rows as its sidecar states, the stated coverage is added
+ *             and the series is tracked.
  *
- * A row whose period may have been open when its file was made is stored last, without coverage, like the open candle of an
- * answer. It never replaces a covered value. The period of a rejected row stays a gap. A row that is rejected for its time may have replaced any other row: then no
- * coverage is claimed. Without a sidecar none is.
+ * A row whose period may have been open when its file was made is stored last, without coverage, like the open candle
+ * of an answer. It never replaces a covered value. The period of a rejected row stays a gap. A row that is rejected for
+ * its time may have replaced any other row: then no coverage is claimed. Without a sidecar none is.
  */
 
 import type { Clock } from '../clock.ts';
@@ -124,7 +124,8 @@ export class SeriesImport {
     const name = seriesName(this.#series);
     throw new TidemarkError(
       'FILE_NOT_USABLE',
-      `${this.#context.path} has ${counted(this.#rowsRead, 'row')} of ${name}, and its sidecar states ${formatCount(stated)}`,
+      `${this.#context.path} has ${counted(this.#rowsRead, 'row')} of ${name}, and its sidecar states ` +
+        `${formatCount(stated)}`,
       { remedy: 'export it again, or import it with --points-only; no coverage of this series is claimed' },
     );
   }

@@ -58,7 +58,8 @@ export class ImportTally {
     const more = parts.length === 0 ? '' : `, ${parts.join(', ')}`;
     return [
       ...this.#lines(),
-      `imported ${counted(files, 'file')}: ${counted(this.#counts.fresh, 'new point')}, ${formatCount(this.#counts.unchanged)} unchanged${more}; ${took}`,
+      `imported ${counted(files, 'file')}: ${counted(this.#counts.fresh, 'new point')}, ` +
+        `${formatCount(this.#counts.unchanged)} unchanged${more}; ${took}`,
     ].join('\n');
   }
 
@@ -104,7 +105,8 @@ export class ImportTally {
       this.#missingInFile === 0 ? '' : `, ${formatCount(this.#missingInFile)} of them missing in the file`;
     throw new TidemarkError(
       'IMPORT_DIFFERS',
-      `${counted(this.#counts.differing, 'stored point')} differ${this.#counts.differing === 1 ? 's' : ''} from the file${missing}`,
+      `${counted(this.#counts.differing, 'stored point')} differ${this.#counts.differing === 1 ? 's' : ''} from ` +
+        `the file${missing}`,
       this.#missingInFile === this.#counts.differing
         ? { remedy: 'a stored point that the file does not have is never deleted' }
         : {},

@@ -1,6 +1,6 @@
 /**
- * The response header that states the known part of a range; see docs/service.md. The service writes it. A second Tidemark
- * that uses this service as its source reads it, so that it does not take gaps here for an empty market.
+ * The response header that states the known part of a range; see docs/service.md. The service writes it. A second
+ * Tidemark that uses this service as its source reads it, so that it does not take gaps here for an empty market.
  *
  *   share=0.9983, gaps=2, until=1714521600000, missing=1709251200000-1709254800000 1710000000000-1710003600000
  */
@@ -40,7 +40,10 @@ export function writeCoverage({ share, gaps, untilMs, missing }: Coverage): stri
 
 const time = '\\d{1,16}';
 /** The header's syntax as a regular expression, also for the description of the service. */
-export const coveragePattern = `^share=(?:0|1|0\\.\\d{1,4}), gaps=(\\d{1,9}), until=(${time})(?:, missing=(${time}-${time}(?: ${time}-${time})*))?$`;
+export const coveragePattern =
+  `^share=(?:0|1|0\\.\\d{1,4}), gaps=(\\d{1,9}), until=(${time})(?:, ` +
+  `missing=(${time}-${time}(?: ` +
+  `${time}-${time})*))?$`;
 const pattern = new RegExp(coveragePattern);
 
 /**

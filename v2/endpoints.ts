@@ -1,6 +1,6 @@
 /**
- * The endpoints as this service answers them: the parameters, and the resources with exactly the fields and types of the
- * specification's section 2, with the nulls that occur in the field. The schemas in `resources.ts` accept more.
+ * The endpoints as this service answers them: the parameters, and the resources with exactly the fields and types of
+ * the specification's section 2, with the nulls that occur in the field. The schemas in `resources.ts` accept more.
  */
 
 import { z } from 'zod';

@@ -1,6 +1,7 @@
 /**
- * Query parameters of the endpoints, as a client sends them and as the service validates them. A query string gives text,
- * or a list when a name is repeated. The interface describes most parameters without names; these names are from the field.
+ * Query parameters of the endpoints, as a client sends them and as the service validates them. A query string gives
+ * text, or a list when a name is repeated. The interface describes most parameters without names; these names are from
+ * the field.
  */
 
 import { z } from 'zod';

@@ -1,8 +1,8 @@
 /**
  * Schemas for reading the resources of the interface (specification, section 2).
  *
- * They accept the variants seen in the field: figures as text or number, nulls, an exchange's `exchangeId` instead of `id`,
- * and unknown extra fields, which are dropped. The output has one shape for each resource, with exact decimals.
+ * They accept the variants seen in the field: figures as text or number, nulls, an exchange's `exchangeId` instead of
+ * `id`, and unknown extra fields, which are dropped. The output has one shape for each resource, with exact decimals.
  */
 
 import { z } from 'zod';
@@ -13,8 +13,8 @@ import { type EpochMs, latestMs } from '../model/intervals.ts';
 const notADecimal = 'not a decimal';
 
 /**
- * A decimal as text or as a JSON number. The JSON reader (`sources/json.ts`) passes numbers that a double would change as
- * text, so only exact integers arrive here as numbers.
+ * A decimal as text or as a JSON number. The JSON reader (`sources/json.ts`) passes numbers that a double would change
+ * as text, so only exact integers arrive here as numbers.
  */
 const decimal = z.union([z.string(), z.int()], notADecimal).transform((value, context): DecimalText => {
   const text = String(value);
@@ -26,7 +26,10 @@ const decimal = z.union([z.string(), z.int()], notADecimal).transform((value, co
 /** Such long ones alone: text and JSON numbers look alike here, and `"1e3"` is no time. */
 const writtenAsFraction = /^\d{10,15}\.0+$|^\d\.\d{1,15}[eE]\+?\d\d$/;
 
-/** A number for the text of a JSON number such as `1704067200000.0` or `1.7e12` where it is a whole one; else the value itself. */
+/**
+ * A number for the text of a JSON number such as `1704067200000.0` or `1.7e12` where it is a whole one; else the value
+ * itself.
+ */
 export function wholeNumber(value: unknown): unknown {
   return typeof value === 'string' && writtenAsFraction.test(value) ? Number(value) : value;
 }
@@ -41,8 +44,8 @@ const integer = z.preprocess(
 export const epochMs = z.preprocess(wholeNumber, z.int().min(0).max(latestMs));
 
 /**
- * Text that PostgreSQL can store: no NUL and no lone surrogate, which has no UTF-8. Such a row is rejected alone; otherwise
- * the commit of the whole response would fail.
+ * Text that PostgreSQL can store: no NUL and no lone surrogate, which has no UTF-8. Such a row is rejected alone;
+ * otherwise the commit of the whole response would fail.
  */
 const storable = z.string().regex(/^[^\0\p{Surrogate}]*$/u, 'holds a character that cannot be stored');
 

@@ -1,4 +1,6 @@
-/** Names in a watch list: patterns with `*` (any characters) and `?` (one character), and suggestions for wrong ones. */
+/**
+ * Names in a watch list: patterns with `*` (any characters) and `?` (one character), and suggestions for wrong ones.
+ */
 
 import { closest, distance } from 'fastest-levenshtein';
 

@@ -1,8 +1,8 @@
 /**
  * Resolves the entries of a watch list to series and lists.
  *
- * An entry without patterns is used as it is. An entry with a pattern or `top` selects from the current lists of the source;
- * delisted names are left out and noted. Entries that share a series extend its range.
+ * An entry without patterns is used as it is. An entry with a pattern or `top` selects from the current lists of the
+ * source; delisted names are left out and noted. Entries that share a series extend its range.
  */
 
 import { type DatasetName, datasets, type MarketDataset } from '../model/datasets/index.ts';
@@ -124,7 +124,10 @@ function storedKey(wanted: SeriesKey, sources: WantedSources | undefined, { stor
   return key;
 }
 
-/** Why the series cannot have these sources: by an entry before, or by what is stored, it is another market of one. Null: it can. */
+/**
+ * Why the series cannot have these sources: by an entry before, or by what is stored, it is another market of one.
+ * Null: it can.
+ */
 function otherMarket(
   key: SeriesKey,
   sources: WantedSources | undefined,

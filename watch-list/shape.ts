@@ -116,7 +116,8 @@ const market = { exchange: names.optional(), base: names.optional(), quote: name
 const exceptMarkets = oneOrMany(map('a map of exchange, base or quote', market));
 
 const ofSource = oneOrMany(text('the name of a source')).describe(
-  'The source that gives it; of a list the first, and each next one what those before it cannot give. By default SOURCE_URL.',
+  'The source that gives it; of a list the first, and each next one what those before it cannot give. By default ' +
+    'SOURCE_URL.',
 );
 
 const marketEntry = (dataset: Dataset) =>
@@ -182,7 +183,8 @@ const source = map('a map such as { profile: binance, budget: 3000 }', {
   url: text('an http or https address')
     .refine(
       (value) => URL.canParse(value) && /^https?:/.test(value) && !mayHoldCredentials(new URL(value)),
-      'must be an http or https address without a name, a password or a query: a key belongs in key-variable or key-file',
+      'must be an http or https address without a name, a password or a query: a key belongs in key-variable or ' +
+        'key-file',
     )
     .describe("Its base address; by default the profile's.")
     .optional(),

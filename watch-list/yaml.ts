@@ -1,6 +1,6 @@
 /**
- * Reads YAML to plain values with their places in the file. The schema is YAML 1.2 core, also where a file says 1.1: `on`,
- * `off`, `no` and dates are text.
+ * Reads YAML to plain values with their places in the file. The schema is YAML 1.2 core, also where a file says 1.1:
+ * `on`, `off`, `no` and dates are text.
  */
 
 import { isAlias, isCollection, isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from 'yaml';

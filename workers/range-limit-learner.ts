@@ -3,9 +3,9 @@
  *
  *   plain       The range is requested as planned. A refusal whose words may concern its length: *halving*. Any other
  *               words: requested once more, since a source may answer anything once; then *halving*.
- *   halving     Windows of that series are requested in their first half, then in half of that, and so on. When a window
- *               is accepted that was refused in full, its length is the limit: *learned*. Ten refusals, or one single
- *               period refused: *given up*. If other workers take the refused windows: *plain*.
+ *   halving     Windows of that series are requested in their first half, then in half of that, and so on. When a
+ *               window is accepted that was refused in full, its length is the limit: *learned*. Ten refusals, or one
+ *               single period refused: *given up*. If other workers take the refused windows: *plain*.
  *   learned     No request of the dataset and interval is longer: here at once, elsewhere from the next planning pass
  *               on, since the limit is stored. A range that is still refused is halved again.
  *   given up    The length is not the reason. Refused windows of the series are deferred at once, so that they cost a
@@ -65,8 +65,8 @@ export function createRangeLimitLearner({ restMs }: { restMs: number }) {
     },
 
     /**
-     * Whether to request a refused window again, in part or in full. A refusal whose words do not concern the length counts
-     * the second time.
+     * Whether to request a refused window again, in part or in full. A refusal whose words do not concern the length
+     * counts the second time.
      */
     refused(
       asked: Window,

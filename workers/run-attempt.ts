@@ -2,13 +2,15 @@
  * One attempt at a job: fetch, then commit.
  *
  *   committed           The job is done, whatever the verdict. The planner finds the gaps that remain.
- *   source refuses      While it refuses all requests, nothing is sent, and after each pause one request (source-gate.ts).
+ *   source refuses      While it refuses all requests, nothing is sent, and after each pause one request
+ *                       (source-gate.ts).
  *   source failed       The ledger gets a row, and source-failure.ts decides.
  *   lock wait           The answer is kept, and committed when the lock is free (store-failure.ts).
- *   commit failed       Nothing of the window is stored. The job is retried: uncounted during an outage of the database,
- *                       counted if the answer itself cannot be stored.
- *   database away       After a failed commit, for as long as its outage lasts, nothing is requested before the database
- *                       answers again. Otherwise each attempt would spend a request on an answer that cannot be stored.
+ *   commit failed       Nothing of the window is stored. The job is retried: uncounted during an outage of the
+ *                       database, counted if the answer itself cannot be stored.
+ *   database away       After a failed commit, for as long as its outage lasts, nothing is requested before the
+ *                       database answers again. Otherwise each attempt would spend a request on an answer that cannot
+ *                       be stored.
  *   worker stops        The job goes back to the queue. An answer under way is lost.
  *
  * After a crash at any instant a window is wholly stored or still a gap, and BullMQ finds the job as stalled.

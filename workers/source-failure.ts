@@ -9,8 +9,8 @@
  *   series_refused (403)     The series is blocked for an hour.
  *   server_error with a time of return
  *                            The queue pauses until then.
- *   outage                   unreachable, timeout, server_error, unexpected, or a 404 with a text body, which sources in
- *                            trouble send on valid paths. Retry with backoff. After the last attempt the window is
+ *   outage                   unreachable, timeout, server_error, unexpected, or a 404 with a text body, which sources
+ *                            in trouble send on valid paths. Retry with backoff. After the last attempt the window is
  *                            deferred, for a minute first and then for as long as it has failed so far.
  *   too_large                Retry; the window is deferred after the last attempt.
  *   404 with a JSON body     Retry once. If that, or another window of the series, gets the same answer, the series is

@@ -1,6 +1,6 @@
 /**
- * Lets no request reach a source that has refused them all, and after each pause one alone, whatever the number of windows,
- * lanes, workers and processes. The queue pauses too, so that no job is started only to be put back.
+ * Lets no request reach a source that has refused them all, and after each pause one alone, whatever the number of
+ * windows, lanes, workers and processes. The queue pauses too, so that no job is started only to be put back.
  */
 
 import type { Logger } from 'pino';
@@ -30,7 +30,8 @@ const refusalText: Readonly<Record<string, string>> & { readonly other: string }
   unauthorized: 'the source refuses the key, or what its plan includes; the queue pauses',
   address_refused: 'the source refuses this address; the queue pauses',
   country_refused:
-    'the source does not serve the country of this address: use another source, or its public address; the queue pauses',
+    'the source does not serve the country of this address: use another source, or its public address; the ' +
+    'queue pauses',
   other: 'the source refuses requests; the queue pauses',
 });
 
@@ -57,7 +58,10 @@ export function createSourceGate(options: {
   /** Of this process, before the others know. */
   let closedUntilMs: EpochMs = Number.NEGATIVE_INFINITY;
 
-  /** The limiter of a large budget starts several requests together. Sent one after the other, few follow one that is refused. */
+  /**
+   * The limiter of a large budget starts several requests together. Sent one after the other, few follow one that is
+   * refused.
+   */
   let nextTurnMs = Number.NEGATIVE_INFINITY;
   async function takeTurn(): Promise<void> {
     const nowMs = clock.monotonicMs();

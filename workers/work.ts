@@ -37,7 +37,10 @@ export interface Work<Answer> {
   commit(answer: Answer, attempt: { number: number; nowMs: EpochMs }): Promise<object & StoredEvent>;
 }
 
-/** Whether this version knows the dataset or list. Another version may have queued the job; what it lacks is planned again. */
+/**
+ * Whether this version knows the dataset or list. Another version may have queued the job; what it lacks is planned
+ * again.
+ */
 export function isKnown(job: RequestJob): boolean {
   if (job.name === 'page') return Object.hasOwn(lists, job.data.list.dataset);
   return job.data.v === windowVersion && Object.hasOwn(datasets, job.name);
@@ -47,7 +50,8 @@ export function isKnown(job: RequestJob): boolean {
 export function windowWork(window: Window, whole: Window, context: WorkerContext): Work<PointsAnswer> {
   const { database, commits } = context;
   const { series, lane, seriesId, source } = window;
-  // A command compares, or repairs what it compared. Of a file whose checksum is right, a row that it lacks is a difference.
+  // A command compares, or repairs what it compared. Of a file whose checksum is right, a row that it lacks is a
+  // difference.
   const isCompared = isCommand(window);
   const isAbsenceUnknown = offerOf(context.source.client.profile.offers, series.dataset)?.absence === 'unknown';
   const commit = lanes[lane].stores ? commits.store : commits.compare;
@@ -105,7 +109,9 @@ export function assertWhole<Given extends Answer<unknown, unknown>>(answer: Give
   const requested = `${text(range.startMs)} to ${text(range.endMs)}`;
   throw new SourceError({
     kind: 'incomplete',
-    message: `of ${requested} the source says that it does not have ${text(missing.startMs)} to ${text(missing.endMs)} itself`,
+    message:
+      `of ${requested} the source says that it does not have ${text(missing.startMs)} to ` +
+      `${text(missing.endMs)} itself`,
     status,
     bytes,
     durationMs,

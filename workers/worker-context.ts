@@ -26,7 +26,10 @@ export interface WorkerContext {
 export type CommitSlot = <Result>(commit: () => Promise<Result>) => Promise<Result>;
 
 export interface Committer {
-  /** Bounds concurrent transactions, since each holds a connection. Retries one that waits for a lock (store-failure.ts). */
+  /**
+   * Bounds concurrent transactions, since each holds a connection. Retries one that waits for a lock
+   * (store-failure.ts).
+   */
   readonly slot: CommitSlot;
   /** Stores the answer to a window. */
   readonly store: (commit: WindowCommit) => Promise<WindowResult>;

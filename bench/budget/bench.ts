@@ -124,7 +124,8 @@ async function untilMeasured(simulator: RunningSimulator, seconds: number, asser
 
 function textOf(seconds: number, runs: readonly Run[]): string {
   return [
-    `(b) budget: ${perMinute} requests a minute allowed, ${latencyMs} ms latency, ${seconds} s from the first request on`,
+    `(b) budget: ${perMinute} requests a minute allowed, ${latencyMs} ms latency, ${seconds} s from the first ` +
+      'request on',
     table(
       [
         { title: 'queue', value: (run) => (run.queue === 'redis' ? 'Redis' : 'PostgreSQL') },

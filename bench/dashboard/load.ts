@@ -56,7 +56,8 @@ export async function load(
     }
     await client.query(
       `update tidemark.series
-       set covered = tstzmultirange(tstzrange(lower(tracked), to_timestamp($2))), points = $3, earliest = lower(tracked),
+       set covered = tstzmultirange(tstzrange(lower(tracked), to_timestamp($2))), points = $3,
+         earliest = lower(tracked),
            newest = to_timestamp($2) - period
        where id = $1`,
       [seriesId, endMs / 1000, points],

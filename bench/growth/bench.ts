@@ -314,11 +314,14 @@ function textOf(stores: readonly Store[], rounds: number, rows: readonly Row[], 
   const part = Math.max(1, Math.floor(turns.length / 10));
   const [first, last] = [spreadOf(turns.slice(0, part)).median, spreadOf(turns.slice(-part)).median];
   return [
-    `(i) growth: stores of ${stores.map(({ size }) => `${size.markets} m1 series over ${size.days} days`).join(', ')}, a fifth as many of h1 and ` +
+    '(i) growth: stores of ' +
+      `${stores.map(({ size }) => `${size.markets} m1 series over ${size.days} days`).join(', ')}, a fifth as many ` +
+      'of h1 and ' +
       `of d1, and the synthetic year of the documentation; ${rounds} rounds in turns, median (least to most)`,
     table(columns, rows),
     '',
-    `${turns.length} more h1 series of 40 days, one after the other in the largest store, each with its rollups: the first tenth takes ` +
+    `${turns.length} more h1 series of 40 days, one after the other in the largest store, each with its rollups: ` +
+      'the first tenth takes ' +
       `${figure(first, 1)} ms a series, the last ${figure(last, 1)} ms, ${figure(last / first, 2)} times as long`,
   ].join('\n');
 }

@@ -1,6 +1,6 @@
 /**
- * Stores of the growth benchmark: the synthetic year of the documentation, which the cookbook asks about, and beside it as
- * many other series as the size says, over the same year, compressed and rolled up.
+ * Stores of the growth benchmark: the synthetic year of the documentation, which the cookbook asks about, and beside it
+ * as many other series as the size says, over the same year, compressed and rolled up.
  */
 
 import type pg from 'pg';
@@ -67,7 +67,8 @@ export async function load(client: pg.Client, url: string, size: Size, say: (lin
   });
   // Chunks are moved below, and not meanwhile.
   await client.query(
-    `select alter_job(job_id, scheduled => false) from timescaledb_information.jobs where hypertable_schema = 'tidemark'`,
+    'select alter_job(job_id, scheduled => false) from timescaledb_information.jobs where hypertable_schema = ' +
+      `'tidemark'`,
   );
   await loadSyntheticYear(database);
   const startMs = endMs - size.days * dayMs;

@@ -75,7 +75,8 @@ export async function measurePasses(
 function textOf(plan: TrackedPlan | undefined, passes: number, runs: readonly Run[]): string {
   const spread = (times: Timed) => (run: Run) => told(spreadOf(run.measured[times]), 1);
   return [
-    `(c) planning: ${figure(plan?.series ?? 0)} m1 series over ${years} years, ${figure(plan?.windows ?? 0)} windows; ` +
+    `(c) planning: ${figure(plan?.series ?? 0)} m1 series over ${years} years, ${figure(plan?.windows ?? 0)} ` +
+      'windows; ' +
       `${passes} passes, milliseconds, median (least to most)`,
     table(
       [

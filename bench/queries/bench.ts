@@ -83,7 +83,8 @@ async function questionsOn(
   const [since, until] = [at(monthMs), at(monthMs + 30 * dayMs)];
   const month = `time >= ${since} and time < ${until}`;
   const byId = `from tidemark.candle_points where series_id = ${minutes.seriesId}`;
-  const daysOfPoints = `select time_bucket('1 day', time) as day, first(open, time), max(high), min(low), last(close, time), sum(volume)
+  const daysOfPoints = `select time_bucket('1 day', time) as day, first(open, time), max(high), min(low), last(close,
+      time), sum(volume)
                         ${byId} group by day`;
   return [
     {
@@ -217,8 +218,10 @@ function textOf(
   latest: { readonly read: number; readonly of: number },
 ): string {
   return [
-    `(e) queries: ${figure(loaded.rows)} candles in one hypertable: m1 of ${extent.markets} markets over ${extent.days} days, d1 of one over ` +
-      `${extent.years} years, h1 of ${figure(extent.latest)} over ${extent.latestDays} days; ${extent.rounds} rounds, milliseconds at the client, median (least to most)`,
+    `(e) queries: ${figure(loaded.rows)} candles in one hypertable: m1 of ${extent.markets} markets over ` +
+      `${extent.days} days, d1 of one over ` +
+      `${extent.years} years, h1 of ${figure(extent.latest)} over ${extent.latestDays} days; ${extent.rounds} ` +
+      'rounds, milliseconds at the client, median (least to most)',
     table(
       [
         { title: '', value: (line) => line.name },

@@ -97,7 +97,8 @@ const coverage = `
         tstzrange(lower(tracked), lower(tracked) + interval '100 days'),
         tstzrange(lower(tracked) + case when id % 3 = 0 then interval '100 days' else interval '110 days' end,
                   date_trunc('minute', now()) - id % 7 * interval '1 minute')),
-      points = 1000000, earliest = lower(tracked), newest = date_trunc('minute', now()) - (id % 7 + 1) * interval '1 minute',
+      points = 1000000, earliest = lower(tracked), newest = date_trunc('minute',
+        now()) - (id % 7 + 1) * interval '1 minute',
       refreshed_at = now() - interval '10 minutes'`;
 
 async function apply(parts: BenchParts, url: string): Promise<number> {
@@ -151,7 +152,8 @@ function textOf(sizes: readonly number[], measured: readonly (readonly Figure[])
     },
   ];
   return [
-    `(j) scale: series of m1 since 2024 on ${exchanges} exchanges, with simulated coverage: each a few minutes behind, two of three with an older ` +
+    `(j) scale: series of m1 since 2024 on ${exchanges} exchanges, with simulated coverage: each a few minutes ` +
+      'behind, two of three with an older ' +
       'gap; queue on PostgreSQL; median (least to most)',
     table(columns, most),
   ].join('\n');

@@ -172,7 +172,8 @@ function textOf(
   );
   return [
     '(f) service: one process of tidemark serve beside pgbench (prepared, the same statement), in turns; ' +
-      `${rounds} rounds of ${seconds} s each; m1 of ${extent.markets} markets over ${extent.days} days, ${figure(extent.assets)} assets; median (least to most)`,
+      `${rounds} rounds of ${seconds} s each; m1 of ${extent.markets} markets over ${extent.days} days, ` +
+      `${figure(extent.assets)} assets; median (least to most)`,
     table(
       [
         { title: '', value: ({ way }) => (way === 'asItComes' ? 'as it comes' : 'a statement each') },
@@ -191,7 +192,8 @@ function textOf(
     ),
     memory === null
       ? 'Memory of the process: not known on this system.'
-      : `Memory of the process as it comes, under all of them in turn, 16 connections, ${memory.seconds} s, MB, median of each tenth of the time: ` +
+      : `Memory of the process as it comes, under all of them in turn, 16 connections, ${memory.seconds} s, MB, ` +
+        'median of each tenth of the time: ' +
         `${memory.tenths.map((megabytes) => figure(megabytes)).join(', ')}; ${figure(memory.most)} at most.`,
   ].join('\n');
 }

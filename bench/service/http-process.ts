@@ -1,6 +1,6 @@
 /**
- * A process that answers every request with the same bytes, with Node's `http` and nothing else: what HTTP costs without a
- * statement, a framework or a check.
+ * A process that answers every request with the same bytes, with Node's `http` and nothing else: what HTTP costs
+ * without a statement, a framework or a check.
  */
 
 import { createServer } from 'node:http';

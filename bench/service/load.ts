@@ -86,9 +86,11 @@ async function loadAssets(client: pg.Client, { assets, polls }: Extent, nowMs: E
     [assets, new Date(nowMs)],
   );
   await client.query(
-    `insert into tidemark.asset_states (listed_id, time, rank, symbol, name, supply, max_supply, market_cap_usd, volume_usd_24hr,
+    `insert into tidemark.asset_states (listed_id, time, rank, symbol, name, supply, max_supply, market_cap_usd,
+        volume_usd_24hr,
                                price_usd, change_percent_24hr, vwap_24hr)
-     select id, $1::timestamptz - poll * interval '5 minutes', id, 'S' || id, 'Asset ' || id, ${value(1e6)}, ${value(1e7)},
+     select id, $1::timestamptz - poll * interval '5 minutes', id, 'S' || id, 'Asset ' || id, ${value(1e6)},
+       ${value(1e7)},
             ${value(1e9)}, ${value(1e7)}, ${value(100)}, ${value(1)}, ${value(100)}
      from tidemark.listed_assets, generate_series(0, $2::integer - 1) poll`,
     [new Date(nowMs), polls],

@@ -82,7 +82,8 @@ function textOf(
   lines: ReadonlyArray<{ name: string; rowsPerSecond: Spread; toCopy: Spread }>,
 ): string {
   return [
-    `(a) write: ${figure(setting.rows)} rows a round in ${setting.windows} answers of ${figure(setting.bytesPerAnswer)} bytes, ` +
+    `(a) write: ${figure(setting.rows)} rows a round in ${setting.windows} answers of ` +
+      `${figure(setting.bytesPerAnswer)} bytes, ` +
       `${setting.rounds} round${setting.rounds === 1 ? '' : 's'}, median (least to most)`,
     table(
       [

@@ -64,7 +64,8 @@ export async function emptyTable(client: pg.Client): Promise<void> {
   await client.query(
     `update tidemark.series
         set covered = '{}', uncovered_points = '{}', confirmed_empty = '{}', points = 0, earliest = null, newest = null,
-            begins = null, before_beginning = '{}', probe_after = null, refreshed_at = null, most_rows = 0, most_rows_at = null,
+            begins = null, before_beginning = '{}', probe_after = null, refreshed_at = null, most_rows = 0,
+              most_rows_at = null,
             blocked_until = null, blocked_kind = null, blocked_message = null`,
   );
   await client.query('vacuum analyze tidemark.series');

@@ -31,7 +31,9 @@ export async function readEvents(
     .slice(0, query.most);
 }
 
-/** Failures in a row, without a success of the source between them as in `status`, and bans, which are one answer each. */
+/**
+ * Failures in a row, without a success of the source between them as in `status`, and bans, which are one answer each.
+ */
 const event = {
   ...{ timeMs: time, untilMs: nullable(time), kind: text, text },
   ...{ seriesId: nullable(int4), name: nullable(text) },

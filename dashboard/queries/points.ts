@@ -1,10 +1,9 @@
 /**
  * Points of a chart: as many as a screen has room for, however many are stored.
  *
- * At its own interval a series returns its points. Coarser candles come from the rollup. Where they
- * would have to be derived from too many points, because days are not rolled up yet (or of datasets without
- * rollups), the chart shows samples: the last value of each period, each found by the
- * index.
+ * At its own interval a series returns its points. Coarser candles come from the rollup. Where they would have to be
+ * derived from too many points, because days are not rolled up yet (or of datasets without rollups), the chart shows
+ * samples: the last value of each period, each found by the index.
  */
 
 import { byDataset, type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
@@ -19,9 +18,8 @@ import { candlesOf } from '../../store/upkeep/rollup-definitions.ts';
 import type { ChartPoints, PointRow } from './shapes.ts';
 
 /**
- * Limit on the points that an answer's candles may be derived from. Up to 2,000 candles of
- * h2 come from this many minutes in a fraction of a second. As many lookups among a hundred chunks take
- * several seconds.
+ * Limit on the points that an answer's candles may be derived from. Up to 2,000 candles of h2 come from this many
+ * minutes in a fraction of a second. As many lookups among a hundred chunks take several seconds.
  */
 export const maxAggregated = 250_000;
 

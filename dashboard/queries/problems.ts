@@ -1,6 +1,5 @@
 /**
- * Problems that the dashboard shows: failed windows and requests, blocked series, rows in quarantine, revised
- * values.
+ * Problems that the dashboard shows: failed windows and requests, blocked series, rows in quarantine, revised values.
  */
 
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
@@ -14,7 +13,8 @@ import type { Failure } from './shapes.ts';
 
 /** What a message may call a series `s`, as alternatives of a regular expression. */
 const namesOfSeries = String.raw`regexp_replace(
-             concat_ws('|', s.exchange_id || ' ' || s.base_id || '/' || s.quote_id, s.base_id || '/' || s.quote_id, s.asset_id,
+             concat_ws('|', s.exchange_id || ' ' || s.base_id || '/' || s.quote_id,
+                       s.base_id || '/' || s.quote_id, s.asset_id,
                        (select string_agg(nullif(symbol, ''), '|') from tidemark.series_sources x
                         where x.series_id = s.id)),
              '[^\w|]', '\\\&', 'g')`;
@@ -36,7 +36,8 @@ const failing = String.raw`with listed as (
                                  and whole.range @> p.range and whole.range <> p.range)
            ), failing as (
              select l.series_id, l.range, l.retry_at, l.newest,
-                    regexp_replace(l.message, '(?<![\w-])(?:' || ${namesOfSeries} || ')(?![\w-])', '…', 'g') as message
+                    regexp_replace(l.message, '(?<![\w-])(?:' || ${namesOfSeries} || ')(?![\w-])', '…', 'g')
+                      as message
              from listed l join tidemark.series s on s.id = l.series_id
            )`;
 

@@ -1,6 +1,6 @@
 /**
- * What the dashboard reads from the store, as it reaches the page: schemas, and the types that follow from them. Times and
- * lengths are milliseconds.
+ * What the dashboard reads from the store, as it reaches the page: schemas, and the types that follow from them. Times
+ * and lengths are milliseconds.
  */
 
 import { z } from 'zod';
@@ -22,7 +22,10 @@ export const storedLine = message({
   coveredMs: z.number(),
   emptyMs: z.number(),
   missingMs: z.number(),
-  /** Parts of the missing range: failed windows, those of them that the source no longer keeps, and windows with one empty response. */
+  /**
+   * Parts of the missing range: failed windows, those of them that the source no longer keeps, and windows with one
+   * empty response.
+   */
   failedMs: z.number(),
   beyondDepthMs: z.number(),
   awaitingMs: z.number(),

@@ -21,8 +21,8 @@ const shownAs: Readonly<Record<string, string>> = {
 };
 
 /**
- * The largest first, with their indexes. `compressed` is the part in the columnstore. What no dataset has is `other`: tables of
- * series and settings, and PostgreSQL's own.
+ * The largest first, with their indexes. `compressed` is the part in the columnstore. What no dataset has is `other`:
+ * tables of series and settings, and PostgreSQL's own.
  */
 export async function readStoredBytes(database: Database): Promise<StoredBytes[]> {
   const schema = await timescaleSchema(database.pool);

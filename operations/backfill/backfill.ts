@@ -4,10 +4,10 @@
  *   polling    Reads the gaps. No gap can be requested now and none of their windows is queued: *ended*.
  *   joining    Workers and a scheduler run elsewhere and find the gaps themselves. This process only polls.
  *   working    This process runs the missing scheduler or worker, for these series only.
- *   waiting    No gap can be requested now, and a deferred window is due soon: after many errors, while the source lags, or
- *              for a second answer. When it is due: *working*.
- *   ended      Complete, refused with the missing ranges, or Ctrl-C. The rollups are refreshed, and windows that this process
- *              queued and no worker started are removed from the queue.
+ *   waiting    No gap can be requested now, and a deferred window is due soon: after many errors, while the source
+ *              lags, or for a second answer. When it is due: *working*.
+ *   ended      Complete, refused with the missing ranges, or Ctrl-C. The rollups are refreshed, and windows that this
+ *              process queued and no worker started are removed from the queue.
  *
  * A crash needs no cleanup: coverage in the database determines the remaining work.
  */
@@ -73,8 +73,8 @@ export interface BackfillRequest {
 const idlePollMs = 1000;
 
 /**
- * @returns the outcome. Its refusal is GAPS_REMAIN when windows are out of attempts, AWAITS_SECOND_ANSWER when only those are
- * missing, or UNKNOWN_AT_SOURCE when the source does not know a series or returned no point of it.
+ * @returns the outcome. Its refusal is GAPS_REMAIN when windows are out of attempts, AWAITS_SECOND_ANSWER when only
+ * those are missing, or UNKNOWN_AT_SOURCE when the source does not know a series or returned no point of it.
  * @throws TidemarkError SOURCE_UNREACHABLE, SOURCE_NOT_A_MARKET_DATA_SERVICE, SOURCE_REFUSED or SOURCE_NOTICE when the
  * source cannot answer.
  */

@@ -141,7 +141,10 @@ export function deferredText(gaps: readonly Gap[], nowMs: EpochMs): string {
 }
 
 function gapText(gap: Gap, nowMs: EpochMs): string {
-  return `${seriesName(gap.series)} ${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}: ${explainGap(gap, { nowMs })}`;
+  return (
+    `${seriesName(gap.series)} ${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}: ` +
+    `${explainGap(gap, { nowMs })}`
+  );
 }
 
 /** @returns null: nothing is missing. */
@@ -174,10 +177,12 @@ export async function refusalOf(
   const again = gaps.find((gap) => gap.seriesId === nothing.seriesId)?.retryAtMs ?? null;
   return new TidemarkError(
     'UNKNOWN_AT_SOURCE',
-    `${seriesName(nothing.series)}: the whole range answered empty and awaits a second answer${again === null ? '' : ` at ${formatTime(again)}`}`,
+    `${seriesName(nothing.series)}: the whole range answered empty and awaits a second ` +
+      `answer${again === null ? '' : ` at ${formatTime(again)}`}`,
     {
       remedy:
-        'check the ids; if they are right, run the same command again then, or with --wait: a failing source may answer empty too',
+        'check the ids; if they are right, run the same command again then, or with --wait: a failing source may ' +
+        'answer empty too',
     },
   );
 }
@@ -186,7 +191,8 @@ function remedyFor(gaps: readonly Gap[]): { readonly remedy?: string } {
   if (gaps.every(({ cause }) => cause === 'beyond_depth'))
     return {
       remedy:
-        'begin later, or import files of that time (docs/import.md): running it again cannot fill what the source no longer has',
+        'begin later, or import files of that time (docs/import.md): running it again cannot fill what the source ' +
+        'no longer has',
     };
   if (gaps.every(({ cause }) => cause === 'not_published'))
     return { remedy: 'run it again when the archive has the file, or name a source after it' };

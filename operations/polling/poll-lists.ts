@@ -25,7 +25,10 @@ import { assertNoServiceMessage, assertNotPaused, assertNotRefused } from '../so
 /** Consecutive failed requests after which the source is considered unusable. */
 const hopelessAfter = 4;
 
-/** @throws TidemarkError LIST_NOT_POLLED, SOURCE_NOTICE, PAUSED, INTERRUPTED, BAD_CONFIGURATION where no source is configured. */
+/**
+ * @throws TidemarkError LIST_NOT_POLLED, SOURCE_NOTICE, PAUSED, INTERRUPTED, BAD_CONFIGURATION where no source is
+ * configured.
+ */
 export async function pollLists(
   context: OperationContext,
   lists: readonly PolledList[],

@@ -48,11 +48,12 @@ export async function sourceNamed(context: OperationContext, name: string): Prom
 }
 
 /**
- * The markets of a source, from its own list: one request if the stored list is older than a day. If that fails, the older
- * list counts.
+ * The markets of a source, from its own list: one request if the stored list is older than a day. If that fails, the
+ * older list counts.
  *
  * @param waits whether a refusal that ends by itself is waited for.
- * @throws TidemarkError SOURCE_UNREACHABLE, SOURCE_UNUSABLE, SOURCE_REFUSED or PAUSED when it does not give the list, and none is stored.
+ * @throws TidemarkError SOURCE_UNREACHABLE, SOURCE_UNUSABLE, SOURCE_REFUSED or PAUSED when it does not give the list,
+ * and none is stored.
  */
 export async function marketsOf(
   context: OperationContext,
@@ -84,7 +85,10 @@ export async function marketsOf(
   return readMarkets(database.pool, source.facts.name);
 }
 
-/** Makes one request, once the queue of the source is not paused. It then pauses for what the request costs, or for a ban. */
+/**
+ * Makes one request, once the queue of the source is not paused. It then pauses for what the request costs, or for a
+ * ban.
+ */
 async function requestSymbols(context: OperationContext, source: SourceSetup, waits: boolean) {
   const { profile, facts } = usable(source);
   const { name } = facts;
@@ -298,8 +302,8 @@ async function findMarket(
 }
 
 /**
- * The market of a pair such as `BTC/USDT` whose symbol follows from its codes, or of a symbol of which the user names the
- * assets; null: it takes the list.
+ * The market of a pair such as `BTC/USDT` whose symbol follows from its codes, or of a symbol of which the user names
+ * the assets; null: it takes the list.
  */
 function unlistedMarket(
   { profile }: SourceSetup,
@@ -320,7 +324,10 @@ function unlistedMarket(
   };
 }
 
-/** The source whose list of markets names those of a source: itself, or of an archive the one that it belongs to; null: none. */
+/**
+ * The source whose list of markets names those of a source: itself, or of an archive the one that it belongs to; null:
+ * none.
+ */
 async function listerOf(context: OperationContext, source: SourceSetup): Promise<SourceSetup | null> {
   const { lists, marketsOf: profile } = source.profile;
   if (lists.symbols !== undefined) return source;

@@ -49,12 +49,14 @@ export async function withinRetention<Selected extends Selection>(
   const { age, cutMs } = retention;
   if (selection.toMs !== null && selection.toMs <= cutMs) {
     throw badArgument(
-      `--to ${formatTime(selection.toMs)} is too old: the retention of ${age} keeps nothing before ${formatTime(cutMs)}`,
+      `--to ${formatTime(selection.toMs)} is too old: the retention of ${age} keeps nothing before ` +
+        `${formatTime(cutMs)}`,
       '`tidemark retention` shows and changes it',
     );
   }
   note(
-    `the retention of ${age} keeps nothing before ${formatTime(cutMs)}: starting there instead of ${formatTime(selection.fromMs)}`,
+    `the retention of ${age} keeps nothing before ${formatTime(cutMs)}: starting there instead of ` +
+      `${formatTime(selection.fromMs)}`,
   );
   return {
     ...selection,

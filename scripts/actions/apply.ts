@@ -102,7 +102,8 @@ async function readList(file: string): Promise<{ list: WatchList; hash: string }
 /**
  * Reads the markets of the sources that the list names, if they are old.
  *
- * @returns why the first of those that have no list could not be read; null: all have one. The others are applied all the same.
+ * @returns why the first of those that have no list could not be read; null: all have one. The others are applied all
+ * the same.
  */
 async function readOldMarkets(context: Context, list: WatchList, nowMs: number): Promise<TidemarkError | null> {
   const sources = await context.sources();
@@ -161,7 +162,9 @@ async function confirmDrops(
     const name = storedWords[dataset];
     await confirmByName({
       name,
-      consequence: `The retention of ${after} drops every point of ${name} from before ${formatTime(dropsBeforeMs)} irreversibly when the scheduler next applies it.`,
+      consequence:
+        `The retention of ${after} drops every point of ${name} from before ${formatTime(dropsBeforeMs)} ` +
+        'irreversibly when the scheduler next applies it.',
       given: undefined,
       ask,
     });

@@ -60,7 +60,8 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
     if (outcome.rejected > 0 && !acceptRejected)
       throw new TidemarkError(
         'ROWS_REJECTED',
-        `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ${outcome.rejected === 1 ? 'its period' : 'their periods'}; such as: ${outcome.rejectedFor}`,
+        `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ` +
+          `${outcome.rejected === 1 ? 'its period' : 'their periods'}; such as: ${outcome.rejectedFor}`,
       );
   });
 }
@@ -89,7 +90,9 @@ export async function estimate(asked: Selection, options: SelectingOptions): Pro
 
 /** The result in one line: complete or not, what is missing, and the work done. */
 export function lastLine(outcome: BackfillOutcome, acceptRejected: boolean): string {
-  const work = `${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ${formatDuration(outcome.durationMs)}`;
+  const work =
+    `${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ` +
+    `${formatDuration(outcome.durationMs)}`;
   if (outcome.interrupted) return `interrupted: ${work}`;
   const rejected = `${counted(outcome.rejected, 'rejected row')} in quarantine`;
   const lacking = nonEmpty([

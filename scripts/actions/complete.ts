@@ -89,8 +89,8 @@ export async function addSuggestions(program: Command, words: readonly string[])
 }
 
 /**
- * The next words of series, each with a description: the words of a name one after the other, or ids where the typed word
- * begins with a digit. The library leaves out words that do not begin as the typed one.
+ * The next words of series, each with a description: the words of a name one after the other, or ids where the typed
+ * word begins with a digit. The library leaves out words that do not begin as the typed one.
  */
 function suggestSeries(
   known: readonly KnownSeries[],

@@ -75,7 +75,9 @@ export async function run(options: { once?: true }): Promise<void> {
   }
 }
 
-/** The user's configuration with another source, database and queue, so that synthetic data never mixes with real data. */
+/**
+ * The user's configuration with another source, database and queue, so that synthetic data never mixes with real data.
+ */
 function demoConfig(config: Config, simulator: RunningSimulator): Config {
   return {
     ...config,
@@ -132,7 +134,8 @@ async function fetchAndReport(
   const { database } = context;
   const startedMs = context.clock.now();
   printText(
-    `PostgreSQL runs under ${context.config.directory}, the simulator at ${simulator.url} with a budget of ${requestsPerMinute.withKey} requests a minute.`,
+    `PostgreSQL runs under ${context.config.directory}, the simulator at ${simulator.url} with a budget of ` +
+      `${requestsPerMinute.withKey} requests a minute.`,
   );
   const stored = await seriesStatus(database, { nowMs: startedMs, graceMs: context.config.worker.graceMs });
   const points = stored.reduce((sum, row) => sum + row.points, 0);
@@ -154,7 +157,9 @@ async function fetchAndReport(
   if (outcome.interrupted) throw interrupted();
   if (outcome.refusal !== null) throw outcome.refusal;
   console.log(
-    `${label} backfill ${outcome.requests === 0 ? 'had nothing to do' : 'complete'}: ${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ${formatDuration(outcome.durationMs)}`,
+    `${label} backfill ${outcome.requests === 0 ? 'had nothing to do' : 'complete'}: ` +
+      `${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ` +
+      `${formatDuration(outcome.durationMs)}`,
   );
 
   const worker = await runWorker(context, queues, { source: defaultSource });
@@ -202,7 +207,8 @@ async function report(context: Context, simulator: RunningSimulator, startedMs: 
   print(seriesTable(rows, nowMs, width));
   print(listsTable(lists, nowMs, width));
   print(
-    `${counted(asked.total, 'request')} in ${formatDuration(nowMs - startedMs)}, at most ${asked.largestRollingMinute} in any minute, ${asked.count429} refused`,
+    `${counted(asked.total, 'request')} in ${formatDuration(nowMs - startedMs)}, at most ` +
+      `${asked.largestRollingMinute} in any minute, ${asked.count429} refused`,
   );
   for (const query of demoQueries) {
     printText(`\n${query.title}\n\n${query.sql}\n`);

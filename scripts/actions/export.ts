@@ -28,7 +28,9 @@ interface Bounds {
   readonly toMs: EpochMs | null;
 }
 
-/** @throws TidemarkError BAD_ARGUMENT for options that contradict each other; RANGE_HAS_GAPS unless gaps are allowed. */
+/**
+ * @throws TidemarkError BAD_ARGUMENT for options that contradict each other; RANGE_HAS_GAPS unless gaps are allowed.
+ */
 export function exportSeries(series: SeriesKey[], options: ExportOptions & { allowGaps?: true }): Promise<void> {
   const bounds = boundsOf(options);
   return run(options, (context, client) =>
@@ -108,5 +110,8 @@ function asText({ points, series, until, file, sidecar, gaps }: Outcome, duratio
   const holes = gaps === 0 ? '' : `, with ${counted(gaps, 'gap')}`;
   const beside = sidecar === null ? '' : `, coverage to ${sidecar}`;
   const end = until === null ? '' : ` up to ${formatTime(until)}`;
-  return `exported ${counted(points, 'point')} of ${series} series${end} to ${file}${beside}${holes}; ${formatDuration(durationMs)}`;
+  return (
+    `exported ${counted(points, 'point')} of ${series} series${end} to ${file}${beside}${holes}; ` +
+    `${formatDuration(durationMs)}`
+  );
 }

@@ -105,7 +105,11 @@ function columnsNamed(text: string): ColumnNames {
   return names as ColumnNames;
 }
 
-/** The series that the options name, for a format of others; null for files of `export`. @throws TidemarkError BAD_ARGUMENT */
+/**
+ * The series that the options name, for a format of others; null for files of `export`.
+ *
+ * @throws TidemarkError BAD_ARGUMENT
+ */
 function candleFileKind(options: Options): CandleFileKind | null {
   const { columns } = options;
   if (columns !== undefined && options.format !== undefined && options.format !== 'csv')

@@ -61,5 +61,8 @@ function asText(directory: string, outcome: LakeOutcome, durationMs: number): st
   const { written, rows, bytes, removed, files, allRows } = outcome;
   const wrote = `wrote ${counted(written, 'file')} with ${counted(rows, 'row')}, ${formatBytes(bytes)}`;
   const gone = removed === 0 ? '' : `, removed ${counted(removed, 'file')}`;
-  return `${wrote}${gone}; ${directory} has ${counted(files, 'file')} with ${counted(allRows, 'row')}; ${formatDuration(durationMs)}`;
+  return (
+    `${wrote}${gone}; ${directory} has ${counted(files, 'file')} with ${counted(allRows, 'row')}; ` +
+    `${formatDuration(durationMs)}`
+  );
 }

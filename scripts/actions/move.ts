@@ -103,8 +103,10 @@ function asText({ rows, tables, foreignTables }: Moved, to: URL, durationMs: num
   shown.password = '';
   shown.searchParams.delete('password');
   return [
-    `moved ${counted(rows, 'row')} of ${counted(tables.size, 'table')}; both sides are equal, digit by digit; ${formatDuration(durationMs)}`,
+    `moved ${counted(rows, 'row')} of ${counted(tables.size, 'table')}; both sides are equal, digit by digit; ` +
+      `${formatDuration(durationMs)}`,
     ...(foreignTables.length === 0 ? [] : [`not moved, because no migration created it: ${foreignTables.join(', ')}`]),
-    `next: set DATABASE_URL=${shown.href}${hadPassword ? ', with its password,' : ''} for every process; the source database is unchanged`,
+    `next: set DATABASE_URL=${shown.href}${hadPassword ? ', with its password,' : ''} for every process; the ` +
+      'source database is unchanged',
   ].join('\n');
 }

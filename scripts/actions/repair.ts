@@ -46,7 +46,8 @@ function repairText(outcome: Repair): string {
   const kept = `${counted(differences.length, 'point')} stored here and not at the source: kept`;
   return [
     ...differencesText(differing, differences, 'the source'),
-    `requested ${what.join(' and ')} again, ${formatCount(answered)} answered: ${counted(fresh, 'point')} new, ${formatCount(revised)} changed`,
+    `requested ${what.join(' and ')} again, ${formatCount(answered)} answered: ${counted(fresh, 'point')} new, ` +
+      `${formatCount(revised)} changed`,
     ...(differences.length > 0 ? [kept] : []),
     ...outcome.earlier.map((one) => `${seriesName(one)} begins earlier than known: the range before is missing now`),
   ].join('\n');

@@ -24,7 +24,8 @@ export async function run(profile: Profile, options: Options): Promise<void> {
   await simulator.close();
   stop.release();
   console.log(
-    `answered ${formatCount(served.total)} requests with synthetic data, refused ${formatCount(served.refused)} of them`,
+    `answered ${formatCount(served.total)} requests with synthetic data, refused ` +
+      `${formatCount(served.refused)} of them`,
   );
 }
 

@@ -258,7 +258,8 @@ function asText(status: Status, showsAll: boolean): string {
       status.differing ?? '',
       status.rejected.rows === 0 ? '' : rejectedLine(status.rejected),
       silenceLine(status),
-      `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; workers: ${queue.workers}${paused}`,
+      `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; ` +
+        `workers: ${queue.workers}${paused}`,
       status.retentions.length === 0 ? '' : `retention: ${status.retentions.map(retentionText).join(', ')}`,
     ]),
     '',
@@ -287,7 +288,8 @@ function silenceLine({ silences, series }: Pick<Status, 'silences' | 'series'>):
   const of = series.find(({ seriesId }) => seriesId === longest?.seriesId);
   return longest === undefined || of === undefined
     ? ''
-    : `silences: ${formatCount(silences.length)} of far longer than usual, the longest of ${seriesName(of.series)}: ${formatTime(longest.startMs)} to ${formatTime(longest.endMs)} (select * from silences)`;
+    : `silences: ${formatCount(silences.length)} of far longer than usual, the longest of ${seriesName(of.series)}: ` +
+        `${formatTime(longest.startMs)} to ${formatTime(longest.endMs)} (select * from silences)`;
 }
 
 function rejectedLine({ rows, series, reason }: Status['rejected']): string {
@@ -309,7 +311,8 @@ function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): 
   return [
     first === undefined
       ? ''
-      : `database jobs: ${formatCount(failingJobs.length)} failing, first ${first.kind}${first.of === null ? '' : ` of ${first.of}`}: ${first.message}; the scheduler does their work`,
+      : `database jobs: ${formatCount(failingJobs.length)} failing, first ` +
+        `${first.kind}${first.of === null ? '' : ` of ${first.of}`}: ${first.message}; the scheduler does their work`,
     locks.statements === 0
       ? ''
       : `locks: ${counted(locks.statements, 'statement')} of Tidemark wait for ${locks.holders.join(', ') || 'a lock'}`,

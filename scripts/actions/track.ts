@@ -1,6 +1,6 @@
 /**
- * `tidemark track candles|history|assets|...` and `untrack ID|assets|...`: the series that `run` or workers fetch, and the lists
- * that they poll.
+ * `tidemark track candles|history|assets|...` and `untrack ID|assets|...`: the series that `run` or workers fetch, and
+ * the lists that they poll.
  */
 
 import { badArgument } from '../../errors.ts';

@@ -49,10 +49,12 @@ function verificationText(outcome: Verification, against: string | null): string
   const found =
     differing.length === 0
       ? `nothing differs${outcome.isWhole ? '' : ' so far'}`
-      : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ${counted(pointsOf(differing), 'point')}`;
+      : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ` +
+        `${counted(pointsOf(differing), 'point')}`;
   const lines = [
     ...differencesText(differing, differences, against ?? 'the source'),
-    `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}, ${counted(points, 'point')}, ${against === null ? 'digit by digit' : 'to the tick of the coarser source'}: ${found}`,
+    `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}, ${counted(points, 'point')}, ` +
+      `${against === null ? 'digit by digit' : 'to the tick of the coarser source'}: ${found}`,
   ];
   if (rewritten > 0)
     lines.push(
@@ -96,7 +98,8 @@ function refuseDifferences(outcome: Verification, against: string | null): void 
   if (differing.length > 0) {
     throw new TidemarkError(
       'DIFFERENCES_FOUND',
-      `${counted(pointsOf(differing), 'point')} in ${formatCount(differing.length)} of ${counted(compared, 'compared window')} differ from ${against ?? 'the source'}`,
+      `${counted(pointsOf(differing), 'point')} in ${formatCount(differing.length)} of ` +
+        `${counted(compared, 'compared window')} differ from ${against ?? 'the source'}`,
       against === null
         ? {}
         : { remedy: 'nothing was changed; `select * from source_differences` lists them with both values' },

@@ -15,7 +15,8 @@ export async function run(role: string, options: { passwordFile?: string; serves
     console.log(`${isNew ? 'created' : 'updated'} read-only role ${JSON.stringify(role)}`);
     if ((await countPublicFunctions(context.database.pool)) > 0)
       console.error(
-        'every role may call functions that write, such as lo_create or add_job: `tidemark migrate` revokes them when a superuser runs it',
+        'every role may call functions that write, such as lo_create or add_job: `tidemark migrate` revokes them ' +
+          'when a superuser runs it',
       );
   });
 }

@@ -75,7 +75,8 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
         .slice(0, few)
         .map(
           (gap) =>
-            `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ${explainGap(gap, { nowMs, isSourceDown })}`,
+            `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ` +
+            `${explainGap(gap, { nowMs, isSourceDown })}`,
         ),
       gaps.length,
     ),
@@ -161,21 +162,26 @@ async function nextLines(
       const then = first === undefined && now === undefined ? await next(closesMs) : undefined;
       if (first !== undefined)
         lines.push(
-          `Queued or running${of}: ${counted(claimed.length, 'window')}, the first ${formatTime(first.startMs)} to ${formatTime(first.endMs)}.`,
+          `Queued or running${of}: ${counted(claimed.length, 'window')}, the first ${formatTime(first.startMs)} ` +
+            `to ${formatTime(first.endMs)}.`,
         );
       else if (now !== undefined)
         lines.push(
-          `Next${of}: ${windowText(now)}, ${bans.has(source) ? `when ${sourceText(source)} accepts requests again` : 'as soon as the budget allows'}.`,
+          `Next${of}: ${windowText(now)}, ` +
+            (bans.has(source) ? `when ${sourceText(source)} accepts requests again.` : 'as soon as the budget allows.'),
         );
       else if (then !== undefined)
         lines.push(
-          `Next${of}: ${windowText(then)}, from ${formatTime(closesMs)} on, when the open ${series.interval} period has closed.`,
+          `Next${of}: ${windowText(then)}, from ${formatTime(closesMs)} on, when the open ${series.interval} ` +
+            'period has closed.',
         );
     }
   });
   if (lines.length > 0) return lines;
   return [
-    `Next: nothing now${hasGaps ? '; what is missing is deferred as listed above, or no source has it' : ': no range is missing'}.`,
+    hasGaps
+      ? 'Next: nothing now; what is missing is deferred as listed above, or no source has it.'
+      : 'Next: nothing now: no range is missing.',
   ];
 }
 
@@ -191,10 +197,14 @@ function fetchLine(fetch: PastFetch): string {
     fetch.verdict === checksumVerdict
       ? 'the checksum of the file'
       : fetch.error === null
-        ? `${fetch.verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ${formatCount(fetch.unchanged)} unchanged${rejected}`
+        ? `${fetch.verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ` +
+          `${formatCount(fetch.unchanged)} unchanged${rejected}`
         : `${fetch.verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
   const by = fetch.source === defaultSource ? '' : `, ${fetch.source}`;
-  return `${formatTime(fetch.timeMs)} ${fetch.lane}${range}${attempt}${by}: ${came} (${formatDuration(fetch.durationMs)})`;
+  return (
+    `${formatTime(fetch.timeMs)} ${fetch.lane}${range}${attempt}${by}: ${came} ` +
+    `(${formatDuration(fetch.durationMs)})`
+  );
 }
 
 /** @param all the total, if more than are listed. @returns nothing for an empty list. */

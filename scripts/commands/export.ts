@@ -30,7 +30,8 @@ function addOptions(command: Command, hasCoverage: boolean): Command {
     )
     .option(
       '--to <time>',
-      `end (excluded), as --from (default: the end of it${hasCoverage ? '; of a series tracked open-ended, the end of what is covered' : ''})`,
+      'end (excluded), as --from (default: the end of ' +
+        `it${hasCoverage ? '; of a series tracked open-ended, the end of what is covered' : ''})`,
     )
     .addOption(new Option('--format <format>', 'default: by the ending of FILE, else csv').choices(fileFormats))
     .option('--out <file>', 'file to write, - for standard output', '-')

@@ -10,12 +10,15 @@ export function importCommand(command: Command): void {
     .addOption(
       new Option(
         '--format <format>',
-        'default: the format in the sidecar; binance, kraken, cryptodatadownload and ccxt-json are candle files of others, which have no sidecar',
+        'default: the format in the sidecar; binance, kraken, cryptodatadownload and ccxt-json are candle files ' +
+          'of others, which have no sidecar',
       ).choices([...fileFormats, ...candleFormatNames]),
     )
     .option(
       '--columns <list>',
-      'candles of a CSV file of any program: time=timestamp,open=open,high=high,low=low,close=close,volume=volume, and turnover=... where it has the volume in the quote asset too, each with the name of its column, or all with its number from 1 on',
+      'candles of a CSV file of any program: time=timestamp,open=open,high=high,low=low,close=close,volume=volume, ' +
+        'and turnover=... where it has the volume in the quote asset too, each with the name of its column, ' +
+        'or all with its number from 1 on',
     )
     .option('--exchange <id>', 'exchange of such candle files, such as binance')
     .option('--base <id>', 'asset that is bought, such as bitcoin')

@@ -29,7 +29,8 @@ export async function confirmByName({ name, consequence, given, ask }: Confirmat
 }
 
 /**
- * Prompts on the terminal. Ctrl-C, Ctrl-D and `signal` throw INTERRUPTED. @returns null: input or output is not a terminal.
+ * Prompts on the terminal. Ctrl-C, Ctrl-D and `signal` throw INTERRUPTED. @returns null: input or output is not a
+ * terminal.
  */
 export function askOnTerminal(signal: AbortSignal): Ask | null {
   if (process.stdin.isTTY !== true || process.stdout.isTTY !== true) return null;

@@ -10,8 +10,8 @@ import { readMarkets } from '../../store/series/sources.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';
 
 /**
- * Empty without a database that answers at once; the embedded one is not started for it. No error is reported: the user is
- * typing a command.
+ * Empty without a database that answers at once; the embedded one is not started for it. No error is reported: the user
+ * is typing a command.
  */
 export function readSeriesToComplete(): Promise<KnownSeries[]> {
   return fromDatabase(({ pool }) => readKnownSeries(pool));

@@ -5,8 +5,8 @@ import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { isAge, parseIsoTime, timeOfAge } from '../../model/time-text.ts';
 
 /**
- * `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00Z` (all UTC), `2024-01-31T06:00+02:00`, milliseconds since 1970, or
- * an age back from now: `30min`, `6h`, `90d`, `8w`, `11y` (calendar years).
+ * `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00Z` (all UTC), `2024-01-31T06:00+02:00`, milliseconds since
+ * 1970, or an age back from now: `30min`, `6h`, `90d`, `8w`, `11y` (calendar years).
  *
  * @throws TidemarkError BAD_ARGUMENT naming the option.
  */
@@ -20,7 +20,8 @@ export function parseTime(text: string, option: string, nowMs: EpochMs): EpochMs
   if (timeMs !== null) return timeMs;
   throw new TidemarkError(
     'BAD_ARGUMENT',
-    `${option} ${JSON.stringify(text)} is not a date such as 2024-01-31, 2024-01-31T06:00Z or 2024-01-31T06:00+02:00 (without an offset: UTC), an age such as 11y, 90d or 6h, or milliseconds since 1970`,
+    `${option} ${JSON.stringify(text)} is not a date such as 2024-01-31, 2024-01-31T06:00Z or ` +
+      '2024-01-31T06:00+02:00 (without an offset: UTC), an age such as 11y, 90d or 6h, or milliseconds since 1970',
     /^\d{9,10}$/.test(text) ? { remedy: `for seconds since 1970, append 000: ${text}000` } : {},
   );
 }

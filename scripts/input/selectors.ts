@@ -24,7 +24,8 @@ interface RangeOptions {
 export type SeriesNames = Partial<Readonly<Record<'exchange' | 'base' | 'quote' | 'asset' | 'interval', string>>>;
 
 export const times =
-  'a date or time (2024-01-31, 2024-01-31T06:00, UTC unless it has an offset: +02:00), an age (11y, 90d, 6h), or milliseconds since 1970';
+  'a date or time (2024-01-31, 2024-01-31T06:00, UTC unless it has an offset: +02:00), an age (11y, 90d, 6h), or ' +
+  'milliseconds since 1970';
 
 export interface SelectingOptions {
   readonly json?: true;
@@ -163,7 +164,8 @@ function intervalsOf(list: string): string[] {
   const intervals = list.split(',').map((interval) => interval.trim());
   if (intervals.includes('')) {
     throw badArgument(
-      `--interval ${JSON.stringify(list)} names ${intervals.length === 1 ? 'no interval' : 'no interval before or after a comma'}`,
+      `--interval ${JSON.stringify(list)} names ` +
+        `${intervals.length === 1 ? 'no interval' : 'no interval before or after a comma'}`,
       'put commas only between intervals, as in m1,h1',
     );
   }

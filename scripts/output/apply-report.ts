@@ -26,7 +26,8 @@ export function planText(plan: WatchListPlan, file: string): string {
   lines.push(...leftLines(plan), ...plan.notes.map((note) => `note: ${problemText(file, note)}`));
   for (const { age, cutMs, series } of plan.cut)
     lines.push(
-      `note: the retention of ${age} keeps nothing before ${formatTime(cutMs)}, which shortens ${named(series.map(seriesName))}`,
+      `note: the retention of ${age} keeps nothing before ${formatTime(cutMs)}, which shortens ` +
+        `${named(series.map(seriesName))}`,
     );
   if (plan.notKept.length > 0)
     lines.push(`note: left out, because retention keeps nothing of the range: ${named(plan.notKept.map(seriesName))}`);

@@ -1,7 +1,7 @@
 /**
  * The completion scripts. Each passes the typed words to `tidemark complete --` as they are: a word is never evaluated,
- * because it may contain a command substitution that the user has not run yet. Suggestions are quoted, because names are the
- * source's.
+ * because it may contain a command substitution that the user has not run yet. Suggestions are quoted, because names
+ * are the source's.
  *
  * Suggestions are lines of a word, a tab and a description; a last line with a colon is the library's.
  */

@@ -99,19 +99,23 @@ function creditWarning({ source, cost, long }: SourceCost): string[] {
     const ends =
       free === 0 ? 'it does not end' : `it takes about ${formatDuration(Math.ceil((cost - left) / free) * periodMs)}`;
     lines.push(
-      `warning: ${source} has ${formatCount(left)} of ${formatCount(amount)} credits in ${period} left, and this needs about ${formatCount(cost)}: ${ends}`,
+      `warning: ${source} has ${formatCount(left)} of ${formatCount(amount)} credits in ${period} left, and this ` +
+        `needs about ${formatCount(cost)}: ${ends}`,
     );
   }
   if (fresh > amount)
     lines.push(
-      `warning: staying fresh needs about ${formatCount(fresh)} credits in ${period}, and ${source} allows ${formatCount(amount)}`,
+      `warning: staying fresh needs about ${formatCount(fresh)} credits in ${period}, and ${source} allows ` +
+        `${formatCount(amount)}`,
     );
   return lines;
 }
 
 function depthWarnings({ source, depth, shortest, lostMs }: SourceCost): string[] {
   if (depth === null) return [];
-  const kept = `${source} keeps the newest ${'ms' in depth ? formatDuration(depth.ms) : `${formatCount(depth.periods)} periods`}`;
+  const kept =
+    `${source} keeps the newest ` +
+    `${'ms' in depth ? formatDuration(depth.ms) : `${formatCount(depth.periods)} periods`}`;
   const lines: string[] = [];
   if (lostMs > 0)
     lines.push(`warning: ${kept}: ${formatDuration(lostMs)} of the missing ranges are older, and stay missing`);
@@ -125,7 +129,8 @@ function depthWarnings({ source, depth, shortest, lostMs }: SourceCost): string[
 function unpublishedLine({ source, unpublishedMs }: SourceCost): string[] {
   if (unpublishedMs === 0) return [];
   return [
-    `${source} has no file yet of ${formatDuration(unpublishedMs)}: they stay missing until it has, or until a source after it is named`,
+    `${source} has no file yet of ${formatDuration(unpublishedMs)}: they stay missing until it has, or until a ` +
+      'source after it is named',
   ];
 }
 
@@ -148,7 +153,8 @@ function backfillLine({ requests, durationMs, requestsPerMinute, isShared, sourc
 function laterLines({ laterRequests, lastAtMs }: PlanCost): string[] {
   if (lastAtMs === null) return [];
   return [
-    `of them ${formatCount(laterRequests)} deferred after failures or for a second answer: the last ${formatTime(lastAtMs)}`,
+    `of them ${formatCount(laterRequests)} deferred after failures or for a second answer: the last ` +
+      `${formatTime(lastAtMs)}`,
   ];
 }
 
@@ -197,7 +203,8 @@ function freshLines(cost: PlanCost): string[] {
   if (freshness.everyMsInBackfill !== null && freshness.everyMsInBackfill <= wantedEveryMs) return lines;
   return [
     ...lines,
-    `during backfill the newest data is refreshed ${freshness.everyMsInBackfill === null ? 'last' : `every ${formatDuration(freshness.everyMsInBackfill)}`}`,
+    'during backfill the newest data is refreshed ' +
+      `${freshness.everyMsInBackfill === null ? 'last' : `every ${formatDuration(freshness.everyMsInBackfill)}`}`,
   ];
 }
 
@@ -215,8 +222,10 @@ function staleWarning(
         (everyMsInBackfill === null ? '' : `, or every ${formatDuration(everyMsInBackfill)} during backfill`);
   const key = isWithoutKey ? ` (with a key the source allows ${requestsPerMinute.withKey})` : '';
   return (
-    `warning: the budget${source === null ? '' : ` of ${source}`} cannot keep this fresh. Series to refresh every ${wanted} ${stale}. ` +
-    `${formatCount(neededPerMinute)} requests a minute are enough${key}; so are at most ${formatCount(maxThatFit)} series ` +
+    `warning: the budget${source === null ? '' : ` of ${source}`} cannot keep this fresh. Series to refresh every ` +
+    `${wanted} ${stale}. ` +
+    `${formatCount(neededPerMinute)} requests a minute are enough${key}; so are at most ` +
+    `${formatCount(maxThatFit)} series ` +
     `at that interval, or a longer interval for the rest.`
   );
 }

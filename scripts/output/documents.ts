@@ -364,7 +364,8 @@ const status = z
     unreachable,
   ])
   .describe(
-    '`status --json`: tracked, covered and missing ranges, the budget and the queue, or the error while a server is unreachable',
+    '`status --json`: tracked, covered and missing ranges, the budget and the queue, or the error while a server ' +
+      'is unreachable',
   );
 
 const track = ofSeries({

@@ -35,8 +35,8 @@ function oneLine(text: string): string {
 }
 
 /**
- * Keeps the process running when standard output fails, because ending it would leave the embedded database running. The
- * error is reported at exit, unless the command failed. A closed pipe, as of `head`, is not an error.
+ * Keeps the process running when standard output fails, because ending it would leave the embedded database running.
+ * The error is reported at exit, unless the command failed. A closed pipe, as of `head`, is not an error.
  */
 export function reportUnwrittenOutput(): void {
   let first: NodeJS.ErrnoException | undefined;

@@ -18,8 +18,8 @@ export interface Group extends Omit<Portion, 'series'> {
 const maxSingle = 12;
 
 /**
- * Returns a group per series if there are few. Otherwise it groups by dataset, exchange and interval, puts incomplete groups
- * first, and merges those that do not fit.
+ * Returns a group per series if there are few. Otherwise it groups by dataset, exchange and interval, puts incomplete
+ * groups first, and merges those that do not fit.
  *
  * @param room available lines, at least one.
  */

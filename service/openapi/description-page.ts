@@ -1,4 +1,7 @@
-/** The description of the interface for people, at `/docs`: each endpoint with its parameters, fields, an example, and a try. */
+/**
+ * The description of the interface for people, at `/docs`: each endpoint with its parameters, fields, an example, and a
+ * try.
+ */
 
 import { z } from 'zod';
 import { escaped, type Page } from '../pages/pages.ts';
@@ -17,18 +20,24 @@ interface Schema {
 }
 
 export function descriptionPage(): Page {
-  const content = `<p>Read-only market data as JSON. The same for programs: <a href="v2/openapi.json">openapi.json</a>. Requests work without a
+  const content = `<p>Read-only market data as JSON. The same for programs: <a href="v2/openapi.json">openapi.json</a>.
+      Requests work without a
 key; one raises the limits: <a href="keys">ask for a key</a>, and send it as <code>Authorization: Bearer KEY</code>.</p>
-<p>Decimals come with all their digits: read them as text, or with a parser that keeps them. Times are UNIX milliseconds.</p>
+<p>Decimals come with all their digits: read them as text, or with a parser that keeps them. Times are UNIX
+  milliseconds.</p>
 <nav aria-label="Endpoints"><ul class="contents">${described.map(entry).join('')}</ul></nav>
-<p class="field"><label for="key">Key for the tries below</label><input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="none"></p>
+<p class="field"><label for="key">Key for the tries below</label><input id="key" type="password" autocomplete="off"
+  spellcheck="false" placeholder="none"></p>
 ${described.map(section).join('\n')}
 <script type="module" src="pages/try.js"></script>`;
   return { title: 'Market Data Service', content };
 }
 
 function entry({ id, contract, paths: [main] }: Described): string {
-  return `<li><a href="#${id}"><code>${escaped(openApiPath(main?.path ?? ''))}</code></a> ${escaped(contract.summary)}</li>`;
+  return (
+    `<li><a href="#${id}"><code>${escaped(openApiPath(main?.path ?? ''))}</code></a> ` +
+    `${escaped(contract.summary)}</li>`
+  );
 }
 
 function section(endpoint: Described): string {
@@ -74,16 +83,24 @@ ${[...inPath, ...inQuery].join('\n')}
 
 function field(endpoint: string, name: string, value: string, attributes: string): string {
   const id = `${endpoint}-${name}`;
-  return `<label for="${id}">${escaped(name)}</label><input id="${id}" ${attributes} data-name="${escaped(name)}" value="${escaped(value)}" autocomplete="off" spellcheck="false">`;
+  return (
+    `<label for="${id}">${escaped(name)}</label><input id="${id}" ${attributes} data-name="${escaped(name)}" ` +
+    `value="${escaped(value)}" autocomplete="off" spellcheck="false">`
+  );
 }
 
 function table(title: string, { properties = {}, required = [] }: Schema): string {
   const rows = Object.entries(properties).map(([name, schema]) => {
     const needed = title === 'Parameter' && required.includes(name) && schema.default === undefined;
-    return `<tr><td><code>${escaped(name)}</code></td><td>${typeOf(schema)}${needed ? ', required' : ''}</td><td>${escaped(meaning(schema))}</td></tr>`;
+    const type = `${typeOf(schema)}${needed ? ', required' : ''}`;
+    return `<tr><td><code>${escaped(name)}</code></td><td>${type}</td><td>${escaped(meaning(schema))}</td></tr>`;
   });
   if (rows.length === 0) return '';
-  return `<div class="scrolled" tabindex="0" role="group" aria-label="${title}s"><table><thead><tr><th scope="col">${title}</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
+  return (
+    `<div class="scrolled" tabindex="0" role="group" aria-label="${title}s"><table><thead><tr><th ` +
+    `scope="col">${title}</th><th scope="col">Type</th><th ` +
+    `scope="col">Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+  );
 }
 
 function typeOf({ type, anyOf }: Schema): string {

@@ -1,6 +1,6 @@
 /**
- * The description of the interface: `/v2/openapi.json` (OpenAPI 3.1) for programs and `/docs` for people. It is generated from
- * the schemas that validate requests, so that it cannot go stale.
+ * The description of the interface: `/v2/openapi.json` (OpenAPI 3.1) for programs and `/docs` for people. It is
+ * generated from the schemas that validate requests, so that it cannot go stale.
  */
 
 import type { FastifyInstance } from 'fastify';
@@ -30,7 +30,9 @@ type Json = Readonly<Record<string, unknown>>;
 
 const coverage = {
   description:
-    'How much of the closed periods of the range is known, as `share=0.9983, gaps=1, until=1714521600000, missing=1710000000000-1710003600000`: the share from 0 to 1, rounded down; how many ranges are missing; up to when this is told, and which ranges before that are missing, in UNIX milliseconds, from inclusive to exclusive.',
+    'How much of the closed periods of the range is known, as `share=0.9983, gaps=1, until=1714521600000, ' +
+    'missing=1710000000000-1710003600000`: the share from 0 to 1, rounded down; how many ranges are missing; up to ' +
+    'when this is told, and which ranges before that are missing, in UNIX milliseconds, from inclusive to exclusive.',
   schema: { type: 'string', pattern: coveragePattern },
 };
 const derivedFrom = {
@@ -60,7 +62,11 @@ function openApiDocument(version: string): Json {
     info: {
       title: 'Market Data Service',
       version,
-      description: `Cryptocurrency market data, read-only. Decimals come with all their digits: read them as text, or with a parser that keeps them. Without a key ${requestsPerMinute.withoutKey} requests a rolling minute, and history of ${historyDepthYears} years; with one ${requestsPerMinute.withKey}, and all that is stored.`,
+      description:
+        'Cryptocurrency market data, read-only. Decimals come with all their digits: read them as text, or with a ' +
+        'parser that keeps them. ' +
+        `Without a key ${requestsPerMinute.withoutKey} requests a rolling minute, and history of ` +
+        `${historyDepthYears} years; with one ${requestsPerMinute.withKey}, and all that is stored.`,
     },
     servers: [{ url: '/v2' }],
     security: [{}, { key: [] }],

@@ -1,4 +1,7 @@
-/** The pages beside the dashboard: the description, the key form, and errors. They have the dashboard's style and one frame. */
+/**
+ * The pages beside the dashboard: the description, the key form, and errors. They have the dashboard's style and one
+ * frame.
+ */
 
 import { STATUS_CODES } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -34,7 +34,8 @@ export function emptySeries(range: Range, interval: Interval, settledMs: EpochMs
 export function coverageSubquery(period: string): string {
   const closed = `date_bin(${period}, $now - (select tidemark.grace()), ${gridOrigin})`;
   return `lateral (
-    select case when span is null then '1' else trim_scale(trunc(tidemark.share_covered(shown, span), 4))::text end as share,
+    select case when span is null then '1' else trim_scale(trunc(tidemark.share_covered(shown, span),
+      4))::text end as share,
            coalesce(lacking.gaps, 0) as gaps,
            coalesce(lacking.more, ${millisecondsOf(`greatest($start, least($end, ${closed}))`)}) as until,
            coalesce(lacking.missing, '[]') as missing
@@ -44,7 +45,8 @@ export function coverageSubquery(period: string): string {
                   else covered * tstzmultirange(tstzrange($visibleFrom, null)) end as shown
     ) measured left join lateral (
       select count(*)::integer as gaps, min(since) filter (where place > ${maxMissingRanges}) as more,
-             jsonb_agg(jsonb_build_array(since, till) order by place) filter (where place <= ${maxMissingRanges}) as missing
+             jsonb_agg(jsonb_build_array(since, till) order by place) filter (where place <= ${maxMissingRanges}) as
+               missing
       from (
         select ${millisecondsOf('lower(gap)')} as since, ${millisecondsOf('upper(gap)')} as till, place
         from unnest(tstzmultirange(span) - shown) with ordinality as u (gap, place)

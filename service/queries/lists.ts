@@ -2,8 +2,8 @@
  * The newest state of assets, exchanges, markets and rates, as the service answers it. Entries that are gone
  * at the source are left out; their history stays.
  *
- * Columns have the interface's field names, by the descriptors of the lists. Decimals that the interface has as text are cast
- * to text. Other values become JSON of their own type, NUMERIC with all its digits.
+ * Columns have the interface's field names, by the descriptors of the lists. Decimals that the interface has as text
+ * are cast to text. Other values become JSON of their own type, NUMERIC with all its digits.
  */
 
 import type pg from 'pg';

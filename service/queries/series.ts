@@ -1,7 +1,7 @@
 /**
- * Points of the service. They come from the series itself, or, where the interval is not stored, from the series that the view
- * of the dataset would use. The statements name the relation themselves: planning the view, with
- * all its levels, takes longer than reading a thousand candles.
+ * Points of the service. They come from the series itself, or, where the interval is not stored, from the series that
+ * the view of the dataset would use. The statements name the relation themselves: planning the view, with all its
+ * levels, takes longer than reading a thousand candles.
  */
 
 import type pg from 'pg';
@@ -49,7 +49,10 @@ const keys = {
 
 const isRequired = ({ isOptional }: Column) => isOptional !== true;
 
-/** Points as JSON, by the names of the interface. NUMERIC writes neither quotes nor exponents, so its text needs no escaping. */
+/**
+ * Points as JSON, by the names of the interface. NUMERIC writes neither quotes nor exponents, so its text needs no
+ * escaping.
+ */
 function jsonOf(columns: readonly Column[], timeField: string): string {
   const fields = columns.map(({ json, name, isOptional }) =>
     isOptional === true ? `'"${json}":' || coalesce('"' || ${name} || '"', 'null')` : `'"${json}":"' || ${name} || '"'`,
@@ -124,7 +127,8 @@ function statementsOf(dataset: Dataset, json: string, name: string) {
 type Statements = ReturnType<typeof statementsOf>;
 
 const { candles, asset_history: history } = datasets;
-// The specified interface has no optional value, and a price as a JSON number: NUMERIC has no exponent and no leading zero.
+// The specified interface has no optional value, and a price as a JSON number: NUMERIC has no exponent and no leading
+// zero.
 const specified = {
   candles: statementsOf(candles, jsonOf(candles.columns.filter(isRequired), candles.timeField), 'serve-candles'),
   asset_history: statementsOf(

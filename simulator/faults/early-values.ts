@@ -9,8 +9,9 @@ import { streamKey, uniformAt } from '../hash.ts';
 import type { Faults } from './faults.ts';
 
 /**
- * Gives a share `reviseRate` of points a provisional value until `reviseAfterMs` after their period. Seed, series and period
- * determine these points. Each interval is revised independently, so a revised hour is no longer the sum of its minutes.
+ * Gives a share `reviseRate` of points a provisional value until `reviseAfterMs` after their period. Seed, series and
+ * period determine these points. Each interval is revised independently, so a revised hour is no longer the sum of its
+ * minutes.
  */
 export function earlyValues(seed: string, faults: () => Pick<Faults, 'reviseRate' | 'reviseAfterMs'>) {
   /** Whether the point at a time has its provisional value as of `asOfMs`. */

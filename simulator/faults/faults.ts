@@ -76,8 +76,8 @@ export const banForms = [
 ] as const;
 
 /**
- * The source's own ban; the same without a header; 403 with a page of a firewall; 451 for the country; 402 for the plan; 503
- * with `Retry-After`, and without.
+ * The source's own ban; the same without a header; 403 with a page of a firewall; 451 for the country; 402 for the
+ * plan; 503 with `Retry-After`, and without.
  */
 export type BanForm = (typeof banForms)[number];
 
@@ -91,12 +91,15 @@ export const answerForms = [
 ] as const;
 
 /**
- * Nothing; they name another market; their newest row is open, whatever the clock says; two rows of a period differ; the
- * volumes in the two assets are exchanged; a cache has kept them for {@link cachedForMs}.
+ * Nothing; they name another market; their newest row is open, whatever the clock says; two rows of a period differ;
+ * the volumes in the two assets are exchanged; a cache has kept them for {@link cachedForMs}.
  */
 export type AnswerForm = (typeof answerForms)[number];
 
-/** The profiles whose answers can have a form; absent: all. The others name no market, no state of a row, or no turnover. */
+/**
+ * The profiles whose answers can have a form; absent: all. The others name no market, no state of a row, or no
+ * turnover.
+ */
 export const profilesOfForm: Readonly<Partial<Record<AnswerForm, readonly string[]>>> = Object.freeze({
   'another-market': ['binance-archive', 'binance-archive-daily', 'bybit', 'kraken'],
   'open-rows': ['kraken', 'okx'],

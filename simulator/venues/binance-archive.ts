@@ -1,8 +1,8 @@
 /**
  * Binance's archive of spot candles: a zip for each month or day, with its checksum beside it.
  *
- * Source: github.com/binance/binance-public-data. Some files have a header row, and times are in microseconds from 2025 on.
- * How soon a file is there is not documented: a month after three days, a day after one.
+ * Source: github.com/binance/binance-public-data. Some files have a header row, and times are in microseconds from 2025
+ * on. How soon a file is there is not documented: a month after three days, a day after one.
  */
 
 import { createHash } from 'node:crypto';
@@ -24,7 +24,9 @@ const header =
 
 const absent: VenueAnswer = {
   status: 404,
-  body: '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>',
+  body:
+    '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>NoSuchKey</Code><Message>The specified key does not ' +
+    'exist.</Message></Error>',
   headers: { 'content-type': 'application/xml' },
 };
 
@@ -99,5 +101,6 @@ function lineOf(row: Candle, periodMs: number, unit: number): string {
   const { period, open, high, low, close, volume } = row;
   const time = (ms: EpochMs) => ms * unit;
   const turnover = turnoverOf(row);
-  return `${time(period)},${open},${high},${low},${close},${volume},${time(period + periodMs) - 1},${turnover},1,${volume},${turnover},0\n`;
+  const last = time(period + periodMs) - 1;
+  return `${[time(period), open, high, low, close, volume, last, turnover, 1, volume, turnover, 0].join()}\n`;
 }

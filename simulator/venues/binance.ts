@@ -51,7 +51,8 @@ const binanceAt = (perMinute: number, costs: { readonly candles: number; readonl
         code: -1003,
         msg: isBan
           ? `Way too much request weight used; IP banned until ${freeAtMs}. ${insteadOfPolling} bans.`
-          : `Too much request weight used; current limit is ${perMinute} request weight per 1 MINUTE. ${insteadOfPolling} polling the API.`,
+          : `Too much request weight used; current limit is ${perMinute} request weight per 1 MINUTE. ` +
+            `${insteadOfPolling} polling the API.`,
       },
       isBan ? 418 : 429,
     ),

@@ -2,8 +2,8 @@
  * Bybit's REST interface, version 5, for spot markets: candles and the list of instruments. It has the markets of the
  * synthetic exchange `binance`.
  *
- * Source: bybit-exchange.github.io/docs/v5, "Get Kline", "Get Instruments Info", "Rate Limit Rules" and "Error Codes". Errors come
- * as `retCode` in a 200. It has the intervals of the interface and no others.
+ * Source: bybit-exchange.github.io/docs/v5, "Get Kline", "Get Instruments Info", "Rate Limit Rules" and "Error Codes".
+ * Errors come as `retCode` in a 200. It has the intervals of the interface and no others.
  */
 
 import type { CandleInterval } from '../../model/datasets/candles.ts';

@@ -1,9 +1,9 @@
 /**
  * Coinbase Exchange's REST interface: candles and the list of products.
  *
- * Source: docs.cdp.coinbase.com, "Get product candles", "Get all products" and "Rate Limits". Values are JSON numbers with
- * all digits of the synthetic market. A period without a trade has no row. It has the granularities of the interface: Coinbase
- * also has six hours.
+ * Source: docs.cdp.coinbase.com, "Get product candles", "Get all products" and "Rate Limits". Values are JSON numbers
+ * with all digits of the synthetic market. A period without a trade has no row. It has the granularities of the
+ * interface: Coinbase also has six hours.
  */
 
 import type { CandleInterval } from '../../model/datasets/candles.ts';

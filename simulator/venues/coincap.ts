@@ -1,9 +1,9 @@
 /**
- * Version 3 of the interface, as its public service has it at rest.coincap.io: lists and history with a key and credits a month,
- * without candles.
+ * Version 3 of the interface, as its public service has it at rest.coincap.io: lists and history with a key and credits
+ * a month, without candles.
  *
- * Source: pro.coincap.io/api-docs. Prices of lists are those of the synthetic market: the public service expands doubles. An asset's
- * history also has the date and the supply.
+ * Source: pro.coincap.io/api-docs. Prices of lists are those of the synthetic market: the public service expands
+ * doubles. An asset's history also has the date and the supply.
  */
 
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';

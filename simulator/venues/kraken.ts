@@ -1,9 +1,9 @@
 /**
  * Kraken's REST interface for spot markets: OHLC and the list of pairs.
  *
- * Source: docs.kraken.com, "Get OHLC Data" and "Get Tradable Asset Pairs". It keeps the newest 721 periods. A period without
- * a trade has a row without volume. Kraken begins its weeks on Thursday, so weeks are left out here. Errors, also of too
- * many requests, come with status 200.
+ * Source: docs.kraken.com, "Get OHLC Data" and "Get Tradable Asset Pairs". It keeps the newest 721 periods. A period
+ * without a trade has a row without volume. Kraken begins its weeks on Thursday, so weeks are left out here. Errors,
+ * also of too many requests, come with status 200.
  */
 
 import type { CandleInterval } from '../../model/datasets/candles.ts';

@@ -8,8 +8,8 @@ export interface VenueLimit {
   readonly amount: number;
   readonly periodMs: number;
   /**
-   * `fixed`: counted by the clock's periods, including refused requests. `rolling`: in any such period. `bucket`: a bucket
-   * of `burst` that refills with `amount` a period.
+   * `fixed`: counted by the clock's periods, including refused requests. `rolling`: in any such period. `bucket`: a
+   * bucket of `burst` that refills with `amount` a period.
    */
   readonly kind: 'fixed' | 'rolling' | 'bucket';
   readonly burst?: number;

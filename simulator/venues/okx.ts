@@ -1,9 +1,9 @@
 /**
- * OKX's REST interface, version 5, for spot markets: candles, their history, and the list of instruments. It has the markets of
- * the synthetic exchange `binance`.
+ * OKX's REST interface, version 5, for spot markets: candles, their history, and the list of instruments. It has the
+ * markets of the synthetic exchange `binance`.
  *
- * Source: okx.com/docs-v5, "Get candlesticks", "Get candlesticks history", "Get instruments" and "Error Code". It has the
- * intervals of the interface by UTC: OKX also has longer ones by the time of Hong Kong.
+ * Source: okx.com/docs-v5, "Get candlesticks", "Get candlesticks history", "Get instruments" and "Error Code". It has
+ * the intervals of the interface by UTC: OKX also has longer ones by the time of Hong Kong.
  */
 
 import type { CandleInterval } from '../../model/datasets/candles.ts';

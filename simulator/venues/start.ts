@@ -42,7 +42,10 @@ export interface VenueSimulatorOptions extends VenueOptions {
 
 export type RunningVenueSimulator = Awaited<ReturnType<typeof startVenueSimulator>>;
 
-/** @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible faults. */
+/**
+ * @throws TidemarkError PORT_IN_USE, BAD_ARGUMENT for an address that cannot be listened on; RangeError for impossible
+ * faults.
+ */
 export async function startVenueSimulator(options: VenueSimulatorOptions) {
   const { profile, port = 0, host = '127.0.0.1', seed = defaultSeed, clock = systemClock, perMinute } = options;
   const venue = venues[profile](options);
@@ -145,7 +148,9 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
     },
     /** Changes the responses and the truth from a given time onward. */
     revise: (revision: Revision) => simulator.revise({ ...revision, series: known(revision.series) }),
-    /** Counts of requests: `largestRollingMinute` is in the venue's unit, `creditsUsed` are those of the current month. */
+    /**
+     * Counts of requests: `largestRollingMinute` is in the venue's unit, `creditsUsed` are those of the current month.
+     */
     requests: () => ({ ...log.counts(), creditsUsed: venue.creditsUsed?.(clock.now()) ?? 0 }),
     /** Replaces the faults from the next request on. @throws RangeError for a rate outside 0 to 1. */
     setFaults(faults: Partial<Faults>): void {

@@ -1,8 +1,8 @@
 /**
  * Binance's archive of spot candles: a file for each calendar month, or day, with its checksum beside it.
  *
- * Source: github.com/binance/binance-public-data (paths, columns, checksums; microseconds from 2025-01-01). Absent and corrupt
- * files, files without a checksum, and months that lack rows are known there (issues 283, 386, 401, 469, 475).
+ * Source: github.com/binance/binance-public-data (paths, columns, checksums; microseconds from 2025-01-01). Absent and
+ * corrupt files, files without a checksum, and months that lack rows are known there (issues 283, 386, 401, 469, 475).
  */
 
 import { createHash } from 'node:crypto';
@@ -136,9 +136,9 @@ const columns = 12;
 const turnoverColumn = 7;
 
 /**
- * The rows of the requested range. Binance gives a row for a period without trades, and files lack rows that the files of
- * their days and the REST interface have: a period without a line is stated as missing, and left to the next source. So is
- * one whose line is rejected.
+ * The rows of the requested range. Binance gives a row for a period without trades, and files lack rows that the files
+ * of their days and the REST interface have: a period without a line is stated as missing, and left to the next source.
+ * So is one whose line is rejected.
  *
  * @throws SourceError `incomplete` when the file has nothing of the range.
  */

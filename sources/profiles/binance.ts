@@ -1,8 +1,8 @@
 /**
  * Binance's REST interface for spot markets.
  *
- * Source: developers.binance.com, "Market Data endpoints" (klines, exchangeInfo) and "General API Information" (limits, 429,
- * 418).
+ * Source: developers.binance.com, "Market Data endpoints" (klines, exchangeInfo) and "General API Information" (limits,
+ * 429, 418).
  */
 
 import { dayMs, minuteMs } from '../../model/intervals.ts';
@@ -68,7 +68,8 @@ const spotMarkets = (
 
 export const binance = spotMarkets({
   name: 'binance',
-  // Its documentation, "Market Data Only URLs": the paths, weights and limits of https://api.binance.com, in more countries.
+  // Its documentation, "Market Data Only URLs": the paths, weights and limits of https://api.binance.com, in more
+  // countries.
   url: 'https://data-api.binance.vision',
   otherUrls: ['', '-gcp', 1, 2, 3, 4].map((name) => `https://api${name}.binance.com`),
   archive: 'binance-archive',
@@ -76,7 +77,10 @@ export const binance = spotMarkets({
   symbolsPath: '/api/v3/exchangeInfo?permissions=SPOT&showPermissionSets=false',
 });
 
-/** Its own markets and limits, and no archive. Source: github.com/binance-us/binance-us-api-docs, rest-api.md of 2023-09-06. */
+/**
+ * Its own markets and limits, and no archive. Source: github.com/binance-us/binance-us-api-docs, rest-api.md of
+ * 2023-09-06.
+ */
 export const binanceUs = spotMarkets({
   name: 'binance-us',
   url: 'https://api.binance.us',

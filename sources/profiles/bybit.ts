@@ -75,7 +75,9 @@ export const bybit = restExchange({
   },
 });
 
-/** When the limit is free again, by a header in milliseconds. It holds the current time if the limit is not exceeded. */
+/**
+ * When the limit is free again, by a header in milliseconds. It holds the current time if the limit is not exceeded.
+ */
 function limitReset({ header }: Reply, nowMs: number): number | undefined {
   const resetMs = Number(/^\d{13}$/.exec(header('x-bapi-limit-reset-timestamp') ?? '')?.[0] ?? 0);
   return resetMs > nowMs ? resetMs : undefined;

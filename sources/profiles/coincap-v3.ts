@@ -15,8 +15,8 @@ export const coincapV3: Profile = {
   exchange: null,
   limits: () => [
     { unit: 'request', amount: 600, periodMs: minuteMs },
-    // Of the free plan, for a month. As many days as the longest month has: whenever a month begins there, none is exceeded.
-    // A request costs one, and one more for each 2,500 bytes of its answer. A recorded row has 142.
+    // Of the free plan, for a month. As many days as the longest month has: whenever a month begins there, none is
+    // exceeded. A request costs one, and one more for each 2,500 bytes of its answer. A recorded row has 142.
     { unit: 'credit', amount: 4000, periodMs: 31 * dayMs, bytesEach: 2500, rowBytes: 142 },
   ],
   // Of histories, as in version 2.

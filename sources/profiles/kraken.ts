@@ -81,7 +81,10 @@ export const kraken = restExchange({
   },
 });
 
-/** Whether an answer's name is that of the requested market: `XXBTZUSD` of `XBTUSD`, with X before coins and Z before currencies. */
+/**
+ * Whether an answer's name is that of the requested market: `XXBTZUSD` of `XBTUSD`, with X before coins and Z before
+ * currencies.
+ */
 function isNameOf(name: string, asked: string): boolean {
   const marks = ['', 'X', 'Z'];
   const cuts = Array.from(asked, (_, at) => [asked.slice(0, at), asked.slice(at)] as const);

@@ -1,6 +1,6 @@
 /**
- * A source profile: how one kind of source speaks, as data and pure functions without I/O. The client (source.ts) sends the
- * requests, the queue counts them, and the store decides what an answer proves.
+ * A source profile: how one kind of source speaks, as data and pure functions without I/O. The client (source.ts) sends
+ * the requests, the queue counts them, and the store decides what an answer proves.
  */
 
 import { datasetText } from '../../model/datasets/index.ts';
@@ -94,7 +94,11 @@ export function rangesOf(rows: number, intervals: object, lengthMs: (interval: I
   return Object.fromEntries(names.map((interval) => [interval, rows * lengthMs(interval)]));
 }
 
-/** The market of a request, as the source names it. @throws SourceError `refused` without one: names are not guessed. */
+/**
+ * The market of a request, as the source names it.
+ *
+ * @throws SourceError `refused` without one: names are not guessed.
+ */
 export function symbolOf(query: PointsQuery): string {
   if (query.symbol !== undefined) return query.symbol;
   const message = `${seriesName(query)} has no symbol at this source any more`;

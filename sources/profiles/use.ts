@@ -7,8 +7,9 @@ import type { Profile } from './profile.ts';
 /**
  * How long the queue has to pause after a response, beyond its even spacing.
  *
- * A request that costs more than one of candles takes as many places more. If the source counts more than we know, because
- * others use the same address, nothing is sent once the requests under way could pass its limit, until its period ends.
+ * A request that costs more than one of candles takes as many places more. If the source counts more than we know,
+ * because others use the same address, nothing is sent once the requests under way could pass its limit, until its
+ * period ends.
  */
 export function pauseForUse(
   profile: Profile,

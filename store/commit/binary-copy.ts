@@ -1,8 +1,9 @@
 /**
  * Points in COPY's binary format, which costs the server a quarter less than text.
  *
- * Source: postgresql.org/docs/current/sql-copy.html (tuples), src/backend/utils/adt/numeric.c (`numeric_recv`: base 10,000
- * digits, weight of the first, sign, digits after the point) and timestamp.c (`timestamptz_recv`: microseconds since 2000).
+ * Source: postgresql.org/docs/current/sql-copy.html (tuples), src/backend/utils/adt/numeric.c (`numeric_recv`: base
+ * 10,000 digits, weight of the first, sign, digits after the point) and timestamp.c (`timestamptz_recv`: microseconds
+ * since 2000).
  */
 
 import { type DecimalText, largestExponent, longestDecimal, plainText } from '../../model/decimal.ts';
@@ -26,7 +27,11 @@ export interface SeriesLines {
   readonly points: Pick<PointLines, 'timesMs' | 'text' | 'at'>;
 }
 
-/** The data of `copy TABLE (series_id, time, ...) from stdin (format binary)`, in pieces. @param columns decimals of a row. */
+/**
+ * The data of `copy TABLE (series_id, time, ...) from stdin (format binary)`, in pieces.
+ *
+ * @param columns decimals of a row.
+ */
 export function* binaryCopy(all: readonly SeriesLines[], columns: number): Generator<Buffer> {
   const longest = startBytes + columns * longestDecimalBytes;
   const rows = all.reduce((sum, { points }) => sum + points.timesMs.length, 0);

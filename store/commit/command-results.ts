@@ -38,7 +38,10 @@ export async function publishResult(
 
 /** What a result states. */
 const facts = {
-  /** Range that the answer decided, from the window's start; null: none. `message` says why, or what of it was not compared. */
+  /**
+   * Range that the answer decided, from the window's start; null: none. `message` says why, or what of it was not
+   * compared.
+   */
   reached: nullable(range),
   /**
    * Verdict or kind of error of an answer that decided nothing; `overturned` where a probe found points
@@ -72,7 +75,8 @@ export const consumeResults = statement({
   name: 'consume-results',
   text: `
     delete from tidemark.asked_windows where run = $run
-    returning series_id as "seriesId", lower(range) as "startMs", upper(range) as "endMs", reached, kind, message, points,
+    returning series_id as "seriesId", lower(range) as "startMs", upper(range) as "endMs", reached, kind, message,
+      points,
               missing_here as "missingHere", missing_there as "missingThere", changed, rewritten, fresh, revised`,
   parameters: { run: text },
   row: { seriesId: int4, startMs: time, endMs: time, ...facts },

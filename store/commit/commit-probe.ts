@@ -1,7 +1,4 @@
-/**
- * Commits probes: what an answer by days shows about the beginning of a series, stored together with its
- * coverage.
- */
+/** Commits probes: what an answer by days shows about the beginning of a series, stored together with its coverage. */
 
 import type pg from 'pg';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';

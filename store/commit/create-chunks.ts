@@ -1,7 +1,7 @@
 /**
- * Creates chunks before the transactions that fill them. TimescaleDB holds the lock under which it creates a chunk until the end
- * of the transaction (`ts_chunk_create_for_point` in src/chunk.c). One that fills a new chunk with a month of minutes would hold
- * up every other one that needs a new chunk, so that a backfill stored one file at a time.
+ * Creates chunks before the transactions that fill them. TimescaleDB holds the lock under which it creates a chunk
+ * until the end of the transaction (`ts_chunk_create_for_point` in src/chunk.c). One that fills a new chunk with a
+ * month of minutes would hold up every other one that needs a new chunk, so that a backfill stored one file at a time.
  */
 
 import { columnNames, datasets } from '../../model/datasets/index.ts';
@@ -24,8 +24,8 @@ export async function createChunks(
   const table = datasets[dataset].table;
   const times = await timesWithoutChunk(database.pool, table, timestamps(firstOfDays(all)));
   if (times.length === 0) return;
-  // Only a row makes TimescaleDB create a chunk. It is of no series, and gone before anyone can see it. Chunks are created in order
-  // of time, in which the columnstore later merges them.
+  // Only a row makes TimescaleDB create a chunk. It is of no series, and gone before anyone can see it. Chunks are
+  // created in order of time, in which the columnstore later merges them.
   const columns = columnNames[dataset];
   await inTransaction(database, async (client) => {
     await client.query('set local synchronous_commit = off');

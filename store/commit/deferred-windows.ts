@@ -2,9 +2,8 @@
  * Deferred windows: requested without success, or not completely. They stay gaps, are shown with their
  * reason, and are requested again after a pause.
  *
- * A range that the source says it lacks itself is deferred too. Its pause grows with the time it has been
- * missing: nobody knows when the source will have it, and a source that never will must not be asked every
- * few minutes.
+ * A range that the source says it lacks itself is deferred too. Its pause grows with the time it has been missing:
+ * nobody knows when the source will have it, and a source that never will must not be asked every few minutes.
  */
 
 import type pg from 'pg';
@@ -32,8 +31,7 @@ interface DeferredWindow {
   /** Whether the window is covered and was to be read again. It is deferred all the same. */
   readonly ofCovered?: boolean;
   /**
-   * Upper limit of the pause, which is as long as the window has been failing. Absent: the pause ends at
-   * `retryAtMs`.
+   * Upper limit of the pause, which is as long as the window has been failing. Absent: the pause ends at `retryAtMs`.
    */
   readonly maxPauseMs?: number | undefined;
 }
@@ -136,8 +134,8 @@ const maxMissingPauseMs = dayMs;
  * Defers the uncovered part of a range. A deferred range within it is replaced: at the newest end each
  * refresh would add another one.
  *
- * @param deferred `retryAtMs` is the earliest time of the next request; `isFirstAtOnce`: except after the first one, which is
- *   repeated at once.
+ * @param deferred `retryAtMs` is the earliest time of the next request; `isFirstAtOnce`: except after the first one,
+ *   which is repeated at once.
  */
 export async function deferUpstreamGaps(
   client: pg.Pool | pg.PoolClient,
@@ -233,7 +231,10 @@ function staleMessage({ answer, nowMs }: EvaluatedWindow): string {
   // Rounded, so that a source that stays behind keeps its message.
   const unitMs = nowMs - sourceTimeMs < 2 * hourMs ? minuteMs : hourMs;
   const behindMs = Math.max(1, Math.floor((nowMs - sourceTimeMs) / unitMs)) * unitMs;
-  return `the clock or the copy of the source is ${formatDuration(behindMs)} behind: its answer is from ${new Date(sourceTimeMs).toISOString()}`;
+  return (
+    `the clock or the copy of the source is ${formatDuration(behindMs)} behind: its answer is from ` +
+    `${new Date(sourceTimeMs).toISOString()}`
+  );
 }
 
 async function deferMissingRange(

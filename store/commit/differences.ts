@@ -1,7 +1,6 @@
 /**
- * Differences between answers and stored points, compared as exact text. A difference stays in
- * `tidemark.differences`, with both values, until a repair or a later verify finds the point equal. The
- * points themselves are not touched.
+ * Differences between answers and stored points, compared as exact text. A difference stays in `tidemark.differences`,
+ * with both values, until a repair or a later verify finds the point equal. The points themselves are not touched.
  */
 
 import type pg from 'pg';
@@ -33,7 +32,11 @@ export type Difference = RowOf<typeof difference>;
 /** Limit on listed differences: a source with other data differs everywhere. All differences are stored. */
 const maxListed = 100_000;
 
-/** The differences within some ranges, in order of series and time, up to a limit. @param against another source; null: the series' own. */
+/**
+ * The differences within some ranges, in order of series and time, up to a limit.
+ *
+ * @param against another source; null: the series' own.
+ */
 export async function readDifferences(
   database: Database,
   ranges: ReadonlyArray<Range & { readonly seriesId: number }>,
@@ -95,7 +98,8 @@ const differingPeriods = statement({
   name: 'differing-periods',
   isPlannedAnew: true,
   text: `
-    select ${identityColumns}, array_agg((extract(epoch from d.time) * 1000)::double precision order by d.time) as "timesMs"
+    select ${identityColumns}, array_agg((extract(epoch from d.time) * 1000)::double precision order by d.time) as
+      "timesMs"
     from tidemark.differences d join tidemark.series s on s.id = d.series_id
     where $seriesIds is null or s.id = any ($seriesIds)
     group by s.id order by s.id`,
@@ -111,9 +115,7 @@ export interface Comparison {
   /** Stored points that the source does not have. */
   readonly missingThere: number;
   readonly changed: number;
-  /**
-   * Points with equal numbers and other digits: `1.10` and `1.1`. They are no difference and need no repair.
-   */
+  /** Points with equal numbers and other digits: `1.10` and `1.1`. They are no difference and need no repair. */
   readonly rewritten: number;
 }
 
@@ -150,8 +152,7 @@ export async function compareStored(
   const bounds = { seriesId, start: within.startMs, end: within.endMs, against };
   const side = sideOf(against);
   const answered = { ...bounds, points, now, unreadable, periodSeconds: compared.periodMs / 1000 };
-  // A statement of its own, and the first one: within one statement the new rows would conflict with the old
-  // ones.
+  // A statement of its own, and the first one: within one statement the new rows would conflict with the old ones.
   await deleteDifferences(side).on(client, bounds);
   const [row] = await comparisons(side)[points.dataset].on(client, answered);
   if (row === undefined) throw new Error('a query without rows');
@@ -167,7 +168,10 @@ const deleteDifferences = bySide((side) =>
   }),
 );
 
-/** @param side `other` compares to the tick of the coarser of two sources: its most decimals in the range, column by column. */
+/**
+ * @param side `other` compares to the tick of the coarser of two sources: its most decimals in the range, column by
+ * column.
+ */
 function comparisonOf(dataset: PointLines['dataset'], side: keyof typeof sides) {
   const { columns, incoming, stored, different, writtenOtherwise, object } = pointSql(dataset);
   const { table, column: sourceColumn, value: source, key } = sides[side];

@@ -35,8 +35,8 @@ export async function recordSilence(client: pg.PoolClient, window: EvaluatedWind
 }
 
 /**
- * Leaves out the coverage of windows without a point between two points, where that is far longer than usual: a silence that the
- * border of two windows divides. Only the whole series shows what is usual.
+ * Leaves out the coverage of windows without a point between two points, where that is far longer than usual: a silence
+ * that the border of two windows divides. Only the whole series shows what is usual.
  */
 export async function holdUnusualSilences(
   client: pg.PoolClient,

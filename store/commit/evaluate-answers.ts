@@ -33,8 +33,7 @@ export async function evaluateAnswers(
   client: pg.PoolClient,
   windows: readonly WrittenWindow[],
 ): Promise<EvaluatedWindow[]> {
-  // Without a larger answer to compare with, any answer may be truncated. A window that is filled even so is
-  // filled.
+  // Without a larger answer to compare with, any answer may be truncated. A window that is filled even so is filled.
   const strict = windows.map((window) => ({
     ...window,
     evaluation: evaluateWindow(window, { maxRows: 0, contradicted: noContradiction }),
@@ -81,9 +80,8 @@ function evaluateWindow(
 }
 
 /**
- * Whether a stored point, covered or not, was requested and lies before the first row of the answer or after
- * its last. For an answer without rows only the witnesses count: a point within the window may have
- * disappeared at the source.
+ * Whether a stored point, covered or not, was requested and lies before the first row of the answer or after its last.
+ * For an answer without rows only the witnesses count: a point within the window may have disappeared at the source.
  */
 async function findContradiction(
   client: pg.PoolClient,

@@ -15,8 +15,8 @@ function arraysOf(points: PointLines): string[] {
 }
 
 /**
- * Parts of a statement over the points of a dataset: `i` are incoming points, `s` the stored ones. A source that lacks an
- * optional value does not change the stored one.
+ * Parts of a statement over the points of a dataset: `i` are incoming points, `s` the stored ones. A source that lacks
+ * an optional value does not change the stored one.
  */
 export function pointSql(dataset: PointLines['dataset']) {
   const columns = columnNames[dataset];

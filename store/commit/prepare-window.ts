@@ -45,7 +45,10 @@ export interface WindowResult extends PointChanges {
 
 /** An answer and its window, ready to be stored. */
 export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
-  /** The part of the requested window that the answer counts for. It asks for no witnesses where the source lacks something. */
+  /**
+   * The part of the requested window that the answer counts for. It asks for no witnesses where the source lacks
+   * something.
+   */
   readonly window: Window;
   readonly answer: Omit<PointsAnswer, 'rows'>;
   /** Points within the window, ascending. The last of a duplicate wins. */
@@ -75,7 +78,9 @@ export interface SeenRows {
   readonly rows: number;
   /** Readable rows that were dropped: outside the window, given twice, or stale. */
   readonly dropped: number;
-  /** Readable rows more than a period outside the window. An answer with nothing else does not belong to the request. */
+  /**
+   * Readable rows more than a period outside the window. An answer with nothing else does not belong to the request.
+   */
   readonly outOfRange: number;
   /** First and last row within the request, unreadable ones included; null: there is none. */
   readonly span: { readonly firstMs: EpochMs; readonly lastMs: EpochMs } | null;
@@ -245,9 +250,9 @@ function timeSpan(
 }
 
 /**
- * Finds stale rows: their period has closed by our clock, and had not by the source's when it answered. A stale copy holds
- * such a candle as it was while it was open, and its final form may be stored already. The same holds for a period that the
- * source says it does not know yet.
+ * Finds stale rows: their period has closed by our clock, and had not by the source's when it answered. A stale copy
+ * holds such a candle as it was while it was open, and its final form may be stored already. The same holds for a
+ * period that the source says it does not know yet.
  */
 function staleTimes({ window: { series }, answer, nowMs, rules }: WindowCommit, untilMs: EpochMs) {
   const closedMs = closedUpTo(series, nowMs, rules.graceMs);

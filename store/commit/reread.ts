@@ -58,7 +58,8 @@ const dueRereads = byKindOfSource((source, ofKind) =>
           and ${source === undefined ? '$source is null' : isOfSource(source, '$source')}
           and not (s.created_at >= $round and s.created_at < $round + make_interval(secs => $everySeconds))
       ), held as (
-        select series_id, range_agg(range) as ranges from tidemark.pending_windows where retry_at > $now group by series_id
+        select series_id, range_agg(range) as ranges from tidemark.pending_windows where retry_at > $now group by
+          series_id
       ), due as (
         select s.*, s.covered * wanted - case when s.reread_round = $round then s.reread else '{}' end
                     - coalesce(h.ranges, '{}') as left_over
@@ -108,8 +109,7 @@ const deleteDeferred = statement({
 /**
  * Reads the confirmed empty ranges without a recent answer.
  *
- * @param sinceMs ranges that were answered empty again since are left out. @param seriesIds absent: every
- * series.
+ * @param sinceMs ranges that were answered empty again since are left out. @param seriesIds absent: every series.
  */
 export async function readOldEmptyRanges(
   database: Database,
@@ -132,7 +132,8 @@ const oldEmptyRanges = statement({
   isPlannedAnew: true,
   text: `
     with recent as (
-      select series_id, range_agg(range) as ranges from tidemark.empty_answers where answered_at > $since group by series_id
+      select series_id, range_agg(range) as ranges from tidemark.empty_answers where answered_at > $since group by
+        series_id
     )
     select ${identityColumns}, o.ranges - s.before_beginning as ranges, o.ranges * s.before_beginning as before,
            least(s.earliest, s.begins) as "knownMs"

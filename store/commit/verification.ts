@@ -33,8 +33,8 @@ const unreadMessage = (points: number) =>
 export const emptiedKind = 'emptied';
 
 /**
- * Kind of result where no row of the answer bounds a silence, or the answer has no row. The silence is undecided, or was
- * taken for a pause of a thin market.
+ * Kind of result where no row of the answer bounds a silence, or the answer has no row. The silence is undecided, or
+ * was taken for a pause of a thin market.
  */
 export const unboundedKind = 'unbounded';
 
@@ -110,10 +110,7 @@ async function settleWindow(client: pg.PoolClient, answered: EvaluatedWindow): P
   return comparison;
 }
 
-/**
- * Whether the window holds points, except those that a non-empty answer has shown to be missing at the
- * source.
- */
+/** Whether the window holds points, except those that a non-empty answer has shown to be missing at the source. */
 async function holdsPoints(client: pg.PoolClient, { window }: EvaluatedWindow): Promise<boolean> {
   const { series, seriesId, startMs: start, endMs: end } = window;
   return (await heldPoints[series.dataset].on(client, { seriesId, start, end })).length > 0;

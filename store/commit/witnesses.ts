@@ -1,10 +1,9 @@
 /**
  * Witnesses: the points of the periods beside a window, which its request includes (model/request-range.ts).
  *
- * In a covered time they are stored like any other point. A new one there shows that an earlier answer lacked
- * it, because that answer was truncated or falsely empty, or because the point came late at the source. The
- * whole silence around it becomes a gap again, up to the nearest stored points, except for the part that the
- * answer itself proves.
+ * In a covered time they are stored like any other point. A new one there shows that an earlier answer lacked it,
+ * because that answer was truncated or falsely empty, or because the point came late at the source. The whole silence
+ * around it becomes a gap again, up to the nearest stored points, except for the part that the answer itself proves.
  *
  * In an uncovered time they are left to the window that will request them: a stored point would keep that
  * window from being written by COPY.
@@ -21,8 +20,8 @@ import type { PreparedWindow, WitnessPoints } from './prepare-window.ts';
 import { mergePoints, type PointChanges } from './write-points.ts';
 
 /**
- * @returns the witnesses that were stored or compared, and their changes; null when another transaction stored one of the
- * points meanwhile, as {@link mergePoints} does.
+ * @returns the witnesses that were stored or compared, and their changes; null when another transaction stored one of
+ * the points meanwhile, as {@link mergePoints} does.
  */
 export async function mergeWitnesses(client: pg.PoolClient, { window: { seriesId }, beside, nowMs }: PreparedWindow) {
   const merged: WitnessPoints[] = [];
@@ -55,10 +54,7 @@ export interface ReopenedWindow extends EvaluatedWindow {
   readonly reopened: readonly Range[];
 }
 
-/**
- * Reopens silences that new points refute. If there are any, the series of all windows are locked from here
- * on.
- */
+/** Reopens silences that new points refute. If there are any, the series of all windows are locked from here on. */
 export async function reopenSilences(
   client: pg.PoolClient,
   windows: readonly EvaluatedWindow[],

@@ -29,10 +29,9 @@ import type { ReopenedWindow } from './witnesses.ts';
 type Outcome = Pick<WindowResult, 'verdict' | 'covered'>;
 
 /**
- * Moves the coverage of the windows' series, and adds the ledger's rows: in one statement for all windows
- * with points, because a backfill commits thousands of them. A second statement deletes the deferred windows
- * that are covered now. It begins after the series are locked: an earlier one could miss what another commit
- * is about to defer.
+ * Moves the coverage of the windows' series, and adds the ledger's rows: in one statement for all windows with points,
+ * because a backfill commits thousands of them. A second statement deletes the deferred windows that are covered now.
+ * It begins after the series are locked: an earlier one could miss what another commit is about to defer.
  *
  * @returns the windows with the outcome of each, in the same order.
  */
@@ -148,7 +147,11 @@ function movedRow(window: ReopenedWindow): RowOf<(typeof moved)['columns']> {
 const givenRows = rowsOf({ seriesId: int4, source: text, ranges });
 type GivenRanges = RowOf<(typeof givenRows)['columns']>;
 
-/** Moves ranges to the source that gave them, as parts of a `with`. @param given the ranges of each series and source. */
+/**
+ * Moves ranges to the source that gave them, as parts of a `with`.
+ *
+ * @param given the ranges of each series and source.
+ */
 const moveRanges = (given: string) => `
     others as (
       update tidemark.source_ranges c set covered = c.covered - g.ranges from ${given} g
@@ -184,7 +187,8 @@ const moveCoverages = statement({
              max(at) filter (where is_refreshed) as refreshed_at, max(most_rows) as most_rows, max(at) as at
       from $moved group by series_id
     ), locked as materialized (  -- in order, so that two of these statements never deadlock
-      select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $recentSeconds) as was_more,
+      select s.id, s.most_rows > t.most_rows and s.most_rows_at > t.at - make_interval(secs => $recentSeconds) as
+        was_more,
              case when t.earliest is not null and s.before_beginning && tstzrange(t.earliest, t.newest, '[]')
                   then s.before_beginning else '{}' end as overturned
       from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s

@@ -27,9 +27,7 @@ export interface PointChanges {
   readonly unchanged: number;
   /** The first few revisions, in order of time. */
   readonly revisions: readonly SeenRevision[];
-  /**
-   * First and last of the new points in a time that was covered without them; null or absent: there is none.
-   */
+  /** First and last of the new points in a time that was covered without them; null or absent: there is none. */
   readonly unexpected?: { readonly firstMs: EpochMs; readonly lastMs: EpochMs } | null;
 }
 
@@ -158,7 +156,8 @@ function writeStatements(dataset: PointLines['dataset']) {
       name: `update-changed-${dataset}`,
       isPlannedAnew: true,
       text: `with ${incoming}, different as (
-          select i.*, ${revised} as is_revised, ${object('s')} as before, ${object('s', '::text')} as was, ${object('i', '::text')} as became
+          select i.*, ${revised} as is_revised, ${object('s')} as before, ${object('s', '::text')} as was,
+            ${object('i', '::text')} as became
           from incoming i join stored s on s.time = i.time where ${different}
         ), updated as (
           update ${table} p set ${assignments}
@@ -173,8 +172,10 @@ function writeStatements(dataset: PointLines['dataset']) {
         )
         select (select count(*) from kept)::int as revised,
                (select coalesce(jsonb_agg(jsonb_build_object(
-                          'timeMs', (extract(epoch from time) * 1000)::bigint, 'before', was, 'after', became) order by time), '[]')
-                from (select d.* from different d join kept using (time) order by time limit ${maxRevisions}) told) as revisions`,
+                          'timeMs', (extract(epoch from time) * 1000)::bigint, 'before', was, 'after',
+                            became) order by time), '[]')
+                from (select d.* from different d join kept using (time) order by time limit ${maxRevisions}) told) as
+                  revisions`,
       parameters: { ...parameters, seenAt: time },
       row: { revised: int4, revisions: jsonb<readonly SeenRevision[]>() },
     }),

@@ -75,8 +75,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   leaveRoom(pool, options.wait?.clock ?? systemClock, options.wait?.onWait);
   pool.on('error', ({ message }) => {
-    // A closed pool does not wait until the server has read that its connections end, and the embedded server stops next.
-    // The error itself holds the client, with its settings and SQL.
+    // A closed pool does not wait until the server has read that its connections end, and the embedded server stops
+    // next. The error itself holds the client, with its settings and SQL.
     if (!pool.ending) options.onIdleError?.(message);
   });
   // The pool listens to idle clients only. Without this listener, a client that loses its connection between
@@ -150,8 +150,7 @@ const inFailedTransaction = '25P02';
 const maxStatementMs = 6 * 3_600_000;
 
 /**
- * Lets the statements of a connection take hours, and cancels them when the signal aborts. The lock timeout
- * stays.
+ * Lets the statements of a connection take hours, and cancels them when the signal aborts. The lock timeout stays.
  *
  * @returns restores the timeouts; call it before the connection goes back to the pool.
  */
@@ -172,8 +171,7 @@ export async function allowLong(
   return async () => {
     signal?.removeEventListener('abort', cancel);
     await cancelled;
-    // In a failed transaction the setting is rolled back with it. Otherwise it was a late cancel, which hits
-    // only once.
+    // In a failed transaction the setting is rolled back with it. Otherwise it was a late cancel, which hits only once.
     await client
       .query('reset statement_timeout')
       .catch((error: unknown) =>

@@ -1,6 +1,6 @@
 /**
- * The only place that reads private parts of node-postgres. Written for pg 8.23; check it when pg is upgraded. (BullMQ's
- * are in queue/bullmq-internals.ts.)
+ * The only place that reads private parts of node-postgres. Written for pg 8.23; check it when pg is upgraded.
+ * (BullMQ's are in queue/bullmq-internals.ts.)
  */
 
 import type { Socket } from 'node:net';

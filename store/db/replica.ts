@@ -5,8 +5,8 @@ import { bool, int8, nullable, statement, text } from './statement.ts';
 
 /**
  * Milliseconds by which a streaming replica is behind its primary: 0 if it has replayed everything that the primary has
- * written, otherwise the age of the newest transaction that it has replayed. That age alone would also grow while nothing is
- * written, so it is used alone, as an upper bound, only while the primary does not answer.
+ * written, otherwise the age of the newest transaction that it has replayed. That age alone would also grow while
+ * nothing is written, so it is used alone, as an upper bound, only while the primary does not answer.
  *
  * @returns null: unknown, because it is no streaming replica or has not replayed a transaction since its start.
  * @throws Error when the replica cannot be read.

@@ -20,11 +20,11 @@ const leftSql = `
          and coalesce(backend_type, 'client backend') = 'client backend')::integer as left`;
 
 /**
- * Keeps a pool from taking the server's last connections. While none can be opened, its queries take turns on those that
- * it has.
+ * Keeps a pool from taking the server's last connections. While none can be opened, its queries take turns on those
+ * that it has.
  *
- * @param onWait called for each try in vain of a pool without any connection, which then tries again every second. Without
- * it the query fails with PostgreSQL's 53300.
+ * @param onWait called for each try in vain of a pool without any connection, which then tries again every second.
+ * Without it the query fails with PostgreSQL's 53300.
  */
 export function leaveRoom(
   pool: pg.Pool,

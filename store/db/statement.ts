@@ -2,8 +2,8 @@
  * Statements with parameters by name, and rows whose types follow from their columns.
  *
  * The types of parameters are written into the text as casts, so that `$now` may be used for everything that a
- * `timestamptz` is good for. A list of rows is one parameter: `from $moved` reads it as a table, whose columns are named
- * like its fields in snake case. `test/store/db/statement.test.ts` compares the columns of every statement with
+ * `timestamptz` is good for. A list of rows is one parameter: `from $moved` reads it as a table, whose columns are
+ * named like its fields in snake case. `test/store/db/statement.test.ts` compares the columns of every statement with
  * PostgreSQL's. Whether one is null is a promise.
  */
 

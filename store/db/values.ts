@@ -58,9 +58,7 @@ export function arrayOf(values: readonly string[]): string {
   return `{${values.join(',')}}`;
 }
 
-/**
- * Parses PostgreSQL's ISO output in UTC, such as `2021-01-01 00:00:00.5+00`. Infinity has no milliseconds.
- */
+/** Parses PostgreSQL's ISO output in UTC, such as `2021-01-01 00:00:00.5+00`. Infinity has no milliseconds. */
 export function parseTimestamp(text: string): EpochMs {
   const timeMs = Date.parse(text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, -3)}Z` : text);
   if (Number.isNaN(timeMs)) throw new RangeError(`not a finite time: ${text}`);

@@ -1,10 +1,9 @@
 /**
  * Reads the ledger minute by minute, for callers that poll it.
  *
- * Each read starts where the last one is settled, and older minutes are kept in memory. So the first read
- * costs as much as the ledger holds, and each later one as much as the last minutes hold. A row may become
- * visible up to a minute after its time. A later one, such as after a long lock wait, is found by
- * `recount`.
+ * Each read starts where the last one is settled, and older minutes are kept in memory. So the first read costs as much
+ * as the ledger holds, and each later one as much as the last minutes hold. A row may become visible up to a minute
+ * after its time. A later one, such as after a long lock wait, is found by `recount`.
  */
 
 import { type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';

@@ -71,7 +71,8 @@ export type NewEntry = Omit<LedgerEntry, keyof typeof defaults> & Partial<Ledger
 
 /** The insert of the rows `$ledger`, as part of another statement. */
 export const ledgerInsert = `
-  insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed, revised,
+  insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed,
+    revised,
                                 unchanged, rejected, bytes, duration_ms, error, sent, source)
   select * from $ledger`;
 
@@ -119,8 +120,9 @@ const fetchesSince = statement({
 });
 
 /**
- * What requests have used of a limit of their source in its period: one each, and one for each `bytesEach` bytes of an answer. A
- * request for which no connection was made did not reach the source, and costs nothing. One that timed out may have.
+ * What requests have used of a limit of their source in its period: one each, and one for each `bytesEach` bytes of an
+ * answer. A request for which no connection was made did not reach the source, and costs nothing. One that timed out
+ * may have.
  *
  * @returns `firstMs` is the time of the first of them; null: there was none.
  */
@@ -143,9 +145,7 @@ const costOf = statement({
   row: { requests: int4, used: int4, firstMs: nullable(time) },
 });
 
-/**
- * Deletes requests before `beforeMs`: whole chunks where there are any, because an emptied chunk would stay.
- */
+/** Deletes requests before `beforeMs`: whole chunks where there are any, because an emptied chunk would stay. */
 export async function pruneLedger(database: Database, beforeMs: EpochMs): Promise<void> {
   await dropChunks(database.pool, 'fetches', timestamp(beforeMs));
   await deleteFetches.on(database.pool, { before: beforeMs });

@@ -1,4 +1,6 @@
-/** Quarantine: rows of answers that failed validation, kept as JSON text with the reason, once each, truncated if long. */
+/**
+ * Quarantine: rows of answers that failed validation, kept as JSON text with the reason, once each, truncated if long.
+ */
 
 import type pg from 'pg';
 import type { Dataset } from '../../model/dataset.ts';
@@ -60,8 +62,8 @@ export const belongsToSeries = 'q.dataset = s.dataset and coalesce(q.series_id, 
 const periodStart = `date_bin(s.period, q.time, ${gridOrigin})`;
 
 /**
- * Whether the period `n.time` of the series `s` holds no point. As a range also for candles: of an equality the planner may
- * make a hash of all points, and builds it again for each row in quarantine.
+ * Whether the period `n.time` of the series `s` holds no point. As a range also for candles: of an equality the planner
+ * may make a hash of all points, and builds it again for each row in quarantine.
  */
 const isWithoutPoint = (table: string) => `not exists (
   select from tidemark.${table} p where p.series_id = s.id and p.time >= n.time and p.time < n.time + s.period)`;
@@ -75,13 +77,17 @@ const hasNoPoint = caseOfDataset(({ table }) => isWithoutPoint(table));
  * time of a row may be off by seconds, so the row may belong to the period before or after.
  */
 const openPeriods = `
-  select n.time from (values (${periodStart}), (case when q.time > ${periodStart} then ${periodStart} + s.period end)) n (time)
+  select n.time from (values (${periodStart}), (case when q.time > ${periodStart} then ${periodStart} + s.period end)) n
+    (time)
   where n.time is not null and ${hasNoPoint}`;
 /** Whether `q` has a time, and one in or beside its window. */
 const isPlaced = `(q.time is not null
   and (q.range is null or q.time >= lower(q.range) - s.period and q.time < upper(q.range) + s.period))`;
 
-/** Periods of the series `s` within the window of `q` that hold points. Counted, which costs less than a look-up of each. */
+/**
+ * Periods of the series `s` within the window of `q` that hold points. Counted, which costs less than a look-up of
+ * each.
+ */
 const periodsWithPoints = caseOfDataset(
   ({ table, isOnGrid }) => `(
     select count(${isOnGrid ? '*' : `distinct date_bin(s.period, p.time, ${gridOrigin})`}) from tidemark.${table} p

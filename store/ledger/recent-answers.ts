@@ -51,8 +51,8 @@ const refusalAge = "interval '1 hour'";
 const underWay = "interval '30 seconds'";
 
 /**
- * The newest 429 of each source, unless requests have succeeded since. Each part has a bound that is known, so that older chunks
- * are not planned.
+ * The newest 429 of each source, unless requests have succeeded since. Each part has a bound that is known, so that
+ * older chunks are not planned.
  */
 export async function readRateRefusals(
   database: Database,

@@ -8,10 +8,16 @@ import { int8, nullable, oneOf, statement, statementsBy, text, time } from '../d
 import { sourcesInUse } from '../series/sources.ts';
 import { checksumVerdict } from './ledger.ts';
 
-/** A source with fewer failures in a row fails now and then, as every source does. One refusal of all requests is enough. */
+/**
+ * A source with fewer failures in a row fails now and then, as every source does. One refusal of all requests is
+ * enough.
+ */
 const fewestFailures = 3;
 
-/** How far back the newest success is looked for at first. Planning a statement costs time for each chunk that it may read. */
+/**
+ * How far back the newest success is looked for at first. Planning a statement costs time for each chunk that it may
+ * read.
+ */
 const recentMs = dayMs;
 
 /** Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures. */

@@ -100,7 +100,8 @@ function statementsOf(list: List) {
       name: `count-missing-${name}`,
       text: `
         select count(*) as listed, coalesce(array_agg(d.id) filter (where ${isUnlistedYet}), '{}') as missing
-        from ${listed} d where d.gone_since is null and ${askedFor === 'asset' ? 'd.asset = $asset' : '$asset is null'}`,
+        from ${listed} d where d.gone_since is null and
+          ${askedFor === 'asset' ? 'd.asset = $asset' : '$asset is null'}`,
       parameters: { pollId: int8, asset: nullable(text) },
       row: { listed: int8, missing: int4s },
     }),

@@ -1,7 +1,6 @@
 /**
- * Commits a page: its changes, its entries, the poll's progress and the ledger in one transaction, and with
- * the last page the end of the poll. After a crash at any instant a page is stored completely, or is
- * requested again.
+ * Commits a page: its changes, its entries, the poll's progress and the ledger in one transaction, and with the last
+ * page the end of the poll. After a crash at any instant a page is stored completely, or is requested again.
  */
 
 import type pg from 'pg';

@@ -37,10 +37,7 @@ const lockList = statement({
   row: { everyMs: int8, isTracked: bool, isDecided: bool },
 });
 
-/**
- * Tracks a list from now on, or changes how often it is polled. A list whose poll failed is polled again at
- * once.
- */
+/** Tracks a list from now on, or changes how often it is polled. A list whose poll failed is polled again at once. */
 export function trackList(database: Database, list: PolledList, everyMs: number): Promise<TrackedList> {
   return inTransaction(database, async (client) => {
     const [before] = await lockList.on(client, list);
@@ -123,8 +120,8 @@ const findDecided = statement({
 });
 
 /**
- * Whether the list was ever tracked or untracked. A list that was only polled by default, or to resolve a watch list, was
- * not.
+ * Whether the list was ever tracked or untracked. A list that was only polled by default, or to resolve a watch list,
+ * was not.
  */
 export async function isListKnown({ pool }: Database, list: PolledList): Promise<boolean> {
   return (await findDecided.on(pool, list)).length > 0;
@@ -134,7 +131,10 @@ const goneCounts = listNames
   .map((name) => {
     const { askedFor, tables } = lists[name];
     const mine = askedFor === 'asset' ? ' and d.asset = l.asset' : '';
-    return `when '${name}' then (select count(*) from tidemark.${tables.listed} d where d.gone_since is not null${mine})`;
+    return (
+      `when '${name}' then (select count(*) from tidemark.${tables.listed} d where d.gone_since is not ` +
+      `null${mine})`
+    );
   })
   .join('\n                       ');
 

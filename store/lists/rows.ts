@@ -52,8 +52,8 @@ export function readEntries(list: List, asset: string | null, rows: readonly Lis
 }
 
 /**
- * The keys of invalid rows, so that these entries count as listed. Null where a row does not name its key: then any entry
- * may be missing because of it.
+ * The keys of invalid rows, so that these entries count as listed. Null where a row does not name its key: then any
+ * entry may be missing because of it.
  */
 export function readKeys(
   { key }: List,

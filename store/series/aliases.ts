@@ -37,7 +37,8 @@ export interface MarketName {
 }
 
 /**
- * The names of a source's markets. A market that has a series under the source's codes keeps them: one market is one series.
+ * The names of a source's markets. A market that has a series under the source's codes keeps them: one market is one
+ * series.
  *
  * @param exchange of the series.
  */
@@ -77,7 +78,9 @@ export interface OtherName {
   readonly name: string;
 }
 
-/** Other names of series of markets: by the list of markets of a source, and by the aliases alone where there is none. */
+/**
+ * Other names of series of markets: by the list of markets of a source, and by the aliases alone where there is none.
+ */
 export function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<readonly OtherName[]> {
   return otherNames.on(client, {});
 }
@@ -86,7 +89,8 @@ const otherNames = statement({
   name: 'other-names',
   isPlannedAnew: true,
   text: `with listed as (
-       select distinct x.source, s.exchange_id from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
+       select distinct x.source, s.exchange_id from tidemark.series_sources x join tidemark.series s on s.id =
+         x.series_id
        where s.exchange_id is not null
        union
        select distinct source, source from tidemark.source_symbols

@@ -1,6 +1,6 @@
 /**
- * The months of series whose points have changed, for copies outside the database. The mark is written in the transaction
- * that writes the points. It is a time that differs after each change, and is compared for equality only.
+ * The months of series whose points have changed, for copies outside the database. The mark is written in the
+ * transaction that writes the points. It is a time that differs after each change, and is compared for equality only.
  */
 
 import type pg from 'pg';
@@ -14,7 +14,9 @@ export interface ChangedSpan {
   readonly lastMs: EpochMs;
 }
 
-/** Marks every month of the spans, within the transaction that changes their points. The caller holds the series' locks. */
+/**
+ * Marks every month of the spans, within the transaction that changes their points. The caller holds the series' locks.
+ */
 export async function markChangedMonths(client: pg.PoolClient, spans: readonly ChangedSpan[]): Promise<void> {
   if (spans.length > 0) await markMonths.on(client, { spans });
 }

@@ -28,9 +28,15 @@ import { byKindOfSource, isLackOfBetterSource, isOfSource } from './sources.ts';
 export const atAndGrace = '$nowMs, make_interval(secs => $graceMs / 1000)';
 export const nowAndGrace = { nowMs: time, graceMs: float8 };
 
-/** Total length of a multirange in milliseconds, as SQL. (`date_part` is a double: twice as fast as `extract`, and exact for these.) */
+/**
+ * Total length of a multirange in milliseconds, as SQL. (`date_part` is a double: twice as fast as `extract`, and exact
+ * for these.)
+ */
 export function multirangeLengthMs(multirange: string): string {
-  return `(select coalesce(sum(date_part('epoch', upper(r) - lower(r)) * 1000), 0)::bigint from unnest(${multirange}) r)`;
+  return (
+    `(select coalesce(sum(date_part('epoch', upper(r) - lower(r)) * 1000), 0)::bigint from ` +
+    `unnest(${multirange}) r)`
+  );
 }
 
 export interface GapsQuery {
@@ -114,7 +120,8 @@ const seriesDue = byKindOfSource((source, ofKind) => {
          order by newest nulls first, id limit $count)
         union
         (select id from due
-         where gaps <> '{}' and (not reaches_now or upper(gaps) < closed_up_to or gaps <> range_merge(gaps)::tstzmultirange
+         where gaps <> '{}' and (not reaches_now or upper(gaps) < closed_up_to or gaps <>
+           range_merge(gaps)::tstzmultirange
                                  or lower(gaps) < closed_up_to - ${periodsOfTail} * period)
          order by id <= $cursor, id limit $count)
       ), wanted as (

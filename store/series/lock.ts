@@ -1,4 +1,6 @@
-/** The lock on series, which coverage moves under. Points are locked before it, so that no two transactions deadlock. */
+/**
+ * The lock on series, which coverage moves under. Points are locked before it, so that no two transactions deadlock.
+ */
 
 import { int4, listOf, statement } from '../db/statement.ts';
 

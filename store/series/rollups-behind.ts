@@ -11,7 +11,9 @@ export const isRolledUp = `dataset in (${datasetNames
   .map((name) => `'${name}'`)
   .join(', ')})`;
 
-/** The whole days around changed points, for `rollups_behind` of their series; null: the series has no stored rollups. */
+/**
+ * The whole days around changed points, for `rollups_behind` of their series; null: the series has no stored rollups.
+ */
 export function daysBehind(series: SeriesKey, { startMs, endMs }: Range): Range | null {
   if (datasets[series.dataset].longer !== 'rolled up' || intervalMs[series.interval] >= dayMs) return null;
   return { startMs: Math.floor(startMs / dayMs) * dayMs, endMs: Math.ceil(endMs / dayMs) * dayMs };

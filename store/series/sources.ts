@@ -51,7 +51,11 @@ export function isOfSource(source: string, parameter: string, which = 'true'): s
   return `(s.id not in ${withOtherSources} or s.id in (${rows} and series_id in ${withOtherSources}))`;
 }
 
-/** A statement for each text of {@link isOfSource}. @param make undefined: of all sources; `ofKind` is part of its name. */
+/**
+ * A statement for each text of {@link isOfSource}.
+ *
+ * @param make undefined: of all sources; `ofKind` is part of its name.
+ */
 export function byKindOfSource<Made>(make: (source: string | undefined, ofKind: string) => Made) {
   const kinds = { 'of all': undefined, 'of default': defaultSource, 'of one': 'one' };
   const made = statementsBy(['of all', 'of default', 'of one'], (kind: keyof typeof kinds) => make(kinds[kind], kind));
@@ -73,7 +77,8 @@ export function isLackOfBetterSource(parameter: string): string {
 
 /** Whether the series of a deferred window `p` has a source after the one of the window, as SQL. */
 const hasNext = `exists (
-  select from tidemark.series_sources own join tidemark.series_sources next on next.series_id = own.series_id and next.rank > own.rank
+  select from tidemark.series_sources own join tidemark.series_sources next on next.series_id = own.series_id and
+    next.rank > own.rank
   where own.series_id = p.series_id and own.source = p.source)`;
 
 /** Whether the source after the one of a deferred window `p` is asked for it now, as SQL. */
@@ -264,9 +269,7 @@ export interface GivingSource extends SeriesSource {
   readonly lacks: readonly Range[];
 }
 
-/**
- * The sources of every series with {@link withOtherSources}, except those that do not know it, by the series' name.
- */
+/** The sources of every series with {@link withOtherSources}, except those that do not know it, by the series' name. */
 export async function readNamedSources(
   database: Database,
   nowMs: EpochMs,
@@ -395,8 +398,8 @@ const followedSources = statement({
 });
 
 /**
- * What each source gave of a series last, by the first time. `source` may be `file`; null: not recorded. The range is from
- * the first to the last covered period.
+ * What each source gave of a series last, by the first time. `source` may be `file`; null: not recorded. The range is
+ * from the first to the last covered period.
  */
 export const readSourceShares = statement({
   name: 'source-shares',

@@ -1,6 +1,5 @@
 /**
- * Polled lists for the watch list's patterns: their entries and state, and single polls of lists that are not
- * tracked.
+ * Polled lists for the watch list's patterns: their entries and state, and single polls of lists that are not tracked.
  */
 
 import type pg from 'pg';
@@ -129,8 +128,7 @@ const beginPoll = statement({
 });
 
 /**
- * Begins a poll, unless one is open, or was completed within a day. Its pages are requested like those of any
- * other.
+ * Begins a poll, unless one is open, or was completed within a day. Its pages are requested like those of any other.
  *
  * @param request.isPatient leaves a list alone after a failed poll, for as long as a tracked list.
  * @returns the poll; null: none is needed, or it is not due yet.

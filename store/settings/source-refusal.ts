@@ -1,4 +1,7 @@
-/** The refusal of each source, shared by all processes: in the settings, since no request may reach the source meanwhile. */
+/**
+ * The refusal of each source, shared by all processes: in the settings, since no request may reach the source
+ * meanwhile.
+ */
 
 import type { SourceRefusal } from '../../planning/source-refusal.ts';
 import { type Database, inTransaction } from '../db/database.ts';

@@ -126,11 +126,12 @@ const plainTableSize = `
   from tidemark.series where dataset = $dataset`;
 
 /**
- * Hypertables: the size of compressed chunks over their rows, as `analyze` last counted them. The newest chunks are still
- * rows, and so is a whole fresh backfill until the policy runs.
+ * Hypertables: the size of compressed chunks over their rows, as `analyze` last counted them. The newest chunks are
+ * still rows, and so is a whole fresh backfill until the policy runs.
  */
 const columnstoreSize = (schema: string) => `
-  select coalesce(sum(${schema}.approximate_row_count(format('%I.%I', chunk_schema, chunk_name)::regclass)), 0)::bigint as points,
+  select coalesce(sum(${schema}.approximate_row_count(format('%I.%I', chunk_schema, chunk_name)::regclass)),
+    0)::bigint as points,
          coalesce(sum(after_compression_total_bytes), 0)::bigint as bytes
   from ${schema}.chunk_columnstore_stats($table::regclass)
   where compression_status = 'Compressed' and $dataset is not null`;

@@ -52,8 +52,8 @@ const keysOfSeries = statement({
 const maxSuggested = 3;
 
 /**
- * Finds a series by its id, or by its name as in `status`, also by the codes or ids that its source's market has besides.
- * Case is ignored where that leaves one.
+ * Finds a series by its id, or by its name as in `status`, also by the codes or ids that its source's market has
+ * besides. Case is ignored where that leaves one.
  *
  * @throws TidemarkError BAD_ARGUMENT for several that differ in case alone.
  * @throws TidemarkError UNKNOWN_SERIES that suggests the names that contain these words, or else the nearest one.

@@ -15,9 +15,7 @@ export function isTooOld(version: string): boolean {
   return Number(major) < minVersion.major || (Number(major) === minVersion.major && Number(minor) < minVersion.minor);
 }
 
-/**
- * The remedy for an extension that is too old. @param available the version that the server offers, or null.
- */
+/** The remedy for an extension that is too old. @param available the version that the server offers, or null. */
 export function upgradeRemedy(available: string | null): string {
   const update = '`alter extension timescaledb update` as the first statement of a new `psql -X` session';
   return available !== null && !isTooOld(available)
@@ -104,15 +102,13 @@ export async function assertTimescaleUsable(client: pg.ClientBase | pg.Pool): Pr
 
 /** Creates the extension where the server has loaded a supported version. Elsewhere the tables are plain. */
 export async function createExtension(client: pg.ClientBase): Promise<void> {
-  // Every role may see the settings of the preloaded library. Not every role may see
-  // shared_preload_libraries.
+  // Every role may see the settings of the preloaded library. Not every role may see shared_preload_libraries.
   const loaded = await client.query(`select from pg_settings where name = 'timescaledb.disable_load'`);
   if (loaded.rowCount === 0) return;
   const available = await availableVersion(client);
   if (available === null || isTooOld(available)) return;
-  // Another start may create it at the same time, and a role without the privilege works without it. The
-  // schema is `public`: a role called tidemark would otherwise create it in its own schema, where no other
-  // role looks.
+  // Another start may create it at the same time, and a role without the privilege works without it. The schema is
+  // `public`: a role called tidemark would otherwise create it in its own schema, where no other role looks.
   await client.query('create extension if not exists timescaledb schema public').catch((error: unknown) => {
     if (!['23505', '42710', '42501'].includes(String(codeOf(error)))) throw error;
   });

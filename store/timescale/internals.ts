@@ -1,7 +1,7 @@
 /**
- * All that is read of TimescaleDB beyond its documented views and functions: whether a chunk that is in the columnstore has rows
- * outside it too, and for which times there is no chunk. Read in the sources of 2.28.3, 2.29.2 and 2.30-dev; check it with a
- * newer release.
+ * All that is read of TimescaleDB beyond its documented views and functions: whether a chunk that is in the columnstore
+ * has rows outside it too, and for which times there is no chunk. Read in the sources of 2.28.3, 2.29.2 and 2.30-dev;
+ * check it with a newer release.
  */
 
 import type pg from 'pg';
@@ -66,8 +66,9 @@ const chunksInRows = statementsBy(['by name'] as Array<'by name' | 'by id'>, (jo
 const withoutCatalog = new WeakSet<pg.Pool>();
 
 /**
- * The times for which a hypertable has no chunk; of those within one chunk's length the first and the last, so that each chunk
- * that is to come holds one of them. Reads the catalog, as the documented view takes milliseconds in a store of many chunks.
+ * The times for which a hypertable has no chunk; of those within one chunk's length the first and the last, so that
+ * each chunk that is to come holds one of them. Reads the catalog, as the documented view takes milliseconds in a store
+ * of many chunks.
  *
  * @param table of the schema `tidemark`. @param times as PostgreSQL reads them. @returns none where this is not known.
  */

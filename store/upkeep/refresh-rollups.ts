@@ -1,8 +1,8 @@
 /**
  * Refreshes the stored rollups.
  *
- * A commit that changes points adds their days to `rollups_behind` of its series, in its transaction. A refresh derives such
- * days again and removes them from it. So it costs as much as what has changed, whatever else is stored.
+ * A commit that changes points adds their days to `rollups_behind` of its series, in its transaction. A refresh derives
+ * such days again and removes them from it. So it costs as much as what has changed, whatever else is stored.
  */
 
 import type pg from 'pg';
@@ -66,8 +66,8 @@ const behindSince = statement({
 });
 
 /**
- * Derives every day again that has changed and has ended. Several processes may do so at once. Series whose rows another
- * session locks, as while a chunk moves to the columnstore, come last, and are awaited.
+ * Derives every day again that has changed and has ended. Several processes may do so at once. Series whose rows
+ * another session locks, as while a chunk moves to the columnstore, come last, and are awaited.
  *
  * @returns false when the signal stopped it.
  */

@@ -114,9 +114,8 @@ const anyPolledBefore = statementsBy(pointLists, (name) =>
 );
 
 /**
- * Start of the chunk that holds `momentMs`. Without such a chunk it is computed like TimescaleDB's grid:
- * chunks start a whole number of lengths from 1970. Chunks that were created with another length are kept
- * whole.
+ * Start of the chunk that holds `momentMs`. Without such a chunk it is computed like TimescaleDB's grid: chunks start a
+ * whole number of lengths from 1970. Chunks that were created with another length are kept whole.
  */
 export async function findCut(
   client: pg.ClientBase | pg.Pool,

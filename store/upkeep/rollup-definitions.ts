@@ -1,10 +1,9 @@
 /**
  * The columns of rollups, which derive candles of one interval from those of a finer one.
  *
- * The values are exact: `first` and `last` keep a value's text, and `sum` has as many decimals as the most
- * precise of its parts, in any order. `max` alone would not be exact: of equal values with different trailing
- * zeros it keeps the last one it meets. Paired with their scale, values have a total order, so the text is
- * always the same.
+ * The values are exact: `first` and `last` keep a value's text, and `sum` has as many decimals as the most precise of
+ * its parts, in any order. `max` alone would not be exact: of equal values with different trailing zeros it keeps the
+ * last one it meets. Paired with their scale, values have a total order, so the text is always the same.
  */
 
 import type { Rollup } from '../../model/dataset.ts';
@@ -40,8 +39,8 @@ export function bucketColumns(level: Pick<RollupLevel, 'periodMs'>, timescale: b
 }
 
 /**
- * A condition on a `time_bucket` excludes chunks, and one on a `date_bin` does not. The planner also knows that buckets are in
- * the order of time, and so sorts nothing: it takes half the processor time.
+ * A condition on a `time_bucket` excludes chunks, and one on a `date_bin` does not. The planner also knows that buckets
+ * are in the order of time, and so sorts nothing: it takes half the processor time.
  */
 const periodColumns = (period: string, timescale: boolean) =>
   timescale

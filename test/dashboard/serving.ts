@@ -1,4 +1,6 @@
-/** The service of the command line, as `serve` or `run` starts it, whose dashboard acts on a database of the test's own. */
+/**
+ * The service of the command line, as `serve` or `run` starts it, whose dashboard acts on a database of the test's own.
+ */
 
 import { onTestFinished } from 'vitest';
 import { startSimulator } from '../../simulator/start.ts';

@@ -87,7 +87,10 @@ async function expectToStop(compose: Compose): Promise<void> {
   expect(ended.length).toBeGreaterThanOrEqual(10);
 }
 
-/** What was covered before each interruption, and a time after it was read: `now()` is before. Active windows may be read twice. */
+/**
+ * What was covered before each interruption, and a time after it was read: `now()` is before. Active windows may be
+ * read twice.
+ */
 const coveredBefore = `
   create table if not exists covered_before (at timestamptz, series_id integer, covered tstzmultirange);
   insert into covered_before select clock_timestamp(), id, covered from tidemark.series`;

@@ -12,7 +12,8 @@ it('the product builds from the files of the image alone', () => {
 
   const program = join(directory, 'dist/scripts/tidemark.js');
   expect(execFileSync(process.execPath, [program, '--help'], { encoding: 'utf8' })).toContain('backfill');
-  // npx runs `prepare` in a clone: it leaves a current dist/ alone, and a build that fails or is killed leaves the previous one.
+  // npx runs `prepare` in a clone: it leaves a current dist/ alone, and a build that fails or is killed leaves the
+  // previous one.
   const prepare = () => spawnSync(process.execPath, ['build.js', '--if-changed'], { cwd: directory }).status;
   const { ino } = statSync(join(directory, 'dist'));
   expect([prepare(), statSync(join(directory, 'dist')).ino]).toEqual([0, ino]);

@@ -1,6 +1,6 @@
 /**
- * Runs the recipes of docs/notebooks.md and the notebook on the simulated year, and compares their output with the documents.
- * `npm run docs` rewrites it. Python's parts need psycopg, pandas, matplotlib and nbconvert.
+ * Runs the recipes of docs/notebooks.md and the notebook on the simulated year, and compares their output with the
+ * documents. `npm run docs` rewrites it. Python's parts need psycopg, pandas, matplotlib and nbconvert.
  */
 
 import { spawnSync } from 'node:child_process';

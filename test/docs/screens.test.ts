@@ -1,6 +1,6 @@
 /**
- * docs/screens.md: what the main commands show on a terminal of 80 and of 120 columns, of simulated data. `npm run docs`
- * takes the screens. test/scripts/output tests how the tables fit a width.
+ * docs/screens.md: what the main commands show on a terminal of 80 and of 120 columns, of simulated data. `npm run
+ * docs` takes the screens. test/scripts/output tests how the tables fit a width.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

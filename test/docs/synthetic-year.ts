@@ -55,7 +55,9 @@ const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
   { key: history('bitcoin', 'h1'), range: december },
 ];
 
-/** Assets every Monday at noon, and the other lists on the last day: before, during and after some entries are missing. */
+/**
+ * Assets every Monday at noon, and the other lists on the last day: before, during and after some entries are missing.
+ */
 const polled: ReadonlyArray<{
   list: PolledList;
   timesMs: readonly EpochMs[];

@@ -11,7 +11,10 @@ import { isAlive } from '../../embedded/postmaster.ts';
 import { type ChildModule, startChildModule } from '../parts/child-module.ts';
 import { waitFor } from '../parts/wait-for.ts';
 
-/** A path that does not exist yet, below a directory that only its owner may enter. No process of it is left after the test. */
+/**
+ * A path that does not exist yet, below a directory that only its owner may enter. No process of it is left after the
+ * test.
+ */
 export function scratchDirectory(): string {
   const parent = mkdtempSync(join(tmpdir(), 'tidemark-embedded-'));
   const directory = join(parent, '.tidemark');

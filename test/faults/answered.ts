@@ -9,7 +9,10 @@ interface Asked extends Range {
   readonly name: string;
 }
 
-/** The ranges of the series in answers without a fault, merged. For a stale answer, the periods that existed by its time. */
+/**
+ * The ranges of the series in answers without a fault, merged. For a stale answer, the periods that existed by its
+ * time.
+ */
 export function answeredRanges({ recent, total }: RequestCounts, series: SeriesKey): Range[] {
   if (recent.length < total) throw new Error('the simulator has forgotten its first requests');
   const name = seriesName(series);

@@ -41,7 +41,10 @@ const present: readonly SeriesKey[] = [
 /** More windows in the past than the queue may hold. */
 const rangeLimits = { candles: { h1: 6 * hourMs, m1: 6 * hourMs } };
 
-/** The source's faults for a while. It is falsely empty only once: a second false answer an hour later would be accepted. */
+/**
+ * The source's faults for a while. It is falsely empty only once: a second false answer an hour later would be
+ * accepted.
+ */
 function weather(chance: Chance, place: number): Partial<Faults> {
   if (place === 3) return { emptyRate: 0.3 };
   const rate = () => chance.whole(0, 8) / 100;

@@ -53,8 +53,8 @@ describeWithSmallDisk('a database whose disk is full', () => {
       makeRoom();
       await untilWhole(backfill);
       await expectWhole(backfill);
-      // A commit that still fits into a page ends the outage for a moment, and the next one begins it again. On PostgreSQL
-      // the queue itself also fails, and may lose the lock of a job.
+      // A commit that still fits into a page ends the outage for a moment, and the next one begins it again. On
+      // PostgreSQL the queue itself also fails, and may lose the lock of a job.
       expect(full().length).toBeLessThanOrEqual(3);
       expect(lines.filter((line) => !full().includes(line) && !/lock|job/i.test(line))).toEqual([]);
       backfill.expectFewRequests({ extra: (pausesMs.length + 2) * 2 * concurrency });

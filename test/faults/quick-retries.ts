@@ -1,4 +1,6 @@
-/** Queues whose retries have no growing delay: a window that fails eight times in a row would wait longer than a test. */
+/**
+ * Queues whose retries have no growing delay: a window that fails eight times in a row would wait longer than a test.
+ */
 
 import type { QueueBackend } from '../../queue/backend.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Tests that choose the time and place of faults at random: always the same ones, and new ones in the long set. A failure says
- * how to replay it with TEST_SEED. A replay draws the same faults, but processes and servers may meet them at other times.
+ * Tests that choose the time and place of faults at random: always the same ones, and new ones in the long set. A
+ * failure says how to replay it with TEST_SEED. A replay draws the same faults, but processes and servers may meet them
+ * at other times.
  */
 
 import { type TestContext, test } from 'vitest';

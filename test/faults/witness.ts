@@ -1,4 +1,7 @@
-/** Compares the claims of the database with the simulator's answers, at any time of a backfill under faults and at its end. */
+/**
+ * Compares the claims of the database with the simulator's answers, at any time of a backfill under faults and at its
+ * end.
+ */
 
 import { expect, onTestFinished } from 'vitest';
 import type { EpochMs } from '../../model/intervals.ts';

@@ -13,7 +13,9 @@ import { askDuckdb, describeNeedingDuckdb } from '../parts/duckdb.ts';
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-files-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Plain decimals as NUMERIC gives them: any sign, any zeros at the end, and more digits than a double or DECIMAL has. */
+/**
+ * Plain decimals as NUMERIC gives them: any sign, any zeros at the end, and more digits than a double or DECIMAL has.
+ */
 const decimal = fc
   .tuple(fc.boolean(), fc.bigInt(0n, 10n ** 24n), fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 24 }))
   .map(([isNegative, whole, fraction]) => {

@@ -38,7 +38,9 @@ export function field(object: unknown, name: string): unknown {
     : undefined;
 }
 
-/** The form in which PostgreSQL shows a decimal: no exponent, leading zeros or sign of zero. Null when it is no decimal. */
+/**
+ * The form in which PostgreSQL shows a decimal: no exponent, leading zeros or sign of zero. Null when it is no decimal.
+ */
 export function shown(decimal: string): string | null {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(decimal);
   if (match === null) return null;

@@ -15,7 +15,11 @@ export interface ChildModule {
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Vite loads the module: Node 20 does not run TypeScript. @param prefix a command that runs it, such as `ip netns exec`. */
+/**
+ * Vite loads the module: Node 20 does not run TypeScript.
+ *
+ * @param prefix a command that runs it, such as `ip netns exec`.
+ */
 export function startChildModule(
   path: string,
   words: readonly string[] = [],

@@ -12,7 +12,10 @@ const names: Readonly<Record<Part, string>> = {
   chromium: 'a browser',
 };
 
-/** Like `describe`, but skipped when the part is absent. The group's name then gives the reason, and the report repeats it. */
+/**
+ * Like `describe`, but skipped when the part is absent. The group's name then gives the reason, and the report repeats
+ * it.
+ */
 export function describeNeeding(part: Part, title: string, body: () => void): void {
   const why = inject('absent')[part];
   if (why === '') describe(title, body);

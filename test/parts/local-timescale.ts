@@ -44,7 +44,8 @@ export function timescalePrograms(settings: ServerSettings = {}): ClusterProgram
     settings: {
       shared_preload_libraries: 'timescaledb',
       'timescaledb.telemetry_level': 'off',
-      // None but the launcher: every database with the extension would get a worker. A test that needs them starts a server.
+      // None but the launcher: every database with the extension would get a worker. A test that needs them starts a
+      // server.
       'timescaledb.max_background_workers': 1,
       max_locks_per_transaction: 256,
       ...settings,

@@ -1,4 +1,6 @@
-/** Hosts that are simulated by network namespaces of Linux: each has its own cable to the servers, which a test pulls. */
+/**
+ * Hosts that are simulated by network namespaces of Linux: each has its own cable to the servers, which a test pulls.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';

@@ -10,7 +10,10 @@ import { dockerTimescale, fromContainers, isFromContainers } from './docker-cont
 import { localTimescale } from './local-timescale.ts';
 import { type ServerSettings, startThrowAwayCluster } from './throw-away-cluster.ts';
 
-/** A database with TimescaleDB, or the reason why there is none. TEST_DATABASE_URL is used even when it lacks the extension. */
+/**
+ * A database with TimescaleDB, or the reason why there is none. TEST_DATABASE_URL is used even when it lacks the
+ * extension.
+ */
 export async function obtainTimescale(settings: ServerSettings = {}): Promise<DatabasePart | string> {
   const given = process.env.TEST_DATABASE_URL;
   if (given) {

@@ -1,7 +1,7 @@
 /**
- * What runs on both backends of the queue, and on both kinds of database. A behaviour is tested on one of them, but for the
- * files that are named here with the reason. The long set runs on both as well. Limits of the service are counted in either
- * server (service/stored/limits.test.ts), and both kinds of database are moved, exported and backed up.
+ * What runs on both backends of the queue, and on both kinds of database. A behaviour is tested on one of them, but for
+ * the files that are named here with the reason. The long set runs on both as well. Limits of the service are counted
+ * in either server (service/stored/limits.test.ts), and both kinds of database are moved, exported and backed up.
  */
 
 import { relative } from 'node:path';

@@ -10,7 +10,9 @@ import { waitFor } from './wait-for.ts';
 
 const slots = 16_384;
 
-/** @returns the address of its first node. Without a `redis-server` of version 7 the test is skipped with the reason. */
+/**
+ * @returns the address of its first node. Without a `redis-server` of version 7 the test is skipped with the reason.
+ */
 export async function ownRedisCluster(
   context: TestContext,
   { size, announced = true }: { size: number; announced?: boolean },

@@ -1,7 +1,9 @@
 /** The values that the set-up of the run provides to every test through `inject`. */
 
 export interface ProvidedParts {
-  /** The address of a database server, with a role that may create databases. Use `createTestDatabase` instead of this. */
+  /**
+   * The address of a database server, with a role that may create databases. Use `createTestDatabase` instead of this.
+   */
   databaseUrl: string;
   /** Whether `create extension timescaledb` works on that server. */
   hasTimescale: boolean;

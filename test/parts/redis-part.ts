@@ -46,7 +46,11 @@ async function localRedis(): Promise<RedisPart | string> {
   }
 }
 
-/** It does not save to the disk by itself. @param place.removed the directory that goes with the server; empty: none. */
+/**
+ * It does not save to the disk by itself.
+ *
+ * @param place.removed the directory that goes with the server; empty: none.
+ */
 export async function startRedis(place: {
   port: number;
   directory: string;

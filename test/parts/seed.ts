@@ -1,6 +1,6 @@
 /**
- * The seeds of random trials. A run of `npm test` or of the slow set always draws the same; the long set (TEST_SOAK=1) draws
- * new ones. TEST_SEED sets one, as a failure prints it.
+ * The seeds of random trials. A run of `npm test` or of the slow set always draws the same; the long set (TEST_SOAK=1)
+ * draws new ones. TEST_SEED sets one, as a failure prints it.
  */
 
 import { createHash, randomBytes } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * Runs a property over a number of cases, or in the long set for a time. Each prints its first seed, and a failure prints how
- * to repeat exactly that case.
+ * Runs a property over a number of cases, or in the long set for a time. Each prints its first seed, and a failure
+ * prints how to repeat exactly that case.
  *
  *   TEST_SOAK=1              tries new cases for minutes
  *   TEST_SEED, TEST_PATH     the seed, and the path to one case, as a failure prints them

@@ -6,8 +6,8 @@ import type { EpochMs } from '../../model/intervals.ts';
 
 export interface TestClock extends Clock {
   /**
-   * Moves the time on, through every sleeper and timer that is due by then, each at its own time and in order. After each it
-   * lets the work that it woke go on until it waits for something outside of this process.
+   * Moves the time on, through every sleeper and timer that is due by then, each at its own time and in order. After
+   * each it lets the work that it woke go on until it waits for something outside of this process.
    */
   advance(ms: number): Promise<void>;
   /** Moves the time to `nowMs` at once, as an operating system that corrects its clock. Nobody wakes. */

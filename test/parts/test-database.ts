@@ -17,7 +17,11 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** An empty database. @param on plain: without TimescaleDB; guard the group with `describeNeeding('plainPostgres', ...)`. */
+/**
+ * An empty database.
+ *
+ * @param on plain: without TimescaleDB; guard the group with `describeNeeding('plainPostgres', ...)`.
+ */
 export async function createTestDatabase(on: 'main' | 'plain' = 'main'): Promise<TestDatabase> {
   // The template that is never modified: TimescaleDB's image puts the extension into the other one.
   return await createFrom('template0', serverUrlOf(on));
@@ -83,8 +87,8 @@ export async function createFrom(template: string, serverUrl: string): Promise<T
 const queuesBeside = new Map<string, QueueBackendOptions>();
 
 /**
- * The queue of commands on a test's database, gone with it: on Redis where it is available. On PostgreSQL each command opens a
- * dozen connections.
+ * The queue of commands on a test's database, gone with it: on Redis where it is available. On PostgreSQL each command
+ * opens a dozen connections.
  */
 export function queueBeside(databaseUrl: string): QueueBackendOptions {
   const redisUrl = inject('redisUrl') ?? undefined;

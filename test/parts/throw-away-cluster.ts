@@ -60,7 +60,11 @@ async function start(programs: ClusterPrograms, directory: string): Promise<Data
 export interface Cluster {
   readonly url: string;
   readonly data: string;
-  /** Starts its server, always at the same address. @param removed directory that goes with the server; absent: none. */
+  /**
+   * Starts its server, always at the same address.
+   *
+   * @param removed directory that goes with the server; absent: none.
+   */
   start(removed?: string): Promise<Tethered>;
   /** A streaming replica in another directory. Its server, and the primary's, must not run while it is created. */
   replica(directory: string): Promise<Cluster>;

@@ -4,8 +4,8 @@ import type pg from 'pg';
 type Queryable = Pick<pg.Pool | pg.Client, 'query'>;
 
 /**
- * Waits until `condition` holds, and checks it every `everyMs`: for what a server, a queue, a browser, another process or its
- * output shows, which tells nobody when it changes. What this process does is awaited, or moved by its clock.
+ * Waits until `condition` holds, and checks it every `everyMs`: for what a server, a queue, a browser, another process
+ * or its output shows, which tells nobody when it changes. What this process does is awaited, or moved by its clock.
  *
  * @throws Error naming `what` after `withinMs`: a limit for a condition that never holds, not a measure of speed.
  */

@@ -61,7 +61,9 @@ export interface PipelineOptions {
 export const graceMs = 60_000;
 export const failedRetryMs = 600_000;
 export const emptyConfirmMs = 3_600_000;
-/** A busy event loop, which the simulator shares, renews a lock too late: none expires unless the test kills its holder. */
+/**
+ * A busy event loop, which the simulator shares, renews a lock too late: none expires unless the test kills its holder.
+ */
 export const keptLockMs = 600_000;
 const refreshMs = 10_000;
 const concurrency = 8;

@@ -1,4 +1,7 @@
-/** A process that takes windows of a queue and puts them off by an hour, until it is told to end them. Argument: the queue's options as JSON. */
+/**
+ * A process that takes windows of a queue and puts them off by an hour, until it is told to end them. Argument: the
+ * queue's options as JSON.
+ */
 
 import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';

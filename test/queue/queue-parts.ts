@@ -116,7 +116,9 @@ export async function emptyQueue(options: QueueBackendOptions): Promise<void> {
   }
 }
 
-/** Loses every job that waits, and no repetition: as if a crash came between the end of an occurrence and the next one. */
+/**
+ * Loses every job that waits, and no repetition: as if a crash came between the end of an occurrence and the next one.
+ */
 export async function loseJobs({ redisUrl, databaseUrl, namespace }: QueueBackendOptions): Promise<void> {
   if (redisUrl !== undefined) {
     const redis = new Redis(redisUrl);

@@ -29,7 +29,11 @@ function startWorker(
 /** The place of a window, or a whole job of another kind. */
 const placeOf = ({ job }: RequestAttempt) => ('startMs' in job.data ? job.data.startMs / 3_600_000 : job);
 
-/** Runs the queued jobs. The one in place 1, 2, ... ends as `ends` says. @returns what `tell` says of each, in order. */
+/**
+ * Runs the queued jobs. The one in place 1, 2, ... ends as `ends` says.
+ *
+ * @returns what `tell` says of each, in order.
+ */
 function runJobs<Told>(
   queues: QueueBackend,
   tell: (attempt: RequestAttempt) => Told,

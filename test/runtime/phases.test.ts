@@ -2,8 +2,8 @@ import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../clock.ts';
 import { TerminalScreen } from '../parts/terminal-screen.ts';
 
-// A module of its own: the other one may have wrapped the streams, for a command of an earlier file that has not closed yet, and
-// would not see the writing that is put in their place here.
+// A module of its own: the other one may have wrapped the streams, for a command of an earlier file that has not closed
+// yet, and would not see the writing that is put in their place here.
 const own = '../../runtime/phases.ts?own';
 const { openPhases }: typeof import('../../runtime/phases.ts') = await import(own);
 

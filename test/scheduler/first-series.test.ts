@@ -10,8 +10,8 @@ const series = 600;
 const slots = { total: 40, refresh: 25 };
 
 /**
- * Of each six series one is complete, one has missed some minutes, one hours, one has an earlier gap too, one never had a
- * point, and one has ended, with a gap. No two have the same newest point.
+ * Of each six series one is complete, one has missed some minutes, one hours, one has an earlier gap too, one never had
+ * a point, and one has ended, with a gap. No two have the same newest point.
  */
 const fill = `
   insert into tidemark.series

@@ -3,8 +3,8 @@
 import type { Database } from '../../store/db/database.ts';
 
 /**
- * Sorted lines that agree on every version of PostgreSQL: relations, columns, constraints, indexes, functions, triggers,
- * comments and grants of the schemas `tidemark` and `public`, without those of extensions.
+ * Sorted lines that agree on every version of PostgreSQL: relations, columns, constraints, indexes, functions,
+ * triggers, comments and grants of the schemas `tidemark` and `public`, without those of extensions.
  */
 export async function readCatalogue({ pool }: Database): Promise<string[]> {
   const { rows } = await pool.query<{ line: string }>(catalogue);

@@ -1,4 +1,6 @@
-/** Upgrades of stores that earlier versions made: test/fixtures/stores/ has a dump of each, and says how to make one. */
+/**
+ * Upgrades of stores that earlier versions made: test/fixtures/stores/ has a dump of each, and says how to make one.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -61,7 +61,11 @@ export function start(
   return { ended, stdout: () => stdout, stderr: () => stderr, leaveUnread, kill: (signal) => void child.kill(signal) };
 }
 
-/** Starts `serve`. @returns its process, the address of its API, and that of everything else, which ends with a slash. */
+/**
+ * Starts `serve`.
+ *
+ * @returns its process, the address of its API, and that of everything else, which ends with a slash.
+ */
 export async function startService(env: Readonly<Record<string, string>>) {
   const service = start(['serve'], env);
   const address = () => /http:\S+\/v2/.exec(service.stdout())?.[0] ?? '';
@@ -101,7 +105,11 @@ function environment(env: Readonly<Record<string, string>>): Record<string, stri
   return { PATH, HOME, SERVE_PORT: '0', ...queueOf(env), ...env };
 }
 
-/** The variables of its queue, on Redis where it is available. @param env with an empty REDIS_URL the queue is on PostgreSQL. */
+/**
+ * The variables of its queue, on Redis where it is available.
+ *
+ * @param env with an empty REDIS_URL the queue is on PostgreSQL.
+ */
 function queueOf({ DATABASE_URL, REDIS_URL }: Readonly<Record<string, string>>): Record<string, string> {
   if (DATABASE_URL === undefined || REDIS_URL !== undefined || !URL.canParse(DATABASE_URL)) return {};
   const { redisUrl, namespace } = queueBeside(DATABASE_URL);

@@ -66,7 +66,10 @@ export const answerPlan: fc.Arbitrary<AnswerPlan> = fc.record({
   old: seldom,
 });
 
-/** @param window the requested range, including witnesses. @param cap the maximum number of rows in an answer; null: no cap. */
+/**
+ * @param window the requested range, including witnesses.
+ * @param cap the maximum number of rows in an answer; null: no cap.
+ */
 export function answerTo(
   truth: Truth,
   window: Range,

@@ -107,8 +107,8 @@ function learn(chosen: readonly Chosen[], world: World, order: 'known' | 'unknow
 }
 
 /**
- * As workers do (workers/commit-groups.ts): a group that cannot be stored together, or that meets a deadlock, is committed
- * window by window, and a window that meets a deadlock is committed again.
+ * As workers do (workers/commit-groups.ts): a group that cannot be stored together, or that meets a deadlock, is
+ * committed window by window, and a window that meets a deadlock is committed again.
  */
 async function commitAll(database: Database, chosen: readonly Chosen[]): Promise<WindowResult[]> {
   const windows = chosen.map(({ prepared }) => prepared);

@@ -50,7 +50,9 @@ export class SeriesModel {
   claimed: Range[] = [];
   #isProbed = false;
   readonly #empties: EmptyAnswer[] = [];
-  /** Empty answers since which no window of the series was deferred for another reason, which may need a further answer. */
+  /**
+   * Empty answers since which no window of the series was deferred for another reason, which may need a further answer.
+   */
   #undisturbed: EmptyAnswer[] = [];
   /** Rows of the largest answer so far, among all series with the same dataset and interval: they would share a cap. */
   readonly #largest: Map<string, number>;

@@ -1,6 +1,6 @@
 /**
- * Keeps the lake of the watch list fresh while the scheduler runs. The file is read at each look, so that a lake may be added,
- * moved or removed meanwhile. Of several schedulers one writes; the others find nothing to do.
+ * Keeps the lake of the watch list fresh while the scheduler runs. The file is read at each look, so that a lake may be
+ * added, moved or removed meanwhile. Of several schedulers one writes; the others find nothing to do.
  */
 
 import type { Logger } from 'pino';

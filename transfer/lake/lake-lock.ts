@@ -1,10 +1,13 @@
-/** Of several processes one writes a lake: an advisory lock by its directory, which the database releases with the session. */
+/**
+ * Of several processes one writes a lake: an advisory lock by its directory, which the database releases with the
+ * session.
+ */
 
 import { type Database, isLockWait } from '../../store/db/database.ts';
 
 /**
- * Runs `work` unless another process writes the lake. The session of a process that was killed may hold the lock for a moment,
- * so it is waited for as long as any lock.
+ * Runs `work` unless another process writes the lake. The session of a process that was killed may hold the lock for a
+ * moment, so it is waited for as long as any lock.
  *
  * @param directory absolute.
  * @returns null when another process holds the lock.

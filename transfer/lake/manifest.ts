@@ -1,6 +1,6 @@
 /**
- * The manifest of a lake: what each file holds, of which state of the store, and its checksum. It is written after the files
- * that it describes, so a file may be newer than the manifest says, and never older.
+ * The manifest of a lake: what each file holds, of which state of the store, and its checksum. It is written after the
+ * files that it describes, so a file may be newer than the manifest says, and never older.
  */
 
 import { readdir, readFile } from 'node:fs/promises';
@@ -129,7 +129,8 @@ function unusable(message: string, cause: unknown): TidemarkError {
   return new TidemarkError('FILE_NOT_USABLE', message, {
     cause,
     remedy:
-      'restore the manifest from a copy, or name another directory: the files may hold points that retention has dropped from the database',
+      'restore the manifest from a copy, or name another directory: the files may hold points that retention has ' +
+      'dropped from the database',
   });
 }
 

@@ -1,8 +1,8 @@
 /**
- * Paths of a lake's files, in the style of Hive: `dataset=candles/exchange=binance/interval=m1/year=2024/month=1/`. A partition
- * holds one file for each series. Months have no zero in front: some readers would take `01` for text. Characters other than
- * lower-case letters, digits, `.`, `-` and `_` are percent-encoded, as Hive does: names of sources may hold any, and some file
- * systems ignore case.
+ * Paths of a lake's files, in the style of Hive: `dataset=candles/exchange=binance/interval=m1/year=2024/month=1/`. A
+ * partition holds one file for each series. Months have no zero in front: some readers would take `01` for text.
+ * Characters other than lower-case letters, digits, `.`, `-` and `_` are percent-encoded, as Hive does: names of
+ * sources may hold any, and some file systems ignore case.
  */
 
 import { createHash } from 'node:crypto';

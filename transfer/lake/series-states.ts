@@ -1,4 +1,6 @@
-/** What a lake has to know of each series: its covered months and when their points last changed. Never reads points. */
+/**
+ * What a lake has to know of each series: its covered months and when their points last changed. Never reads points.
+ */
 
 import type pg from 'pg';
 import type { Range } from '../../model/ranges.ts';
@@ -8,8 +10,8 @@ import { rejectedPeriods } from '../../store/ledger/quarantine.ts';
 import { identity, identityColumns } from '../../store/series/series.ts';
 
 /**
- * `covered` is the coverage without the periods for which only rejected rows came, and `changes` has the mark of the newest
- * change of each month's points, by name such as `2024-01`.
+ * `covered` is the coverage without the periods for which only rejected rows came, and `changes` has the mark of the
+ * newest change of each month's points, by name such as `2024-01`.
  */
 const state = {
   ...{ ...identity, tracked: openRange, covered: ranges, confirmedEmpty: ranges },

@@ -2,12 +2,12 @@
  * Writes a lake: a Parquet file for each month of each series, and the manifest.
  *
  *   planned    The coverage and the marks of changes in the store are compared with the manifest. No point is read.
- *   written    The points of a changed month are read in one snapshot with its coverage and its mark. The file is written
- *              beside its place, synced and renamed. A file with the same content is left alone.
+ *   written    The points of a changed month are read in one snapshot with its coverage and its mark. The file is
+ *              written beside its place, synced and renamed. A file with the same content is left alone.
  *   described  The manifest is replaced in the same way: at the end, and now and then during long work.
  *
- * A process that is killed leaves complete files, of which some are newer than the manifest says. The next run finds these
- * months changed, and writes them again.
+ * A process that is killed leaves complete files, of which some are newer than the manifest says. The next run finds
+ * these months changed, and writes them again.
  */
 
 import { createHash } from 'node:crypto';
@@ -69,8 +69,8 @@ const manifestEveryMs = 30_000;
  * Writes what is new or has changed since the last time.
  *
  * @returns null when another process writes this lake.
- * @throws TidemarkError FILE_NOT_WRITTEN, FILE_NOT_USABLE, INTERRUPTED; BAD_ARGUMENT for another format than the lake has, and
- * for the lake of another database.
+ * @throws TidemarkError FILE_NOT_WRITTEN, FILE_NOT_USABLE, INTERRUPTED; BAD_ARGUMENT for another format than the lake
+ * has, and for the lake of another database.
  */
 export async function writeLake(database: Database, options: LakeOptions): Promise<LakeOutcome | null> {
   const directory = resolve(options.directory);
@@ -312,7 +312,9 @@ class LakeWriter {
     return new Map(retentions.map(({ dataset, cutMs }) => [dataset, cutMs]));
   }
 
-  /** Removes the entries of damaged files, so that they are written again; those with points that only they have stay. */
+  /**
+   * Removes the entries of damaged files, so that they are written again; those with points that only they have stay.
+   */
   #forgetDamaged(state: SeriesState, droppedMs: EpochMs | null, damaged: ReadonlySet<string>): void {
     if (damaged.size === 0) return;
     const months = this.#monthsOf(state);

@@ -66,7 +66,8 @@ export async function summarize(side: Side, table: MovedColumns): Promise<TableS
   const result = await side.ask((client) =>
     client.query<TableSummary>(
       `select count(*) as rows,
-              sum(('x' || left(md5(convert_to(row(${table.columns})::text, 'UTF8')), 16))::bit(64)::bigint)::text as checksum
+              sum(('x' || left(md5(convert_to(row(${table.columns})::text, 'UTF8')),
+                16))::bit(64)::bigint)::text as checksum
        from ${rowsToMove(table)}`,
     ),
   );

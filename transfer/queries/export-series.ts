@@ -53,8 +53,7 @@ export interface ExportedSeries {
 }
 
 /**
- * @throws TidemarkError UNKNOWN_SERIES when one was never tracked; BAD_ARGUMENT when no period of the range
- * has closed.
+ * @throws TidemarkError UNKNOWN_SERIES when one was never tracked; BAD_ARGUMENT when no period of the range has closed.
  */
 export async function readExportSeries(client: pg.PoolClient, query: ExportQuery): Promise<ExportedSeries[]> {
   const found: ExportedSeries[] = [];
@@ -155,8 +154,7 @@ export function inSnapshot<Result>(
     await client.query('set transaction isolation level repeatable read, read only');
     await disableTimeouts(client);
     await client.query('set local idle_in_transaction_session_timeout = 0');
-    // Taken before the snapshot: compression moves rows to another chunk, where an older snapshot does not
-    // see them.
+    // Taken before the snapshot: compression moves rows to another chunk, where an older snapshot does not see them.
     await client.query(`lock table ${exportedTables} in access share mode`);
     return work(client);
   });

@@ -1,6 +1,7 @@
 /**
- * Stores a piece of a file: points, revisions and quarantine in one transaction, by the code that stores an answer. After a
- * crash a piece is stored completely or not at all. The points are uncovered until the coverage of the series is claimed.
+ * Stores a piece of a file: points, revisions and quarantine in one transaction, by the code that stores an answer.
+ * After a crash a piece is stored completely or not at all. The points are uncovered until the coverage of the series
+ * is claimed.
  *
  * A stored value that differs is kept, unless it may be overwritten: then the old value becomes a revision.
  */
@@ -37,7 +38,9 @@ export interface FilePiece {
 
 export interface PieceResult {
   readonly fresh: number;
-  /** Stored points of periods that had not closed, or that lacked an optional value, which now have the file's values. */
+  /**
+   * Stored points of periods that had not closed, or that lacked an optional value, which now have the file's values.
+   */
   readonly provisional: number;
   /** Overwritten values; the old ones are revisions. */
   readonly revised: number;
@@ -57,8 +60,8 @@ export const emptyPiece: PieceResult = Object.freeze({
 });
 
 /**
- * Adds the coverage of a series, once all of its pieces are stored and checked. Retention may have dropped points since.
- * It drops the oldest ones first, so the first point shows whether all are still stored.
+ * Adds the coverage of a series, once all of its pieces are stored and checked. Retention may have dropped points
+ * since. It drops the oldest ones first, so the first point shows whether all are still stored.
  *
  * @param stated.firstMs time of the file's first point; null: it has none.
  * @returns false when points were deleted; no coverage is added then.
@@ -145,9 +148,8 @@ export interface FileComparison {
 }
 
 /**
- * Compares a file's points with the stored ones within `window`, within the caller's transaction. A stored
- * point that is not covered is provisional, like an open candle: the file's point may replace it, and it is
- * not a difference.
+ * Compares a file's points with the stored ones within `window`, within the caller's transaction. A stored point that
+ * is not covered is provisional, like an open candle: the file's point may replace it, and it is not a difference.
  *
  * @param covered ranges in which the file claims to have every point.
  */
@@ -184,7 +186,8 @@ function comparison(dataset: PointLines['dataset']) {
              join tidemark.series k on k.id = $seriesId
       )
       select count(*) filter (where kind = 'rewritten')::int as rewritten,
-             coalesce(jsonb_agg(jsonb_build_object('timeMs', (extract(epoch from time) * 1000)::bigint, 'stored', stored,
+             coalesce(jsonb_agg(jsonb_build_object('timeMs', (extract(epoch from time) * 1000)::bigint, 'stored',
+               stored,
                                                    'inFile', in_file) order by time)
                         filter (where kind = 'different'), '[]') as differences
       from compared`,

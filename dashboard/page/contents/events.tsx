@@ -20,7 +20,10 @@ export function EventList({ events }: { events: readonly StoredEvent[] }) {
     <ListSection
       title="Log"
       none="Nothing is recorded."
-      caption="Newest first: outages, bans and revisions of the last seven days, and the newest deploys, actions and untracked series"
+      caption={
+        'Newest first: outages, bans and revisions of the last seven days, and the newest deploys, actions and ' +
+        'untracked series'
+      }
       titles={['When', 'Lasted', 'What', 'Event']}
       rows={events.map((event) => [
         formatSecond(event.timeMs),

@@ -33,7 +33,12 @@ export function Contents({ contents: { key, columns, rows, inAll, gone } }: { co
             <TableAround
               class="entries"
               isWide
-              caption={`${rows.length < inAll ? `The first ${formatCount(rows.length)} of ${formatCount(inAll)}` : `${formatCount(inAll)} in all`}; the value before the last change stands below each that changed`}
+              caption={
+                (rows.length < inAll
+                  ? `The first ${formatCount(rows.length)} of ${formatCount(inAll)}; `
+                  : `${formatCount(inAll)} in all; `) +
+                'the value before the last change stands below each that changed'
+              }
               titles={[...names, 'changed']}
             >
               {shown.map(({ key: of, cells, before, sinceMs }) => (

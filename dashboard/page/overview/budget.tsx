@@ -77,7 +77,10 @@ function minuteWords({ startMs, lanes, failed }: RequestMinutes, place: number):
     (counts[place] ?? 0) > 0 ? [`${formatCount(counts[place] ?? 0)} ${lane}`] : [],
   );
   const lost = failed[place] ?? 0;
-  return `${formatTime(startMs + place * minuteMs)}: ${made.join(', ') || 'none'}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}`;
+  return (
+    `${formatTime(startMs + place * minuteMs)}: ` +
+    `${made.join(', ') || 'none'}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}`
+  );
 }
 
 function wordsOf({ requests, perMinute }: Summary, totals: readonly number[]): string {
@@ -86,5 +89,8 @@ function wordsOf({ requests, perMinute }: Summary, totals: readonly number[]): s
   // The last complete minute: the current one has only begun.
   const newest = totals.at(-2) ?? 0;
   const of = perMinute === 0 ? ', no limit' : ` of ${formatCount(perMinute)} allowed`;
-  return `${counted(all, 'request')}, at most ${formatCount(Math.max(0, ...totals))} in a minute, ${formatCount(newest)} in the last whole one${of}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}.`;
+  return (
+    `${counted(all, 'request')}, at most ${formatCount(Math.max(0, ...totals))} in a minute, ` +
+    `${formatCount(newest)} in the last whole one${of}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}.`
+  );
 }

@@ -103,7 +103,11 @@ export function SeriesList() {
         class="series"
         hidden={lines.length === 0}
         titles={titles}
-        caption={`Coverage: ${within === null ? 'each from its beginning to now' : `${formatTime(within.startMs)} to ${formatTime(within.endMs)}`}`}
+        caption={`Coverage: ${
+          within === null
+            ? 'each from its beginning to now'
+            : `${formatTime(within.startMs)} to ${formatTime(within.endMs)}`
+        }`}
       >
         {visible.map((line) => (
           <SeriesRow key={line.id} line={line} band={bands.get(line.id) ?? null} nowMs={model.nowMs()} />
@@ -116,7 +120,8 @@ export function SeriesList() {
         <p role="status">
           {lines.length === 0
             ? noneText(model, choice)
-            : `${formatCount(first + 1)} to ${formatCount(first + visible.length)} of ${formatCount(lines.length)} series`}
+            : `${formatCount(first + 1)} to ${formatCount(first + visible.length)} of ` +
+              `${formatCount(lines.length)} series`}
         </p>
         <button type="button" disabled={page === pages} onClick={() => turn(1)}>
           Next

@@ -79,5 +79,8 @@ function sourceWords(summary: Summary): string {
 function queueWords(queue: Summary['queue']): string {
   if (queue === null) return 'unavailable';
   const paused = queue.pausedMs > 2000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
-  return `${formatCount(queue.waiting)} waiting, ${formatCount(queue.active)} active, ${counted(queue.workers, 'worker')}${paused}`;
+  return (
+    `${formatCount(queue.waiting)} waiting, ${formatCount(queue.active)} active, ` +
+    `${counted(queue.workers, 'worker')}${paused}`
+  );
 }

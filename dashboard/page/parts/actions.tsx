@@ -205,5 +205,7 @@ export function wordsOfCost(cost: Answer): string {
   const duration = formatDuration(Math.max(1000, Number(cost.durationMs)));
   const megabytes = formatCount(Math.ceil(Number(cost.diskBytes) / 1e6));
   const notes = Array.isArray(cost.notes) ? cost.notes.map((note) => `; ${note}`).join('') : '';
-  return `${requests} requests, ${duration}, up to ${formatCount(Number(cost.points))} points, ${megabytes} MB${notes}.`;
+  return (
+    `${requests} requests, ${duration}, up to ${formatCount(Number(cost.points))} points, ${megabytes} ` + `MB${notes}.`
+  );
 }

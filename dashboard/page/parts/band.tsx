@@ -62,7 +62,8 @@ export function BandView({
       </svg>
       {pointed !== null && (
         <span class="tip" aria-hidden="true">
-          {`${pointed.name}: ${formatTime(pointed.startMs)} to ${formatTime(pointed.endMs)}${reason === null ? '' : `, ${reason}`}`}
+          {`${pointed.name}: ${formatTime(pointed.startMs)} to ` +
+            `${formatTime(pointed.endMs)}${reason === null ? '' : `, ${reason}`}`}
         </span>
       )}
     </span>

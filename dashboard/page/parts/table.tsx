@@ -1,4 +1,7 @@
-/** Tables and sections. On a narrow screen each row is a card: the roles are written out, as a changed display takes them away. */
+/**
+ * Tables and sections. On a narrow screen each row is a card: the roles are written out, as a changed display takes
+ * them away.
+ */
 
 import type { ComponentChildren } from 'preact';
 

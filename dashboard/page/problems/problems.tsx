@@ -28,7 +28,8 @@ export function Sections({
         ) : (
           <p>
             {failingInAll > failing.length
-              ? `The first ${formatCount(failing.length)} of ${formatCount(failingInAll)}: series that the source refuses, then the newest failures`
+              ? `The first ${formatCount(failing.length)} of ${formatCount(failingInAll)}: series that the source ` +
+                'refuses, then the newest failures'
               : `${formatCount(failingInAll)} in all`}
           </p>
         )}
@@ -51,7 +52,8 @@ export function Sections({
         <p>
           {locks.statements === 0
             ? 'No statement waits for a lock.'
-            : `Statements that wait: ${formatCount(locks.statements)}. Held by: ${locks.holders.join(', ') || 'not known'}.`}
+            : `Statements that wait: ${formatCount(locks.statements)}. Held by: ` +
+              `${locks.holders.join(', ') || 'not known'}.`}
         </p>
       </Section>
       <ListSection
@@ -128,7 +130,8 @@ function Cause({
     <details class="cause" open={ranges.length <= unfolded}>
       <summary>
         <strong>{message}</strong>
-        {` ${formatCount(series)} series, ${counted(inAll, 'range')}. Next attempt ${formatSecond(nextMs)}. What helps: `}
+        {` ${formatCount(series)} series, ${counted(inAll, 'range')}. Next attempt ${formatSecond(nextMs)}. ` +
+          'What helps: '}
         <code>{remedy}</code>
       </summary>
       <Table

@@ -23,8 +23,8 @@ function textsOf({ rows }: Piece, scale: Scale): string[] {
 }
 
 /**
- * The power of ten by which values are scaled for drawing. It is 0 except for values outside the range of the chart, which
- * uses doubles and steps of at least 1e-14. It comes from the text, which may exceed the range of doubles.
+ * The power of ten by which values are scaled for drawing. It is 0 except for values outside the range of the chart,
+ * which uses doubles and steps of at least 1e-14. It comes from the text, which may exceed the range of doubles.
  */
 export function drawnPower(piece: Piece, scale: Scale = 'prices'): number {
   const power = largestPower(textsOf(piece, scale));
@@ -83,8 +83,8 @@ export function volumesOf(
 const maxDecimals = 13;
 
 /**
- * A format with the decimals that the loaded values have (their tick), but no more than distinguish values of this size: a mean
- * may have twenty.
+ * A format with the decimals that the loaded values have (their tick), but no more than distinguish values of this
+ * size: a mean may have twenty.
  */
 export function formatFor(piece: Piece, power: number, scale: Scale = 'prices') {
   const texts = textsOf(piece, scale);

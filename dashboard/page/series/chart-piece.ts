@@ -19,8 +19,8 @@ export function toPiece({ rows, band, ...points }: Points, periodMs: number): Pi
 }
 
 /**
- * Joins a new piece to the loaded one when they touch or overlap. The new piece wins where both have rows. When the result
- * is too long, the end that is further from the new piece is dropped.
+ * Joins a new piece to the loaded one when they touch or overlap. The new piece wins where both have rows. When the
+ * result is too long, the end that is further from the new piece is dropped.
  */
 export function joinPieces(held: Piece, piece: Piece): Piece {
   const isSame = held.interval === piece.interval && held.kind === piece.kind && held.sampled === piece.sampled;

@@ -216,7 +216,8 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
         aria-label={
           view === null
             ? 'Chart'
-            : `Chart from ${formatTime(minuteOf(view.startMs))} to ${formatTime(minuteOf(view.endMs))}, ${view.rows.length} values of ${view.interval}, ${view.gaps} gaps`
+            : `Chart from ${formatTime(minuteOf(view.startMs))} to ${formatTime(minuteOf(view.endMs))}, ` +
+              `${view.rows.length} values of ${view.interval}, ${view.gaps} gaps`
         }
         aria-describedby="chart-keys"
         onKeyDown={(event) => {

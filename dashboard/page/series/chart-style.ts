@@ -43,8 +43,8 @@ export function chartStyle() {
 }
 
 /**
- * How times are written. Only the writing changes with the zone: the grid is that of the periods, which are of UTC, and a
- * clock that is set back would show an hour twice.
+ * How times are written. Only the writing changes with the zone: the grid is that of the periods, which are of UTC, and
+ * a clock that is set back would show an hour twice.
  */
 export function timeStyle(zone: () => Zone) {
   return {

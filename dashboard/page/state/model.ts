@@ -39,7 +39,11 @@ export class Model {
     return this.connection === 'trouble' || this.connection === 'lost';
   }
 
-  /** Calls the listener when a lost store or connection is back, also when the page was hidden meanwhile. @returns removes it. */
+  /**
+   * Calls the listener when a lost store or connection is back, also when the page was hidden meanwhile.
+   *
+   * @returns removes it.
+   */
   onBack(listener: () => void): () => void {
     let wasAway = this.isAway;
     return this.onChange(() => {

@@ -93,8 +93,9 @@ export function fetchBands(
  * Keeps the event stream open while the page is visible.
  *
  *   visible  The stream is open, or is retried.
- *   hidden   The stream closes after a short delay: over HTTP/1.1 a browser has six connections to a host, and hidden tabs
- *            would leave none for the visible one. A page that becomes visible reconnects at once and gets a snapshot.
+ *   hidden   The stream closes after a short delay: over HTTP/1.1 a browser has six connections to a host, and hidden
+ *            tabs would leave none for the visible one. A page that becomes visible reconnects at once and gets a
+ *            snapshot.
  */
 
 /** The server sends an event at least every ten seconds. */

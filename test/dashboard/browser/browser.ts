@@ -30,7 +30,10 @@ export async function setVisibility(page: Page, state: 'hidden' | 'visible'): Pr
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
 }
 
-/** Waits until the expression is true in the page. Playwright's own `waitForFunction` evaluates text there, which the policy forbids. */
+/**
+ * Waits until the expression is true in the page. Playwright's own `waitForFunction` evaluates text there, which the
+ * policy forbids.
+ */
 export async function holds(page: Page, expression: string): Promise<void> {
   await expect.poll(() => page.evaluate(expression), { message: expression }).toBe(true);
 }

@@ -1,4 +1,7 @@
-/** What holds for every view of the dashboard, and for the pages beside it: it moves nothing while it loads, fits the screen, and is accessible. */
+/**
+ * What holds for every view of the dashboard, and for the pages beside it: it moves nothing while it loads, fits the
+ * screen, and is accessible.
+ */
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeNeeding } from '../../parts/describe-needing.ts';

@@ -73,7 +73,10 @@ export async function markBehind(database: Database, seriesId: number): Promise<
   );
 }
 
-/** Compares every level with the aggregate of the points, as text. Of equal extremes the one with the most zeros is expected. */
+/**
+ * Compares every level with the aggregate of the points, as text. Of equal extremes the one with the most zeros is
+ * expected.
+ */
 export async function expectRollupsToAgree(database: Database): Promise<void> {
   let compared = 0;
   for (const level of rollupLevels) {

@@ -1,4 +1,6 @@
-/** Figures of a few prices, computed by hand from their definitions: a price of zero, and an hour that is not covered. */
+/**
+ * Figures of a few prices, computed by hand from their definitions: a price of zero, and an hour that is not covered.
+ */
 
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs, intervalMs } from '../../../model/intervals.ts';

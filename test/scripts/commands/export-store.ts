@@ -121,7 +121,11 @@ export async function fillMany(database: Database, count: number): Promise<void>
   );
 }
 
-/** Lets an import store so many pieces of 5,000 candles, and holds the next one before its commit. @returns lets it go. */
+/**
+ * Lets an import store so many pieces of 5,000 candles, and holds the next one before its commit.
+ *
+ * @returns lets it go.
+ */
 export async function holdAfter({ pool }: Database, pieces: number): Promise<() => Promise<unknown>> {
   await pool.query(`
     create table if not exists public.held ();

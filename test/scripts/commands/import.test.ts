@@ -43,7 +43,9 @@ async function exported() {
   return { to, path, content, query, run };
 }
 
-/** Changes lines of a CSV, and makes the sidecar say that this is its file: what only the rows themselves can betray. */
+/**
+ * Changes lines of a CSV, and makes the sidecar say that this is its file: what only the rows themselves can betray.
+ */
 function forge(path: string, change: (lines: string[]) => string[], stated?: number): void {
   const text = change(readFileSync(path, 'utf8').split('\n')).join('\n');
   writeFileSync(path, text);

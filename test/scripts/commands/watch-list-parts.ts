@@ -29,7 +29,11 @@ export interface Directory {
   run(words: string, env?: Env): Promise<Ended>;
   /** As `run`, of a command that must end with exit 0 and without a message. @returns what it printed. */
   say(words: string, env?: Env): Promise<string>;
-  /** As `run`, of a command that must end with this exit code and say this on standard error. @returns what it printed. */
+  /**
+   * As `run`, of a command that must end with this exit code and say this on standard error.
+   *
+   * @returns what it printed.
+   */
   fails(words: string, exitCode: number, said: string | RegExp, env?: Env): Promise<string>;
   json<Document = Record<string, unknown>>(words: string): Promise<Document>;
   query(sql: string, values?: unknown[]): Promise<pg.QueryResultRow[]>;

@@ -1,6 +1,6 @@
 /**
- * The interface, the description and the answers of a real database, against each other: the examples of the description are
- * such answers, and as their schemas say. `npm run docs` writes the examples anew.
+ * The interface, the description and the answers of a real database, against each other: the examples of the
+ * description are such answers, and as their schemas say. `npm run docs` writes the examples anew.
  */
 
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,6 @@
-/** Commits to a dataset with a point in every period, and to one of events: candles whose descriptor says so meanwhile. */
+/**
+ * Commits to a dataset with a point in every period, and to one of events: candles whose descriptor says so meanwhile.
+ */
 
 import { afterEach, expect, it } from 'vitest';
 import { datasets } from '../../../model/datasets/index.ts';
@@ -21,7 +23,11 @@ const startMs = Date.UTC(2024, 0, 1);
 const hour = (index: number) => startMs + index * hourMs;
 const series: CandleSeries = { dataset: 'candles', exchange: 'x', baseId: 'events', quoteId: 'q', interval: 'h1' };
 
-/** Commits the answer to the hours, of which some have a point. @param link of each point: hours since the one before. */
+/**
+ * Commits the answer to the hours, of which some have a point.
+ *
+ * @param link of each point: hours since the one before.
+ */
 async function commit(
   seriesId: number,
   [from, to]: [number, number],

@@ -54,7 +54,11 @@ test('keeps an optional value that another answer lacks, and counts none as a re
   let body = '';
   const { baseUrl } = await serve((_, response) => response.end(body));
   const source = sourceAt(baseUrl);
-  /** The quote volumes of an answer, as JSON; undefined: it has no such field. @returns changes, rejected rows, stored values. */
+  /**
+   * The quote volumes of an answer, as JSON; undefined: it has no such field.
+   *
+   * @returns changes, rejected rows, stored values.
+   */
   async function commit(...quoteVolumes: Array<string | undefined>) {
     const rows = quoteVolumes.map((value, hour) => {
       const field = value === undefined ? '' : `,"quoteVolume":${value}`;

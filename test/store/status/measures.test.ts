@@ -60,8 +60,7 @@ it('measures add up each interval from the rows of its series', async () => {
     points: 240 + (240 - 24 - 3),
     revised: 1 + 2 + 3 + 4,
     trackedSeconds: (3 * 240 + 24) * 3600,
-    // An hour after the range that awaits its second answer. The blocked series and the one that ended do
-    // not count.
+    // An hour after the range that awaits its second answer. The blocked series and the one that ended do not count.
     lagSeconds: 3600,
     newestAgeSeconds: (4 * hourMs + 30 * minuteMs) / 1000,
   });

@@ -186,7 +186,8 @@ describeNeedingDuckdb('a lake', () => {
     await expectWritten('02', '03');
     expect(manifestOf(directory).series[1].months[1]).toMatchObject({ complete: true });
 
-    // The source changes a value while its time is not covered, which makes no revision. The coverage is as before afterwards.
+    // The source changes a value while its time is not covered, which makes no revision. The coverage is as before
+    // afterwards.
     const january20 = { startMs: january + 19 * dayMs, endMs: january + 20 * dayMs };
     await pool.query('update tidemark.series set covered = covered - tstzmultirange(tstzrange($2, $3)) where id = $1', [
       hour.seriesId,
