@@ -18,7 +18,7 @@ import { type Digits, parquetWriter } from './parquet-writer.ts';
 import { csvWriter, jsonlWriter, readCsv, readJsonl } from './text-formats.ts';
 
 /**
- * @param dataset expected in the file: empty JSON Lines have no columns.
+ * @param dataset expected in the file: empty JSON Lines have no columns, and some datasets have the same.
  * @throws TidemarkError FILE_NOT_USABLE, from the reading of the pages too.
  */
 export async function openRows(
@@ -31,7 +31,7 @@ export async function openRows(
     if (format === 'jsonl' && dataset !== null && (await stat(path)).size === 0) {
       return { layout: layouts[dataset], async *pages(): AsyncGenerator<ReadRow[]> {} };
     }
-    return open(path);
+    return open(path, dataset);
   });
   return { layout: file.layout, pages: () => usablePages(path, file.pages()) };
 }

@@ -1,6 +1,6 @@
 /** The rows of files, in every format: names of the series, time, values. */
 
-import { byDataset, columnNames } from '../model/datasets/index.ts';
+import { byDataset, columnNames, datasetText } from '../model/datasets/index.ts';
 import type { EpochMs, Range } from '../model/intervals.ts';
 import { keyNames } from '../model/series.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
@@ -96,19 +96,28 @@ export function timeOf(text: string | null): EpochMs | string | null {
 }
 
 /**
+ * @param dataset expected; null: what the columns say.
  * @returns the layout with exactly these columns, in any order; a file may lack the optional ones.
- * @throws FileProblem when they are those of no export.
+ * @throws FileProblem when they are those of no export, or of several.
  */
-export function layoutOf(columns: readonly string[]): Layout {
-  const found = Object.values(layouts).find((layout) => {
+export function layoutOf(columns: readonly string[], dataset: StoredDataset | null): Layout {
+  const found = Object.values(layouts).filter((layout) => {
     const known = columnsOf(layout);
     return (
       columns.every((name) => known.includes(name)) &&
       known.every((name) => columns.includes(name) || layout.optional.includes(name))
     );
   });
-  if (found !== undefined) return found;
+  const [first, another] = found;
+  const expected = found.find((layout) => layout.dataset === dataset);
+  if (expected !== undefined) return expected;
   const shown = columns.slice(0, 12).join(', ').slice(0, 200);
+  if (another !== undefined)
+    throw new FileProblem(
+      `its columns are those of ${found.map((layout) => datasetText(layout.dataset)).join(' and of ')}: ${shown}`,
+      'import it with the sidecar that `export` wrote for it, which says what it has',
+    );
+  if (first !== undefined) return first;
   throw new FileProblem(
     `its columns are not those of an export of candles, history or rates: ${shown}`,
     'for candles of another program, --format or --columns says how they are read',

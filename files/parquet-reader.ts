@@ -4,6 +4,7 @@
  */
 
 import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, type SchemaElement } from 'hyparquet';
+import type { StoredDataset } from '../model/stored-datasets.ts';
 import { FileProblem } from './file-problem.ts';
 import { columnsOf, type FileRow, layoutOf, type ReadRow, type RowFile } from './layout.ts';
 import { decimalOf, doubleEnding, fractionDigits } from './parquet-writer.ts';
@@ -16,7 +17,7 @@ type Cells = ArrayLike<unknown>;
 type Reading = (cell: unknown, digits: number | null) => string | null;
 
 /** @throws Error when it is not a Parquet file of an export. */
-export async function readParquet(path: string): Promise<RowFile> {
+export async function readParquet(path: string, dataset: StoredDataset | null): Promise<RowFile> {
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file);
   // Other programs compress by other codecs than Snappy. The package compiles WebAssembly when it is loaded.
@@ -26,7 +27,10 @@ export async function readParquet(path: string): Promise<RowFile> {
     .filter(({ type, name }) => !(type === 'DOUBLE' && name.endsWith(doubleEnding)))
     .map((element) => ({ ...element }));
   const names = columns.map(({ name }) => name);
-  const layout = layoutOf(names.filter((name) => name !== fractionDigits));
+  const layout = layoutOf(
+    names.filter((name) => name !== fractionDigits),
+    dataset,
+  );
   const readings = new Map(columns.map((column) => [column.name, readingOf(column)]));
   const toMs = timeReading(columns.find(({ name }) => name === 'time'));
   const bare = { ...metadata, schema: metadata.schema.map(withoutMeaning) };

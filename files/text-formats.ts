@@ -8,6 +8,7 @@
  */
 
 import { objectOf } from '../model/json.ts';
+import type { StoredDataset } from '../model/stored-datasets.ts';
 import { contentOf } from './content.ts';
 import { FileProblem } from './file-problem.ts';
 import {
@@ -76,9 +77,9 @@ interface CsvRecord {
 }
 
 /** @throws FileProblem when it is not a CSV file of an export. */
-export async function readCsv(path: string): Promise<RowFile> {
+export async function readCsv(path: string, dataset: StoredDataset | null): Promise<RowFile> {
   const header = await headerOf(path);
-  const layout = layoutOf(header);
+  const layout = layoutOf(header, dataset);
   const places = columnsOf(layout).map((name) => header.indexOf(name));
   const width = header.length;
   const readRow = ({ line, raw, fields, isWhole }: CsvRecord): ReadRow => {
@@ -191,8 +192,8 @@ function field(text: string | null): string {
 }
 
 /** @throws FileProblem when it is not a JSON Lines file of an export. */
-export async function readJsonl(path: string): Promise<RowFile> {
-  const layout = layoutOf(Object.keys(await firstObject(path)));
+export async function readJsonl(path: string, dataset: StoredDataset | null): Promise<RowFile> {
+  const layout = layoutOf(Object.keys(await firstObject(path)), dataset);
   return {
     layout,
     async *pages() {

@@ -5,6 +5,7 @@
  */
 
 import type { Interval } from './intervals.ts';
+import type { MarketKind } from './market.ts';
 
 export type Rollup = 'first' | 'max' | 'min' | 'last' | 'sum';
 
@@ -35,12 +36,17 @@ export type TimeRule =
   | { readonly density: 'every' }
   /**
    * Events: each tells in a column how long ago the one before it was. `reachMs` is how far beside a window one is
-   * asked for, to prove the silence up to it: the longest usual time between two.
+   * asked for, to prove the silence up to it. The time between two is from the interval of the series to `longestMs`.
+   * Events happen at the start of a period or up to `latestMs` beside it: their time is that start, and
+   * `delay` is the column of the rest, milliseconds.
    */
   | {
       readonly density: 'linked';
       readonly link: { readonly column: string; readonly unitMs: number };
       readonly reachMs: number;
+      readonly longestMs: number;
+      readonly latestMs: number;
+      readonly delay: string;
     };
 
 /** A view or function, with its comment and an example there. */
@@ -58,12 +64,16 @@ export interface Dataset {
   readonly about: string;
   /** What a series is of: its key has these names. */
   readonly of: 'market' | 'asset';
+  /** Kinds of markets that have it; none: it is of assets. */
+  readonly kinds: readonly MarketKind[];
   /** Whether that key alone is the name of a series. Names of series of any other dataset end with its word. */
   readonly isNamedByKey: boolean;
   readonly table: string;
   readonly intervals: readonly Interval[];
   readonly columns: readonly [Column, ...Column[]];
   readonly impossible: readonly Impossible[];
+  /** Whether a row of zeros stands for a value that the source does not know. */
+  readonly areZerosUnknown: boolean;
   /** Whether the time of each point starts a period. */
   readonly isOnGrid: boolean;
   /** The time of a point in JSON. */

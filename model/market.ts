@@ -22,6 +22,11 @@ export function parseQuote(quote: string): QuoteParts {
   return { asset, settle, expiry };
 }
 
+/** The inverse of {@link parseQuote}. */
+export function quoteText({ asset, settle, expiry }: QuoteParts): string {
+  return `${asset}${settle === null ? '' : `:${settle}`}${settle === null || expiry === null ? '' : `-${expiry}`}`;
+}
+
 export function marketKind(quote: string): MarketKind {
   const { settle, expiry } = parseQuote(quote);
   return settle === null ? 'spot' : expiry === null ? 'perpetual' : 'future';

@@ -1,5 +1,6 @@
 /** Limits on the range of a request. */
 
+import { datasetOf } from './datasets/index.ts';
 import { dayMs, type Interval, intervalMs } from './intervals.ts';
 import type { Range } from './ranges.ts';
 import type { SeriesKey } from './series.ts';
@@ -33,7 +34,8 @@ export function rangeKey({ dataset }: Pick<SeriesKey, 'dataset'>, interval: Seri
 }
 
 /**
- * Longest range of one request of the series, milliseconds; at least one period.
+ * Longest window of one request of the series, milliseconds; at least one period. Of events a request is longer by the
+ * time on either side in which its witnesses are.
  *
  * @param offers of its source.
  * @param accepted longest ranges that the source accepted after refusing longer ones.
@@ -46,7 +48,9 @@ export function longestRange(
   const { dataset, interval } = series;
   const range = offerOf(offers, dataset)?.longestRangeMs[interval] ?? longestRangeMs[interval];
   const longestMs = Math.min(range, accepted.get(rangeKey(series, interval)) ?? range);
-  return Math.max(longestMs, intervalMs[series.interval]);
+  const { time } = datasetOf(dataset);
+  const besideMs = time.density === 'linked' ? 2 * time.reachMs : 0;
+  return Math.max(longestMs - besideMs, intervalMs[series.interval]);
 }
 
 /** Number of requests for a range. */

@@ -1,7 +1,9 @@
 /** What is known of a source beside its data. */
 
 import type { DatasetName } from './datasets/index.ts';
+import type { DecimalText } from './decimal.ts';
 import type { EpochMs, Interval } from './intervals.ts';
+import type { MarketKind } from './market.ts';
 
 /** One of a source's limits. A source may have several at once; each holds by itself. */
 export interface Limit {
@@ -28,10 +30,13 @@ export interface SourceMarket {
   readonly symbol: string;
   /** Codes of the assets: `BTC`, `USDT`. Kraken's XBT and XDG are BTC and DOGE. */
   readonly base: string;
+  /** Also how it is settled: `USDT`, `USDT:USDT`, `USD:BTC-261225` (model/market.ts). */
   readonly quote: string;
   /** Start of trading; null: the source does not say. */
   readonly listedMs: EpochMs | null;
   readonly isTrading: boolean;
+  /** What one contract is worth; null: amounts are in the base asset. */
+  readonly contract: { readonly size: DecimalText; readonly asset: string } | null;
 }
 
 /** Name of the source of SOURCE_URL. */
@@ -84,6 +89,8 @@ export interface SourceFacts {
   readonly name: string;
   /** Null: a request names the exchange. */
   readonly exchange: string | null;
+  /** Kinds of the markets that it gives. */
+  readonly kinds: readonly MarketKind[];
   /** At most one of each dataset. */
   readonly offers: readonly OfferFacts[];
   /** Of an archive; null: it is none. */

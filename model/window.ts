@@ -72,24 +72,20 @@ export function asksDays({ startMs, endMs }: Range): Pick<Window, 'asks'> {
 /**
  * A request for the window with the period before and after it (of events the time in which one is due), if the
  * request's limit allows. Their points are witnesses: an answer with one on either side of a silence was not truncated
- * there. A window of the full length of a request has no room for them; its rest has.
+ * there. A window of the full length of a request has no room for them; its rest has. That of events always has.
  *
- * @param spanMs longest range of a request of the series.
+ * @param spanMs longest window of the series.
  */
 export function withWitnesses<W extends Range & Pick<Window, 'series'>>(
   window: W,
   spanMs: number,
 ): W & Pick<Window, 'asks'> {
   const { startMs, endMs, series } = window;
-  const reachMs = witnessReachMs(series);
-  const hasRoom = endMs - startMs + 2 * reachMs <= spanMs;
+  const { time } = datasetOf(series.dataset);
+  const isOfEvents = time.density === 'linked';
+  const reachMs = isOfEvents ? time.reachMs : intervalMs[series.interval];
+  const hasRoom = isOfEvents || endMs - startMs + 2 * reachMs <= spanMs;
   return { ...window, asks: hasRoom ? { startMs: startMs - reachMs, endMs: endMs + reachMs } : { startMs, endMs } };
-}
-
-/** How far beside a window its witnesses are. */
-function witnessReachMs({ dataset, interval }: SeriesKey): number {
-  const { time } = datasetOf(dataset);
-  return time.density === 'linked' ? time.reachMs : intervalMs[interval];
 }
 
 /** Whether the request is longer than the window. */

@@ -191,6 +191,7 @@ function setupOf(
     facts: {
       ...{ name, archive, limits },
       exchange: profile.exchange,
+      kinds: profile.kinds,
       offers: profile.offers,
       files: profile.files,
       requestsPerMinute: requestsPerMinuteOf(limits, costOfWindow(profile.offers), budget),

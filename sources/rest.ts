@@ -4,7 +4,8 @@
 
 import { type DatasetName, datasets, datasetText } from '../model/datasets/index.ts';
 import { isDecimalText } from '../model/decimal.ts';
-import { type EpochMs, hourMs, type Interval, intervalMs } from '../model/intervals.ts';
+import { type EpochMs, hourMs, type Interval, intervalMs, latestMs } from '../model/intervals.ts';
+import { type MarketKind, quoteText } from '../model/market.ts';
 import { mayBeName } from '../model/names.ts';
 import type { Point } from '../model/point-lines.ts';
 import type { SeriesKey } from '../model/series.ts';
@@ -15,7 +16,7 @@ import { inLines, isObject, parsedBody, rowsAnswer } from './answer.ts';
 import type { Reply } from './attempt.ts';
 import { jsonOrNull, kindOfReply, replyError, retryAt } from './error-response.ts';
 import { intervalName, type Lists, type Offer, type Profile, rangesOf, symbolOf } from './profiles/profile.ts';
-import { pointReader, type RowReader } from './rows.ts';
+import { eventTime, pointReader, type RowReader } from './rows.ts';
 import type { SourceError, SourceErrorKind } from './source-error.ts';
 
 /** The fields of an object in an answer. */
@@ -39,6 +40,8 @@ export interface RestOffer {
   readonly intervals: Partial<Readonly<Record<Interval, string | number>>>;
   /** Rows of an answer at most. */
   readonly maxRows: number;
+  /** Time between two rows, where they are usually further apart than the interval. */
+  readonly usualMs?: number;
   /** Absent: it keeps all. */
   readonly depth?: Depth;
   /** Of a request; default 1. */
@@ -52,8 +55,10 @@ export interface RestOffer {
   readonly time: Place;
   /** Unit of the time; default 1. */
   readonly timeUnitMs?: 1000;
-  /** Of each column of the dataset. */
+  /** Of each column that it gives. */
   readonly values: Readonly<Record<string, Place>>;
+  /** Why a row is none of the dataset's; null: it is one. Absent: all are. */
+  readonly refuses?: (row: Fields) => string | null;
   /** The volume of a candle in the quote asset; absent: it is not given. */
   readonly turnover?: Place;
   /** Whether a row is of a closed period, as the exchange says; absent: it does not. */
@@ -65,9 +70,18 @@ export interface RestMarkets {
   readonly path: string;
   readonly cost?: number;
   readonly rows?: (result: Fields) => unknown;
-  readonly read: (
-    row: Fields,
-  ) => Readonly<Record<'symbol' | 'base' | 'quote', unknown>> & Pick<SourceMarket, 'isTrading'>;
+  readonly read: (row: Fields) => StatedMarket;
+}
+
+/** A market in a list. */
+interface StatedMarket
+  extends Readonly<Record<'symbol' | 'base' | 'quote', unknown>>,
+    Partial<Readonly<Record<'settle', unknown>>>,
+    Pick<SourceMarket, 'isTrading'>,
+    Partial<Pick<SourceMarket, 'listedMs'>> {
+  /** Of a future: the time of its delivery. Absent with `settle`: a perpetual. */
+  readonly expiryMs?: unknown;
+  readonly contract?: Readonly<Record<'size' | 'asset', unknown>>;
 }
 
 /** What an exchange says of an error, in its own words. */
@@ -84,6 +98,8 @@ export interface RestExchange
   readonly name: string;
   /** The exchange whose markets it gives; default its own name. */
   readonly exchange?: string;
+  /** Of these markets; default spot markets. */
+  readonly kinds?: readonly MarketKind[];
   readonly url: string;
   readonly limits: readonly Limit[];
   /** Default an hour. */
@@ -97,7 +113,8 @@ export interface RestExchange
 }
 
 export function restExchange(stated: RestExchange): Profile {
-  const { name, exchange = name, limits, longestPauseMs = hourMs, result, states, offers, markets, ...rest } = stated;
+  const { name, exchange = name, kinds = ['spot'], limits, longestPauseMs = hourMs } = stated;
+  const { result, states, offers, markets, ...rest } = stated;
   const refusal = (reply: Reply, nowMs: EpochMs) =>
     refusalOf(reply, states(jsonOrNull(reply.body.toString('utf8')), reply, nowMs), nowMs, longestPauseMs);
   const resultOf: ResultOf = (reply, nowMs) => {
@@ -111,7 +128,7 @@ export function restExchange(stated: RestExchange): Profile {
   return {
     keyHeaders: () => ({}),
     ...rest,
-    ...{ name, exchange, limits: () => limits, files: null, longestPauseMs, refusal },
+    ...{ exchange, kinds, limits: () => limits, files: null, longestPauseMs, refusal },
     offers: offers.map((offer) => offerOf(offer, resultOf)),
     lists: { symbols: symbolsOf(markets, resultOf) },
   };
@@ -126,7 +143,7 @@ function offerOf(offer: RestOffer, resultOf: ResultOf): Offer {
   const { dataset, intervals, maxRows, depth = null, cost = 1, otherMarket } = offer;
   return {
     ...{ dataset, depth, cost, absence: 'unknown' },
-    longestRangeMs: rangesOf(maxRows, intervals, (interval) => intervalMs[interval]),
+    longestRangeMs: rangesOf(maxRows, intervals, (interval) => offer.usualMs ?? intervalMs[interval]),
     path(query) {
       const { startMs, endMs } = query;
       return offer.path({ symbol: symbolOf(query), interval: intervalName(intervals, query), startMs, endMs });
@@ -166,9 +183,10 @@ function timeAt(row: unknown, { time: place, timeUnitMs }: RestOffer): unknown {
   return typeof time === 'string' && /^\d{1,15}$/.test(time) ? Number(time) * unitMs : time;
 }
 
-/** A value as text, or as a JSON number, whose digits are kept. */
+/** A value as text, or as a JSON number, whose digits are kept; undefined: none, or an empty text. */
 function decimalAt(row: unknown, place: Place | undefined): unknown {
   const value = place === undefined ? undefined : fieldsOf(row)[place];
+  if (value === '') return undefined;
   return typeof value === 'number' && isDecimalText(String(value)) ? String(value) : value;
 }
 
@@ -176,11 +194,15 @@ function decimalAt(row: unknown, place: Place | undefined): unknown {
 function placedPoint({ dataset, interval }: SeriesKey, offer: RestOffer): RowReader<Point> {
   const readPoint = pointReader(dataset, interval);
   const { columns, timeField } = datasets[dataset];
-  const places = columns.map(({ name, json }) => [json, offer.values[name]] as const);
+  const places = columns.map(({ name, json }) => [name, json, offer.values[name]] as const);
   return (row) => {
     if (typeof row !== 'object' || row === null) return 'not a row';
-    const fields: Record<string, unknown> = { [timeField]: timeAt(row, offer) };
-    for (const [name, place] of places) fields[name] = decimalAt(row, place);
+    const refusal = offer.refuses?.(fieldsOf(row)) ?? null;
+    if (refusal !== null) return refusal;
+    const stated = timeAt(row, offer);
+    const { timeMs, delay } = typeof stated === 'number' ? eventTime(dataset, interval, stated) : { timeMs: stated };
+    const fields: Record<string, unknown> = { [timeField]: timeMs };
+    for (const [column, name, place] of places) fields[name] = delay?.[column] ?? decimalAt(row, place);
     const point = readPoint(fields);
     if (typeof point === 'string' || offer.turnover === undefined) return point;
     // One that agrees in neither order may be of another unit, such as contracts: it says nothing of the volume.
@@ -207,12 +229,26 @@ function symbolsOf({ path, cost = 1, rows, read }: RestMarkets, resultOf: Result
       const markets = listOf(reply, rows === undefined ? result : rows(fieldsOf(result)));
       return rowsAnswer(reply, markets, (row): SourceMarket | string => {
         if (!isObject(row)) return 'not a market';
-        const { symbol, base, quote, isTrading } = read(row);
+        const { symbol, base, quote, settle, expiryMs, isTrading, listedMs = null, contract } = read(row);
         if (!isName(symbol) || !isName(base) || !isName(quote)) return 'no symbol, base or quote';
-        return { symbol, base, quote, listedMs: null, isTrading };
+        if (settle === undefined) return { symbol, base, quote, listedMs, isTrading, contract: null };
+        const expiry = expiryMs === undefined ? null : expiryOf(expiryMs);
+        if (!isName(settle) || expiry === undefined) return 'no currency of settlement, or no time of delivery';
+        const market = { symbol, base, quote: quoteText({ asset: quote, settle, expiry }), listedMs, isTrading };
+        if (contract === undefined) return { ...market, contract: null };
+        const { size, asset } = contract;
+        if (typeof size !== 'string' || !isDecimalText(size) || !isName(asset)) return 'no size of a contract';
+        return { ...market, contract: { size, asset } };
       });
     },
   };
+}
+
+/** YYMMDD; undefined: it is no time. */
+function expiryOf(stated: unknown): string | undefined {
+  const timeMs = Number(stated);
+  if (!Number.isSafeInteger(timeMs) || timeMs <= 0 || timeMs > latestMs) return undefined;
+  return new Date(timeMs).toISOString().slice(2, 10).replaceAll('-', '');
 }
 
 function isName(value: unknown): value is string {

@@ -1,9 +1,9 @@
 /** Readers of single rows: of points by the columns of their dataset, of lists by the schemas of v2/resources.ts. */
 
 import type { z } from 'zod';
-import { byDataset, type DatasetName, datasets } from '../model/datasets/index.ts';
+import { byDataset, type DatasetName, datasetOf, datasets } from '../model/datasets/index.ts';
 import { areTextComparable, compareDecimals, type DecimalText, decimalText, isDecimalText } from '../model/decimal.ts';
-import { type EpochMs, type Interval, isOnGrid, latestMs } from '../model/intervals.ts';
+import { type EpochMs, type Interval, intervalMs, isOnGrid, latestMs, periodStart } from '../model/intervals.ts';
 import type { Point } from '../model/point-lines.ts';
 import * as resources from '../v2/resources.ts';
 
@@ -39,13 +39,31 @@ export function pointReader(dataset: DatasetName, interval: Interval): RowReader
 /** Why no market has the point in a series of the interval; null: one may have it. */
 export function impossible(dataset: DatasetName, interval: Interval, { timeMs, values }: Point): string | null {
   if (!isOnGridOf(dataset, timeMs, interval)) return `does not start a period of ${interval}`;
+  if (datasets[dataset].areZerosUnknown && values.every((value) => value === null || !/[1-9]/.test(significand(value))))
+    return 'all values are zero or absent: the source does not know them';
   return impossibilities[dataset](values);
+}
+
+/**
+ * The time of an event: the start of the period that it happens at, and how much later it is stated. One that is too far
+ * from any has its own time, at which no period starts.
+ */
+export function eventTime(dataset: DatasetName, interval: Interval, statedMs: EpochMs) {
+  const { time } = datasetOf(dataset);
+  if (time.density !== 'linked') return { timeMs: statedMs, delay: {} };
+  const timeMs = periodStart(statedMs + intervalMs[interval] / 2, interval);
+  const delayMs = statedMs - timeMs;
+  if (Math.abs(delayMs) > time.latestMs) return { timeMs: statedMs, delay: {} };
+  return { timeMs, delay: { [time.delay]: decimalText(String(delayMs)) } };
 }
 
 /** Whether a point may have the time. The interface does not state on which day a week begins. */
 export function isOnGridOf(dataset: DatasetName, timeMs: EpochMs, interval: Interval): boolean {
   return !datasets[dataset].isOnGrid || isOnGrid(timeMs, interval === 'w1' ? 'd1' : interval);
 }
+
+/** Without the exponent. */
+const significand = (value: DecimalText) => value.replace(/e.*/i, '');
 
 /** Reads points of any form. */
 export const schemaReaders = byDataset(({ columns, timeField }, name) =>

@@ -56,7 +56,7 @@ export function scanDecimal(bytes: Buffer, from: number, row: Places, column: nu
 }
 
 /** Whether the decimals are possible for a point. False decides nothing: trailing zeros are not compared. */
-export const arePossible = byDataset((_, name) => {
+export const arePossible = byDataset(({ areZerosUnknown }, name) => {
   const all = orders[name];
   const isOrdered = (smaller: number, larger: number) => all.some(([a, b]) => a === smaller && b === larger);
   // An order that follows from two others needs no comparison.
@@ -64,6 +64,7 @@ export const arePossible = byDataset((_, name) => {
   const smaller = Int32Array.from(needed, ([column]) => column);
   const larger = Int32Array.from(needed, ([, column]) => column);
   return (bytes: Buffer, row: Places): boolean => {
+    if (areZerosUnknown && (bytes[row.starts[0] ?? 0] ?? zero) === zero) return false;
     for (let order = 0; order < smaller.length; order += 1)
       if (!isAtMost(bytes, row, smaller[order] ?? 0, larger[order] ?? 0)) return false;
     return true;

@@ -5,9 +5,10 @@
  * source; delisted names are left out and noted. Entries that share a series extend its range.
  */
 
-import { type DatasetName, datasets, type MarketDataset } from '../model/datasets/index.ts';
+import { type DatasetName, datasetOf, datasets, datasetText, type MarketDataset } from '../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../model/intervals.ts';
 import { listName, type PolledList } from '../model/lists/index.ts';
+import { marketKind } from '../model/market.ts';
 import { isOfMarket, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
 import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
@@ -80,6 +81,13 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
         from.length === 0
           ? undefined
           : from.flatMap((source) => marketSources(source, market, entry.dataset, interval));
+      const kind = marketKind(quote);
+      const { kinds } = datasetOf(entry.dataset);
+      if (!kinds.includes(kind)) {
+        const why = `a ${kind} market has no ${datasetText(entry.dataset)}`;
+        notes.push({ ...entry.place, message: `left out: ${exchange} ${base}/${quote}: ${why}` });
+        continue;
+      }
       const has = intervals.filter((interval) => sourcesAt(interval)?.length !== 0);
       if (has.length === 0 && intervals.length > 0)
         notes.push({ ...entry.place, message: `left out: no source of it has ${exchange} ${base}/${quote}` });

@@ -70,8 +70,8 @@ const name = text('text').check((context) => {
 });
 const names = oneOrMany(name).describe('An id, or a pattern with * and ?, or a list of them.');
 
-const intervals = ({ intervals: known, word }: Dataset) =>
-  oneOrMany(
+const intervals = ({ intervals: known, word }: Dataset) => {
+  const some = oneOrMany(
     z.enum(known, {
       error: (issue) =>
         typeof issue.input === 'string'
@@ -79,6 +79,9 @@ const intervals = ({ intervals: known, word }: Dataset) =>
           : wrong(`one of ${known.join(', ')}`)({ ...issue, code: 'invalid_type' }),
     }),
   );
+  const [only, another] = known;
+  return another === undefined && only !== undefined ? some.prefault(only) : some;
+};
 
 const textThat = (isValid: (value: string) => boolean, expected: string) =>
   text(expected).refine(isValid, { error: (issue) => notA(issue, expected) });

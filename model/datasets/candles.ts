@@ -10,6 +10,7 @@ export const candles = {
   word: 'candles',
   about: 'candles of a market',
   of: 'market',
+  kinds: ['spot', 'perpetual', 'future'],
   isNamedByKey: true,
   table: 'candle_points',
   intervals: candleIntervals,
@@ -33,6 +34,7 @@ export const candles = {
     ['close', 'below', 'low'],
     ['close', 'above', 'high'],
   ],
+  areZerosUnknown: false,
   isOnGrid: true,
   timeField: 'period',
   shown: 'close',
@@ -64,4 +66,134 @@ export const candles = {
   },
   chunkDays: 30,
   typicalBytes: { columnstore: 21, row: 137 },
+} as const satisfies Dataset;
+
+/**
+ * What candles of the prices that a venue computes for a perpetual or future have in common: no volume, and a period
+ * without a candle is one that the venue lacks.
+ */
+const ofComputedPrice = {
+  of: 'market',
+  kinds: ['perpetual', 'future'],
+  isNamedByKey: false,
+  intervals: candleIntervals,
+  isOnGrid: true,
+  timeField: 'period',
+  shown: 'close',
+  chart: 'candles',
+  longer: null,
+  time: { density: 'every' },
+  chunkDays: 30,
+} as const;
+
+const latest = (price: string) => `The newest stored candle of the ${price} of each market and interval.`;
+const knownAt = (price: string) => `Candles of the ${price} as they were known at a time; see candles_as_known_at.`;
+const example = (name: string, from: string) =>
+  `select * from ${name} where base = 'bitcoin' and quote = 'tether:tether' and interval = 'h1' and time >= '${from}' limit 10`;
+const exampleKnownAt = (name: string) =>
+  `select * from ${name}('binance', 'bitcoin', 'tether:tether', 'h1', '2025-01-02', '2024-12-31')`;
+
+export const markCandles = {
+  ...ofComputedPrice,
+  name: 'mark_candles',
+  word: 'mark-candles',
+  about: 'candles of the mark price of a perpetual or future',
+  table: 'mark_candle_points',
+  columns: [
+    { name: 'open', json: 'open', least: '0', about: 'Mark price at the start of the period, in the quote.' },
+    { name: 'high', json: 'high', least: '0', about: 'Highest mark price in the period, in the quote.' },
+    { name: 'low', json: 'low', least: '0', about: 'Lowest mark price in the period, in the quote.' },
+    { name: 'close', json: 'close', least: '0', about: 'Mark price at the end of the period, in the quote.' },
+  ],
+  impossible: candles.impossible,
+  areZerosUnknown: true,
+  published: {
+    all: {
+      name: 'mark_candles',
+      about: 'Candles of mark prices: those at which a venue values positions and liquidates them.',
+      example: example('mark_candles', '2024-12-01'),
+    },
+    latest: {
+      name: 'latest_mark_candles',
+      about: latest('mark price'),
+      example: 'select * from latest_mark_candles order by time desc limit 10',
+    },
+    knownAt: {
+      name: 'mark_candles_as_known_at',
+      about: knownAt('mark price'),
+      example: exampleKnownAt('mark_candles_as_known_at'),
+    },
+  },
+  typicalBytes: { columnstore: 19, row: 130 },
+} as const satisfies Dataset;
+
+export const indexCandles = {
+  ...ofComputedPrice,
+  name: 'index_candles',
+  word: 'index-candles',
+  about: 'candles of the index price of a perpetual or future: that of its asset on spot markets',
+  table: 'index_candle_points',
+  columns: [
+    { name: 'open', json: 'open', least: '0', about: 'Index price at the start of the period, in the quote.' },
+    { name: 'high', json: 'high', least: '0', about: 'Highest index price in the period, in the quote.' },
+    { name: 'low', json: 'low', least: '0', about: 'Lowest index price in the period, in the quote.' },
+    { name: 'close', json: 'close', least: '0', about: 'Index price at the end of the period, in the quote.' },
+  ],
+  impossible: candles.impossible,
+  areZerosUnknown: true,
+  published: {
+    all: {
+      name: 'index_candles',
+      about: 'Candles of index prices: averages of the prices of spot markets, by the weights of the venue.',
+      example: example('index_candles', '2024-12-01'),
+    },
+    latest: {
+      name: 'latest_index_candles',
+      about: latest('index price'),
+      example: 'select * from latest_index_candles order by time desc limit 10',
+    },
+    knownAt: {
+      name: 'index_candles_as_known_at',
+      about: knownAt('index price'),
+      example: exampleKnownAt('index_candles_as_known_at'),
+    },
+  },
+  typicalBytes: { columnstore: 19, row: 130 },
+} as const satisfies Dataset;
+
+export const premiumCandles = {
+  ...ofComputedPrice,
+  name: 'premium_candles',
+  word: 'premium-candles',
+  about: 'candles of the premium of a perpetual over its index, from which its funding follows',
+  // A future pays no funding.
+  kinds: ['perpetual'],
+  table: 'premium_candle_points',
+  columns: [
+    { name: 'open', json: 'open', about: 'Premium at the start of the period, as a fraction of the index price.' },
+    { name: 'high', json: 'high', about: 'Highest premium in the period, as a fraction of the index price.' },
+    { name: 'low', json: 'low', about: 'Lowest premium in the period, as a fraction of the index price.' },
+    { name: 'close', json: 'close', about: 'Premium at the end of the period, as a fraction of the index price.' },
+  ],
+  // Venues give opens outside of the lowest and highest.
+  impossible: [['high', 'below', 'low']],
+  areZerosUnknown: true,
+  published: {
+    all: {
+      name: 'premium_candles',
+      about: 'Candles of premiums: how far a perpetual trades above its index, as a fraction. They may be negative.',
+      example: example('premium_candles', '2024-12-01'),
+    },
+    latest: {
+      name: 'latest_premium_candles',
+      about: latest('premium'),
+      example: 'select * from latest_premium_candles order by time desc limit 10',
+    },
+    knownAt: {
+      name: 'premium_candles_as_known_at',
+      about: knownAt('premium'),
+      example: exampleKnownAt('premium_candles_as_known_at'),
+    },
+  },
+  typicalBytes: { columnstore: 19, row: 130 },
 } as const satisfies Dataset;

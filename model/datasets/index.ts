@@ -2,9 +2,21 @@
 
 import type { Dataset } from '../dataset.ts';
 import { assetHistory } from './asset-history.ts';
-import { candles } from './candles.ts';
+import { candles, indexCandles, markCandles, premiumCandles } from './candles.ts';
+import { fundingRates } from './funding-rates.ts';
+import { longShortRatios } from './long-short-ratios.ts';
+import { openInterest } from './open-interest.ts';
 
-export const datasets = { candles, asset_history: assetHistory } as const;
+export const datasets = {
+  candles,
+  asset_history: assetHistory,
+  mark_candles: markCandles,
+  index_candles: indexCandles,
+  premium_candles: premiumCandles,
+  funding_rates: fundingRates,
+  open_interest: openInterest,
+  long_short_ratios: longShortRatios,
+} as const;
 
 export type Datasets = typeof datasets;
 export type DatasetName = keyof Datasets;

@@ -1,7 +1,7 @@
 /** The markets of sources: read from the source when the stored list is old, and found by symbol. */
 
 import { TidemarkError } from '../../errors.ts';
-import { datasetText } from '../../model/datasets/index.ts';
+import { type DatasetName, datasetOf, datasetText } from '../../model/datasets/index.ts';
 import { formatTime } from '../../model/format.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { marketKind } from '../../model/market.ts';
@@ -184,7 +184,8 @@ export async function chooseSource(
 ): Promise<{ readonly series: SeriesKey[]; readonly sources: SeriesSource[] }> {
   const source = await sourceNamed(context, choice.name);
   usable(source);
-  for (const key of series) assertGives(source, key);
+  const { all } = await context.sources();
+  for (const key of series) assertGives(source, key, all());
   if (choice.symbol === null) {
     const [first] = series;
     if (first !== undefined && isOfMarket(first) && source.profile.exchange !== null)
@@ -193,6 +194,7 @@ export async function chooseSource(
     return { series: [...series], sources: [{ source: source.facts.name, symbol, isArchive: false }] };
   }
   const market = await findMarket(context, source, choice.symbol, choice, nowMs);
+  for (const { dataset } of series) assertHas(dataset, market);
   await storeAliases(context);
   if (choice.quote !== undefined && marketKind(choice.quote) !== marketKind(market.quote))
     throw new TidemarkError(
@@ -268,8 +270,17 @@ async function findMarket(
 ): Promise<StoredMarket> {
   const wanted = symbol.toUpperCase();
   const kind = marketKind(wanted.split('/')[1] ?? names.quote ?? '');
-  if (kind !== 'spot' && source.profile.files !== null)
-    throw new TidemarkError('UNKNOWN_AT_SOURCE', `${source.facts.name} has no ${kind} markets`);
+  if (wanted.includes('/') && !source.profile.kinds.includes(kind))
+    throw new TidemarkError('UNKNOWN_AT_SOURCE', `${source.facts.name} has no ${kind} markets`, {
+      remedy:
+        kind === 'spot'
+          ? `name a market with what it is settled in, such as ${wanted}:${wanted.split('/')[1]}`
+          : namesOf(
+              (await context.sources()).all(),
+              ({ exchange, kinds }) => exchange !== null && kinds.includes(kind),
+              `has ${kind} markets`,
+            ),
+    });
   const unlisted = unlistedMarket(source, wanted, names, nowMs);
   if (unlisted !== null && source.profile.files !== null) return unlisted;
   if (source.profile.files !== null)
@@ -311,7 +322,7 @@ function unlistedMarket(
   names: Pick<SourceChoice, 'base' | 'quote'>,
   seenAtMs: EpochMs,
 ): StoredMarket | null {
-  const pair = /^([^/]+)\/([^/:]+)$/.exec(wanted);
+  const pair = /^([^/]+)\/([^/]+)$/.exec(wanted);
   const [base, quote] = pair?.slice(1) ?? [names.base, names.quote];
   if (base === undefined || quote === undefined || profile.symbolOf === undefined) return null;
   return {
@@ -320,6 +331,7 @@ function unlistedMarket(
     quote,
     listedMs: null,
     isTrading: true,
+    contract: null,
     seenAtMs,
   };
 }
@@ -345,21 +357,41 @@ export function pairOf({ base, quote }: { readonly base: string; readonly quote:
 }
 
 /** Whether the source gives the interval of the series. */
-function isGiven({ offers }: Pick<SourceFacts, 'offers'>, { dataset, interval }: SeriesKey): boolean {
-  return offerOf(offers, dataset)?.longestRangeMs[interval] !== undefined;
+function isGiven({ offers, kinds }: SourceFacts, series: SeriesKey): boolean {
+  if (offerOf(offers, series.dataset)?.longestRangeMs[series.interval] === undefined) return false;
+  return !isOfMarket(series) || kinds.includes(marketKind(series.quoteId));
 }
 
-function assertGives({ facts: { name, offers } }: SourceSetup, key: SeriesKey): void {
+function assertGives({ facts: { name, offers } }: SourceSetup, key: SeriesKey, all: readonly SourceSetup[]): void {
   const what = datasetText(key.dataset);
   const intervals = Object.keys(offerOf(offers, key.dataset)?.longestRangeMs ?? {});
   if (intervals.includes(key.interval)) return;
+  const isGiver = ({ offers }: SourceFacts) => offerOf(offers, key.dataset)?.longestRangeMs[key.interval] !== undefined;
   throw new TidemarkError(
     'BAD_ARGUMENT',
     intervals.length === 0
       ? `${name} gives no ${what}`
       : `${name} gives no ${what} of ${key.interval}, only ${intervals.join(', ')}`,
-    { remedy: 'docs/sources.md lists what each source gives' },
+    { remedy: namesOf(all, isGiver, 'gives them') },
   );
+}
+
+/** @throws TidemarkError BAD_ARGUMENT for a dataset that markets of the kind do not have. */
+function assertHas(dataset: DatasetName, { symbol, quote }: StoredMarket): void {
+  const kind = marketKind(quote);
+  const { of, kinds } = datasetOf(dataset);
+  if (of === 'asset' || kinds.includes(kind)) return;
+  throw new TidemarkError('BAD_ARGUMENT', `${symbol} is a ${kind} market, which has no ${datasetText(dataset)}`, {
+    remedy: `name a ${kinds.join(' or ')} market`,
+  });
+}
+
+/** Which sources are such, in a sentence. Archives are used by themselves. */
+function namesOf(all: readonly SourceSetup[], isSuch: (facts: SourceFacts) => boolean, what: string): string {
+  const names = all.filter(({ facts }) => facts.files === null && isSuch(facts)).map(({ facts }) => facts.name);
+  return names.length === 0
+    ? 'docs/sources.md lists what each source gives'
+    : `one of these ${what}: ${names.join(', ')}`;
 }
 
 /**

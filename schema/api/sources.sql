@@ -29,14 +29,16 @@ create or replace view public.source_markets as
     left join listed on listed.code = c.code
   )
   select m.source, m.symbol, m.base, m.quote, b.id as base_id, tidemark.quote_text(q.id, s.id, p.expiry) as quote_id,
-         m.listed_at, m.trading
+         m.listed_at, m.trading,
+         case when p.settle is null then 'spot' when p.expiry is null then 'perpetual' else 'future' end as kind,
+         p.settle, p.expiry, m.contract_size, m.contract_asset
   from tidemark.source_symbols m
   cross join tidemark.quote_parts(m.quote) p
   join known b on b.source = m.source and b.code = m.base
   join known q on q.source = m.source and q.code = p.asset
   left join known s on s.source = m.source and s.code = p.settle;
 comment on view public.source_markets is
-  'The markets of each source: its symbols and codes, and the ids that stand for them.
+  'The markets of each source: its symbols and codes, the ids that stand for them, and what a contract is worth.
 Example: select * from source_markets where base_id = ''bitcoin'' limit 10';
 
 --: view public.source_coverage

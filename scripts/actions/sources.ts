@@ -105,10 +105,11 @@ export async function listMarkets(options: { source: string; search?: string; js
       const document: JsonDocument<'markets'> = {
         source: source.facts.name,
         asOf: isoTime(all[0]?.seenAtMs ?? null),
-        markets: markets.map(({ symbol, base, quote, listedMs, isTrading }) => ({
+        markets: markets.map(({ symbol, base, quote, listedMs, isTrading, contract }) => ({
           ...{ symbol, base, quote, marketKind: marketKind(quote) },
           listed: isoTime(listedMs),
           trading: isTrading,
+          contract,
         })),
       };
       console.log(JSON.stringify(document, null, 2));
@@ -126,4 +127,9 @@ const marketColumns: readonly Column<StoredMarket>[] = [
   { title: 'symbol', value: ({ symbol }) => symbol },
   { title: 'listed', value: ({ listedMs }) => (listedMs === null ? '' : formatTime(listedMs)), omit: 1 },
   { title: 'trading', value: ({ isTrading }) => (isTrading ? 'yes' : 'no') },
+  {
+    title: 'contract',
+    value: ({ contract }) => (contract === null ? '' : `${contract.size} ${contract.asset}`),
+    omit: 2,
+  },
 ];

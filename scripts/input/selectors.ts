@@ -131,7 +131,10 @@ export function seriesOptions(
 ): Command {
   const { of, intervals } = datasets[dataset];
   for (const name of keyNames[of]) if (name !== 'interval') command[kind](...namingOptions[name]);
-  return command[kind]('--interval <list>', `one or more of ${intervals.join(', ')}, with commas`);
+  const [only = '', another] = intervals;
+  return another === undefined
+    ? command.option('--interval <list>', `only ${only}`, only)
+    : command[kind]('--interval <list>', `one or more of ${intervals.join(', ')}, with commas`);
 }
 
 /** @throws TidemarkError BAD_ARGUMENT */

@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { datasetNames, datasets } from '../../model/datasets/index.ts';
+import { type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
 import { byLane, laneNames } from '../../model/lanes.ts';
 import { listNames as polledLists } from '../../model/lists/index.ts';
 import { marketKinds } from '../../model/market.ts';
@@ -31,13 +31,22 @@ type WithSeries<Shape extends z.ZodRawShape> = keyof Shape extends never
   ? SeriesJson
   : SeriesJson & z.output<z.ZodObject<Shape>>;
 
+/** The datasets whose series have the same names and intervals. */
+const alike = [...new Set(datasetNames.map(kindOf))].map((kind) =>
+  datasetNames.filter((name) => kindOf(name) === kind),
+);
+
+function kindOf(name: DatasetName): string {
+  return `${datasets[name].of} ${datasets[name].intervals}`;
+}
+
 /** The identity of a series among other fields. */
 const ofSeries = <Shape extends z.ZodRawShape>(fields: Shape) => {
-  const [first, ...others] = datasetNames.map((dataset) => {
-    const { of, intervals } = datasets[dataset];
+  const [first, ...others] = alike.map((names) => {
+    const { of, intervals } = datasets[names[0] ?? 'candles'];
     const market = { exchange: text, baseId: text, quoteId: text, marketKind: z.enum(marketKinds) };
-    const names = of === 'market' ? market : { assetId: text };
-    return z.strictObject({ dataset: z.literal(dataset), ...names, interval: z.enum(intervals), ...fields });
+    const key = of === 'market' ? market : { assetId: text };
+    return z.strictObject({ dataset: z.enum(names), ...key, interval: z.enum(intervals), ...fields });
   });
   if (first === undefined) throw new RangeError('no dataset');
   return z.discriminatedUnion('dataset', [first, ...others]) as unknown as z.ZodType<
@@ -411,6 +420,7 @@ const markets = z
       z.strictObject({
         ...{ symbol: text, base: text, quote: text, marketKind: z.enum(marketKinds) },
         ...{ listed: timeOrNull, trading: z.boolean() },
+        contract: z.strictObject({ size: text, asset: text }).nullable(),
       }),
     ),
   })

@@ -45,6 +45,7 @@ export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number)
   name,
   url: 'https://data.binance.vision',
   exchange: 'binance',
+  kinds: ['spot'],
   limits: () => [],
   offers: [
     {

@@ -13,6 +13,7 @@ export const coincapV3: Profile = {
   name: 'coincap-v3',
   url: 'https://rest.coincap.io/v3',
   exchange: null,
+  kinds: ['spot'],
   limits: () => [
     { unit: 'request', amount: 600, periodMs: minuteMs },
     // Of the free plan, for a month. As many days as the longest month has: whenever a month begins there, none is

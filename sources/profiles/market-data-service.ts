@@ -3,6 +3,7 @@
 import type { DatasetName } from '../../model/datasets/index.ts';
 import { minuteMs } from '../../model/intervals.ts';
 import type { ListRow } from '../../model/lists/index.ts';
+import { marketKinds } from '../../model/market.ts';
 import { longestRangeMs } from '../../model/request-range.ts';
 import { isOfMarket } from '../../model/series.ts';
 import type { OfferFacts } from '../../model/sources.ts';
@@ -48,6 +49,7 @@ export const marketDataService: Profile = {
   name: 'market-data-service',
   url: null,
   exchange: null,
+  kinds: marketKinds,
   limits: (hasKey) => [
     { unit: 'request', amount: hasKey ? requestsPerMinute.withKey : requestsPerMinute.withoutKey, periodMs: minuteMs },
   ],

@@ -6,6 +6,7 @@
 import { datasetText } from '../../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../../model/intervals.ts';
 import type { ListName, ListRow } from '../../model/lists/index.ts';
+import type { MarketKind } from '../../model/market.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { ArchiveFiles, Limit, LongestRanges, OfferFacts, SourceMarket } from '../../model/sources.ts';
@@ -65,6 +66,8 @@ export interface Profile {
   readonly otherUrls?: readonly string[];
   /** The exchange whose candles it gives; null: a request names the exchange. */
   readonly exchange: string | null;
+  /** Kinds of the markets that it gives. */
+  readonly kinds: readonly MarketKind[];
   /** Of an address without and with a key. */
   readonly limits: (hasKey: boolean) => readonly Limit[];
   /** At most one of each dataset. */

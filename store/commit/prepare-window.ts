@@ -130,7 +130,9 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
   const kept = beside.reduce((sum, side) => sum + side.points.timesMs.length, points.timesMs.length);
   const rejectedMs = answer.rejected.map((row) => readRejectedTime(row, series.dataset));
   const disputed = disputedPeriods(commit);
-  const linked = proof.mayPause ? [] : linkedPoints([points, ...beside.map((side) => side.points)], rejectedMs, asks);
+  const linked = proof.mayPause
+    ? []
+    : proof.withLinks(linkedPoints([points, ...beside.map((side) => side.points)], rejectedMs, asks));
   const absent = clip(absentBetween(answer.isWhole === true ? between(window, linked) : linked, proof), window);
   // Only what lies between two rows: a silence at an edge of the answer is a question of caps.
   const silences =
@@ -149,7 +151,7 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
       dropped: rows.length - kept,
       outOfRange: countOutOfRange(timesMs, requested),
       span: timeSpan(asks, timesMs, rejectedMs),
-      dueMs: dueAfter(points, proof),
+      dueMs: dueAfter(linked, points, proof),
       links: { firstMs: linked[0]?.linkMs ?? null, lastMs: linked.at(-1)?.linkMs ?? null },
       rejectedWithin: rejectedMs.filter(
         (timeMs) => timeMs === null || !isWithin(timeMs, asks) || isWithin(timeMs, window),
@@ -180,10 +182,9 @@ function between({ startMs, endMs, series }: Window, points: readonly LinkedPoin
   return [{ timeMs: before, linkMs: null }, ...points, { timeMs: after, linkMs: null }];
 }
 
-function dueAfter(points: PointLines, proof: Proof): EpochMs | null {
-  return proof.mayPause || points.length === 0
-    ? null
-    : proof.dueAfter(linkedPoint(pointAt(points, points.length - 1), points.dataset));
+function dueAfter(linked: readonly LinkedPoint[], { timesMs }: PointLines, proof: Proof): EpochMs | null {
+  const newest = linked.find(({ timeMs }) => timeMs === timesMs.at(-1));
+  return newest === undefined ? null : proof.dueAfter(newest);
 }
 
 /** What the source lacks between neighbours. */

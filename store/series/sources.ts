@@ -450,7 +450,12 @@ export async function storeMarkets(
   markets: readonly SourceMarket[],
   nowMs: EpochMs,
 ): Promise<void> {
-  await replaceMarkets.on(database.pool, { source, markets, now: nowMs });
+  const rows = markets.map(({ contract, ...market }) => ({
+    ...market,
+    contractSize: contract?.size ?? null,
+    contractAsset: contract?.asset ?? null,
+  }));
+  await replaceMarkets.on(database.pool, { source, markets: rows, now: nowMs });
 }
 
 const replaceMarkets = statement({
@@ -460,16 +465,22 @@ const replaceMarkets = statement({
     with listed as materialized (select * from $markets), gone as (
       delete from tidemark.source_symbols where source = $source and symbol <> all (select symbol from listed)
     )
-    insert into tidemark.source_symbols (source, symbol, base, quote, listed_at, trading, seen_at)
+    insert into tidemark.source_symbols
+      (source, symbol, base, quote, listed_at, trading, contract_size, contract_asset, seen_at)
     -- A source may list a symbol twice.
-    select distinct on (symbol) $source, symbol, base, quote, to_timestamp(listed_ms / 1000), is_trading, $now
+    select distinct on (symbol) $source, symbol, base, quote, to_timestamp(listed_ms / 1000), is_trading,
+           contract_size::numeric, contract_asset, $now
     from listed order by symbol, is_trading desc
     on conflict (source, symbol) do update
       set base = excluded.base, quote = excluded.quote, listed_at = excluded.listed_at, trading = excluded.trading,
+          contract_size = excluded.contract_size, contract_asset = excluded.contract_asset,
           seen_at = excluded.seen_at`,
   parameters: {
     ...{ source: text, now: time },
-    markets: rowsOf({ symbol: text, base: text, quote: text, listedMs: nullable(float8), isTrading: bool }),
+    markets: rowsOf({
+      ...{ symbol: text, base: text, quote: text, listedMs: nullable(float8), isTrading: bool },
+      ...{ contractSize: nullable(text), contractAsset: nullable(text) },
+    }),
   },
 });
 
@@ -483,8 +494,13 @@ export function readMarkets(client: pg.Pool | pg.PoolClient, source: string): Pr
 const storedMarkets = statement({
   name: 'stored-markets',
   isPlannedAnew: true,
-  text: `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading", seen_at as "seenAtMs"
+  text: `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading", seen_at as "seenAtMs",
+                case when contract_size is not null
+                  then json_build_object('size', contract_size::text, 'asset', contract_asset) end as contract
          from tidemark.source_symbols where source = $source order by base, quote, trading desc, symbol`,
   parameters: { source: text },
-  row: { symbol: text, base: text, quote: text, listedMs: nullable(time), isTrading: bool, seenAtMs: time },
+  row: {
+    ...{ symbol: text, base: text, quote: text, listedMs: nullable(time), isTrading: bool, seenAtMs: time },
+    contract: nullable(json<NonNullable<SourceMarket['contract']>>()),
+  },
 });

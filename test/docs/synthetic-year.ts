@@ -3,6 +3,7 @@
  * commit it, with a week that could not be fetched and an hour that the service changed afterwards.
  */
 
+import type { MarketDataset } from '../../model/datasets/index.ts';
 import { decimalText } from '../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { ListRow, PolledList } from '../../model/lists/index.ts';
@@ -55,6 +56,55 @@ const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
   { key: history('bitcoin', 'h1'), range: december },
 ];
 
+/** Of the perpetual of bitcoin, whose prices follow the spot market. */
+const perpetual = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether:tether', interval: 'h1' } as const;
+
+/** Points of the perpetual's datasets: exact decimals that follow from the hour. */
+function pointsOfPerpetual(): ReadonlyMap<MarketDataset, readonly object[]> {
+  const spot = truth.candles(bitcoin, december, fetchedMs);
+  const fraction = (hour: number, of: number) =>
+    `${hour % 5 === 0 ? '-' : ''}0.000${String(of + (hour % 7)).padStart(2, '0')}`;
+  const times = spot.map(({ period }) => period);
+  return new Map<MarketDataset, readonly object[]>([
+    ['candles', spot.map((row) => ({ ...row, volume: `${(row.period / hourMs) % 90}.5` }))],
+    ['mark_candles', spot],
+    ['index_candles', spot],
+    [
+      'premium_candles',
+      times.map((period, hour) => {
+        const [open, close] = [fraction(hour, 10), fraction(hour + 1, 10)];
+        return { period, open, high: '0.00040', low: '-0.00040', close };
+      }),
+    ],
+    [
+      'funding_rates',
+      spot.flatMap(({ period, open }, hour) =>
+        hour % 8 === 0
+          ? {
+              time: period,
+              rate: fraction(hour / 8, 10),
+              intervalHours: '8',
+              markPrice: open,
+              delayMs: String(hour % 3),
+            }
+          : [],
+      ),
+    ],
+    [
+      'open_interest',
+      times.map((time, hour) => ({ time, amount: `${80_000 + ((hour * 37) % 900)}.125`, value: null })),
+    ],
+    [
+      'long_short_ratios',
+      times.map((time, hour) => {
+        const long = 50 + (hour % 15);
+        const shares = { longShare: `0.${long}`, shortShare: `0.${100 - long}` };
+        return { time, ratio: (long / (100 - long)).toFixed(4), ...shares };
+      }),
+    ],
+  ]);
+}
+
 /**
  * Assets every Monday at noon, and the other lists on the last day: before, during and after some entries are missing.
  */
@@ -88,11 +138,7 @@ const polled: ReadonlyArray<{
 /** Fills an empty, migrated database with the same rows on every run. */
 export async function loadSyntheticYear(database: Database): Promise<void> {
   for (const { key, range, without } of series) {
-    const { seriesId } = await trackSeries(database, key, range.startMs, range.endMs);
-    await database.pool.query('update tidemark.series set created_at = $2 where id = $1', [
-      seriesId,
-      new Date(fetchedMs).toISOString(),
-    ]);
+    const seriesId = await track(database, key, range);
     const windows =
       without === undefined
         ? [range]
@@ -113,6 +159,11 @@ export async function loadSyntheticYear(database: Database): Promise<void> {
       retryAtMs: fetchedMs + hourMs,
     });
   }
+  for (const [dataset, rows] of pointsOfPerpetual()) {
+    const key = { ...perpetual, dataset } as SeriesKey;
+    const seriesId = await track(database, key, december);
+    await commit(database, seriesId, key, december, fetchedMs, rows);
+  }
   await revise(database);
   for (let timeMs = year.startMs; timeMs < year.endMs; timeMs += dayMs) await poll(database, timeMs + 12 * hourMs);
   for (const { list, timesMs, rows } of polled) {
@@ -122,6 +173,13 @@ export async function loadSyntheticYear(database: Database): Promise<void> {
     await untrackList(database, list, fetchedMs);
   }
   await database.pool.query('update tidemark.lists set untracked_at = null');
+}
+
+async function track(database: Database, key: SeriesKey, { startMs, endMs }: Range): Promise<number> {
+  const { seriesId } = await trackSeries(database, key, startMs, endMs);
+  const createdAt = new Date(fetchedMs).toISOString();
+  await database.pool.query('update tidemark.series set created_at = $2 where id = $1', [seriesId, createdAt]);
+  return seriesId;
 }
 
 /** The service changes the close and volume of one closed hour. */

@@ -6,8 +6,9 @@ import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { afterAll, expect, it } from 'vitest';
 import { openRows, openRowWriter } from '../../files/formats.ts';
-import { type FileFormat, fileFormats, type Layout, layouts, type Rows } from '../../files/layout.ts';
+import { columnsOf, type FileFormat, fileFormats, type Layout, layouts, type Rows } from '../../files/layout.ts';
 import { decimalOf, fractionDigitsOf, unscaled } from '../../files/parquet-writer.ts';
+import type { StoredDataset } from '../../model/stored-datasets.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../parts/duckdb.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-files-'));
@@ -62,8 +63,8 @@ async function written(format: FileFormat, layout: Layout, rows: readonly Rows[]
   return path;
 }
 
-async function readBack(path: string, format: FileFormat) {
-  const file = await openRows(path, format);
+async function readBack(path: string, format: FileFormat, dataset: StoredDataset | null = null) {
+  const file = await openRows(path, format, dataset);
   const rows = [];
   for await (const page of file.pages()) rows.push(...page);
   return { dataset: file.layout.dataset, rows };
@@ -75,7 +76,7 @@ for (const format of fileFormats) {
       await fc.assert(
         fc.asyncProperty(rowsOf(layout), async (rows) => {
           const path = await written(format, layout, rows);
-          const read = await readBack(path, format);
+          const read = await readBack(path, format, layout.dataset);
           const places = read.rows.map((row) => 'place' in row && row.place);
           if (format === 'parquet') expect(places).toEqual(places.map((_, at) => `row ${at + 1}`));
           expect({ ...read, rows: read.rows.map((row) => ({ ...row, place: undefined })) }).toEqual({
@@ -90,6 +91,13 @@ for (const format of fileFormats) {
     });
   }
 }
+
+it('refuses a file without a sidecar whose columns several datasets have', async () => {
+  const path = join(directory, 'index.csv');
+  writeFileSync(path, `${columnsOf(layouts.index_candles).join(',')}\n`);
+  await expect(openRows(path, 'csv')).rejects.toThrow('of mark candles and of index candles and of premium candles');
+  expect((await openRows(path, 'csv', 'index_candles')).layout.dataset).toBe('index_candles');
+});
 
 it('decimals survive the conversion to whole numbers, trailing zeros included', () => {
   fc.assert(

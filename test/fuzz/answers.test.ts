@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../clock.ts';
+import type { DatasetName } from '../../model/datasets/index.ts';
 import { hourMs, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
@@ -64,7 +65,7 @@ async function fetchAndStore(series: SeriesKey, seriesId: number, window: Range,
 /** @throws any error that is not a source error. */
 async function recordFailure(
   error: unknown,
-  dataset: 'candles' | 'asset_history' | 'rates',
+  dataset: DatasetName | 'rates',
   seriesId: number | null,
   timeMs: number,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { marketKind, parseQuote } from '../../model/market.ts';
+import { marketKind, parseQuote, quoteText } from '../../model/market.ts';
 import { useStore } from '../store/open-store.ts';
 
 const store = useStore();
@@ -16,6 +16,7 @@ it.each([
   ['tether:', 'tether:', null, null, 'spot'],
 ] as const)('reads the parts of %s, in SQL too', async (quote, asset, settle, expiry, kind) => {
   expect([parseQuote(quote), marketKind(quote)]).toEqual([{ asset, settle, expiry }, kind]);
+  expect(quoteText(parseQuote(quote))).toBe(quote);
   const { rows } = await store.database.pool.query(
     `with made as (
        insert into tidemark.series (dataset, exchange_id, base_id, quote_id, interval, period, tracked)

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { fundingRates } from '../../model/datasets/funding-rates.ts';
 import { hourMs } from '../../model/intervals.ts';
 import { lengthMs, normalize, overlaps, type Range } from '../../model/ranges.ts';
 import { type LinkedPoint, proofBy } from '../../planning/proof.ts';
@@ -9,7 +10,7 @@ const startMs = Date.UTC(2024, 0, 1);
 const hour = (index: number) => startMs + index * hourMs;
 const hours = (from: number, to: number): Range => ({ startMs: hour(from), endMs: hour(to) });
 const every = proofBy({ density: 'every' }, 'h1');
-const linked = proofBy({ density: 'linked' }, 'h1');
+const linked = proofBy(fundingRates.time, 'h1');
 const event = (index: number, link: number | null = null): LinkedPoint => ({
   timeMs: hour(index),
   linkMs: link === null ? null : link * hourMs,
@@ -95,6 +96,22 @@ describe('a dataset of events that tell how long ago the one before them was', (
     expect(judged(linked, [event(0, 8), event(8, 8), event(16, 4)], 20)).toBe('filled 0-20 believed');
     expect(linked.dueAfter(event(16, 4))).toBe(hour(20));
     expect(linked.dueAfter(event(16))).toBeNull();
+  });
+
+  it.each([
+    ['keeps its interval', [0, 8, 16, 24], [null, 8, 8, 8]],
+    ['lacks one event', [0, 8, 24, 32], [null, 8, 8, 8]],
+    ['lacks the newest but one: two longer distances would be another interval', [0, 8, 16, 32], [null, 8, 8, 8]],
+    ['changes its interval from 8 to 4 to 1 hours', [0, 8, 12, 16, 17, 18], [null, 8, 4, 4, 1, 1]],
+    ['and back, at the next full interval', [0, 1, 2, 4, 8, 12, 16, 24, 32], [null, 1, 1, 2, 4, 4, 4, 8, 8]],
+    ['lacks one hour of many', [0, 1, 2, 4, 5, 6], [null, 1, 1, 1, 1, 1]],
+    ['lacks every second event', [0, 16, 32, 48], [null, 8, 8, 8]],
+    ['begins', [0, 8], [null, 8]],
+  ] as const)('without stated links, %s', (_, times, links) => {
+    const points = linked.withLinks(times.map((index) => event(index)));
+    expect(points.map(({ linkMs }) => linkMs && linkMs / hourMs)).toEqual(links);
+    // What a source states counts.
+    expect(linked.withLinks([event(0), event(8), event(24, 16)])[2]?.linkMs).toBe(16 * hourMs);
   });
 
   it('is in the period of its time, whatever the milliseconds', () => {

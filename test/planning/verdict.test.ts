@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { candles } from '../../model/datasets/candles.ts';
 import { minuteMs } from '../../model/intervals.ts';
 import { lengthMs, normalize } from '../../model/ranges.ts';
 import { proofBy } from '../../planning/proof.ts';
@@ -18,7 +19,7 @@ function judged(indexes: readonly number[], more: Partial<Parameters<typeof eval
   return evaluateAnswer({
     window,
     interval: 'm1',
-    proof: proofBy({ density: 'some' }, 'm1'),
+    proof: proofBy(candles.time, 'm1'),
     timesMs: indexes.map(minute),
     shown: shownBy(indexes),
     contradicted: { atStart: false, atEnd: false },

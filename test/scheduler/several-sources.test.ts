@@ -158,7 +158,7 @@ test('a source that bans us is passed over, and not one that pauses for a minute
 test('a symbol that a source lists twice is one market, and of two of a pair the one that trades comes first', async () => {
   const { database } = await open();
   const listed = (symbol: string, isTrading: boolean) => ({
-    ...{ symbol, base: 'BTC', quote: 'USDT', listedMs: null, isTrading },
+    ...{ symbol, base: 'BTC', quote: 'USDT', listedMs: null, isTrading, contract: null },
   });
   const markets = [listed('BTCUSDT', true), listed('BTCUSDT', false), listed('BTC-OLD', false)];
   await storeMarkets(database, 'first', markets, noonMs);

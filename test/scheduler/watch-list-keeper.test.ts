@@ -10,6 +10,7 @@ import { storeMarkets } from '../../store/series/sources.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';
 import { writeRetention } from '../../store/upkeep/retention.ts';
 import { emptyDirectory } from '../scripts/command.ts';
+import { intervalsOf } from '../sources/source-facts.ts';
 import { answerPage, assetOf, onlyPage } from '../store/lists/polling.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
@@ -27,7 +28,7 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
       sources: new Map(
         Object.entries(exchanges).map(([name, exchange]) => [
           name,
-          { exchange, isArchive: false, intervals: { candles: ['h1', 'd1'], asset_history: [] }, archive: null },
+          { exchange, isArchive: false, intervals: intervalsOf({ candles: ['h1', 'd1'] }), archive: null },
         ]),
       ),
       log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) }),
@@ -138,7 +139,7 @@ test('leaves out the markets of a source until they are listed, and applies the 
   });
   const series = async () =>
     (await readKnownSeries(database.pool)).map(({ series, isTracked }) => [seriesName(series), isTracked]);
-  const bitcoin = { symbol: 'BTCUSDT', base: 'BTC', quote: 'USDT', listedMs: null, isTrading: true };
+  const bitcoin = { symbol: 'BTCUSDT', base: 'BTC', quote: 'USDT', listedMs: null, isTrading: true, contract: null };
   for (const source of ['binance', 'bybit']) await storeMarkets(database, source, [bitcoin], startMs);
   write(`candles:
   - { source: [mirror, binance], symbol: BTC/USDT, interval: h1, from: 2026-01-01 }

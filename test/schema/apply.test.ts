@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../clock.ts';
+import { datasetNames, datasetOf } from '../../model/datasets/index.ts';
 import { minuteMs } from '../../model/intervals.ts';
 import { apiObjects } from '../../schema/api.ts';
 import { assertMigrated, migrate } from '../../schema/migrate.ts';
@@ -115,6 +116,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0018_lists',
       '0019_due_at',
       '0020_market_kinds',
+      '0021_derivatives',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
@@ -162,6 +164,10 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
     `drop view public.source_differences, public.source_coverage, public.source_markets, public.dashboard_actions,
                public.gaps, public.coverage`,
   );
+  const added = datasetNames
+    .map((name) => datasetOf(name))
+    .filter(({ table }) => !table.match(/^(candle|asset_history)_/));
+  await pool.query(`drop table ${added.map(({ table }) => `tidemark.${table}`).join(', ')} cascade`);
   await pool.query(
     `drop table tidemark.actions, tidemark.changed_months, tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.source_ranges,
                 tidemark.series_sources`,

@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import pg from 'pg';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { intervalMs } from '../../model/intervals.ts';
 import { apiObjects } from '../../schema/api.ts';
 import { applyApi, dropApi } from '../../schema/apply.ts';
 import { openOwnStore, useStore } from '../store/open-store.ts';
 import { market } from './api/candles.ts';
-import { ask, rowsIn, storeLine } from './api/price-line.ts';
+import { ask, perpetuals, rowsIn, storeLine } from './api/price-line.ts';
 
 /** Functions of no extension. */
 const present = `
@@ -50,8 +51,11 @@ it('no line of api/*.sql is longer than 120 characters', () => {
 const store = useStore();
 beforeAll(async () => {
   const asset = { dataset: 'asset_history', assetId: 'a', interval: 'd1' } as const;
-  const days = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 0, 4), prices: ['1', '2', '3'] };
-  for (const key of [market('a', 'd1'), asset]) await storeLine(store.database, { key, ...days });
+  const startMs = Date.UTC(2024, 0, 1);
+  for (const key of [market('a', 'd1'), asset, ...perpetuals]) {
+    const endMs = startMs + 3 * intervalMs[key.interval];
+    await storeLine(store.database, { key, startMs, endMs, prices: ['1', '2', '3'] });
+  }
   await store.database.pool.query(
     `insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat'), ('tether', 'USDT', 'crypto')`,
   );
@@ -97,12 +101,13 @@ it('a read-only role can call every function', async () => {
     history_as_known_at: `'a', 'd1', now()`,
     seasonality_by_hour: `'a', 'd1'`,
     chart_interval: `'a', 'auto', '2024-01-01', '2024-01-04'`,
+    ...Object.fromEntries(perpetuals.map(({ knownAt }) => [knownAt, `'x', 'a', 'tether:tether', 'h1', now()`])),
   };
   const functions = new Set(apiObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));
   expect(functions.size).toBeGreaterThan(18);
   for (const name of functions)
     expect(await asked(`select * from ${name}(${calls[name] ?? `'a'`})`), name).not.toEqual([]);
-  expect(await asked('select * from coverage')).toHaveLength(2);
+  expect(await asked('select * from coverage')).toHaveLength(2 + perpetuals.length);
   for (const view of ['gaps', 'revisions']) expect(await asked(`select * from ${view}`)).toEqual([]);
   await expect(asked('delete from tidemark.candle_points')).rejects.toThrow(/permission denied/);
 });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { datasetNames } from '../../model/datasets/index.ts';
 import { dayMs, hourMs } from '../../model/intervals.ts';
 import { readRegistry } from '../../runtime/sources.ts';
 import { readConfig } from '../../settings/config.ts';
@@ -49,12 +50,12 @@ sources:
 it('reads the longest ranges of the default source, in whole periods', async () => {
   const ranges = (text: string) => readDefaultRanges(fileOf(text));
   const text = 'sources: { default: { ranges: { candles: { m1: 12h, h8: 30h }, history: { d1: 365d } } }, kraken: {} }';
-  expect(await ranges(text)).toEqual({
+  expect(await ranges(text)).toMatchObject({
     candles: { m1: 12 * hourMs, h8: 24 * hourMs },
     asset_history: { d1: 365 * dayMs },
   });
   expect((await read(text)).all().map(({ facts }) => facts.name)).toContain('default');
-  expect(await ranges('lists: { rates: 5m }')).toEqual({ candles: {}, asset_history: {} });
+  expect(await ranges('lists: { rates: 5m }')).toEqual(Object.fromEntries(datasetNames.map((name) => [name, {}])));
   for (const wrong of ['m1: 30s', 'm1: 15d', 'm1: long'])
     await expect(ranges(`sources: { default: { ranges: { candles: { ${wrong} } } } }`)).rejects.toThrow(
       'm1 must be a length of 1 to 20000 periods of m1, such as 30d',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainReaders, schemaReaders } from '../../sources/rows.ts';
+import { eventTime, plainReaders, pointReader, schemaReaders } from '../../sources/rows.ts';
 import { serveBody, sourceAt } from './local-server.ts';
 import { candlesAt } from './points-at.ts';
 
@@ -30,6 +30,36 @@ describe('rows', () => {
     expect(rows).toEqual([]);
     expect(rejected.map(({ raw }) => raw.length <= 2000)).toEqual([true, true]);
   });
+});
+
+test.each([
+  ['of the full hour', 0, { rate: '0.0001' }, { rate: '0.0001', delayMs: '0' }],
+  ['15 ms late', 15, { rate: '-8.1e-10' }, { rate: '-8.1e-10', delayMs: '15' }],
+  ['a minute early', -60_000, { rate: '0E-16' }, { rate: '0E-16', delayMs: '-60000' }],
+])('an event %s has the time of the hour, and its delay', (_, delayMs, values, expected) => {
+  const hour = Date.UTC(2024, 0, 1, 8);
+  const { timeMs, delay } = eventTime('funding_rates', 'h1', hour + delayMs);
+  const point = pointReader('funding_rates', 'h1')({ time: timeMs, ...values, delayMs: Object.values(delay)[0] });
+  expect(point).toEqual({ timeMs: hour, values: [expected.rate, null, null, expected.delayMs] });
+});
+
+test.each([
+  ['funding_rates', 'h1', { time: Date.UTC(2023, 4, 23, 8, 23, 53, 40), rate: '1' }, /^does not start a period of h1$/],
+  ['open_interest', 'm5', { time: 0, amount: '0.000', value: '0E-16' }, /^all values are zero or absent/],
+  ['open_interest', 'm5', { time: 0, amount: '-1' }, /^amount is negative$/],
+  ['long_short_ratios', 'm5', { time: 0 }, /^all values are zero or absent/],
+  ['mark_candles', 'm1', { period: 0, open: '0', high: '0', low: '0', close: '0.0' }, /^all values are zero or absent/],
+  ['mark_candles', 'm1', { period: 0, open: '3', high: '2', low: '1', close: '1' }, /^open is above high$/],
+  ['premium_candles', 'm1', { period: 0, open: '0', high: '-2', low: '-1', close: '0' }, /^high is below low$/],
+] as const)('%s of %s: %j is refused', (dataset, interval, row, reason) => {
+  const { time, ...rest } = row as { readonly time?: number };
+  const placed = time === undefined ? row : { time: eventTime(dataset, interval, time).timeMs, ...rest };
+  expect(pointReader(dataset, interval)(placed)).toMatch(reason);
+});
+
+test('a premium may open outside of its highest and lowest, and be negative', () => {
+  const row = { period: 0, open: '-0.000587', high: '-0.000344', low: '-0.000480', close: '-0.000344' };
+  expect(pointReader('premium_candles', 'd1')(row)).toMatchObject({ timeMs: 0 });
 });
 
 describe('points read without the schema', () => {

@@ -1,4 +1,5 @@
-import { type DatasetName, datasetNames } from '../../model/datasets/index.ts';
+import { byDataset, type DatasetName, datasetNames } from '../../model/datasets/index.ts';
+import { marketKinds } from '../../model/market.ts';
 import { type Depth, defaultSource, type OfferFacts, type RangeLimits, type SourceFacts } from '../../model/sources.ts';
 
 /** Offers with longest ranges of some datasets. */
@@ -15,7 +16,14 @@ export type GivenFacts = Partial<SourceFacts> & { readonly rangeLimits?: RangeLi
 /** Facts of a source without a limit. */
 export function factsOf({ rangeLimits, ...given }: GivenFacts = {}): SourceFacts {
   return {
-    ...{ name: defaultSource, exchange: null, offers: offersOf(rangeLimits), files: null, archive: null },
+    ...{
+      name: defaultSource,
+      kinds: marketKinds,
+      exchange: null,
+      offers: offersOf(rangeLimits),
+      files: null,
+      archive: null,
+    },
     ...{ limits: [], requestsPerMinute: 0, isBudgetStated: true, longLimit: null },
     ...given,
   };
@@ -24,4 +32,11 @@ export function factsOf({ rangeLimits, ...given }: GivenFacts = {}): SourceFacts
 /** The sources of a scheduler, by name. */
 export function sourcesOf(...given: readonly GivenFacts[]): ReadonlyMap<string, SourceFacts> {
   return new Map(given.map(factsOf).map((facts) => [facts.name, facts]));
+}
+
+/** Intervals that a source gives, by dataset; of another dataset none. */
+export function intervalsOf(
+  given: Partial<Record<DatasetName, readonly string[]>>,
+): Record<DatasetName, readonly string[]> {
+  return byDataset((_, name) => given[name] ?? []);
 }

@@ -17,7 +17,13 @@ const entry = 'exchange: b, interval: h1, from: 1y';
 describe('an invalid watch list', () => {
   it.each<[string, string, string[]]>([
     ['empty', '', ['t:1:1: the file is empty']],
-    ['nothing said', 'prune: true', ['t:1:1: says nothing: it needs candles, history, lists or a setting']],
+    [
+      'nothing said',
+      'prune: true',
+      [
+        't:1:1: says nothing: it needs candles, history, mark-candles, index-candles, premium-candles, funding, open-interest, long-short-ratios, lists or a setting',
+      ],
+    ],
     [
       'a symbol without a source',
       "candles:\n  - { symbol: BTC/USDT, interval: h1, from: '2024-01-01' }",
@@ -47,7 +53,7 @@ describe('an invalid watch list', () => {
       'what cannot be seen in a key',
       '"\\u202efoo": 1\ncandles: []',
       [
-        't:1:1: there is no "\\u202efoo" here, only candles, history, lists, read-again, aliases, sources, retention, lake, prune',
+        't:1:1: there is no "\\u202efoo" here, only candles, mark-candles, index-candles, premium-candles, funding, open-interest, long-short-ratios, history, lists, read-again, aliases, sources, retention, lake, prune',
       ],
     ],
     [

@@ -3,6 +3,7 @@ import { listName } from '../../model/lists/index.ts';
 import { seriesName } from '../../model/series.ts';
 import { readWatchList } from '../../watch-list/read.ts';
 import { type Listed, type ListedSource, listsNeeded, resolve } from '../../watch-list/resolve.ts';
+import { intervalsOf } from '../sources/source-facts.ts';
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
 
@@ -128,7 +129,7 @@ describe('an entry with sources', () => {
   const venue = (exchange: string, symbol: string, archive: ListedSource['archive'] = null): ListedSource => ({
     exchange,
     isArchive: false,
-    intervals: { candles, asset_history: [] },
+    intervals: intervalsOf({ candles }),
     archive,
     markets: [{ symbol, base: 'BTC', quote: 'USDT' }],
     names: new Map([[symbol, { baseId: 'bitcoin', quoteId: 'tether' }]]),
@@ -136,13 +137,13 @@ describe('an entry with sources', () => {
   const service: ListedSource = {
     exchange: null,
     isArchive: false,
-    intervals: { candles: ['h1', 'd1'], asset_history: ['d1'] },
+    intervals: intervalsOf({ candles: ['h1', 'd1'], asset_history: ['d1'] }),
     archive: null,
     markets: [],
     names: new Map(),
   };
   const sources = new Map([
-    ['binance', venue('binance', 'BTCUSDT', { name: 'files', intervals: { candles: ['m1'], asset_history: [] } })],
+    ['binance', venue('binance', 'BTCUSDT', { name: 'files', intervals: intervalsOf({ candles: ['m1'] }) })],
     ['mirror', venue('binance', 'BTC-USDT')],
     ['kraken', venue('kraken', 'XBTUSDT')],
     ['unlisted', { ...venue('binance', ''), markets: [] }],

@@ -5,6 +5,7 @@ import type pg from 'pg';
 import { openRows } from '../../files/formats.ts';
 import { layouts, type Point, timeText } from '../../files/layout.ts';
 import { type Digits, maxDigits, parquetWriter } from '../../files/parquet-writer.ts';
+import type { DatasetName } from '../../model/datasets/index.ts';
 import type { Range } from '../../model/ranges.ts';
 import { keyOf } from '../../model/series.ts';
 import { readExportPages, selectPoints } from '../queries/export-points.ts';
@@ -31,7 +32,7 @@ export async function readMonthFile(
   format: LakeFormat & { readonly previous: string | null },
 ): Promise<MonthFile> {
   const layout = layouts[series.dataset];
-  const points = format.previous === null ? [] : await readPoints(format.previous, carried);
+  const points = format.previous === null ? [] : await readPoints(format.previous, series.dataset, carried);
   for await (const page of readExportPages(client, selectPoints({ seriesId, series, range, covered })))
     for (const [timeMs, ...values] of page) points.push({ timeMs, values });
   const rows = points.length;
@@ -49,10 +50,10 @@ export async function readMonthFile(
 }
 
 /** Points of a file of the lake within the ranges. */
-async function readPoints(path: string, ranges: readonly Range[]): Promise<Point[]> {
+async function readPoints(path: string, dataset: DatasetName, ranges: readonly Range[]): Promise<Point[]> {
   if (ranges.length === 0) return [];
   const points: Point[] = [];
-  for await (const page of (await openRows(path, 'parquet')).pages()) {
+  for await (const page of (await openRows(path, 'parquet', dataset)).pages()) {
     for (const row of page) {
       if (!('time' in row) || typeof row.time !== 'number') continue;
       const { time: timeMs } = row;

@@ -5,7 +5,7 @@ import type { Database } from '../../../store/db/database.ts';
 import { commitRatesOf } from '../../store/committing.ts';
 import { useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
-import { rowsIn, storeLine } from './price-line.ts';
+import { perpetuals, rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 const days = 12;
@@ -27,6 +27,7 @@ async function storeUpTo(database: Database, untilMs: number): Promise<void> {
     [market('a', 'h1'), hourMs],
     [history('h1'), hourMs],
     [history('d1'), dayMs],
+    ...perpetuals.map((key) => [key, hourMs] as const),
   ] as const) {
     // A price of an hour is known at its time, a candle and the mean of a day when they have ended.
     const round = key.dataset === 'asset_history' && lengthMs === hourMs ? Math.ceil : Math.floor;
@@ -66,6 +67,7 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   candles_as_known_at: [`${named}, 'h1', now()`],
   history_as_known_at: [`'a', 'h1', now()`],
   price_history: [`'a', 'h1'`, `'a'`],
+  ...Object.fromEntries(perpetuals.map(({ knownAt }) => [knownAt, [`'x', 'a', 'tether:tether', 'h1', now()`]])),
 };
 const byDefault = [`'a', 'h1'`, `'x a/tether', 'h4'`];
 /** Figures of a whole range, which has to end where the caller's knowledge does. */

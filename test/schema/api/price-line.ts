@@ -1,6 +1,7 @@
 /** Series with chosen points and coverage, and queries that return text. */
 
 import pg from 'pg';
+import { datasetOf, marketDatasets } from '../../../model/datasets/index.ts';
 import { type EpochMs, intervalMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
 import type { Database } from '../../../store/db/database.ts';
@@ -21,7 +22,15 @@ export interface Line {
   readonly covered?: readonly (readonly [number, number])[];
 }
 
-/** Tracks a series and stores its points; a candle's open, high, low and close are its price. @returns its id. */
+/** A series of each dataset of perpetuals, of the market `x a/tether:tether`. */
+export const perpetuals = marketDatasets
+  .filter((dataset) => dataset !== 'candles')
+  .map((dataset) => ({
+    ...{ dataset, exchange: 'x', baseId: 'a', quoteId: 'tether:tether', interval: 'h1' as const },
+    knownAt: datasetOf(dataset).published.knownAt.name,
+  }));
+
+/** Tracks a series and stores its points; its price is each of its values. @returns its id. */
 export async function storeLine(database: Database, line: Line): Promise<number> {
   const { key, startMs, prices } = line;
   const { seriesId } = await trackSeries(database, key, startMs, line.endMs);
@@ -32,14 +41,12 @@ export async function storeLine(database: Database, line: Line): Promise<number>
     `{${covered.map(([from, to]) => `[${at(from)},${at(to)})`).join(',')}}`,
   ]);
   const points = prices.flatMap((price, period) => (price === null ? [] : [{ time: at(period), price }]));
-  const values = [seriesId, points.map(({ time }) => time), points.map(({ price }) => price)];
+  const { table, columns } = datasetOf(key.dataset);
+  const values = columns.map(({ name }) => (name === 'volume' ? (line.volume ?? '1') : 'p'));
   await database.pool.query(
-    key.dataset === 'candles'
-      ? `insert into tidemark.candle_points
-         select $1, time, p, p, p, p, $4 from unnest($2::timestamptz[], $3::numeric[]) as u (time, p)`
-      : `insert into tidemark.asset_history_points
-         select $1, time, p from unnest($2::timestamptz[], $3::numeric[]) as u (time, p)`,
-    key.dataset === 'candles' ? [...values, line.volume ?? '1'] : values,
+    `insert into tidemark.${table} (series_id, time, ${columns.map(({ name }) => name).join(', ')})
+     select $1, time, ${values.join(', ')} from unnest($2::timestamptz[], $3::numeric[]) as u (time, p)`,
+    [seriesId, points.map(({ time }) => time), points.map(({ price }) => price)],
   );
   await markBehind(database, seriesId);
   return seriesId;

@@ -25,7 +25,7 @@ beforeAll(async () => {
     { ...candles, exchange: foreign, baseId: 'a:bc', quoteId: 'x', interval: 'm1' },
   ] as const)
     await trackSeries(store.database, series, 0, null);
-  const listed = { quote: 'USDT', listedMs: null, isTrading: true };
+  const listed = { quote: 'USDT', listedMs: null, isTrading: true, contract: null };
   const markets = ['BTC', 'ETH'].map((base) => ({ ...listed, base, symbol: `${base}USDT` }));
   await storeMarkets(store.database, 'binance', markets, Date.now());
 });

@@ -143,7 +143,7 @@ it('keeps a perpetual apart from the spot market of the same assets, in commands
   expect((await rows('tether')).data).toEqual([]);
 
   // The source has spot markets alone.
-  await fails(`track candles ${hoursOf('BTC/USDT:USDT')} ${since}`, 4, 'binance has no market "BTC/USDT:USDT"');
+  await fails(`track candles ${hoursOf('BTC/USDT:USDT')} ${since}`, 4, 'binance has no perpetual markets');
   await refuses(
     `${hoursOf('BTC/USDT')} --quote tether:tether`,
     'BTCUSDT of binance is a spot market, and --quote tether:tether is a perpetual one',

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
+import { datasetNames } from '../../../model/datasets/index.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 it('is off by default, must be confirmed by name, limits later tracking, and can be switched off', async () => {
   const { run, say, json, query } = await openWatched();
   const settings = () => query(`select name, value from tidemark.settings where name like 'retention.%'`);
-  expect((await say('retention')).match(/ forever /g)).toHaveLength(3);
+  expect((await say('retention')).match(/ forever /g)).toHaveLength(1 + datasetNames.length);
   expect(await say('status')).not.toMatch(/^retention:/m);
   const refuses = async (words: string, part: string) => {
     const ended = await run(words);
@@ -15,7 +16,10 @@ it('is off by default, must be confirmed by name, limits later tracking, and can
   for (const [words, part] of [
     ['candles 2y', 'add --confirm candles'],
     ['candles 2y --confirm history', '"history" does not confirm it'],
-    ['candle 2y --confirm candle', 'one of candles, history, rates, not "candle"'],
+    [
+      'candle 2y --confirm candle',
+      'one of candles, history, mark-candles, index-candles, premium-candles, funding, open-interest, long-short-ratios, rates, not "candle"',
+    ],
     ['candles 2024-01-01 --confirm candles', 'the age "2024-01-01"'],
   ] as const)
     await refuses(`retention set ${words}`, part);

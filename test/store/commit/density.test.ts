@@ -1,13 +1,10 @@
-/**
- * Commits to a dataset with a point in every period, and to one of events: candles whose descriptor says so meanwhile.
- */
+/** Commits to a dataset with a point in every period, and to one of events. */
 
-import { afterEach, expect, it } from 'vitest';
-import { datasets } from '../../../model/datasets/index.ts';
+import { expect, it } from 'vitest';
 import { decimalText } from '../../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs } from '../../../model/intervals.ts';
 import { linesOf } from '../../../model/point-lines.ts';
-import type { CandleSeries } from '../../../model/series.ts';
+import type { MarketSeries } from '../../../model/series.ts';
 import { withWitnesses } from '../../../model/window.ts';
 import { listGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
@@ -16,62 +13,81 @@ import { answerOf, commitWindow } from '../committing.ts';
 import { useStore } from '../open-store.ts';
 
 const store = useStore();
-const { time } = datasets.candles;
-afterEach(() => void Object.assign(datasets.candles, { time }));
 
 const startMs = Date.UTC(2024, 0, 1);
 const hour = (index: number) => startMs + index * hourMs;
-const series: CandleSeries = { dataset: 'candles', exchange: 'x', baseId: 'events', quoteId: 'q', interval: 'h1' };
+const market = { exchange: 'x', baseId: 'events', quoteId: 'q:q', interval: 'h1' } as const;
+const interest: MarketSeries = { dataset: 'open_interest', ...market };
+const funding: MarketSeries = { dataset: 'funding_rates', ...market };
 
-/**
- * Commits the answer to the hours, of which some have a point.
- *
- * @param link of each point: hours since the one before.
- */
+/** Commits the answer to the hours, of which some have a point. @param link hours; null: the source states none. */
 async function commit(
-  seriesId: number,
+  { seriesId, series }: { readonly seriesId: number; readonly series: MarketSeries },
   [from, to]: [number, number],
   hours: readonly number[],
-  link: number,
+  link: number | null,
   nowMs: EpochMs,
 ) {
-  const points = hours.map((index) => ({
-    timeMs: hour(index),
-    values: ['1', '1', '1', '1', String(link)].map(decimalText),
-  }));
+  const [one, second] = [decimalText('1'), link === null ? null : decimalText(String(link))];
+  const values = series.dataset === 'open_interest' ? [one, null] : [one, second, null, null];
+  const rows = linesOf(
+    series.dataset,
+    hours.map((index) => ({ timeMs: hour(index), values })),
+  );
   const window = withWitnesses(fillOf({ seriesId, series, startMs: hour(from), endMs: hour(to) }), 30 * dayMs);
-  const answer = { ...answerOf([], nowMs), rows: linesOf('candles', points) };
+  const answer = { ...answerOf([], nowMs), rows };
   return commitWindow(store.database, { window, attempt: 1, answer, nowMs, rules: rulesOf(hourMs, 0) });
 }
 
-async function gapsAt(seriesId: number, nowMs: EpochMs) {
+async function track(series: MarketSeries, baseId: string, endMs: EpochMs | null) {
+  const key = { ...series, baseId };
+  return { series: key, seriesId: (await trackSeries(store.database, key, startMs, endMs)).seriesId };
+}
+
+async function gapsAt({ seriesId }: { readonly seriesId: number }, nowMs: EpochMs) {
   const gaps = await listGaps(store.database, { nowMs, graceMs: 0, seriesIds: [seriesId] });
   return gaps.map((gap) => `${(gap.startMs - startMs) / hourMs}-${(gap.endMs - startMs) / hourMs} ${gap.cause}`);
 }
 
 it('defers each period without a point between two points, and keeps a silent end as a gap', async () => {
-  Object.assign(datasets.candles, { time: { density: 'every' } });
-  const { seriesId } = await trackSeries(store.database, series, startMs, hour(8));
-  const result = await commit(seriesId, [0, 8], [-1, 0, 1, 3, 4, 6], 0, hour(100));
+  const tracked = await track(interest, 'interest', hour(8));
+  const result = await commit(tracked, [0, 8], [-1, 0, 1, 3, 4, 6], null, hour(100));
   expect(result.verdict).toBe('cut_short');
-  expect(await gapsAt(seriesId, hour(100))).toEqual(['2-3 lacks', '5-6 lacks', '7-8 not_asked']);
+  expect(await gapsAt(tracked, hour(100))).toEqual(['2-3 lacks', '5-6 lacks', '7-8 not_asked']);
 });
 
-it('awaits no event before the next one is due, and defers what two events do not join', async () => {
-  Object.assign(datasets.candles, {
-    time: { density: 'linked', link: { column: 'volume', unitMs: hourMs }, reachMs: dayMs },
-  });
-  const events = { ...series, baseId: 'funding' } as const;
-  const { seriesId } = await trackSeries(store.database, events, startMs, null);
-  await commit(seriesId, [0, 21], [-8, 0, 8, 16], 8, hour(21));
+it.each([8, null])('awaits no event before the next one is due, and defers what two do not join: %s', async (link) => {
+  const tracked = await track(funding, `linked ${link}`, null);
+  await commit(tracked, [0, 21], [-8, 0, 8, 16], link, hour(21));
   const read = async () =>
-    (await store.database.pool.query('select due_at from tidemark.series where id = $1', [seriesId])).rows[0];
+    (await store.database.pool.query('select due_at from tidemark.series where id = $1', [tracked.seriesId])).rows[0];
   expect(await read()).toEqual({ due_at: hour(24) });
   // The next event is due at hour 24: nothing is missing before, and its period when it has closed.
-  expect(await gapsAt(seriesId, hour(23))).toEqual([]);
-  expect(await gapsAt(seriesId, hour(26))).toEqual(['21-26 not_asked']);
+  expect(await gapsAt(tracked, hour(23))).toEqual([]);
+  expect(await gapsAt(tracked, hour(26))).toEqual(['21-26 not_asked']);
   // The event of hour 32 is missing.
-  await commit(seriesId, [21, 42], [16, 24, 40], 8, hour(42));
-  expect(await gapsAt(seriesId, hour(42))).toEqual(['25-40 lacks']);
+  await commit(tracked, [21, 42], [0, 8, 16, 24, 40], link, hour(42));
+  expect(await gapsAt(tracked, hour(42))).toEqual(['25-40 lacks']);
   expect(await read()).toEqual({ due_at: hour(48) });
+});
+
+it.each([true, false])('covers intervals of 8, 4 and 1 hours and back, stated or not: %s', async (isStated) => {
+  const tracked = await track(funding, `changing ${isStated}`, hour(72));
+  const links = [8, 8, 8, 4, 4, 4, 1, 1, 1, 1, 4, 4, 8, 8, 8, 8];
+  const times = links.map((_, place) => links.slice(1, place + 1).reduce((sum, link) => sum + link, -8));
+  const rows = linesOf(
+    'funding_rates',
+    times.map((index, place) => ({
+      timeMs: hour(index),
+      values: [decimalText('1'), isStated ? decimalText(String(links[place])) : null, null, null],
+    })),
+  );
+  const window = withWitnesses(
+    fillOf({ seriesId: tracked.seriesId, series: tracked.series, startMs, endMs: hour(60) }),
+    30 * dayMs,
+  );
+  const answer = { ...answerOf([], hour(100)), rows };
+  const rules = rulesOf(hourMs, 0);
+  const result = await commitWindow(store.database, { window, attempt: 1, answer, nowMs: hour(100), rules });
+  expect([result.verdict, await gapsAt(tracked, hour(60))]).toEqual(['filled', []]);
 });

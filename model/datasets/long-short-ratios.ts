@@ -1,0 +1,86 @@
+import type { Dataset } from '../dataset.ts';
+
+export const longShortRatios = {
+  name: 'long_short_ratios',
+  word: 'long-short-ratios',
+  about: 'accounts with long positions for each with a short one, of a perpetual or future',
+  of: 'market',
+  kinds: ['perpetual', 'future'],
+  isNamedByKey: false,
+  table: 'long_short_ratio_points',
+  intervals: ['m5', 'm15', 'm30', 'h1', 'h4', 'd1'],
+  columns: [
+    {
+      name: 'ratio',
+      json: 'ratio',
+      isOptional: true,
+      least: '0',
+      about: 'Long accounts for each short one; null: the source gives the shares alone.',
+    },
+    {
+      name: 'long_share',
+      json: 'longShare',
+      isOptional: true,
+      least: '0',
+      about: 'Share of the accounts that are long; null: the source gives the ratio alone.',
+    },
+    {
+      name: 'short_share',
+      json: 'shortShare',
+      isOptional: true,
+      least: '0',
+      about: 'Share of the accounts that are short; null: the source gives the ratio alone.',
+    },
+    {
+      name: 'top_accounts_ratio',
+      json: 'topAccountsRatio',
+      isOptional: true,
+      least: '0',
+      about: 'The ratio of the largest accounts alone; null: not given.',
+    },
+    {
+      name: 'top_positions_ratio',
+      json: 'topPositionsRatio',
+      isOptional: true,
+      least: '0',
+      about: 'Size of the long positions of the largest accounts by that of their short ones; null: not given.',
+    },
+    {
+      name: 'taker_ratio',
+      json: 'takerRatio',
+      isOptional: true,
+      least: '0',
+      about: 'Volume that takers bought by the volume that they sold; null: not given.',
+    },
+  ],
+  impossible: [],
+  areZerosUnknown: true,
+  isOnGrid: true,
+  timeField: 'time',
+  shown: 'ratio',
+  chart: 'line',
+  longer: null,
+  time: { density: 'every' },
+  published: {
+    all: {
+      name: 'long_short_ratios',
+      about: 'Ratios of long and short accounts of perpetuals and futures, at the times that the source states.',
+      example:
+        "select * from long_short_ratios where exchange = 'binance' and base = 'bitcoin' and quote = 'tether:tether' and " +
+        "interval = 'h1' and time >= '2024-12-01' order by time limit 10",
+    },
+    latest: {
+      name: 'latest_long_short_ratios',
+      about: 'The newest stored ratios of each market and interval.',
+      example: 'select * from latest_long_short_ratios order by time desc limit 10',
+    },
+    knownAt: {
+      name: 'long_short_ratios_as_known_at',
+      about: 'Ratios of a market as they were known at a time; see candles_as_known_at.',
+      example:
+        "select * from long_short_ratios_as_known_at('binance', 'bitcoin', 'tether:tether', 'h1', '2025-01-02', '2024-12-31')",
+    },
+  },
+  chunkDays: 90,
+  typicalBytes: { columnstore: 25, row: 140 },
+} as const satisfies Dataset;
