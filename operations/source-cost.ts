@@ -3,7 +3,7 @@
 import { type EpochMs, type Interval, intervalMs, minuteMs } from '../model/intervals.ts';
 import { lengthMs, normalize } from '../model/ranges.ts';
 import { seriesName } from '../model/series.ts';
-import { costOfWindow, type Depth, type Limit } from '../model/sources.ts';
+import { costOfWindow, type Depth, type Limit, offerOf } from '../model/sources.ts';
 import { expectedCost } from '../planning/budget.ts';
 import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
@@ -110,12 +110,13 @@ export async function costOfPart(
   const estimated = estimate(planned, rules);
   const { name, limits, longLimit, offers } = source.setup.facts;
   const each = costOfWindow(offers);
+  const depths = planned.map(({ series }) => offerOf(offers, series.dataset)?.depth ?? null);
   const { requests, points, freshness } = estimated;
   const rest = {
     source: name,
     series: wanted,
     requestsPerMinute: rules.requestsPerMinute,
-    depth: offers.find(({ depth }) => depth !== null)?.depth ?? null,
+    depth: depths.find((depth) => depth !== null) ?? null,
     lostMs,
     unpublishedMs,
     shortest: shortestOf(planned),

@@ -1,6 +1,6 @@
 /** The Market Data Service: the interface of v2/, as docs/sources.md describes it. */
 
-import type { DatasetName } from '../../model/datasets/index.ts';
+import { type DatasetName, datasetNames } from '../../model/datasets/index.ts';
 import { minuteMs } from '../../model/intervals.ts';
 import type { ListRow } from '../../model/lists/index.ts';
 import { marketKinds } from '../../model/market.ts';
@@ -9,7 +9,7 @@ import { isOfMarket } from '../../model/series.ts';
 import type { OfferFacts } from '../../model/sources.ts';
 import type { Answer } from '../../planning/answer.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
-import { type Endpoint, pathOf } from '../../v2/paths.ts';
+import { type Endpoint, pathOf, pointsPath } from '../../v2/paths.ts';
 import { listAnswer, pointsAnswer, statedCoverage } from '../answer.ts';
 import { longestServicePauseMs, refusal } from '../error-response.ts';
 import { type RowReader, readAsset, readAssetMarket, readExchange, readMarket, readRate } from '../rows.ts';
@@ -39,7 +39,8 @@ export function offer(dataset: DatasetName, absence: OfferFacts['absence']): Off
       const { interval } = series;
       if (!isOfMarket(series)) return withQuery(pathOf('assetHistory', series.assetId), { interval, start, end });
       const { exchange, baseId, quoteId } = series;
-      return withQuery(pathOf('candles'), { exchange, interval, baseId, quoteId, start, end });
+      const path = dataset === 'candles' ? pathOf('candles') : pointsPath(dataset);
+      return withQuery(path, { exchange, interval, baseId, quoteId, start, end });
     },
     read: (reply, query) => ({ ...pointsAnswer(reply, query), known: statedCoverage(reply, query) }),
   };
@@ -53,7 +54,8 @@ export const marketDataService: Profile = {
   limits: (hasKey) => [
     { unit: 'request', amount: hasKey ? requestsPerMinute.withKey : requestsPerMinute.withoutKey, periodMs: minuteMs },
   ],
-  offers: [offer('candles', 'no trade'), offer('asset_history', 'no trade')],
+  // The interface has candles and histories. Another Tidemark has the others too, beside it.
+  offers: datasetNames.map((name) => offer(name, 'no trade')),
   lists,
   files: null,
   longestPauseMs: longestServicePauseMs,

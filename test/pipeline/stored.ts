@@ -1,25 +1,22 @@
 /** Reads the database as a user would, with every decimal as the text that PostgreSQL keeps. */
 
+import { datasetOf } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import { isOfMarket, type SeriesKey } from '../../model/series.ts';
+import { keyNames, keyOf, type SeriesKey } from '../../model/series.ts';
 import type { RunningSimulator } from '../../simulator/start.ts';
 import type { Database } from '../../store/db/database.ts';
 
 /** The points of a series in the shape of the source's rows, oldest first. */
 export async function storedPoints(database: Database, series: SeriesKey): Promise<object[]> {
-  const result = isOfMarket(series)
-    ? await database.pool.query<object>(
-        `select open::text, high::text, low::text, close::text, volume::text,
-                  (extract(epoch from time) * 1000)::bigint as period
-           from candles where exchange = $1 and base = $2 and quote = $3 and interval = $4 order by time`,
-        [series.exchange, series.baseId, series.quoteId, series.interval],
-      )
-    : await database.pool.query<object>(
-        `select price_usd::text as "priceUsd", (extract(epoch from time) * 1000)::bigint as time
-           from asset_history where asset = $1 and interval = $2 order by time`,
-        [series.assetId, series.interval],
-      );
+  const { of, columns, timeField, published } = datasetOf(series.dataset);
+  const values = columns.map(({ name, json }) => `${name}::text as "${json}"`);
+  const key = keyNames[of].map((name, place) => `${name} = $${place + 1}`);
+  const result = await database.pool.query<object>(
+    `select ${values.join(', ')}, (extract(epoch from time) * 1000)::bigint as "${timeField}"
+       from ${published.all.name} where ${key.join(' and ')} order by time`,
+    keyOf(series),
+  );
   return result.rows;
 }
 

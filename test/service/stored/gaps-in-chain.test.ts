@@ -10,6 +10,7 @@ import { describeNeeding } from '../../parts/describe-needing.ts';
 import { clockAt } from '../../parts/test-clock.ts';
 import { graceMs, openPipeline } from '../../pipeline/run-pipeline.ts';
 import { coverageOf, storedPoints } from '../../pipeline/stored.ts';
+import { perpetuals, storeLine } from '../../schema/api/price-line.ts';
 import { openOwnStore } from '../../store/open-store.ts';
 import { listening, openFacing } from './facing.ts';
 import { fill, hours, nowMs, simulator } from './stored-world.ts';
@@ -121,5 +122,39 @@ describeNeeding('timescale', 'one Tidemark that ingests from another', () => {
     for (const { key } of lines) expect(await covered(key)).toEqual(await there(key));
     const truth = simulator.truth.candles(hours, { startMs: day(4, 1), endMs: day(5, 16, 10) });
     expect(await storedPoints(copy.database, hours)).toEqual(truth);
+  });
+
+  it('has the points of perpetuals of the first, with their gaps', async () => {
+    const origin = await openOwnStore();
+    const app = await openFacing(origin, { clock: clockAt(() => nowMs) });
+    const clock = { nowMs };
+    const copy = await openPipeline('postgres', clock, `${await listening(app)}/v2`, { on: 'plain' });
+    const [startMs, endMs] = [day(5, 1), day(5, 2)];
+    const lines = perpetuals.map(({ knownAt: _, ...key }) => key as SeriesKey);
+    for (const key of lines) {
+      // An event of each hour. Two hours are missing.
+      const prices = Array.from({ length: 24 }, (_, hour) => (hour === 9 || hour === 10 ? null : '1.000'));
+      await storeLine(origin.database, {
+        key,
+        startMs,
+        endMs,
+        prices,
+        covered: [
+          [0, 9],
+          [11, 24],
+        ],
+      });
+      await copy.track(key, startMs, endMs);
+    }
+    await copy.backfill();
+    for (const key of lines) {
+      const wanted = await storedPoints(origin.database, key);
+      expect([key.dataset, wanted.length]).toEqual([key.dataset, 22]);
+      expect(await storedPoints(copy.database, key)).toEqual(wanted);
+    }
+    const gaps = await listGaps(copy.database, { nowMs, graceMs });
+    const missing = gaps.map((gap) => [gap.series.dataset, gap.startMs, gap.endMs]);
+    const hole = [day(5, 1, 9), day(5, 1, 11)];
+    expect(missing.sort()).toEqual(lines.map(({ dataset }) => [dataset, ...hole]).sort());
   });
 });
