@@ -114,6 +114,7 @@ export class PriceChart {
   #isByHand = false;
   #again = false;
   #pointedMs: number | null = null;
+  #isPointedByKey = false;
   #endTheme: () => void = () => {};
 
   constructor(canvas: HTMLElement, detail: SeriesDetail, watcher: ChartEvents) {
@@ -149,7 +150,10 @@ export class PriceChart {
       // The first visible bars are 100.
       if (this.#compared !== null) this.#watcher.onView();
     });
-    chart.subscribeCrosshairMove(({ time }) => {
+    chart.subscribeCrosshairMove(({ time, sourceEvent }) => {
+      // The chart keeps the place of the crosshair when its range moves, so that a key's value would become another.
+      if (sourceEvent !== undefined) this.#isPointedByKey = false;
+      else if (this.#isPointedByKey) return;
       if (typeof time === 'number') this.#point(time * 1000);
       else if (time === undefined) this.#watcher.onPoint(null);
     });
@@ -387,6 +391,7 @@ export class PriceChart {
     const next = at === -1 ? (by === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by));
     const row = rows[next];
     if (row === undefined || this.#series === null || this.#loaded === null) return;
+    this.#isPointedByKey = true;
     this.#chart?.setCrosshairPosition(
       drawnValue(row[row.length > 2 ? 4 : 1] as string, drawnPower(this.#loaded)),
       secondsOf(row[0]),
