@@ -79,7 +79,7 @@ interface StatedMarket
     Partial<Readonly<Record<'settle', unknown>>>,
     Pick<SourceMarket, 'isTrading'>,
     Partial<Pick<SourceMarket, 'listedMs'>> {
-  /** Of a future: the time of its delivery. Absent with `settle`: a perpetual. */
+  /** Of a future: the time of its delivery. Absent: a perpetual, or without `settle` a spot market. */
   readonly expiryMs?: unknown;
   readonly contract?: Readonly<Record<'size' | 'asset', unknown>>;
 }
@@ -200,7 +200,8 @@ function placedPoint({ dataset, interval }: SeriesKey, offer: RestOffer): RowRea
     const refusal = offer.refuses?.(fieldsOf(row)) ?? null;
     if (refusal !== null) return refusal;
     const stated = timeAt(row, offer);
-    const { timeMs, delay } = typeof stated === 'number' ? eventTime(dataset, interval, stated) : { timeMs: stated };
+    const { timeMs, delay } =
+      typeof stated === 'number' ? eventTime(dataset, interval, stated) : { timeMs: stated, delay: undefined };
     const fields: Record<string, unknown> = { [timeField]: timeMs };
     for (const [column, name, place] of places) fields[name] = delay?.[column] ?? decimalAt(row, place);
     const point = readPoint(fields);
@@ -229,9 +230,10 @@ function symbolsOf({ path, cost = 1, rows, read }: RestMarkets, resultOf: Result
       const markets = listOf(reply, rows === undefined ? result : rows(fieldsOf(result)));
       return rowsAnswer(reply, markets, (row): SourceMarket | string => {
         if (!isObject(row)) return 'not a market';
-        const { symbol, base, quote, settle, expiryMs, isTrading, listedMs = null, contract } = read(row);
+        const stated = read(row);
+        const { symbol, base, quote, settle, expiryMs, isTrading, listedMs = null, contract } = stated;
         if (!isName(symbol) || !isName(base) || !isName(quote)) return 'no symbol, base or quote';
-        if (settle === undefined) return { symbol, base, quote, listedMs, isTrading, contract: null };
+        if (!('settle' in stated)) return { symbol, base, quote, listedMs, isTrading, contract: null };
         const expiry = expiryMs === undefined ? null : expiryOf(expiryMs);
         if (!isName(settle) || expiry === undefined) return 'no currency of settlement, or no time of delivery';
         const market = { symbol, base, quote: quoteText({ asset: quote, settle, expiry }), listedMs, isTrading };

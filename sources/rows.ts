@@ -48,12 +48,16 @@ export function impossible(dataset: DatasetName, interval: Interval, { timeMs, v
  * The time of an event: the start of the period that it happens at, and how much later it is stated. One that is too far
  * from any has its own time, at which no period starts.
  */
-export function eventTime(dataset: DatasetName, interval: Interval, statedMs: EpochMs) {
+export function eventTime(
+  dataset: DatasetName,
+  interval: Interval,
+  statedMs: EpochMs,
+): { readonly timeMs: EpochMs; readonly delay?: Readonly<Record<string, DecimalText>> } {
   const { time } = datasetOf(dataset);
-  if (time.density !== 'linked') return { timeMs: statedMs, delay: {} };
+  if (time.density !== 'linked') return { timeMs: statedMs };
   const timeMs = periodStart(statedMs + intervalMs[interval] / 2, interval);
   const delayMs = statedMs - timeMs;
-  if (Math.abs(delayMs) > time.latestMs) return { timeMs: statedMs, delay: {} };
+  if (Math.abs(delayMs) > time.latestMs) return { timeMs: statedMs };
   return { timeMs, delay: { [time.delay]: decimalText(String(delayMs)) } };
 }
 

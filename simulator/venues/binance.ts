@@ -27,7 +27,7 @@ export const intervals: Readonly<Record<string, CandleInterval>> = {
 const defaultRows = 500;
 const maxRows = 1000;
 
-const refused = (code: number, msg: string) => json({ code, msg }, 400);
+export const refused = (code: number, msg: string) => json({ code, msg }, 400);
 const missing = (name: string) =>
   refused(-1102, `Mandatory parameter '${name}' was not sent, was empty/null, or malformed.`);
 const illegal = (name: string, legal: string) =>
@@ -92,7 +92,7 @@ function klines({ query, data, nowMs }: VenueRequest): VenueAnswer {
   return json(data.page(market, interval, range, { limit, keep }).map((row) => kline(row, interval)));
 }
 
-function kline(row: Candle, interval: CandleInterval): (EpochMs | string)[] {
+export function kline(row: Candle, interval: CandleInterval): (EpochMs | string)[] {
   const turnover = turnoverOf(row);
   return [
     row.period,

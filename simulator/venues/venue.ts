@@ -15,6 +15,9 @@ import type { LimitRefusal, VenueLimit } from './limits.ts';
 export const venueNames = [
   'binance',
   'binance-us',
+  'binance-usdm',
+  'binance-usdm-funding',
+  'binance-usdm-data',
   'kraken',
   'coinbase',
   'bybit',

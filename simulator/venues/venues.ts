@@ -2,6 +2,7 @@
 
 import { binance, binanceUs } from './binance.ts';
 import { binanceArchive } from './binance-archive.ts';
+import { binanceUsdm } from './binance-usdm.ts';
 import { bybit } from './bybit.ts';
 import { coinbase } from './coinbase.ts';
 import { coincapV3 } from './coincap.ts';
@@ -12,6 +13,10 @@ import type { Venue, VenueName, VenueOptions } from './venue.ts';
 export const venues: Readonly<Record<VenueName, (options: VenueOptions) => Venue>> = {
   binance: () => binance,
   'binance-us': () => binanceUs,
+  // Three budgets of one address.
+  'binance-usdm': () => binanceUsdm,
+  'binance-usdm-funding': () => binanceUsdm,
+  'binance-usdm-data': () => binanceUsdm,
   kraken: () => kraken,
   coinbase: () => coinbase,
   bybit: () => bybit,

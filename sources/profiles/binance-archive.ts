@@ -7,7 +7,8 @@
 
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
-import { dayMs, hourMs, intervalMs } from '../../model/intervals.ts';
+import type { DatasetName } from '../../model/datasets/index.ts';
+import { dayMs, hourMs, type Interval, intervalMs } from '../../model/intervals.ts';
 import type { Point } from '../../model/point-lines.ts';
 import { periodsWithout, type Range } from '../../model/ranges.ts';
 import type { ArchiveFiles } from '../../model/sources.ts';
@@ -23,7 +24,7 @@ import { pointReader, type RowReader } from '../rows.ts';
 import { SourceError } from '../source-error.ts';
 import { intervalName, type PointsQuery, type Profile, rangesOf, symbolOf } from './profile.ts';
 
-const intervals = {
+export const intervals = {
   m1: '1m',
   m5: '5m',
   m15: '15m',
@@ -40,29 +41,41 @@ const files = { month: { folder: 'monthly', nameLength: 7 }, day: { folder: 'dai
 /** From this month on times are in microseconds. */
 const microsecondsFromMs = Date.UTC(2025, 0, 1);
 
+/** Files of one kind. */
+export interface FileKind {
+  readonly dataset: DatasetName;
+  /** Above the folders of symbols, without the one of months or days: `data/spot` and `klines`. */
+  readonly folder: readonly [market: string, kind: string];
+  /** What files call each interval; null: they have one, and their names have the kind. */
+  readonly intervals: Partial<Readonly<Record<Interval, string | null>>>;
+  /** The points of a file. @throws SourceError `incomplete` when it cannot be used. */
+  readonly read: (reply: Reply, query: PointsQuery, name: string) => Promise<PointsAnswer>;
+}
+
 /** @param of the files: of months or of days. @param shortestMs the shortest file; windows are cut by file. */
-export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number): Profile => ({
-  name,
+export const archiveOf = (
+  profile: Pick<Profile, 'name' | 'kinds'> & Required<Pick<Profile, 'symbolOf' | 'marketsOf'>>,
+  of: ArchiveFiles,
+  shortestMs: number,
+  kinds: readonly FileKind[],
+): Profile => ({
+  ...profile,
   url: 'https://data.binance.vision',
   exchange: 'binance',
-  kinds: ['spot'],
   limits: () => [],
-  offers: [
-    {
-      ...{ dataset: 'candles', depth: null, cost: 1, absence: 'unknown' },
-      longestRangeMs: rangesOf(1, intervals, () => shortestMs),
-      path: (query) => pathOf(query, of.unit),
-      checksumPath: (query) => `${pathOf(query, of.unit)}.CHECKSUM`,
-      async read(reply, query, _nowMs, checksum) {
-        const name = fileName(query, of.unit);
-        assertChecksum(reply, checksum, name);
-        return inTurn(() => readFile(reply, query, name));
-      },
+  offers: kinds.map((kind) => ({
+    ...{ dataset: kind.dataset, depth: null, cost: 1, absence: 'unknown' },
+    longestRangeMs: rangesOf(1, kind.intervals, () => shortestMs),
+    path: (query) => pathOf(query, kind, of.unit),
+    checksumPath: (query) => `${pathOf(query, kind, of.unit)}.CHECKSUM`,
+    async read(reply, query, _nowMs, checksum) {
+      const name = fileName(query, kind, of.unit);
+      assertChecksum(reply, checksum, name);
+      return inTurn(() => kind.read(reply, query, name));
     },
-  ],
+  })),
   lists: {},
   files: of,
-  marketsOf: 'binance',
   longestPauseMs: hourMs,
   keyHeaders: () => ({}),
   refusal: (reply, nowMs) =>
@@ -72,8 +85,16 @@ export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number)
         ? { kind: 'incomplete', said: 'the archive has no such file' }
         : { kind: kindOfReply(reply), said: null, retryAtMs: retryAt(reply, nowMs) },
     ),
-  symbolOf: (base, quote) => base + quote,
 });
+
+export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number): Profile =>
+  archiveOf({ name, kinds: ['spot'], marketsOf: 'binance', symbolOf: (base, quote) => base + quote }, of, shortestMs, [
+    {
+      ...{ dataset: 'candles', folder: ['data/spot', 'klines'], intervals },
+      read: (reply, query, name) =>
+        readCandles(reply, query, { name, timeDigits: query.startMs < microsecondsFromMs ? 13 : 16 }),
+    },
+  ]);
 
 // Its documentation: new files of months come on the first Monday of the next one.
 export const binanceArchive = binanceFiles('binance-archive', { unit: 'month', lagMs: dayMs }, 28 * dayMs);
@@ -82,20 +103,21 @@ export const binanceArchive = binanceFiles('binance-archive', { unit: 'month', l
 const inTurn = pLimit(1);
 
 /** Such as `/data/spot/monthly/klines/BTCUSDT/1m/BTCUSDT-1m-2024-05.zip`. A window lies within a file. */
-function pathOf(query: PointsQuery, unit: ArchiveFiles['unit']): string {
-  const symbol = encodeURIComponent(symbolOf(query));
-  const interval = intervalName(intervals, query);
-  return `/data/spot/${files[unit].folder}/klines/${symbol}/${interval}/${fileName(query, unit)}.zip`;
+function pathOf(query: PointsQuery, kind: FileKind, unit: ArchiveFiles['unit']): string {
+  const [market, name] = kind.folder;
+  const interval = intervalName(kind.intervals, query);
+  const folders = [market, files[unit].folder, name, encodeURIComponent(symbolOf(query)), interval];
+  return `/${folders.filter((folder) => folder !== null).join('/')}/${fileName(query, kind, unit)}.zip`;
 }
 
 /** Such as `BTCUSDT-1m-2024-05`. */
-function fileName(query: PointsQuery, unit: ArchiveFiles['unit']): string {
+function fileName(query: PointsQuery, { intervals, folder }: FileKind, unit: ArchiveFiles['unit']): string {
   const date = new Date(query.startMs).toISOString().slice(0, files[unit].nameLength);
-  return `${encodeURIComponent(symbolOf(query))}-${intervalName(intervals, query)}-${date}`;
+  return `${encodeURIComponent(symbolOf(query))}-${intervalName(intervals, query) ?? folder[1]}-${date}`;
 }
 
 /** Such as `BTCUSDT-1m-2024-05.csv`. */
-const namesFile = /([^\s/]+-\d+[a-z]+-\d{4}-\d\d(?:-\d\d)?)\.(?:zip|csv)\s*$/i;
+const namesFile = /([^\s/]+-(?:\d+[a-z]+|[A-Za-z]+)-\d{4}-\d\d(?:-\d\d)?)\.(?:zip|csv)\s*$/i;
 
 /** @throws SourceError `incomplete` when what names a file names another one. */
 function assertNamed(reply: Reply, stated: string, name: string): void {
@@ -115,13 +137,13 @@ function assertChecksum(reply: Reply, checksum: Reply | null, name: string): voi
     throw unusable(reply, `the file has the checksum ${own}, and ${expected} is stated beside it`);
 }
 
-function unusable(reply: Reply, said: string) {
+export function unusable(reply: Reply, said: string) {
   return replyError(reply, { kind: 'incomplete', said });
 }
 
 const byteOrderMark = Buffer.from('\uFEFF');
 
-async function unzipped(reply: Reply, name: string): Promise<Buffer> {
+export async function unzipped(reply: Reply, name: string): Promise<Buffer> {
   try {
     const { name: stated, csv } = await csvInZip(reply.body);
     assertNamed(reply, stated, name);
@@ -143,10 +165,13 @@ const turnoverColumn = 7;
  *
  * @throws SourceError `incomplete` when the file has nothing of the range.
  */
-async function readFile(reply: Reply, query: PointsQuery, name: string): Promise<PointsAnswer> {
+export async function readCandles(
+  reply: Reply,
+  query: PointsQuery,
+  { name, timeDigits }: { readonly name: string; readonly timeDigits: 13 | 16 },
+): Promise<PointsAnswer> {
   const { interval } = query;
   const asked: Range = query;
-  const timeDigits = asked.startMs < microsecondsFromMs ? 13 : 16;
   const rejected: RejectedRow[] = [];
   const reader = pointReader('candles', interval);
   const csv = candleCsv(await unzipped(reply, name), { columns, turnoverColumn, timeDigits, interval, range: asked });

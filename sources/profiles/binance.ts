@@ -6,12 +6,13 @@
  */
 
 import { dayMs, minuteMs } from '../../model/intervals.ts';
+import type { HeaderLookup } from '../attempt.ts';
 import { fieldOf, retryAt, textAt } from '../error-response.ts';
 import { type RestExchange, restExchange } from '../rest.ts';
 import { type Profile, withQuery } from './profile.ts';
 
 /** Names of the intervals. */
-const intervals = {
+export const intervals = {
   ...{ m1: '1m', m5: '5m', m15: '15m', m30: '30m', h1: '1h', h2: '2h', h4: '4h', h8: '8h', h12: '12h' },
   ...{ d1: '1d', w1: '1w' },
 };
@@ -23,6 +24,25 @@ const longestPauseMs = 3 * dayMs;
 const unknownSymbol = -1121;
 const tooMany = -1003;
 
+/** What every address of Binance says in the same way. */
+export const binanceManners = {
+  longestPauseMs,
+  keyHeaders: (key) => ({ 'x-mbx-apikey': key }),
+  states(body, reply, nowMs) {
+    const code = fieldOf(body, 'code');
+    const said = textAt(body, 'msg');
+    const isBan = reply.status === 418 || code === tooMany;
+    const kind = isBan ? 'rate_limited' : code === unknownSymbol ? 'not_found' : undefined;
+    return { said, kind, retryAtMs: retryAt(reply, nowMs, longestPauseMs) ?? bannedUntil(said ?? '', nowMs) };
+  },
+} as const satisfies Partial<RestExchange>;
+
+/** Of the weight of the current minute. */
+export function usedWeight(header: HeaderLookup): number | null {
+  const used = header('x-mbx-used-weight-1m');
+  return used !== undefined && /^\d{1,9}$/.test(used) ? Number(used) : null;
+}
+
 /** @param of.weights of a minute, of a request of candles and of one of the list of symbols. */
 const spotMarkets = (
   of: Pick<RestExchange, 'name' | 'url' | 'otherUrls' | 'archive'> & {
@@ -32,20 +52,8 @@ const spotMarkets = (
 ): Profile => {
   const { weights, symbolsPath, ...rest } = of;
   return restExchange({
-    ...{ ...rest, longestPauseMs },
+    ...{ ...rest, ...binanceManners, used: usedWeight },
     limits: [{ unit: 'weight', amount: weights.minute, periodMs: minuteMs }],
-    keyHeaders: (key) => ({ 'x-mbx-apikey': key }),
-    used(header) {
-      const used = header('x-mbx-used-weight-1m');
-      return used !== undefined && /^\d{1,9}$/.test(used) ? Number(used) : null;
-    },
-    states(body, reply, nowMs) {
-      const code = fieldOf(body, 'code');
-      const said = textAt(body, 'msg');
-      const isBan = reply.status === 418 || code === tooMany;
-      const kind = isBan ? 'rate_limited' : code === unknownSymbol ? 'not_found' : undefined;
-      return { said, kind, retryAtMs: retryAt(reply, nowMs, longestPauseMs) ?? bannedUntil(said ?? '', nowMs) };
-    },
     symbolOf: (base, quote) => base + quote,
     offers: [
       {

@@ -3,6 +3,8 @@
 import { binance, binanceUs } from './binance.ts';
 import { binanceArchive } from './binance-archive.ts';
 import { binanceArchiveDaily } from './binance-archive-daily.ts';
+import { binanceUsdm, binanceUsdmData, binanceUsdmFunding } from './binance-usdm.ts';
+import { binanceUsdmArchive, binanceUsdmArchiveDaily } from './binance-usdm-archive.ts';
 import { bybit } from './bybit.ts';
 import { coinbase } from './coinbase.ts';
 import { coincapV3 } from './coincap-v3.ts';
@@ -18,6 +20,11 @@ export const profiles: Readonly<Record<string, Profile>> = Object.freeze({
   'binance-archive': binanceArchive,
   'binance-archive-daily': binanceArchiveDaily,
   'binance-us': binanceUs,
+  'binance-usdm': binanceUsdm,
+  'binance-usdm-funding': binanceUsdmFunding,
+  'binance-usdm-data': binanceUsdmData,
+  'binance-usdm-archive': binanceUsdmArchive,
+  'binance-usdm-archive-daily': binanceUsdmArchiveDaily,
   bybit,
   coinbase,
   kraken,

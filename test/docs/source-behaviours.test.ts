@@ -15,7 +15,13 @@ import { candlesAt, historyAt } from '../sources/points-at.ts';
 import { symbols } from '../sources/profiles/venue-at.ts';
 
 const service = 'market-data-service';
-const names = [service, ...venueNames] as const;
+/** The other budgets of an address answer as the first one does. */
+const names = [
+  service,
+  ...venueNames.filter((name) =>
+    profiles[name]?.offers.some(({ dataset }) => /^(candles|asset_history)$/.test(dataset)),
+  ),
+] as const;
 const nowMs = Date.UTC(2024, 4, 16, 10, 7, 31);
 const clock = clockAt(() => nowMs);
 
@@ -129,6 +135,7 @@ async function secondBackfill(): Promise<string[]> {
         'coincap-v3': 'history --asset bitcoin',
         kraken: 'candles --symbol BTC/USD',
         coinbase: 'candles --symbol BTC/USD',
+        'binance-usdm': 'candles --symbol BTC/USDT:USDT',
         [service]: 'candles --exchange binance --base bitcoin --quote tether',
       }[name as string] ?? 'candles --symbol BTC/USDT';
     const range = name.startsWith('binance-archive') ? '--from 2024-03-01 --to 2024-04-01' : '--from 2d --to 1d';

@@ -39,7 +39,7 @@ test.each([
 ])('an event %s has the time of the hour, and its delay', (_, delayMs, values, expected) => {
   const hour = Date.UTC(2024, 0, 1, 8);
   const { timeMs, delay } = eventTime('funding_rates', 'h1', hour + delayMs);
-  const point = pointReader('funding_rates', 'h1')({ time: timeMs, ...values, delayMs: Object.values(delay)[0] });
+  const point = pointReader('funding_rates', 'h1')({ time: timeMs, ...values, delayMs: delay?.delay_ms });
   expect(point).toEqual({ timeMs: hour, values: [expected.rate, null, null, expected.delayMs] });
 });
 

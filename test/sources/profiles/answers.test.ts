@@ -104,6 +104,7 @@ const klines: Form = {
 const forms: Readonly<Record<string, Form>> = {
   binance: klines,
   'binance-us': klines,
+  'binance-usdm': klines,
   bybit: {
     row: ([ms, ...ohlcv]) => `[${[ms, ...ohlcv].map(quoted)},${turnoverOf(ohlcv)}]`,
     body: (rows) =>
@@ -237,6 +238,43 @@ describe('the list of markets, written after the documentation', () => {
       body: { symbols: [{ symbol: 'BTCUSD', status: 'TRADING', baseAsset: 'BTC', quoteAsset: 'USD' }] },
       markets: ['BTCUSD BTC USD true'],
       rejected: 0,
+    },
+    'binance-usdm': {
+      body: {
+        symbols: [
+          {
+            ...{ symbol: 'BTCUSDT', pair: 'BTCUSDT', contractType: 'PERPETUAL', deliveryDate: 4133404800000 },
+            ...{ status: 'TRADING', baseAsset: 'BTC', quoteAsset: 'USDT', marginAsset: 'USDT' },
+          },
+          {
+            ...{
+              symbol: 'BTCUSDT_210924',
+              pair: 'BTCUSDT',
+              contractType: 'CURRENT_QUARTER',
+              deliveryDate: 1632470400000,
+            },
+            ...{ status: 'DELIVERING', baseAsset: 'BTC', quoteAsset: 'USDT', marginAsset: 'USDT' },
+          },
+          // Shares, and one that is not traded yet.
+          {
+            ...{ symbol: 'TSLAUSDT', contractType: 'TRADIFI_PERPETUAL', deliveryDate: 4133404800000 },
+            ...{ status: 'TRADING', baseAsset: 'TSLA', quoteAsset: 'USDT', marginAsset: 'USDT' },
+          },
+          {
+            ...{ symbol: 'BTCSTUSDT', contractType: '', deliveryDate: 4133404800000, status: 'PENDING_TRADING' },
+            ...{ baseAsset: 'BTCST', quoteAsset: 'USDT', marginAsset: 'USDT' },
+          },
+          { symbol: 'X', baseAsset: 'X', quoteAsset: 'Y', deliveryDate: 0, status: 'TRADING' },
+          { symbol: 'Y', baseAsset: 'X', quoteAsset: 'Y', marginAsset: 'Y', deliveryDate: 0, status: 'TRADING' },
+        ],
+      },
+      markets: [
+        'BTCUSDT BTC USDT:USDT true',
+        'BTCUSDT_210924 BTC USDT:USDT-210924 false',
+        'TSLAUSDT TSLA USDT:USDT true',
+        'BTCSTUSDT BTCST USDT:USDT false',
+      ],
+      rejected: 2,
     },
     bybit: {
       body: {

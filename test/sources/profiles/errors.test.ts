@@ -139,7 +139,9 @@ const cases: readonly Case[] = [
 // Binance.US documents the same errors.
 const all = [
   ...cases,
-  ...cases.flatMap(([name, ...of]): Case[] => (name === 'binance' ? [['binance-us', ...of]] : [])),
+  ...cases.flatMap(([name, ...of]): Case[] =>
+    name === 'binance' ? ['binance-us', 'binance-usdm'].map((same): Case => [same, ...of]) : [],
+  ),
 ];
 
 test.each(all)('%s: %i %j is %s', async (name, status, body, kind, said, more = {}) => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type CandleInterval, candleIntervals } from '../../../model/datasets/candles.ts';
 import { intervalMs } from '../../../model/intervals.ts';
+import { offerOf } from '../../../model/sources.ts';
 import { profiles } from '../../../sources/profiles/profiles.ts';
 import { failureOf } from '../failure-at.ts';
 import { candlesAt, historyAt } from '../points-at.ts';
@@ -29,6 +30,11 @@ const paths: Readonly<Record<string, { m1: string; d1: string; symbols: string }
     d1: `/api/v3/klines?symbol=BTCUSDT&interval=1d&startTime=${start}&endTime=1704931199999&limit=1000`,
     symbols: '/api/v3/exchangeInfo?permissions=SPOT',
   },
+  'binance-usdm': {
+    m1: `/fapi/v1/klines?symbol=BTCUSDT&interval=1m&startTime=${start}&endTime=1704067799999&limit=499`,
+    d1: `/fapi/v1/klines?symbol=BTCUSDT&interval=1d&startTime=${start}&endTime=1704931199999&limit=499`,
+    symbols: '/fapi/v1/exchangeInfo',
+  },
   bybit: {
     m1: `/v5/market/kline?category=spot&symbol=BTCUSDT&interval=1&start=${start}&end=1704067799999&limit=1000`,
     d1: `/v5/market/kline?category=spot&symbol=BTCUSDT&interval=D&start=${start}&end=1704931199999&limit=1000`,
@@ -52,7 +58,9 @@ const paths: Readonly<Record<string, { m1: string; d1: string; symbols: string }
 };
 
 test('there is a path for every profile of an exchange', () => {
-  const ofExchanges = Object.values(profiles).filter(({ lists }) => lists.symbols !== undefined);
+  const ofExchanges = Object.values(profiles).filter(
+    ({ lists, offers }) => lists.symbols !== undefined && offerOf(offers, 'candles') !== undefined,
+  );
   expect(ofExchanges.map(({ name }) => name).sort()).toEqual(Object.keys(paths));
   expect(Object.keys(symbols)).toEqual(Object.keys(paths));
 });

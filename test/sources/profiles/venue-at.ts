@@ -27,6 +27,7 @@ export async function venueAt(
 export const symbols: Readonly<Record<string, string>> = {
   binance: 'BTCUSDT',
   'binance-us': 'BTCUSDT',
+  'binance-usdm': 'BTCUSDT',
   bybit: 'BTCUSDT',
   coinbase: 'BTC-USD',
   kraken: 'XBTUSD',

@@ -1,0 +1,180 @@
+/**
+ * Binance's REST interface for USD-M futures. It has a perpetual of each spot market of the synthetic exchange `binance`
+ * in tether, and a future of bitcoin.
+ *
+ * Source: github.com/binance/binance-connector-js, market-data-api.ts; recorded answers. Weights depend on the number of
+ * rows, and three limits are counted apart.
+ */
+
+import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { dayMs, type EpochMs, intervalMs, minuteMs, type Range } from '../../model/intervals.ts';
+import { fundingEvents, positionsAt, premiumAt } from '../derivatives.ts';
+import { fixedText } from '../digits.ts';
+import { binance, intervals, kline, refused } from './binance.ts';
+import { json, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
+
+const perMinute = 2400;
+const fiveMinutesMs = 5 * minuteMs;
+const keptMs = 30 * dayMs;
+const neverMs = 4133404800000;
+/** 08:00 of the day. */
+const future = { symbol: 'BTCUSDT_300628', deliveryMs: Date.UTC(2030, 5, 28, 8) };
+const limitOf = (amount: number) => ({ amount, periodMs: fiveMinutesMs, kind: 'fixed' }) as const;
+
+export const binanceUsdm: Venue = {
+  ...binance,
+  limit: { ...binance.limit, amount: perMinute },
+  routes: [
+    { path: '/fapi/v1/exchangeInfo', answer: exchangeInfo },
+    { path: '/fapi/v1/klines', cost: 2, answer: (request) => candles(request, 'symbol', true) },
+    { path: '/fapi/v1/markPriceKlines', cost: 2, answer: (request) => candles(request, 'symbol', false) },
+    { path: '/fapi/v1/indexPriceKlines', cost: 2, answer: (request) => candles(request, 'pair', false) },
+    { path: '/fapi/v1/premiumIndexKlines', cost: 2, answer: premiums },
+    { path: '/fapi/v1/fundingRate', limit: limitOf(500), answer: funding },
+    { path: '/futures/data/openInterestHist', limit: limitOf(1000), answer: openInterest },
+    { path: '/futures/data/globalLongShortAccountRatio', limit: limitOf(1000), answer: ratios },
+  ],
+};
+
+const perpetuals = ({ data }: VenueRequest) => data.markets.filter(({ quote }) => quote === 'USDT');
+
+function marketOf(request: VenueRequest, key: 'symbol' | 'pair' = 'symbol'): VenueMarket | undefined {
+  const symbol = request.query[key] === future.symbol ? 'BTCUSDT' : request.query[key];
+  return perpetuals(request).find(({ base, quote }) => base + quote === symbol);
+}
+
+/** Both ends are inclusive. */
+const rangeOf = ({ query, nowMs }: VenueRequest): Range => ({
+  startMs: Number(query.startTime ?? 0),
+  endMs: Math.min(Number(query.endTime ?? nowMs), nowMs) + 1,
+});
+
+function candles(request: VenueRequest, key: 'symbol' | 'pair', isTraded: boolean): VenueAnswer {
+  const { query, data } = request;
+  const market = marketOf(request, key);
+  const interval = intervals[query.interval ?? ''];
+  if (market === undefined) return refused(-1121, 'Invalid symbol.');
+  if (interval === undefined) return refused(-1120, 'Invalid interval.');
+  const limit = Math.min(Number(query.limit ?? 500), 1500);
+  const keep = query.startTime === undefined ? 'newest' : 'oldest';
+  const rows = isTraded
+    ? data.page(market, interval, rangeOf(request), { limit, keep })
+    : data.cut(everyPeriod(request, market, interval).slice(0, limit));
+  return json(rows.map((row) => (isTraded ? kline(row, interval) : withoutVolume(kline(row, interval)))));
+}
+
+/** A computed price has a candle in each period, also without a trade. */
+function everyPeriod({ data, ...request }: VenueRequest, market: VenueMarket, interval: CandleInterval) {
+  const { startMs, endMs } = rangeOf({ data, ...request });
+  const length = intervalMs[interval];
+  const firstMs = Math.ceil(Math.max(startMs, market.beganMs) / length) * length;
+  const traded = new Map(
+    data.candles(market, interval, { startMs: firstMs, endMs }).map((row) => [row.period, row] as const),
+  );
+  let last = data.lastBefore(market, interval, firstMs);
+  const rows = [];
+  for (let period = firstMs; period < endMs; period += length) {
+    last = traded.get(period) ?? last;
+    if (last === undefined) continue;
+    const { close } = last;
+    rows.push(traded.get(period) ?? { ...last, period, open: close, high: close, low: close });
+  }
+  return rows;
+}
+
+function premiums(request: VenueRequest): VenueAnswer {
+  const { query, data } = request;
+  const market = marketOf(request);
+  const interval = intervals[query.interval ?? ''];
+  if (market === undefined) return refused(-1121, 'Invalid symbol.');
+  if (interval === undefined) return refused(-1120, 'Invalid interval.');
+  const times = timesOf(request, intervalMs[interval]).slice(0, Math.min(Number(query.limit ?? 500), 1500));
+  const rows = data.cut(times.map((period) => ({ period, ...premiumAt(query.symbol ?? '', period) })));
+  return json(
+    rows.map((row) => {
+      const { period, open, high, low, close } = row;
+      return [period, open, high, low, close, '0', period + intervalMs[interval] - 1, '0', 12, '0', '0', '0'];
+    }),
+  );
+}
+
+/** Starts of the periods in the range. */
+function timesOf(request: VenueRequest, lengthMs: number): EpochMs[] {
+  const { startMs, endMs } = rangeOf(request);
+  const firstMs = Math.ceil(startMs / lengthMs) * lengthMs;
+  return Array.from(
+    { length: Math.max(0, Math.ceil((endMs - firstMs) / lengthMs)) },
+    (_, place) => firstMs + place * lengthMs,
+  );
+}
+
+/** The places of volumes are placeholders, and that of the trades counts samples. */
+const withoutVolume = (row: readonly (EpochMs | string)[]) =>
+  row.map((value, place) => (place === 5 || place === 7 || place > 8 ? '0' : place === 8 ? 60 : value));
+
+function funding(request: VenueRequest): VenueAnswer {
+  const { query, data } = request;
+  const { symbol = '', limit = '100' } = query;
+  if (Number(limit) > 1000) {
+    const errorData = { limit: 'limit can not greater than 1000' };
+    return json({ status: 'ERROR', type: 'VALID', code: '000002', errorData }, 400);
+  }
+  if (marketOf(request) === undefined || symbol === future.symbol) return json([]);
+  const rows = fundingEvents(symbol, rangeOf(request))
+    .filter(({ statedMs }) => statedMs < rangeOf(request).endMs)
+    .slice(0, Number(limit))
+    .map(({ statedMs, rate }) => ({
+      ...{ symbol, fundingTime: statedMs, fundingRate: rate },
+      // Not known of the first years.
+      ...{
+        markPrice: statedMs < Date.UTC(2023, 9, 31) ? '' : fixedText(BigInt(statedMs % 1e9), 8),
+        rateType: 'Regular',
+      },
+    }));
+  return json(data.cut(rows));
+}
+
+/** Rows of a statistic: of the newest thirty days alone. */
+function statistic(request: VenueRequest, row: (symbol: string, timeMs: EpochMs) => object): VenueAnswer {
+  const { query, data, nowMs } = request;
+  const { symbol = '', period = '', limit = '30' } = query;
+  const interval = intervals[period];
+  if (marketOf(request) === undefined) return json([]);
+  if (interval === undefined) return refused(-1130, `parameter 'period' is invalid.`);
+  if (rangeOf(request).startMs < nowMs - keptMs) return refused(-1130, `parameter 'startTime' is invalid.`);
+  const times = timesOf(request, intervalMs[interval]).filter((timeMs) => timeMs + intervalMs[interval] <= nowMs);
+  return json(data.cut(times.slice(0, Math.min(Number(limit), 500)).map((timeMs) => row(symbol, timeMs))));
+}
+
+function openInterest(request: VenueRequest): VenueAnswer {
+  return statistic(request, (symbol, timestamp) => {
+    const { amount } = positionsAt(symbol, timestamp);
+    const value = `${amount.replace('.', '')}.00000000`;
+    return { symbol, sumOpenInterest: amount, sumOpenInterestValue: value, CMCCirculatingSupply: '0.00', timestamp };
+  });
+}
+
+function ratios(request: VenueRequest): VenueAnswer {
+  return statistic(request, (symbol, timestamp) => {
+    const { ratio, long, short } = positionsAt(symbol, timestamp);
+    return { symbol, longAccount: long, longShortRatio: ratio, shortAccount: short, timestamp };
+  });
+}
+
+function exchangeInfo(request: VenueRequest): VenueAnswer {
+  const symbols = perpetuals(request).map(({ base, quote }) => ({
+    ...{ symbol: base + quote, pair: base + quote, contractType: 'PERPETUAL', deliveryDate: neverMs },
+    ...{ onboardDate: 1569398400000, status: 'TRADING', baseAsset: base, quoteAsset: quote, marginAsset: quote },
+  }));
+  const [first] = symbols;
+  const dated = { ...first, symbol: future.symbol, contractType: 'NEXT_QUARTER', deliveryDate: future.deliveryMs };
+  return json({
+    timezone: 'UTC',
+    serverTime: request.nowMs,
+    futuresType: 'U_MARGINED',
+    rateLimits: [{ rateLimitType: 'REQUEST_WEIGHT', interval: 'MINUTE', intervalNum: 1, limit: perMinute }],
+    exchangeFilters: [],
+    assets: [],
+    symbols: [...symbols, dated],
+  });
+}

@@ -1,0 +1,136 @@
+/**
+ * Binance's REST interface for USD-M futures: perpetuals and dated futures that are settled in a stablecoin.
+ *
+ * It counts three budgets apart, each by address, so each is a source of its own: the weight of prices, funding, and
+ * statistics of positions. Source: github.com/binance/binance-connector-js, derivatives-trading-usds-futures,
+ * market-data-api.ts of 2026-07-24 (paths, limits of rows, weights), and its change log.
+ */
+
+import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { parseQuote } from '../../model/market.ts';
+import { fieldOf, textAt } from '../error-response.ts';
+import { type RestExchange, type RestOffer, restExchange } from '../rest.ts';
+import { binanceManners, intervals, usedWeight } from './binance.ts';
+import { withQuery } from './profile.ts';
+
+/** Rows of the cheapest request a row: 499 cost 2 of weight, up to 1,000 cost 5. */
+const rowsOfCandles = 499;
+const weightOfCandles = 2;
+const rowsOfFunding = 1000;
+const rowsOfStatistics = 500;
+/** Statistics are kept for 30 days, their files for good. */
+const keptMs = 30 * dayMs;
+const fiveMinutesMs = 5 * minuteMs;
+
+/** Intervals of statistics. */
+const statisticsIntervals = { m5: '5m', m15: '15m', m30: '30m', h1: '1h', h4: '4h', d1: '1d' };
+
+/** A dated future of Binance has no funding, and its index is that of its pair: `BTCUSDT` of `BTCUSDT_261225`. */
+const pairOf = (symbol: string) => symbol.split('_')[0];
+/** Far in the future: a perpetual, whatever the type of its contract. */
+const neverMs = 4133404800000;
+
+/** What its budgets have in common. */
+export const usdm = {
+  ...binanceManners,
+  exchange: 'binance',
+  kinds: ['perpetual', 'future'],
+  url: 'https://fapi.binance.com',
+  states(body, reply, nowMs) {
+    const stated = binanceManners.states(body, reply, nowMs);
+    // A form of its own for a parameter out of range.
+    const problem = fieldOf(body, 'errorData');
+    return stated.said === null && problem !== undefined
+      ? { ...stated, said: `${textAt(body, 'code')}: ${JSON.stringify(problem)}` }
+      : stated;
+  },
+  symbolOf(base, quote) {
+    const { asset, expiry } = parseQuote(quote);
+    return `${base}${asset}${expiry === null ? '' : `_${expiry}`}`;
+  },
+  markets: {
+    path: '/fapi/v1/exchangeInfo',
+    rows: ({ symbols }) => symbols,
+    // Its `onboardDate` is later than the first rows: 2019-09-25 for BTCUSDT, which has funding of 2019-09-10.
+    read({ symbol, baseAsset: base, quoteAsset: quote, marginAsset: settle, status, contractType, deliveryDate }) {
+      const isPerpetual = /PERPETUAL$/.test(String(contractType)) || Number(deliveryDate) >= neverMs;
+      const expiry = isPerpetual ? {} : { expiryMs: deliveryDate };
+      return { symbol, base, quote, settle, ...expiry, isTrading: status === 'TRADING' };
+    },
+  },
+} as const satisfies Partial<RestExchange>;
+
+const placesOfPrices = { open: 1, high: 2, low: 3, close: 4 };
+
+/** Candles of a price. @param key the parameter that names the market. */
+const candlesOf = (
+  dataset: RestOffer['dataset'],
+  path: string,
+  { key = 'symbol', ...more }: Partial<RestOffer> & { readonly key?: 'symbol' | 'pair' } = {},
+): RestOffer => ({
+  ...{ dataset, intervals, maxRows: rowsOfCandles, cost: weightOfCandles, time: 0, values: placesOfPrices },
+  // Its end is inclusive, by the time at which a candle opens.
+  path: ({ symbol, interval, startMs, endMs }) =>
+    withQuery(path, {
+      [key]: key === 'pair' ? pairOf(symbol) : symbol,
+      ...{ interval, startTime: startMs, endTime: endMs - 1, limit: rowsOfCandles },
+    }),
+  ...more,
+});
+
+export const binanceUsdm = restExchange({
+  ...usdm,
+  name: 'binance-usdm',
+  archive: 'binance-usdm-archive',
+  limits: [{ unit: 'weight', amount: 2400, periodMs: minuteMs }],
+  used: usedWeight,
+  offers: [
+    candlesOf('candles', '/fapi/v1/klines', { values: { ...placesOfPrices, volume: 5 }, turnover: 7 }),
+    // The other columns are placeholders.
+    candlesOf('mark_candles', '/fapi/v1/markPriceKlines'),
+    candlesOf('index_candles', '/fapi/v1/indexPriceKlines', { key: 'pair' }),
+    candlesOf('premium_candles', '/fapi/v1/premiumIndexKlines'),
+  ],
+});
+
+export const binanceUsdmFunding = restExchange({
+  ...usdm,
+  name: 'binance-usdm-funding',
+  archive: 'binance-usdm-archive',
+  // Shared with `fundingInfo`, which is not asked for.
+  limits: [{ unit: 'request', amount: 500, periodMs: fiveMinutesMs }],
+  offers: [
+    {
+      ...{ dataset: 'funding_rates', intervals: { h1: 'h1' }, maxRows: rowsOfFunding, usualMs: 8 * hourMs },
+      // Both ends are inclusive. An event is stated up to some milliseconds after its hour.
+      path: ({ symbol, startMs, endMs }) =>
+        withQuery('/fapi/v1/fundingRate', { symbol, startTime: startMs, endTime: endMs - 1, limit: rowsOfFunding }),
+      ...{ time: 'fundingTime', values: { rate: 'fundingRate', mark_price: 'markPrice' } },
+      // Of a dividend, beside the usual event of the same time. It is kept in quarantine.
+      refuses: ({ rateType = 'Regular' }) => (rateType === 'Regular' ? null : `a rate of the type ${rateType}`),
+    },
+  ],
+});
+
+/** A statistic of each period. */
+const statistic = (dataset: RestOffer['dataset'], path: string, values: RestOffer['values']): RestOffer => ({
+  ...{ dataset, intervals: statisticsIntervals, maxRows: rowsOfStatistics, depth: { ms: keptMs } },
+  path: ({ symbol, interval: period, startMs, endMs }) =>
+    withQuery(path, { symbol, period, startTime: startMs, endTime: endMs - 1, limit: rowsOfStatistics }),
+  ...{ time: 'timestamp', values },
+});
+
+export const binanceUsdmData = restExchange({
+  ...usdm,
+  name: 'binance-usdm-data',
+  archive: 'binance-usdm-archive-daily',
+  limits: [{ unit: 'request', amount: 1000, periodMs: fiveMinutesMs }],
+  offers: [
+    statistic('open_interest', '/futures/data/openInterestHist', {
+      ...{ amount: 'sumOpenInterest', value: 'sumOpenInterestValue' },
+    }),
+    statistic('long_short_ratios', '/futures/data/globalLongShortAccountRatio', {
+      ...{ ratio: 'longShortRatio', long_share: 'longAccount', short_share: 'shortAccount' },
+    }),
+  ],
+});

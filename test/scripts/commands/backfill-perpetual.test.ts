@@ -1,0 +1,93 @@
+import { expect, it } from 'vitest';
+import { datasets, type MarketDataset } from '../../../model/datasets/index.ts';
+import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
+import { fundingEvents, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
+import { fixedText } from '../../../simulator/digits.ts';
+import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
+import { storedPoints } from '../../pipeline/stored.ts';
+import { openVenues } from './watch-list-parts.ts';
+
+interface Case {
+  readonly dataset: MarketDataset;
+  readonly source: 'binance-usdm' | 'binance-usdm-funding' | 'binance-usdm-data';
+  readonly interval: Interval;
+  readonly range: Range;
+  /** Windows at least. */
+  readonly requests: number;
+  readonly truth: (venue: RunningVenueSimulator, range: Range, interval: Interval) => object[];
+}
+
+const spring = { startMs: Date.UTC(2024, 2, 1), endMs: Date.UTC(2024, 2, 3) };
+/** A range with intervals of 8, 4 and 1 hours. */
+const winter = { startMs: Date.UTC(2023, 10, 1), endMs: Date.UTC(2024, 1, 10) };
+const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
+const lately = { startMs: todayMs - 5 * dayMs, endMs: todayMs - dayMs };
+
+const times = ({ startMs, endMs }: Range, interval: Interval): EpochMs[] =>
+  Array.from(
+    { length: (endMs - startMs) / intervalMs[interval] },
+    (_, place) => startMs + place * intervalMs[interval],
+  );
+const spot = { dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether' } as const;
+const traded = (venue: RunningVenueSimulator, range: Range) => venue.truth.candles({ ...spot, interval: 'h1' }, range);
+const prices: Case['truth'] = (venue, range) => traded(venue, range).map(({ volume: _, ...prices }) => prices);
+
+const cases: readonly Case[] = [
+  { dataset: 'candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: traded },
+  { dataset: 'mark_candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: prices },
+  { dataset: 'index_candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: prices },
+  {
+    ...{ dataset: 'premium_candles', source: 'binance-usdm', interval: 'm1', range: spring, requests: 6 },
+    truth: (_, range, interval) =>
+      times(range, interval).map((period) => ({ period, ...premiumAt('BTCUSDT', period) })),
+  },
+  {
+    ...{ dataset: 'funding_rates', source: 'binance-usdm-funding', interval: 'h1', range: winter, requests: 1 },
+    truth: (_, range) =>
+      fundingEvents('BTCUSDT', range).map(({ timeMs, statedMs, rate }) => ({
+        ...{ time: timeMs, rate, intervalHours: null, delayMs: String(statedMs - timeMs) },
+        markPrice: statedMs < Date.UTC(2023, 9, 31) ? null : fixedText(BigInt(statedMs % 1e9), 8),
+      })),
+  },
+  {
+    ...{ dataset: 'open_interest', source: 'binance-usdm-data', interval: 'm5', range: lately, requests: 3 },
+    truth: (_, range, interval) =>
+      times(range, interval).map((time) => {
+        const { amount } = positionsAt('BTCUSDT', time);
+        return { time, amount, value: `${amount.replace('.', '')}.00000000` };
+      }),
+  },
+  {
+    ...{ dataset: 'long_short_ratios', source: 'binance-usdm-data', interval: 'm5', range: lately, requests: 3 },
+    truth: (_, range, interval) =>
+      times(range, interval).map((time) => {
+        const { ratio, long, short } = positionsAt('BTCUSDT', time);
+        const others = { topAccountsRatio: null, topPositionsRatio: null, takerRatio: null };
+        return { time, ratio, longShare: long, shortShare: short, ...others };
+      }),
+  },
+];
+
+it.each(cases)('$dataset of $source, to the last digit, with the fewest requests', async (one) => {
+  const { dataset, source, interval, range } = one;
+  // Of a source without its archive, which has another address.
+  const { say, run, venues, database } = await openVenues([source]);
+  const venue = Object.values(venues)[0] as RunningVenueSimulator;
+  const [from, to] = [range.startMs, range.endMs].map((timeMs) => new Date(timeMs).toISOString());
+  const words = `backfill ${datasets[dataset].word} --source ${source} --symbol BTC/USDT:USDT --interval ${interval}`;
+  const backfill = async () => JSON.parse(await say(`${words} --from ${from} --to ${to} --json`));
+  expect(await backfill()).toMatchObject({ requests: one.requests, windowsLeft: 0 });
+  const { total } = venue.requests();
+  // One for the list of markets.
+  expect(total).toBe(one.requests + 1);
+  const stored = { dataset, exchange: 'binance', baseId: 'BTC', quoteId: 'USDT:USDT', interval } as never;
+  const wanted = one.truth(venue, range, interval);
+  expect(wanted.length).toBeGreaterThan(40);
+  expect(await storedPoints(database, stored)).toEqual(wanted);
+  expect(await backfill()).toMatchObject({ requests: 0, points: 0 });
+  expect(venue.requests()).toMatchObject({ total, count429: 0 });
+  const why = await run(
+    `backfill ${datasets[dataset].word} --source binance --symbol BTC/USDT --interval ${interval} --from 1d`,
+  );
+  expect(why).toMatchObject(dataset === 'candles' ? {} : { exitCode: 2, stderr: expect.stringContaining(source) });
+});
