@@ -7,6 +7,7 @@
 
 import { datasetOf } from '../../model/datasets/index.ts';
 import { dayMs, intervalMs } from '../../model/intervals.ts';
+import { parseQuote } from '../../model/market.ts';
 import type { Point } from '../../model/point-lines.ts';
 import { periodsWithout } from '../../model/ranges.ts';
 import type { PointsAnswer, RejectedRow } from '../../planning/answer.ts';
@@ -15,8 +16,7 @@ import type { Reply } from '../attempt.ts';
 import { consistentPoints } from '../contradictions.ts';
 import { eventTime, pointReader } from '../rows.ts';
 import { archiveOf, type FileKind, intervals, readCandles, unusable, unzipped } from './binance-archive.ts';
-import { usdm } from './binance-usdm.ts';
-import type { PointsQuery } from './profile.ts';
+import type { PointsQuery, Profile } from './profile.ts';
 
 /** The columns of a file without a header, and the one of each value of a point. */
 interface Form {
@@ -61,12 +61,19 @@ const ofPrice = (dataset: FileKind['dataset'], kind: string): FileKind => ({
   read: (reply, query, name) => readRows(reply, query, name, candles),
 });
 
-const { kinds, symbolOf } = usdm;
+/** Markets of USD-M futures, and their symbols. */
+export const usdmMarkets = {
+  kinds: ['perpetual', 'future'],
+  symbolOf(base, quote) {
+    const { asset, expiry } = parseQuote(quote);
+    return `${base}${asset}${expiry === null ? '' : `_${expiry}`}`;
+  },
+} as const satisfies Partial<Profile>;
 const marketsOf = 'binance-usdm';
 
 // New files of months come on the first Monday of the next one.
 export const binanceUsdmArchive = archiveOf(
-  { name: 'binance-usdm-archive', kinds, symbolOf, marketsOf },
+  { ...usdmMarkets, name: 'binance-usdm-archive', marketsOf },
   { unit: 'month', lagMs: dayMs },
   28 * dayMs,
   [
@@ -90,7 +97,7 @@ const ofStatistic = (dataset: FileKind['dataset'], form: Form): FileKind => ({
 });
 
 export const binanceUsdmArchiveDaily = archiveOf(
-  { name: 'binance-usdm-archive-daily', kinds, symbolOf, marketsOf },
+  { ...usdmMarkets, name: 'binance-usdm-archive-daily', marketsOf },
   { unit: 'day', lagMs: 2 * dayMs },
   dayMs,
   [ofStatistic('open_interest', openInterest), ofStatistic('long_short_ratios', ratios)],

@@ -7,10 +7,10 @@
  */
 
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
-import { parseQuote } from '../../model/market.ts';
 import { fieldOf, textAt } from '../error-response.ts';
 import { type RestExchange, type RestOffer, restExchange } from '../rest.ts';
 import { binanceManners, intervals, usedWeight } from './binance.ts';
+import { usdmMarkets } from './binance-usdm-archive.ts';
 import { withQuery } from './profile.ts';
 
 /** Rows of the cheapest request a row: 499 cost 2 of weight, up to 1,000 cost 5. */
@@ -31,10 +31,10 @@ const pairOf = (symbol: string) => symbol.split('_')[0];
 const neverMs = 4133404800000;
 
 /** What its budgets have in common. */
-export const usdm = {
+const usdm = {
   ...binanceManners,
+  ...usdmMarkets,
   exchange: 'binance',
-  kinds: ['perpetual', 'future'],
   url: 'https://fapi.binance.com',
   states(body, reply, nowMs) {
     const stated = binanceManners.states(body, reply, nowMs);
@@ -43,10 +43,6 @@ export const usdm = {
     return stated.said === null && problem !== undefined
       ? { ...stated, said: `${textAt(body, 'code')}: ${JSON.stringify(problem)}` }
       : stated;
-  },
-  symbolOf(base, quote) {
-    const { asset, expiry } = parseQuote(quote);
-    return `${base}${asset}${expiry === null ? '' : `_${expiry}`}`;
   },
   markets: {
     path: '/fapi/v1/exchangeInfo',

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
+import { profiles } from '../../../sources/profiles/profiles.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { storeMarkets } from '../../../store/series/sources.ts';
 import { useStore } from '../../store/open-store.ts';
@@ -56,7 +57,12 @@ it.each<[string, string[]]>([
   ['export candles --exchange ', [foreign, 'binance', 'kraken']],
   ['export candles --exchange binance --base ', ['bitcoin']],
   ['export history --interval w', []],
-  ['backfill candles --source bi', ['binance', 'binance-archive', 'binance-archive-daily', 'binance-us']],
+  [
+    'backfill candles --source bi',
+    Object.keys(profiles)
+      .filter((name) => name.startsWith('bi'))
+      .sort(),
+  ],
   ['verify --against kr', ['kraken']],
   ['track candles --source binance --symbol ', ['BTC/USDT', 'ETH/USDT']],
 ])('suggests words for "%s"', async (line, expected) => expect(await words(line)).toEqual(expected));
