@@ -49,7 +49,7 @@ const faultOptions = [
 const ownOptions: ReadonlyArray<readonly [string, string, readonly string[]]> = [
   ['rateLimitHeader', '--rate-limit-header', [service]],
   ['rowsBeforeStart', '--rows-before-start', ['coinbase']],
-  ['badFileRate', '--bad-file-rate', ['binance-archive', 'binance-archive-daily']],
+  ['badFileRate', '--bad-file-rate', venueNames.filter((name) => name.includes('-archive'))],
   ['apiKey', '--api-key', ['coincap-v3']],
   ['creditsPerMonth', '--credits-per-month', ['coincap-v3']],
 ];

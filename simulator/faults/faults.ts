@@ -1,5 +1,6 @@
 /** Faults of the simulator and their rates. All of them occur in the field. */
 
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { streamKey, uniformAt } from '../hash.ts';
 
 /** Rates are shares of all requests, 0 to 1; together at most 1. */
@@ -58,7 +59,15 @@ export interface Faults {
   readonly badFileRate: number;
   /** Periods before the start of a range whose candles Coinbase adds. */
   readonly rowsBeforeStart: number;
+  /** Times of funding events, and of statistics of positions, that a venue lacks. */
+  readonly missingPoints: readonly EpochMs[];
+  /** Hours of funding events that it gives twice, with different rates. */
+  readonly doubledEvents: readonly EpochMs[];
+  /** Hours of funding events that it states {@link shiftedByMs} late. */
+  readonly shiftedEvents: readonly EpochMs[];
 }
+
+export const shiftedByMs = 24 * minuteMs;
 
 export const rateLimitHeaders = ['reset', 'seconds', 'date', 'none'] as const;
 
@@ -96,14 +105,16 @@ export const answerForms = [
  */
 export type AnswerForm = (typeof answerForms)[number];
 
+const archives = ['binance-archive', 'binance-archive-daily', 'binance-usdm-archive'];
+
 /**
  * The profiles whose answers can have a form; absent: all. The others name no market, no state of a row, or no
  * turnover.
  */
 export const profilesOfForm: Readonly<Partial<Record<AnswerForm, readonly string[]>>> = Object.freeze({
-  'another-market': ['binance-archive', 'binance-archive-daily', 'bybit', 'kraken'],
+  'another-market': [...archives, 'bybit', 'kraken'],
   'open-rows': ['kraken', 'okx'],
-  'exchanged-volumes': ['binance', 'binance-archive', 'binance-archive-daily', 'binance-us', 'bybit', 'okx'],
+  'exchanged-volumes': ['binance', ...archives, 'binance-us', 'binance-usdm', 'bybit', 'okx'],
 });
 
 /** Ascending rows, and one more of the period of the middle one if they are to contradict one another. */
@@ -145,6 +156,9 @@ export const noFaults: Faults = Object.freeze({
   answerForm: 'own',
   badFileRate: 0,
   rowsBeforeStart: 0,
+  missingPoints: [],
+  doubledEvents: [],
+  shiftedEvents: [],
 });
 
 const rates = [

@@ -8,10 +8,11 @@
 
 import type { CandleInterval } from '../../model/datasets/candles.ts';
 import { dayMs, type EpochMs, intervalMs, minuteMs, type Range } from '../../model/intervals.ts';
-import { fundingEvents, positionsAt, premiumAt } from '../derivatives.ts';
+import type { Candle } from '../../v2/resources.ts';
+import { positionsAt, premiumAt } from '../derivatives.ts';
 import { fixedText } from '../digits.ts';
 import { binance, intervals, kline, refused } from './binance.ts';
-import { json, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
+import { json, type Venue, type VenueAnswer, type VenueData, type VenueMarket, type VenueRequest } from './venue.ts';
 
 const perMinute = 2400;
 const fiveMinutesMs = 5 * minuteMs;
@@ -36,11 +37,11 @@ export const binanceUsdm: Venue = {
   ],
 };
 
-const perpetuals = ({ data }: VenueRequest) => data.markets.filter(({ quote }) => quote === 'USDT');
+export const perpetualsOf = (data: VenueData) => data.markets.filter(({ quote }) => quote === 'USDT');
 
 function marketOf(request: VenueRequest, key: 'symbol' | 'pair' = 'symbol'): VenueMarket | undefined {
   const symbol = request.query[key] === future.symbol ? 'BTCUSDT' : request.query[key];
-  return perpetuals(request).find(({ base, quote }) => base + quote === symbol);
+  return perpetualsOf(request.data).find(({ base, quote }) => base + quote === symbol);
 }
 
 /** Both ends are inclusive. */
@@ -59,20 +60,24 @@ function candles(request: VenueRequest, key: 'symbol' | 'pair', isTraded: boolea
   const keep = query.startTime === undefined ? 'newest' : 'oldest';
   const rows = isTraded
     ? data.page(market, interval, rangeOf(request), { limit, keep })
-    : data.cut(everyPeriod(request, market, interval).slice(0, limit));
+    : data.cut(everyPeriod(data, market, interval, rangeOf(request)).slice(0, limit));
   return json(rows.map((row) => (isTraded ? kline(row, interval) : withoutVolume(kline(row, interval)))));
 }
 
 /** A computed price has a candle in each period, also without a trade. */
-function everyPeriod({ data, ...request }: VenueRequest, market: VenueMarket, interval: CandleInterval) {
-  const { startMs, endMs } = rangeOf({ data, ...request });
+export function everyPeriod(
+  data: VenueData,
+  market: VenueMarket,
+  interval: CandleInterval,
+  { startMs, endMs }: Range,
+): Candle[] {
   const length = intervalMs[interval];
   const firstMs = Math.ceil(Math.max(startMs, market.beganMs) / length) * length;
   const traded = new Map(
     data.candles(market, interval, { startMs: firstMs, endMs }).map((row) => [row.period, row] as const),
   );
   let last = data.lastBefore(market, interval, firstMs);
-  const rows = [];
+  const rows: Candle[] = [];
   for (let period = firstMs; period < endMs; period += length) {
     last = traded.get(period) ?? last;
     if (last === undefined) continue;
@@ -88,7 +93,7 @@ function premiums(request: VenueRequest): VenueAnswer {
   const interval = intervals[query.interval ?? ''];
   if (market === undefined) return refused(-1121, 'Invalid symbol.');
   if (interval === undefined) return refused(-1120, 'Invalid interval.');
-  const times = timesOf(request, intervalMs[interval]).slice(0, Math.min(Number(query.limit ?? 500), 1500));
+  const times = timesIn(rangeOf(request), intervalMs[interval]).slice(0, Math.min(Number(query.limit ?? 500), 1500));
   const rows = data.cut(times.map((period) => ({ period, ...premiumAt(query.symbol ?? '', period) })));
   return json(
     rows.map((row) => {
@@ -99,8 +104,7 @@ function premiums(request: VenueRequest): VenueAnswer {
 }
 
 /** Starts of the periods in the range. */
-function timesOf(request: VenueRequest, lengthMs: number): EpochMs[] {
-  const { startMs, endMs } = rangeOf(request);
+export function timesIn({ startMs, endMs }: Range, lengthMs: number): EpochMs[] {
   const firstMs = Math.ceil(startMs / lengthMs) * lengthMs;
   return Array.from(
     { length: Math.max(0, Math.ceil((endMs - firstMs) / lengthMs)) },
@@ -120,7 +124,8 @@ function funding(request: VenueRequest): VenueAnswer {
     return json({ status: 'ERROR', type: 'VALID', code: '000002', errorData }, 400);
   }
   if (marketOf(request) === undefined || symbol === future.symbol) return json([]);
-  const rows = fundingEvents(symbol, rangeOf(request))
+  const rows = data
+    .fundingEvents(symbol, rangeOf(request))
     .filter(({ statedMs }) => statedMs < rangeOf(request).endMs)
     .slice(0, Number(limit))
     .map(({ statedMs, rate }) => ({
@@ -142,14 +147,19 @@ function statistic(request: VenueRequest, row: (symbol: string, timeMs: EpochMs)
   if (marketOf(request) === undefined) return json([]);
   if (interval === undefined) return refused(-1130, `parameter 'period' is invalid.`);
   if (rangeOf(request).startMs < nowMs - keptMs) return refused(-1130, `parameter 'startTime' is invalid.`);
-  const times = timesOf(request, intervalMs[interval]).filter((timeMs) => timeMs + intervalMs[interval] <= nowMs);
+  const times = timesIn(rangeOf(request), intervalMs[interval]).filter(
+    (timeMs) => timeMs + intervalMs[interval] <= nowMs && !data.lacks(timeMs),
+  );
   return json(data.cut(times.slice(0, Math.min(Number(limit), 500)).map((timeMs) => row(symbol, timeMs))));
 }
+
+/** Open interest in the quote, at a price of 1,000. */
+export const quoteValue = (amount: string) => `${amount.replace('.', '')}.00000000`;
 
 function openInterest(request: VenueRequest): VenueAnswer {
   return statistic(request, (symbol, timestamp) => {
     const { amount } = positionsAt(symbol, timestamp);
-    const value = `${amount.replace('.', '')}.00000000`;
+    const value = quoteValue(amount);
     return { symbol, sumOpenInterest: amount, sumOpenInterestValue: value, CMCCirculatingSupply: '0.00', timestamp };
   });
 }
@@ -162,7 +172,7 @@ function ratios(request: VenueRequest): VenueAnswer {
 }
 
 function exchangeInfo(request: VenueRequest): VenueAnswer {
-  const symbols = perpetuals(request).map(({ base, quote }) => ({
+  const symbols = perpetualsOf(request.data).map(({ base, quote }) => ({
     ...{ symbol: base + quote, pair: base + quote, contractType: 'PERPETUAL', deliveryDate: neverMs },
     ...{ onboardDate: 1569398400000, status: 'TRADING', baseAsset: base, quoteAsset: quote, marginAsset: quote },
   }));

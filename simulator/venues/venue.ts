@@ -7,8 +7,9 @@ import { dayMs, type EpochMs, intervalMs, periodStart, type Range } from '../../
 import type { MarketData } from '../../service/market-data.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { assetPlans, currencyPlans, type MarketPlan, marketPlans } from '../catalogue.ts';
+import { type FundingEvent, fundingEvents } from '../derivatives.ts';
 import { fixedText, fractionDigits } from '../digits.ts';
-import { type AnswerForm, contradicting, type Faults } from '../faults/faults.ts';
+import { type AnswerForm, contradicting, type Faults, shiftedByMs } from '../faults/faults.ts';
 import type { Simulator } from '../simulator.ts';
 import type { LimitRefusal, VenueLimit } from './limits.ts';
 
@@ -25,6 +26,8 @@ export const venueNames = [
   'coincap-v3',
   'binance-archive',
   'binance-archive-daily',
+  'binance-usdm-archive',
+  'binance-usdm-archive-daily',
 ] as const;
 
 export type VenueName = (typeof venueNames)[number];
@@ -149,6 +152,22 @@ export class VenueData {
   /** The points of an asset's history, ascending; null: an unknown asset. */
   history(assetId: string, interval: HistoryInterval, range: Range): HistoryPoint[] | null {
     return this.#simulator.history({ dataset: 'asset_history', assetId, interval }, range, this.#nowMs);
+  }
+
+  /** The funding events of a market, ascending, as the faults leave them. */
+  fundingEvents(symbol: string, range: Range): FundingEvent[] {
+    const { doubledEvents, shiftedEvents } = this.#faults;
+    return fundingEvents(symbol, range).flatMap((event) => {
+      const { timeMs, statedMs } = event;
+      if (this.lacks(timeMs)) return [];
+      if (doubledEvents.includes(timeMs)) return [event, { ...event, rate: fixedText(1_000_000n, 8) }];
+      return shiftedEvents.includes(timeMs) ? [{ ...event, statedMs: statedMs + shiftedByMs }] : [event];
+    });
+  }
+
+  /** Whether the faults remove the funding event, or the statistics, of a time. */
+  lacks(timeMs: EpochMs): boolean {
+    return this.#faults.missingPoints.includes(timeMs);
   }
 
   /** The oldest or newest `limit` candles that begin in `range`, ascending, cut as the faults say. */

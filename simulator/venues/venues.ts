@@ -23,6 +23,8 @@ export const venues: Readonly<Record<VenueName, (options: VenueOptions) => Venue
   okx: () => okx,
   'coincap-v3': coincapV3,
   'binance-archive': () => binanceArchive,
-  // Files of both kinds are at one address.
+  // All files are at one address.
   'binance-archive-daily': () => binanceArchive,
+  'binance-usdm-archive': () => binanceArchive,
+  'binance-usdm-archive-daily': () => binanceArchive,
 };

@@ -136,9 +136,10 @@ async function secondBackfill(): Promise<string[]> {
         kraken: 'candles --symbol BTC/USD',
         coinbase: 'candles --symbol BTC/USD',
         'binance-usdm': 'candles --symbol BTC/USDT:USDT',
+        'binance-usdm-archive': 'candles --symbol BTC/USDT:USDT',
         [service]: 'candles --exchange binance --base bitcoin --quote tether',
       }[name as string] ?? 'candles --symbol BTC/USDT';
-    const range = name.startsWith('binance-archive') ? '--from 2024-03-01 --to 2024-04-01' : '--from 2d --to 1d';
+    const range = name.includes('-archive') ? '--from 2024-03-01 --to 2024-04-01' : '--from 2d --to 1d';
     const words = `backfill ${what} --source ${name} --interval h1 ${range} --json`;
     await opened.say(words, { COINCAP_KEY: 'a-key' });
     const { requests } = JSON.parse(await opened.say(words, { COINCAP_KEY: 'a-key' })) as { requests: number };
