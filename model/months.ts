@@ -54,7 +54,7 @@ function fileAt(timeMs: EpochMs, unit: ArchiveFiles['unit']): Range {
 }
 
 /** Cuts a range where the files of an archive begin. */
-export function* cutByFile({ startMs, endMs }: Range, { unit }: ArchiveFiles): Generator<Range> {
+export function* cutByFile({ startMs, endMs }: Range, { unit }: Pick<ArchiveFiles, 'unit'>): Generator<Range> {
   let fromMs = startMs;
   while (fromMs < endMs) {
     const toMs = Math.min(endMs, fileAt(fromMs, unit).endMs);
@@ -63,8 +63,41 @@ export function* cutByFile({ startMs, endMs }: Range, { unit }: ArchiveFiles): G
   }
 }
 
+/**
+ * The windows of a range, by the files of an archive. Where what begins a unit may be in the file before it, a window
+ * reaches that far into the next unit, and the range begins with a window of its own: {@link fileOf}.
+ */
+export function* windowsByFile(range: Range, files: ArchiveFiles): Generator<Range> {
+  const { spillMs = 0 } = files;
+  const { startMs, endMs } = range;
+  if (spillsAt(startMs, files)) yield { startMs, endMs: Math.min(startMs + spillMs, endMs) };
+  for (const piece of cutByFile(range, files)) {
+    const isSpilt = spillsAt(piece.startMs, files) && endMs - piece.startMs <= spillMs;
+    if (!isSpilt) yield { startMs: piece.startMs, endMs: Math.min(piece.endMs + spillMs, endMs) };
+  }
+}
+
+/** The unit whose file has a window of {@link windowsByFile}. */
+export function fileOf({ startMs, endMs }: Range, files: ArchiveFiles): Range {
+  const isSpilt = spillsAt(startMs, files) && endMs - startMs <= (files.spillMs ?? 0);
+  return fileAt(isSpilt ? startMs - 1 : startMs, files.unit);
+}
+
+function spillsAt(timeMs: EpochMs, { unit, spillMs = 0 }: ArchiveFiles): boolean {
+  return spillMs > 0 && fileAt(timeMs, unit).startMs === timeMs;
+}
+
+/** Number of {@link windowsByFile}, which are not made for it. */
+export function countFiles(range: Range, files: ArchiveFiles): number {
+  const { startMs, endMs } = range;
+  const { unit, spillMs = 0 } = files;
+  const lastMs = fileAt(endMs - 1, unit).startMs;
+  const isLastSpilt = spillsAt(lastMs, files) && lastMs >= startMs && endMs - lastMs <= spillMs;
+  return countUnits(range, unit) + (spillsAt(startMs, files) ? 1 : 0) - (isLastSpilt ? 1 : 0);
+}
+
 /** Number of the files that a range touches. */
-export function countFiles({ startMs, endMs }: Range, { unit }: ArchiveFiles): number {
+function countUnits({ startMs, endMs }: Range, unit: ArchiveFiles['unit']): number {
   if (unit === 'day') return requestsFor({ startMs: periodStart(startMs, 'd1'), endMs }, dayMs);
   const [first, last] = [new Date(startMs), new Date(endMs - 1)];
   const months = last.getUTCMonth() - first.getUTCMonth() + 1;

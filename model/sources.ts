@@ -22,6 +22,8 @@ export interface ArchiveFiles {
   readonly unit: 'month' | 'day';
   /** How long after its end a file is there; of a month, after the first Monday that follows it. */
   readonly lagMs: number;
+  /** How much of the next unit a file may begin with in place of that one's own; absent: nothing. */
+  readonly spillMs?: number;
 }
 
 /** A market as the source names it. */

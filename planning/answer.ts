@@ -35,6 +35,8 @@ export interface Answer<Row, Rows = readonly Row[]> extends ReplyFacts {
   readonly sourceTimeMs: EpochMs | null;
   /** What the source states of its own coverage; null or absent: nothing. */
   readonly known?: UpstreamCoverage | null;
+  /** From here on the answer is of no part of its window, which another request may settle; absent: of all. */
+  readonly endsMs?: EpochMs;
 }
 
 export type PointsAnswer = Answer<never, PointLines>;

@@ -9,7 +9,7 @@
 
 import { type EpochMs, intervalMs } from '../model/intervals.ts';
 import { lanes, type WindowLane } from '../model/lanes.ts';
-import { countFiles, cutByFile } from '../model/months.ts';
+import { countFiles, windowsByFile } from '../model/months.ts';
 import { cut, overlaps, type Range, subtract } from '../model/ranges.ts';
 import { requestsFor } from '../model/request-range.ts';
 import type { SeriesKey } from '../model/series.ts';
@@ -166,7 +166,7 @@ function* planned({ ahead, open }: HeldBack, spanMs: number, entry: SeriesGaps, 
   const series = ofSeries(entry, input);
   if (ahead !== null) yield { ...series, ...ahead, ...(ahead.lane === 'probe' ? asksDays : asksAlone)(ahead) };
   for (const range of open) {
-    for (const piece of files == null ? cut(range, spanMs) : cutByFile(range, files)) {
+    for (const piece of files == null ? cut(range, spanMs) : windowsByFile(range, files)) {
       const window = { ...series, ...piece, lane: 'backfill' as const };
       // The part of a calendar month is in the month's file: no witness can be beside it.
       const isAlone = files != null || subtract([piece], entry.silent ?? []).length === 0;

@@ -51,7 +51,9 @@ export function partsOfSource(
   const archives = new Map(
     [...sources].flatMap(([name, other]) => (other.files === null ? [] : [[name, other.files] as const])),
   );
-  const nextOffers = [...sources.values()].find(({ archive }) => archive === source)?.offers;
+  const next = [...sources.values()].filter(({ archive }) => archive === source);
+  // Each of them gives other datasets.
+  const nextOffers = next.length === 0 ? undefined : next.flatMap((one) => one.offers);
   return { offers, files, nextOffers, archives };
 }
 
@@ -109,7 +111,9 @@ function shareOf(
   const archivedToMs = known.length < better.length ? null : Math.max(...known.map((of) => archivedUpTo(nowMs, of)));
   if (files == null) return nextShare(entry, { lacks, archivedToMs, isSought: isBeginningSought });
   const left = better.length === 0 ? entry : nextShare(entry, { lacks, archivedToMs, isSought: false });
-  return archiveShare(left, { files, nowMs, isSought: hasNext && nextOffers !== undefined && isBeginningSought });
+  // A source that keeps its newest data alone cannot be asked where the series begins.
+  const canSeek = hasNext && nextOffers !== undefined && depthOf({ offers: nextOffers }, entry.series) === null;
+  return archiveShare(left, { files, nowMs, isSought: canSeek && isBeginningSought });
 }
 
 /** Whether a source gives the newest data of a series: the first that is no archive. */

@@ -152,8 +152,8 @@ function unusedOption(entry: SourceEntry, { name, limits, keyHeaders }: Profile)
 
 /** What is wrong with the archive of a source; null: nothing. */
 function archiveProblem(name: string, archive: string, sources: ReadonlyMap<string, SourceSetup>): string | null {
-  const profile = sources.get(name)?.profile.name;
-  const known = [...sources.values()].filter((one) => one.profile.marketsOf === profile);
+  const profile = sources.get(name)?.profile.name ?? '';
+  const known = [...sources.values()].filter((one) => one.profile.marketsOf?.includes(profile));
   if (known.some(({ facts }) => facts.name === archive)) return null;
   return known.length === 0
     ? `has an archive, but no source has files of ${profile}: leave it out`

@@ -72,7 +72,9 @@ export async function marketsOf(
       `the profile ${source.profile.name} has no list of markets`,
       source.profile.marketsOf === undefined
         ? {}
-        : { remedy: `its files have the markets of ${source.profile.marketsOf}, which uses it as its \`archive\`` },
+        : {
+            remedy: `its files have the markets of ${source.profile.marketsOf.join(' and ')}, which use it as their \`archive\``,
+          },
     );
   const asked = await requestSymbols(context, source, waits).catch((error: unknown) => {
     if (!(error instanceof TidemarkError) || error.code === 'INTERRUPTED' || listed === undefined) throw error;
@@ -216,7 +218,7 @@ export async function chooseSource(
   const isNamed = choice.base !== undefined || choice.quote !== undefined;
   return {
     series: await oneMarketEach(context, keys, { source: source.facts.name, symbol: market.symbol, isNamed }),
-    sources: await withArchive(context, source, market.symbol, series),
+    sources: await withArchive(context, source, market.symbol, keys),
   };
 }
 
@@ -341,12 +343,12 @@ function unlistedMarket(
  * none.
  */
 async function listerOf(context: OperationContext, source: SourceSetup): Promise<SourceSetup | null> {
-  const { lists, marketsOf: profile } = source.profile;
+  const { lists, marketsOf: names = [] } = source.profile;
   if (lists.symbols !== undefined) return source;
   const sources = (await context.sources()).all();
   return (
     sources.find(({ facts }) => facts.archive === source.facts.name) ??
-    sources.find((other) => other.profile.name === profile) ??
+    sources.find((other) => names.includes(other.profile.name)) ??
     null
   );
 }

@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { DatasetName } from '../../model/datasets/index.ts';
 import { dayMs, hourMs, type Interval, intervalMs } from '../../model/intervals.ts';
+import { fileOf } from '../../model/months.ts';
 import type { Point } from '../../model/point-lines.ts';
 import { periodsWithout, type Range } from '../../model/ranges.ts';
 import type { ArchiveFiles } from '../../model/sources.ts';
@@ -66,10 +67,10 @@ export const archiveOf = (
   offers: kinds.map((kind) => ({
     ...{ dataset: kind.dataset, depth: null, cost: 1, absence: 'unknown' },
     longestRangeMs: rangesOf(1, kind.intervals, () => shortestMs),
-    path: (query) => pathOf(query, kind, of.unit),
-    checksumPath: (query) => `${pathOf(query, kind, of.unit)}.CHECKSUM`,
+    path: (query) => pathOf(query, kind, of),
+    checksumPath: (query) => `${pathOf(query, kind, of)}.CHECKSUM`,
     async read(reply, query, _nowMs, checksum) {
-      const name = fileName(query, kind, of.unit);
+      const name = fileName(query, kind, of);
       assertChecksum(reply, checksum, name);
       return inTurn(() => kind.read(reply, query, name));
     },
@@ -88,13 +89,18 @@ export const archiveOf = (
 });
 
 export const binanceFiles = (name: string, of: ArchiveFiles, shortestMs: number): Profile =>
-  archiveOf({ name, kinds: ['spot'], marketsOf: 'binance', symbolOf: (base, quote) => base + quote }, of, shortestMs, [
-    {
-      ...{ dataset: 'candles', folder: ['data/spot', 'klines'], intervals },
-      read: (reply, query, name) =>
-        readCandles(reply, query, { name, timeDigits: query.startMs < microsecondsFromMs ? 13 : 16 }),
-    },
-  ]);
+  archiveOf(
+    { name, kinds: ['spot'], marketsOf: ['binance'], symbolOf: (base, quote) => base + quote },
+    of,
+    shortestMs,
+    [
+      {
+        ...{ dataset: 'candles', folder: ['data/spot', 'klines'], intervals },
+        read: (reply, query, name) =>
+          readCandles(reply, query, { name, timeDigits: query.startMs < microsecondsFromMs ? 13 : 16 }),
+      },
+    ],
+  );
 
 // Its documentation: new files of months come on the first Monday of the next one.
 export const binanceArchive = binanceFiles('binance-archive', { unit: 'month', lagMs: dayMs }, 28 * dayMs);
@@ -103,16 +109,16 @@ export const binanceArchive = binanceFiles('binance-archive', { unit: 'month', l
 const inTurn = pLimit(1);
 
 /** Such as `/data/spot/monthly/klines/BTCUSDT/1m/BTCUSDT-1m-2024-05.zip`. A window lies within a file. */
-function pathOf(query: PointsQuery, kind: FileKind, unit: ArchiveFiles['unit']): string {
+function pathOf(query: PointsQuery, kind: FileKind, of: ArchiveFiles): string {
   const [market, name] = kind.folder;
   const interval = intervalName(kind.intervals, query);
-  const folders = [market, files[unit].folder, name, encodeURIComponent(symbolOf(query)), interval];
-  return `/${folders.filter((folder) => folder !== null).join('/')}/${fileName(query, kind, unit)}.zip`;
+  const folders = [market, files[of.unit].folder, name, encodeURIComponent(symbolOf(query)), interval];
+  return `/${folders.filter((folder) => folder !== null).join('/')}/${fileName(query, kind, of)}.zip`;
 }
 
 /** Such as `BTCUSDT-1m-2024-05`. */
-function fileName(query: PointsQuery, { intervals, folder }: FileKind, unit: ArchiveFiles['unit']): string {
-  const date = new Date(query.startMs).toISOString().slice(0, files[unit].nameLength);
+function fileName(query: PointsQuery, { intervals, folder }: FileKind, of: ArchiveFiles): string {
+  const date = new Date(fileOf(query, of).startMs).toISOString().slice(0, files[of.unit].nameLength);
   return `${encodeURIComponent(symbolOf(query))}-${intervalName(intervals, query) ?? folder[1]}-${date}`;
 }
 

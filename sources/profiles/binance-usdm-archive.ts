@@ -6,11 +6,12 @@
  */
 
 import { datasetOf } from '../../model/datasets/index.ts';
-import { dayMs, intervalMs } from '../../model/intervals.ts';
+import { dayMs, type EpochMs, intervalMs, minuteMs, periodStart } from '../../model/intervals.ts';
 import { parseQuote } from '../../model/market.ts';
-import type { Point } from '../../model/point-lines.ts';
-import { periodsWithout } from '../../model/ranges.ts';
+import { type Point, type PointLines, pointAt } from '../../model/point-lines.ts';
+import { periodsWithout, type Range } from '../../model/ranges.ts';
 import type { PointsAnswer, RejectedRow } from '../../planning/answer.ts';
+import { linkedPoint, proofOf } from '../../planning/proof.ts';
 import { inLines, longestRaw, replyFacts } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { consistentPoints } from '../contradictions.ts';
@@ -23,6 +24,8 @@ interface Form {
   readonly columns: readonly string[];
   readonly time: string;
   readonly values: Readonly<Record<string, string>>;
+  /** Whether it may end with the first time of the next file. */
+  readonly spills?: true;
 }
 
 const candleColumns =
@@ -44,6 +47,7 @@ const openInterest: Form = {
   columns: statistics.split(','),
   time: 'create_time',
   values: { amount: 'sum_open_interest', value: 'sum_open_interest_value' },
+  spills: true,
 };
 const ratios: Form = {
   ...openInterest,
@@ -69,11 +73,10 @@ export const usdmMarkets = {
     return `${base}${asset}${expiry === null ? '' : `_${expiry}`}`;
   },
 } as const satisfies Partial<Profile>;
-const marketsOf = 'binance-usdm';
 
 // New files of months come on the first Monday of the next one.
 export const binanceUsdmArchive = archiveOf(
-  { ...usdmMarkets, name: 'binance-usdm-archive', marketsOf },
+  { ...usdmMarkets, name: 'binance-usdm-archive', marketsOf: ['binance-usdm', 'binance-usdm-funding'] },
   { unit: 'month', lagMs: dayMs },
   28 * dayMs,
   [
@@ -97,8 +100,9 @@ const ofStatistic = (dataset: FileKind['dataset'], form: Form): FileKind => ({
 });
 
 export const binanceUsdmArchiveDaily = archiveOf(
-  { ...usdmMarkets, name: 'binance-usdm-archive-daily', marketsOf },
-  { unit: 'day', lagMs: 2 * dayMs },
+  { ...usdmMarkets, name: 'binance-usdm-archive-daily', marketsOf: ['binance-usdm-data'] },
+  // In some years files begin at 00:05 and end with the 00:00 of the next day.
+  { unit: 'day', lagMs: 2 * dayMs, spillMs: 5 * minuteMs },
   dayMs,
   [ofStatistic('open_interest', openInterest), ofStatistic('long_short_ratios', ratios)],
 );
@@ -120,7 +124,7 @@ function timeOf(text: string): number | undefined {
 async function readRows(reply: Reply, query: PointsQuery, name: string, form: Form): Promise<PointsAnswer> {
   const { dataset, interval, startMs, endMs } = query;
   const read = pointReader(dataset, interval);
-  const { columns: columnsOfPoint, timeField, time } = datasetOf(dataset);
+  const { columns: columnsOfPoint, timeField } = datasetOf(dataset);
   const lines = (await unzipped(reply, name))
     .toString('utf8')
     .split('\n')
@@ -155,8 +159,31 @@ async function readRows(reply: Reply, query: PointsQuery, name: string, form: Fo
   const { rows: kept, rejected: refused } = consistentPoints(answer);
   if (kept.length === 0 && refused.every(({ timeMs }) => timeMs === undefined))
     throw unusable(reply, 'the file has no row of the requested time');
-  const missing =
-    time.density === 'linked' || kept.length === 0 ? [] : periodsWithout(query, kept.timesMs, intervalMs[interval]);
+  const missing = kept.length === 0 ? [] : missingIn(query, kept, refused);
   const known = { untilMs: Number.POSITIVE_INFINITY, missing };
-  return { ...answer, rows: kept, rejected: refused, isWhole: true, known };
+  return { ...answer, rows: kept, rejected: refused, isWhole: true, known, ...ownPart(query, kept.timesMs, form) };
+}
+
+/** What the file lacks: periods without a valid row; of events the refused ones, and those due after its last one. */
+function missingIn(query: PointsQuery, rows: PointLines, rejected: readonly RejectedRow[]): Range[] {
+  const { dataset, interval, endMs } = query;
+  const lengthMs = intervalMs[interval];
+  const lastMs = Math.max(...rows.timesMs);
+  const last = pointAt(rows, rows.timesMs.indexOf(lastMs));
+  const dueMs = proofOf(query).dueAfter(linkedPoint(last, dataset));
+  if (dueMs === null) return periodsWithout(query, rows.timesMs, lengthMs);
+  const refused = rejected.flatMap(({ timeMs }) =>
+    timeMs == null ? [] : { startMs: timeMs, endMs: timeMs + lengthMs },
+  );
+  return dueMs < endMs ? [...refused, { startMs: dueMs, endMs }] : refused;
+}
+
+/** Without the first time of the next day, where that is in the file of its own day. */
+function ownPart(
+  { startMs, endMs }: PointsQuery,
+  timesMs: readonly EpochMs[],
+  form: Form,
+): Pick<PointsAnswer, 'endsMs'> {
+  const nextMs = periodStart(startMs, 'd1') + dayMs;
+  return form.spills === true && endMs > nextMs && !timesMs.includes(nextMs) ? { endsMs: nextMs } : {};
 }

@@ -27,6 +27,8 @@ const statisticsIntervals = { m5: '5m', m15: '15m', m30: '30m', h1: '1h', h4: '4
 
 /** A dated future of Binance has no funding, and its index is that of its pair: `BTCUSDT` of `BTCUSDT_261225`. */
 const pairOf = (symbol: string) => symbol.split('_')[0];
+/** Code of the error of a parameter. */
+const badParameter = -1130;
 /** Far in the future: a perpetual, whatever the type of its contract. */
 const neverMs = 4133404800000;
 
@@ -38,6 +40,9 @@ const usdm = {
   url: 'https://fapi.binance.com',
   states(body, reply, nowMs) {
     const stated = binanceManners.states(body, reply, nowMs);
+    // A range that is older than it keeps: a shorter one would be refused too.
+    if (fieldOf(body, 'code') === badParameter && /startTime/.test(stated.said ?? ''))
+      return { ...stated, kind: 'incomplete' };
     // A form of its own for a parameter out of range.
     const problem = fieldOf(body, 'errorData');
     return stated.said === null && problem !== undefined

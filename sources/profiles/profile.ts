@@ -75,8 +75,8 @@ export interface Profile {
   readonly lists: Lists;
   /** Of an archive; null: it is none. */
   readonly files: ArchiveFiles | null;
-  /** Of an archive, the profile whose list of markets names its files. */
-  readonly marketsOf?: string;
+  /** Of an archive, the profiles whose lists of markets name its files. */
+  readonly marketsOf?: readonly string[];
   /** Name of the profile of its archive; absent: it has none. */
   readonly archive?: string;
   /** Longest pause that it may ask for, milliseconds. */

@@ -100,9 +100,10 @@ export interface WitnessPoints {
 }
 
 export function prepareWindow(commit: WindowCommit): PreparedWindow {
-  const { window: requested, attempt, nowMs, rules } = commit;
+  const { attempt, nowMs, rules } = commit;
+  const { rows, endsMs = Number.POSITIVE_INFINITY, ...answer } = commit.answer;
+  const requested = { ...commit.window, endMs: Math.min(commit.window.endMs, endsMs) };
   const { series } = requested;
-  const { rows, ...answer } = commit.answer;
   const {
     window: part,
     untilMs,

@@ -86,8 +86,9 @@ it.each(cases)('$dataset of $source, to the last digit, with the fewest requests
   expect(await storedPoints(database, stored)).toEqual(wanted);
   expect(await backfill()).toMatchObject({ requests: 0, points: 0 });
   expect(venue.requests()).toMatchObject({ total, count429: 0 });
+  if (dataset === 'candles') return;
   const why = await run(
     `backfill ${datasets[dataset].word} --source binance --symbol BTC/USDT --interval ${interval} --from 1d`,
   );
-  expect(why).toMatchObject(dataset === 'candles' ? {} : { exitCode: 2, stderr: expect.stringContaining(source) });
+  expect(why).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(source) });
 });

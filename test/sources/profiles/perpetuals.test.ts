@@ -92,6 +92,13 @@ describeRecordings('recorded answers of perpetuals: every digit survives', () =>
     ]);
   });
 
+  test('a range that is older than 30 days is lacked by the source, and not requested in parts', async () => {
+    const body = { code: -1130, msg: "parameter 'startTime' is invalid." };
+    const { source } = await venueAt('binance-usdm-data', body, { status: 400 });
+    const error = await failureOf(source, (it) => it.points(asked('open_interest', 'm5', always)));
+    expect([error.kind, error.status]).toEqual(['incomplete', 400]);
+  });
+
   test('the list of markets: perpetuals, multiples and dated futures', async () => {
     const { source } = await venueAt('binance-usdm', recordingFile('derivatives/binance-um-exchangeInfo.json'));
     const { rows, rejected } = await source.symbols();

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { datasets, type MarketDataset } from '../../../model/datasets/index.ts';
+import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
+import { fundingEvents, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
+import type { Faults } from '../../../simulator/faults/faults.ts';
+import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
+import { storedPoints } from '../../pipeline/stored.ts';
+import { openVenues } from './watch-list-parts.ts';
+
+type Rest = 'binance-usdm' | 'binance-usdm-funding' | 'binance-usdm-data';
+
+const archives = {
+  'binance-usdm': 'binance-usdm-archive',
+  'binance-usdm-funding': 'binance-usdm-archive',
+  'binance-usdm-data': 'binance-usdm-archive-daily',
+} as const;
+
+/** A source beside its archive, with the same faults. */
+async function open(source: Rest, faults: Partial<Faults> = {}) {
+  const archive = archives[source];
+  const opened = await openVenues([source, archive], { faults });
+  opened.list({ [source]: `, archive: ${archive}` } as Record<Rest, string>);
+  const venues: Readonly<Record<string, RunningVenueSimulator>> = opened.venues;
+  const requestsOf = (name: string, part: RegExp) =>
+    venues[name]?.requests().recent.flatMap(({ url }) => part.exec(url)?.[1] ?? []) ?? [];
+  return {
+    ...opened,
+    rest: venues[source],
+    backfill: (dataset: MarketDataset, interval: Interval, { startMs, endMs }: Range) => {
+      const [from, to] = [startMs, endMs].map((timeMs) => new Date(timeMs).toISOString());
+      const market = `--source ${source} --symbol BTC/USDT:USDT --interval ${interval}`;
+      return opened.run(`backfill ${datasets[dataset].word} ${market} --from ${from} --to ${to} --json`);
+    },
+    stored: (dataset: MarketDataset, interval: Interval) =>
+      storedPoints(opened.database, {
+        ...({ dataset, interval, exchange: 'binance', baseId: 'BTC', quoteId: 'USDT:USDT' } as SeriesKey),
+      }),
+    files: () => requestsOf(archive, /(\d{4}-\d\d(?:-\d\d)?)\.zip$/).sort(),
+    asked: () => requestsOf(source, /(?:fapi|futures)\/\w+\/(\w+)\?/).filter((path) => path !== 'exchangeInfo'),
+  };
+}
+
+const times = ({ startMs, endMs }: Range, interval: Interval): EpochMs[] =>
+  Array.from({ length: (endMs - startMs) / intervalMs[interval] }, (_, at) => startMs + at * intervalMs[interval]);
+
+const daysBetween = (startMs: EpochMs, endMs: EpochMs) =>
+  Array.from({ length: (endMs - startMs) / dayMs }, (_, at) =>
+    new Date(startMs + at * dayMs).toISOString().slice(0, 10),
+  );
+
+const months = { startMs: Date.UTC(2023, 11, 1), endMs: Date.UTC(2024, 2, 1) };
+const monthNames = ['2023-12', '2024-01', '2024-02'];
+/** Files of days that end with the time after their day, and files that begin with that of their own. */
+const changing = { startMs: Date.UTC(2026, 5, 23), endMs: Date.UTC(2026, 7, 12) };
+const changingNames = daysBetween(changing.startMs - dayMs, changing.endMs);
+const doubled = { startMs: Date.UTC(2020, 11, 31), endMs: Date.UTC(2021, 0, 3) };
+const doubledNames = daysBetween(doubled.startMs - dayMs, doubled.endMs);
+const spot = { dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h4' } as const;
+const traded = (rest: RunningVenueSimulator | undefined) => rest?.truth.candles(spot, months) ?? [];
+
+type Case = readonly [
+  ...[dataset: MarketDataset, source: Rest, interval: Interval, range: Range, files: readonly string[]],
+  truth: (rest: RunningVenueSimulator | undefined) => object[],
+];
+
+const events = (range: Range) =>
+  fundingEvents('BTCUSDT', range).map(({ timeMs, statedMs, intervalHours, rate }) => ({
+    ...{ time: timeMs, rate, intervalHours: String(intervalHours), markPrice: null },
+    delayMs: String(statedMs - timeMs),
+  }));
+const openInterest = (range: Range) =>
+  times(range, 'm5').map((time) => {
+    const { amount } = positionsAt('BTCUSDT', time);
+    return { time, amount, value: `${amount.replace('.', '')}.00000000` };
+  });
+
+const cases: readonly Case[] = [
+  ['candles', 'binance-usdm', 'h4', months, monthNames, traded],
+  ...(['mark_candles', 'index_candles'] as const).map(
+    (dataset): Case => [
+      ...([dataset, 'binance-usdm', 'h4', months, monthNames] as const),
+      (rest) => traded(rest).map(({ volume: _, ...prices }) => prices),
+    ],
+  ),
+  [
+    ...(['premium_candles', 'binance-usdm', 'h4', months, monthNames] as const),
+    () => times(months, 'h4').map((period) => ({ period, ...premiumAt('BTCUSDT', period) })),
+  ],
+  ['funding_rates', 'binance-usdm-funding', 'h1', months, monthNames, () => events(months)],
+  ['open_interest', 'binance-usdm-data', 'm5', changing, changingNames, () => openInterest(changing)],
+  ['open_interest', 'binance-usdm-data', 'm5', doubled, doubledNames, () => openInterest(doubled)],
+  [
+    ...(['long_short_ratios', 'binance-usdm-data', 'm5', changing, changingNames] as const),
+    () =>
+      times(changing, 'm5').map((time) => {
+        const { ratio } = positionsAt('BTCUSDT', time);
+        const shares = { longShare: null, shortShare: null };
+        return { time, ratio, ...shares, topAccountsRatio: ratio, topPositionsRatio: ratio, takerRatio: ratio };
+      }),
+  ],
+];
+
+it.each(cases)('%s of %s from its files, each once, and nothing a second time', async (...one) => {
+  const [dataset, source, interval, range, names, truth] = one;
+  const { backfill, stored, files, asked, rest } = await open(source);
+  expect(await backfill(dataset, interval, range)).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await stored(dataset, interval)).toEqual(truth(rest));
+  expect(files()).toEqual(names);
+  // REST shows that the series has begun before, where it still has that time.
+  expect(asked().length).toBeLessThanOrEqual(2);
+  const before = asked().length;
+  const again = await backfill(dataset, interval, range);
+  expect(JSON.parse(again.stdout)).toMatchObject({ requests: 0, points: 0 });
+  expect([files(), asked().length]).toEqual([names, before]);
+});
+
+describe('funding that the venue lacks, gives twice or states late', () => {
+  const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 1, 1) };
+  const all = fundingEvents('BTCUSDT', range);
+  const [first, middle, last] = [all[0], all[40], all.at(-1)].map((event) => event?.timeMs ?? 0) as [
+    EpochMs,
+    EpochMs,
+    EpochMs,
+  ];
+  const without = (timeMs: EpochMs) => events(range).filter(({ time }) => time !== timeMs);
+
+  it.each([
+    ['the first event', { missingPoints: [first] }, first],
+    ['an event', { missingPoints: [middle] }, middle],
+    ['the last event', { missingPoints: [last] }, last],
+    ['an event twice', { doubledEvents: [middle] }, middle],
+    ['an event 24 minutes late', { shiftedEvents: [middle] }, middle],
+  ] as const)('%s', async (_, faults, timeMs) => {
+    const { backfill, stored, query } = await open('binance-usdm-funding', faults);
+    const { exitCode } = await backfill('funding_rates', 'h1', range);
+    // Rejected rows alone have an exit of their own.
+    expect(exitCode).toBe('shiftedEvents' in faults ? 10 : 3);
+    expect((await stored('funding_rates', 'h1')).map((row) => (row as { time: number }).time)).toEqual(
+      without(timeMs).map(({ time }) => time),
+    );
+    const at = new Date(timeMs).toISOString();
+    const [covered] = await query('select covered @> $1::timestamptz as it from tidemark.series', [at]);
+    const quarantined = await query(
+      `select 1 from tidemark.quarantine where abs(extract(epoch from time - $1::timestamptz)) < ${30 * 60}`,
+      [at],
+    );
+    // A gap, or a row with its reason.
+    expect([covered?.it, quarantined.length > 0]).toEqual(
+      'missingPoints' in faults ? [false, false] : [expect.any(Boolean), true],
+    );
+  });
+});
