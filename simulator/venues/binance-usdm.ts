@@ -7,7 +7,7 @@
  */
 
 import type { CandleInterval } from '../../model/datasets/candles.ts';
-import { dayMs, type EpochMs, intervalMs, minuteMs, type Range } from '../../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs, type Range } from '../../model/intervals.ts';
 import type { Candle } from '../../v2/resources.ts';
 import { positionsAt, premiumAt } from '../derivatives.ts';
 import { fixedText } from '../digits.ts';
@@ -22,15 +22,21 @@ const neverMs = 4133404800000;
 const future = { symbol: 'BTCUSDT_300628', deliveryMs: Date.UTC(2030, 5, 28, 8) };
 const limitOf = (amount: number) => ({ amount, periodMs: fiveMinutesMs, kind: 'fixed' }) as const;
 
+/** By the rows that are asked for, not by those that come. */
+function weightOfRows({ limit = '500' }: VenueRequest['query']): number {
+  const rows = Number(limit);
+  return rows < 100 ? 1 : rows < 500 ? 2 : rows <= 1000 ? 5 : 10;
+}
+
 export const binanceUsdm: Venue = {
   ...binance,
   limit: { ...binance.limit, amount: perMinute },
   routes: [
     { path: '/fapi/v1/exchangeInfo', answer: exchangeInfo },
-    { path: '/fapi/v1/klines', cost: 2, answer: (request) => candles(request, 'symbol', true) },
-    { path: '/fapi/v1/markPriceKlines', cost: 2, answer: (request) => candles(request, 'symbol', false) },
-    { path: '/fapi/v1/indexPriceKlines', cost: 2, answer: (request) => candles(request, 'pair', false) },
-    { path: '/fapi/v1/premiumIndexKlines', cost: 2, answer: premiums },
+    { path: '/fapi/v1/klines', cost: weightOfRows, answer: (request) => candles(request, 'symbol', true) },
+    { path: '/fapi/v1/markPriceKlines', cost: weightOfRows, answer: (request) => candles(request, 'symbol', false) },
+    { path: '/fapi/v1/indexPriceKlines', cost: weightOfRows, answer: (request) => candles(request, 'pair', false) },
+    { path: '/fapi/v1/premiumIndexKlines', cost: weightOfRows, answer: premiums },
     { path: '/fapi/v1/fundingRate', limit: limitOf(500), answer: funding },
     { path: '/futures/data/openInterestHist', limit: limitOf(1000), answer: openInterest },
     { path: '/futures/data/globalLongShortAccountRatio', limit: limitOf(1000), answer: ratios },
@@ -44,11 +50,16 @@ function marketOf(request: VenueRequest, key: 'symbol' | 'pair' = 'symbol'): Ven
   return perpetualsOf(request.data).find(({ base, quote }) => base + quote === symbol);
 }
 
-/** Both ends are inclusive. */
-const rangeOf = ({ query, nowMs }: VenueRequest): Range => ({
-  startMs: Number(query.startTime ?? 0),
-  endMs: Math.min(Number(query.endTime ?? nowMs), nowMs) + 1,
-});
+/** Both ends are inclusive. @param newestMs without a start, the time in which the newest rows are. */
+function rangeOf({ query, nowMs }: VenueRequest, newestMs = Number.POSITIVE_INFINITY): Range {
+  const endMs = Math.min(Number(query.endTime ?? nowMs), nowMs) + 1;
+  return { startMs: Number(query.startTime ?? Math.max(0, endMs - newestMs)), endMs };
+}
+
+/** The oldest rows, or without a start the newest. */
+function firstOrLast<Row>({ query }: VenueRequest, rows: readonly Row[], limit: number): readonly Row[] {
+  return query.startTime === undefined ? rows.slice(-limit) : rows.slice(0, limit);
+}
 
 function candles(request: VenueRequest, key: 'symbol' | 'pair', isTraded: boolean): VenueAnswer {
   const { query, data } = request;
@@ -58,9 +69,10 @@ function candles(request: VenueRequest, key: 'symbol' | 'pair', isTraded: boolea
   if (interval === undefined) return refused(-1120, 'Invalid interval.');
   const limit = Math.min(Number(query.limit ?? 500), 1500);
   const keep = query.startTime === undefined ? 'newest' : 'oldest';
+  const newest = rangeOf(request, limit * intervalMs[interval]);
   const rows = isTraded
     ? data.page(market, interval, rangeOf(request), { limit, keep })
-    : data.cut(everyPeriod(data, market, interval, rangeOf(request)).slice(0, limit));
+    : data.cut([...firstOrLast(request, everyPeriod(data, market, interval, newest), limit)]);
   return json(rows.map((row) => (isTraded ? kline(row, interval) : withoutVolume(kline(row, interval)))));
 }
 
@@ -93,8 +105,11 @@ function premiums(request: VenueRequest): VenueAnswer {
   const interval = intervals[query.interval ?? ''];
   if (market === undefined) return refused(-1121, 'Invalid symbol.');
   if (interval === undefined) return refused(-1120, 'Invalid interval.');
-  const times = timesIn(rangeOf(request), intervalMs[interval]).slice(0, Math.min(Number(query.limit ?? 500), 1500));
-  const rows = data.cut(times.map((period) => ({ period, ...premiumAt(query.symbol ?? '', period) })));
+  const limit = Math.min(Number(query.limit ?? 500), 1500);
+  const times = timesIn(rangeOf(request, limit * intervalMs[interval]), intervalMs[interval]);
+  const rows = data.cut(
+    firstOrLast(request, times, limit).map((period) => ({ period, ...premiumAt(query.symbol ?? '', period) })),
+  );
   return json(
     rows.map((row) => {
       const { period, open, high, low, close } = row;
@@ -124,19 +139,14 @@ function funding(request: VenueRequest): VenueAnswer {
     return json({ status: 'ERROR', type: 'VALID', code: '000002', errorData }, 400);
   }
   if (marketOf(request) === undefined || symbol === future.symbol) return json([]);
-  const rows = data
-    .fundingEvents(symbol, rangeOf(request))
-    .filter(({ statedMs }) => statedMs < rangeOf(request).endMs)
-    .slice(0, Number(limit))
-    .map(({ statedMs, rate }) => ({
-      ...{ symbol, fundingTime: statedMs, fundingRate: rate },
-      // Not known of the first years.
-      ...{
-        markPrice: statedMs < Date.UTC(2023, 9, 31) ? '' : fixedText(BigInt(statedMs % 1e9), 8),
-        rateType: 'Regular',
-      },
-    }));
-  return json(data.cut(rows));
+  const range = rangeOf(request, Number(limit) * 8 * hourMs);
+  const events = data.fundingEvents(symbol, range).filter(({ statedMs }) => statedMs < range.endMs);
+  const rows = firstOrLast(request, events, Number(limit)).map(({ statedMs, rate }) => ({
+    ...{ symbol, fundingTime: statedMs, fundingRate: rate },
+    // Not known of the first years.
+    ...{ markPrice: statedMs < Date.UTC(2023, 9, 31) ? '' : fixedText(BigInt(statedMs % 1e9), 8), rateType: 'Regular' },
+  }));
+  return json(data.cut([...rows]));
 }
 
 /** Rows of a statistic: of the newest thirty days alone. */
@@ -146,11 +156,13 @@ function statistic(request: VenueRequest, row: (symbol: string, timeMs: EpochMs)
   const interval = intervals[period];
   if (marketOf(request) === undefined) return json([]);
   if (interval === undefined) return refused(-1130, `parameter 'period' is invalid.`);
-  if (rangeOf(request).startMs < nowMs - keptMs) return refused(-1130, `parameter 'startTime' is invalid.`);
-  const times = timesIn(rangeOf(request), intervalMs[interval]).filter(
+  const rows = Math.min(Number(limit), 500);
+  const range = rangeOf(request, (rows + 1) * intervalMs[interval]);
+  if (range.startMs < nowMs - keptMs) return refused(-1130, `parameter 'startTime' is invalid.`);
+  const times = timesIn(range, intervalMs[interval]).filter(
     (timeMs) => timeMs + intervalMs[interval] <= nowMs && !data.lacks(timeMs),
   );
-  return json(data.cut(times.slice(0, Math.min(Number(limit), 500)).map((timeMs) => row(symbol, timeMs))));
+  return json(data.cut(firstOrLast(request, times, rows).map((timeMs) => row(symbol, timeMs))));
 }
 
 /** Open interest in the quote, at a price of 1,000. */

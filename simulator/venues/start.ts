@@ -60,7 +60,10 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
 
   const routes = new Map<string | undefined, VenueRoute>(venue.routes.map((route) => [basePath + route.path, route]));
   const routeOf = (request: FastifyRequest) => routes.get(request.routeOptions.url);
-  const costOf = (request: FastifyRequest) => routeOf(request)?.cost ?? 1;
+  const costOf = (request: FastifyRequest) => {
+    const { cost = 1 } = routeOf(request) ?? {};
+    return typeof cost === 'number' ? cost : cost(queryOf(request));
+  };
 
   const whole: VenueLimit | null | undefined =
     perMinute === undefined || perMinute === null
@@ -103,9 +106,8 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
 
   function venueRequest(request: FastifyRequest): VenueRequest {
     const nowMs = served.now();
-    const { searchParams } = new URL(request.url, 'http://venue');
     return {
-      query: Object.fromEntries(searchParams),
+      query: queryOf(request),
       params: request.params as Record<string, string>,
       header: (name) => [request.headers[name]].flat()[0],
       nowMs,
@@ -160,4 +162,8 @@ export async function startVenueSimulator(options: VenueSimulatorOptions) {
     /** Closes all connections, including those with pending requests. */
     close: (): Promise<void> => app.close(),
   };
+}
+
+function queryOf({ url }: FastifyRequest): VenueRequest['query'] {
+  return Object.fromEntries(new URL(url, 'http://venue').searchParams);
 }

@@ -55,8 +55,8 @@ export interface VenueRequest {
 export interface VenueRoute {
   /** As Fastify writes it, after the base address. */
   readonly path: string;
-  /** In the unit of the limit. Default: 1. */
-  readonly cost?: number;
+  /** In the unit of the limit, or by what is asked for. Default: 1. */
+  readonly cost?: number | ((query: VenueRequest['query']) => number);
   /** A limit of this route alone, in place of the venue's. */
   readonly limit?: VenueLimit;
   readonly answer: (request: VenueRequest) => VenueAnswer | Promise<VenueAnswer>;

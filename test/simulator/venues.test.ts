@@ -230,6 +230,31 @@ describe('okx', () => {
   });
 });
 
+describe('binance-usdm', () => {
+  const klines = (query: string) => `/fapi/v1/klines?symbol=BTCUSDT&interval=1h&${query}`;
+  const used = async (path: string) => Number((await get(path)).headers.get('x-mbx-used-weight-1m'));
+
+  test('counts weight by the rows that are asked for, and three limits apart', async () => {
+    await begin('binance-usdm');
+    let before = 0;
+    for (const [limit, weight] of [
+      ['limit=99', 1],
+      ['limit=499', 2],
+      ['', 5],
+      ['limit=1000', 5],
+      ['limit=1001', 10],
+    ]) {
+      const now = await used(klines(String(limit)));
+      expect([limit, now - before]).toEqual([limit, weight]);
+      before = now;
+    }
+    for (let at = 0; at < 500; at += 1) await get('/fapi/v1/fundingRate?symbol=BTCUSDT&limit=1');
+    expect((await get('/fapi/v1/fundingRate?symbol=BTCUSDT&limit=1')).status).toBe(429);
+    expect((await get('/futures/data/openInterestHist?symbol=BTCUSDT&period=5m&limit=1')).status).toBe(200);
+    expect(await used(klines('limit=1'))).toBe(before + 1);
+  });
+});
+
 describe('coincap-v3', () => {
   const fromMs = Date.UTC(2024, 4, 15);
   const history = `/assets/bitcoin/history?interval=h1&start=${fromMs}&end=${fromMs + dayMs}`;
@@ -266,6 +291,9 @@ test.each([
   ['bybit', '/v5/market/kline?category=spot&symbol=BTCXYZ&interval=1', 200, { retCode: 10001 }],
   ['okx', '/api/v5/market/history-candles?instId=BTC-XYZ', 200, { code: '51001', data: [] }],
   ['okx', '/api/v5/market/history-candles?instId=BTC-USDT&bar=1D', 400, { code: '51000', data: [] }],
+  ['binance-usdm', '/fapi/v1/fundingRate?symbol=BTCUSDT&limit=1001', 400, { status: 'ERROR', code: '000002' }],
+  ['binance-usdm', '/fapi/v1/indexPriceKlines?symbol=BTCUSDT&interval=1m', 400, { code: -1121 }],
+  ['binance-usdm-data', '/futures/data/openInterestHist?symbol=BTCUSDT&period=5m&startTime=1', 400, { code: -1130 }],
   ['coincap-v3', '/assets/nothing/history?interval=h1', 404, { timestamp: startMs }],
 ] as const)('%s refuses %s with %i', async (profile, path, status, said) => {
   await begin(profile);
@@ -277,6 +305,7 @@ test.each([
 test.each([
   ['binance', 13, 'BTCUSDT BTC USDT'],
   ['binance-us', 13, 'BTCUSDT BTC USDT'],
+  ['binance-usdm', 11, 'BTCUSDT BTC USDT:USDT'],
   ['kraken', 6, 'XBTUSD BTC USD'],
   ['coinbase', 5, 'BTC-USD BTC USD'],
   ['bybit', 13, 'BTCUSDT BTC USDT'],
@@ -295,13 +324,28 @@ test.each([
 
 describeRecordings('answers have the structure of recorded ones', () => {
   test.each([
-    ['binance', '/api/v3/klines?symbol=BTCUSDT&interval=1m', 'binance-spot-klines-m1-BTCUSDT-20211022'],
-    ['bybit', '/v5/market/kline?category=spot&symbol=BTCUSDT&interval=1', 'bybit-v5-kline-linear-BTCUSDT'],
-    ['okx', '/api/v5/market/candles?instId=BTC-USDT', 'okx-candles-m1-20250512'],
-    ['coincap-v3', '/assets/bitcoin/history?interval=h1', 'coincap-v3-history-h1-bitcoin-20250610-rows'],
-  ] as const)('of %s', async (profile, path, name) => {
+    ['binance', '/api/v3/klines?symbol=BTCUSDT&interval=1m', 'sources/binance-spot-klines-m1-BTCUSDT-20211022'],
+    ['bybit', '/v5/market/kline?category=spot&symbol=BTCUSDT&interval=1', 'sources/bybit-v5-kline-linear-BTCUSDT'],
+    ['okx', '/api/v5/market/candles?instId=BTC-USDT', 'sources/okx-candles-m1-20250512'],
+    ['coincap-v3', '/assets/bitcoin/history?interval=h1', 'sources/coincap-v3-history-h1-bitcoin-20250610-rows'],
+    ['binance-usdm', '/fapi/v1/klines?symbol=BTCUSDT&interval=1d', 'derivatives/binance-um-klines-1d'],
+    ['binance-usdm', '/fapi/v1/markPriceKlines?symbol=BTCUSDT&interval=1d', 'derivatives/binance-um-markPriceKlines'],
+    ['binance-usdm', '/fapi/v1/indexPriceKlines?pair=BTCUSDT&interval=1d', 'derivatives/binance-um-indexPriceKlines'],
+    [
+      ...(['binance-usdm', '/fapi/v1/premiumIndexKlines?symbol=BTCUSDT&interval=1d'] as const),
+      'derivatives/binance-um-premiumIndexKlines',
+    ],
+    [
+      ...(['binance-usdm-funding', '/fapi/v1/fundingRate?symbol=BTCUSDT'] as const),
+      'derivatives/binance-um-fundingRate-negative',
+    ],
+    [
+      ...(['binance-usdm-funding', '/fapi/v1/fundingRate?symbol=BTCUSDT&limit=9999'] as const),
+      'derivatives/binance-um-error-fundingRate-limit',
+    ],
+  ] as const)('of %s: %s', async (profile, path, name) => {
     await begin(profile);
     const { text } = await get(path);
-    expect(shape(JSON.parse(text))).toEqual(shape(JSON.parse(recording(`sources/${name}`))));
+    expect(shape(JSON.parse(text))).toEqual(shape(JSON.parse(recording(name))));
   });
 });
