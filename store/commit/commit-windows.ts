@@ -13,6 +13,7 @@ import { holdUnusualSilences, recordEmptyTimes } from './empty-answers.ts';
 import { evaluateAnswers, mayContainPoints, type WrittenWindow } from './evaluate-answers.ts';
 import type { PreparedWindow, WindowResult } from './prepare-window.ts';
 import { markReread } from './reread.ts';
+import { withStoredLinks } from './stored-links.ts';
 import { compareRepairs } from './verification.ts';
 import { mergeWitnesses, reopenSilences } from './witnesses.ts';
 import { recordCoverage } from './write-coverage.ts';
@@ -81,7 +82,9 @@ async function commitTogether(
         seenAtMs: window.nowMs,
       });
     }
-    const answered = await holdUnusualSilences(client, await evaluateAnswers(client, written));
+    const linked: WrittenWindow[] = [];
+    for (const window of written) linked.push(await withStoredLinks(client, window));
+    const answered = await holdUnusualSilences(client, await evaluateAnswers(client, linked));
     const evaluated = await reopenSilences(client, answered);
     const recorded = await recordCoverage(client, evaluated);
     await markReread(client, recorded);

@@ -58,6 +58,13 @@ export interface PreparedWindow extends Omit<WindowCommit, 'answer'> {
   /** What the answer does not prove, although it has rows on either side. */
   readonly lacking: Lacking;
   readonly seen: SeenRows;
+  readonly stated: Stated;
+}
+
+/** What the answer itself says of its points and of what it lacks. */
+interface Stated extends Pick<Lacking, 'missing' | 'holes'> {
+  /** Of a dataset whose points have links: all, ascending; of another none. */
+  readonly points: readonly LinkedPoint[];
 }
 
 export interface Lacking {
@@ -115,7 +122,6 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
   const window = { ...requested, startMs: part.startMs, endMs: part.endMs, asks };
   const { timesMs } = rows;
   const isStale = staleTimes(commit, untilMs);
-  const proof = proofOf(series);
   const pointsIn = (range: Range) => {
     const places = placesIn(timesMs, range, isStale);
     return places === null ? rows : pickPoints(rows, places);
@@ -131,33 +137,47 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
   const kept = beside.reduce((sum, side) => sum + side.points.timesMs.length, points.timesMs.length);
   const rejectedMs = answer.rejected.map((row) => readRejectedTime(row, series.dataset));
   const disputed = disputedPeriods(commit);
-  const linked = proof.mayPause
+  const stated = proofOf(series).mayPause
     ? []
-    : proof.withLinks(linkedPoints([points, ...beside.map((side) => side.points)], rejectedMs, asks));
-  const absent = clip(absentBetween(answer.isWhole === true ? between(window, linked) : linked, proof), window);
+    : linkedPoints([points, ...beside.map((side) => side.points)], rejectedMs, asks);
   // Only what lies between two rows: a silence at an edge of the answer is a question of caps.
   const silences =
     rules.isAbsenceUnknown === true && answer.isWhole !== true
       ? clip(longSilences(shownPeriods(series.interval, timesMs, rejectedMs), intervalMs[series.interval]), window)
       : [];
-  return {
+  const { missing } = lacks;
+  const holes = [...lacks.holes, ...clip(disputed, window), ...silences];
+  return linkedBy(stated, {
     ...{ window, attempt, nowMs, rules, answer, points, beside },
-    lacking: {
-      missing: [...lacks.missing, ...absent],
-      ...{ disputed, silences, knownUntilMs: untilMs },
-      holes: normalize([...lacks.holes, ...absent, ...clip(disputed, window), ...silences]),
-    },
+    lacking: { missing, holes, disputed, silences, knownUntilMs: untilMs },
+    stated: { missing, holes, points: stated },
     seen: {
       rows: rows.length + answer.rejected.length,
       dropped: rows.length - kept,
       outOfRange: countOutOfRange(timesMs, requested),
       span: timeSpan(asks, timesMs, rejectedMs),
-      dueMs: dueAfter(linked, points, proof),
-      links: { firstMs: linked[0]?.linkMs ?? null, lastMs: linked.at(-1)?.linkMs ?? null },
+      ...{ dueMs: null, links: { firstMs: null, lastMs: null } },
       rejectedWithin: rejectedMs.filter(
         (timeMs) => timeMs === null || !isWithin(timeMs, asks) || isWithin(timeMs, window),
       ).length,
       rejectedPeriodsMs: listRejectedPeriods(rejectedMs, points.timesMs, window, series.interval),
+    },
+  });
+}
+
+/** The window with what these links of its points prove. */
+export function linkedBy(points: readonly LinkedPoint[], prepared: PreparedWindow): PreparedWindow {
+  const { window, answer, stated, lacking, seen } = prepared;
+  const proof = proofOf(window.series);
+  const linked = proof.withLinks(points);
+  const absent = clip(absentBetween(answer.isWhole === true ? between(window, linked) : linked, proof), window);
+  return {
+    ...prepared,
+    lacking: { ...lacking, missing: [...stated.missing, ...absent], holes: normalize([...stated.holes, ...absent]) },
+    seen: {
+      ...seen,
+      dueMs: dueAfter(linked, prepared.points, proof),
+      links: { firstMs: linked[0]?.linkMs ?? null, lastMs: linked.at(-1)?.linkMs ?? null },
     },
   };
 }

@@ -16,11 +16,14 @@ const archives = {
   'binance-usdm-data': 'binance-usdm-archive-daily',
 } as const;
 
-/** A source beside its archive, with the same faults. */
-async function open(source: Rest, faults: Partial<Faults> = {}) {
+/** A source beside its archive, with the same faults, or without one. */
+async function open(
+  source: Rest,
+  { hasArchive = true, faults = {} }: { hasArchive?: boolean; faults?: Partial<Faults> } = {},
+) {
   const archive = archives[source];
   const opened = await openVenues([source, archive], { faults });
-  opened.list({ [source]: `, archive: ${archive}` } as Record<Rest, string>);
+  if (hasArchive) opened.list({ [source]: `, archive: ${archive}` } as Record<Rest, string>);
   const venues: Readonly<Record<string, RunningVenueSimulator>> = opened.venues;
   const requestsOf = (name: string, part: RegExp) =>
     venues[name]?.requests().recent.flatMap(({ url }) => part.exec(url)?.[1] ?? []) ?? [];
@@ -117,37 +120,62 @@ it.each(cases)('%s of %s from its files, each once, and nothing a second time', 
 
 describe('funding that the venue lacks, gives twice or states late', () => {
   const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 1, 1) };
-  const all = fundingEvents('BTCUSDT', range);
-  const [first, middle, last] = [all[0], all[40], all.at(-1)].map((event) => event?.timeMs ?? 0) as [
-    EpochMs,
-    EpochMs,
-    EpochMs,
-  ];
-  const without = (timeMs: EpochMs) => events(range).filter(({ time }) => time !== timeMs);
+  const all = fundingEvents('BTCUSDT', range).map(({ timeMs }) => timeMs);
+  const [first = 0, middle = 0, last = 0] = [all[0], all[40], all.at(-1)];
+  /** The first event after the interval has become shorter. */
+  const changed = fundingEvents('BTCUSDT', range).find(({ intervalHours }) => intervalHours === 4)?.timeMs ?? 0;
+
+  const faulty = [
+    ['the first event', first, { missingPoints: [first] }],
+    ['an event', middle, { missingPoints: [middle] }],
+    ['the last event', last, { missingPoints: [last] }],
+    ['an event twice', middle, { doubledEvents: [middle] }],
+    ['an event 24 minutes late', middle, { shiftedEvents: [middle] }],
+  ] as const;
+  /** Without the intervals of the files it seems that the interval changes later. */
+  const atChange = ['an event at a change of the interval', changed, { missingPoints: [changed] }] as const;
 
   it.each([
-    ['the first event', { missingPoints: [first] }, first],
-    ['an event', { missingPoints: [middle] }, middle],
-    ['the last event', { missingPoints: [last] }, last],
-    ['an event twice', { doubledEvents: [middle] }, middle],
-    ['an event 24 minutes late', { shiftedEvents: [middle] }, middle],
-  ] as const)('%s', async (_, faults, timeMs) => {
-    const { backfill, stored, query } = await open('binance-usdm-funding', faults);
-    const { exitCode } = await backfill('funding_rates', 'h1', range);
-    // Rejected rows alone have an exit of their own.
-    expect(exitCode).toBe('shiftedEvents' in faults ? 10 : 3);
-    expect((await stored('funding_rates', 'h1')).map((row) => (row as { time: number }).time)).toEqual(
-      without(timeMs).map(({ time }) => time),
-    );
+    ...[...faulty, atChange].map((one) => ['with files', ...one] as const),
+    ...faulty.map((one) => ['without files', ...one] as const),
+  ])('%s: %s', async (source, _, timeMs, faults) => {
+    const hasArchive = source === 'with files';
+    const { backfill, stored, query } = await open('binance-usdm-funding', { hasArchive, faults });
+    expect(await backfill('funding_rates', 'h1', range)).toMatchObject({
+      // Rejected rows alone have an exit of their own.
+      exitCode: 'shiftedEvents' in faults ? 10 : 3,
+    });
+    const kept = (await stored('funding_rates', 'h1')) as readonly { readonly time: EpochMs }[];
+    expect(kept.map(({ time }) => time)).toEqual(all.filter((time) => time !== timeMs));
     const at = new Date(timeMs).toISOString();
-    const [covered] = await query('select covered @> $1::timestamptz as it from tidemark.series', [at]);
+    const [covered] = await query('select covered @> $1::timestamptz as "isCovered" from tidemark.series', [at]);
     const quarantined = await query(
-      `select 1 from tidemark.quarantine where abs(extract(epoch from time - $1::timestamptz)) < ${30 * 60}`,
+      `select from tidemark.quarantine where time between $1::timestamptz and $1::timestamptz + interval '30 min'`,
       [at],
     );
     // A gap, or a row with its reason.
-    expect([covered?.it, quarantined.length > 0]).toEqual(
-      'missingPoints' in faults ? [false, false] : [expect.any(Boolean), true],
-    );
+    expect([covered?.isCovered === false, quarantined.length > 0]).toEqual([
+      ...('missingPoints' in faults ? [true, false] : [expect.any(Boolean), true]),
+    ]);
   });
+});
+
+it('what is older than thirty days is a gap with this reason, and with an archive nothing is', async () => {
+  const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
+  const range = { startMs: todayMs - 40 * dayMs, endMs: todayMs - dayMs };
+  const alone = await open('binance-usdm-data', { hasArchive: false });
+  expect(await alone.backfill('open_interest', 'm5', range)).toMatchObject({
+    ...{ exitCode: 3, stderr: expect.stringContaining('binance-usdm-data keeps the newest 30 d') },
+  });
+  const { gaps } = await alone.json<{ gaps: { start: string; end: string; reason: string }[] }>('gaps');
+  expect(gaps).toMatchObject([{ start: new Date(range.startMs).toISOString(), reason: 'failed' }]);
+  const lostMs = Date.parse(gaps[0]?.end ?? '') - range.startMs;
+  expect(lostMs).toBeGreaterThan(10 * dayMs);
+  expect(lostMs).toBeLessThan(11 * dayMs + 30 * 60_000);
+  const kept = { startMs: range.startMs + lostMs, endMs: range.endMs };
+  expect(await alone.stored('open_interest', 'm5')).toEqual(openInterest(kept));
+
+  const both = await open('binance-usdm-data');
+  expect(await both.backfill('open_interest', 'm5', range)).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await both.stored('open_interest', 'm5')).toEqual(openInterest(range));
 });
