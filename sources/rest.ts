@@ -234,7 +234,7 @@ function symbolsOf({ path, cost = 1, rows, read }: RestMarkets, resultOf: Result
         const { symbol, base, quote, settle, expiryMs, isTrading, listedMs = null, contract } = stated;
         if (!isName(symbol) || !isName(base) || !isName(quote)) return 'no symbol, base or quote';
         if (!('settle' in stated)) return { symbol, base, quote, listedMs, isTrading, contract: null };
-        const expiry = expiryMs === undefined ? null : expiryOf(expiryMs);
+        const expiry = 'expiryMs' in stated ? expiryOf(expiryMs) : null;
         if (!isName(settle) || expiry === undefined) return 'no currency of settlement, or no time of delivery';
         const market = { symbol, base, quote: quoteText({ asset: quote, settle, expiry }), listedMs, isTrading };
         if (contract === undefined) return { ...market, contract: null };

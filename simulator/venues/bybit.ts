@@ -11,7 +11,7 @@ import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import type { Candle } from '../../v2/resources.ts';
 import { json, turnoverOf, type Venue, type VenueAnswer, type VenueRequest, wholeOf } from './venue.ts';
 
-const intervals: Readonly<Record<string, CandleInterval>> = {
+export const intervals: Readonly<Record<string, CandleInterval>> = {
   1: 'm1',
   5: 'm5',
   15: 'm15',
@@ -27,7 +27,7 @@ const intervals: Readonly<Record<string, CandleInterval>> = {
 const defaultRows = 200;
 const maxRows = 1000;
 
-const answered = (retCode: number, retMsg: string, result: object, time: EpochMs) =>
+export const answered = (retCode: number, retMsg: string, result: object, time: EpochMs) =>
   json({ retCode, retMsg, result, retExtInfo: {}, time });
 
 export const bybit: Venue = {

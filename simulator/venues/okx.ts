@@ -10,7 +10,7 @@ import type { CandleInterval } from '../../model/datasets/candles.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import { json, turnoverOf, type Venue, type VenueAnswer, type VenueRequest, wholeOf } from './venue.ts';
 
-const intervals: Readonly<Record<string, CandleInterval>> = {
+export const intervals: Readonly<Record<string, CandleInterval>> = {
   '1m': 'm1',
   '5m': 'm5',
   '15m': 'm15',
@@ -28,12 +28,12 @@ const defaultRows = 100;
 const newestPeriods = 1440;
 
 /** Each path has a limit of its own. */
-const limitOf = (amount: number) => ({ amount, periodMs: 2000, kind: 'rolling' }) as const;
+export const limitOf = (amount: number) => ({ amount, periodMs: 2000, kind: 'rolling' }) as const;
 
-const given = (data: readonly unknown[]) => json({ code: '0', msg: '', data });
-const failed = (code: string, msg: string, status: number) => json({ code, msg, data: [] }, status);
+export const given = (data: readonly unknown[]) => json({ code: '0', msg: '', data });
+export const failed = (code: string, msg: string, status: number) => json({ code, msg, data: [] }, status);
 
-const unknown = failed('51001', "Instrument ID, Instrument ID code, or Spread ID doesn't exist.", 200);
+export const unknown = failed('51001', "Instrument ID, Instrument ID code, or Spread ID doesn't exist.", 200);
 
 export const okx: Venue = {
   exchange: 'binance',

@@ -4,10 +4,12 @@ import { binance, binanceUs } from './binance.ts';
 import { binanceArchive } from './binance-archive.ts';
 import { binanceUsdm } from './binance-usdm.ts';
 import { bybit } from './bybit.ts';
+import { bybitLinear } from './bybit-linear.ts';
 import { coinbase } from './coinbase.ts';
 import { coincapV3 } from './coincap.ts';
 import { kraken } from './kraken.ts';
 import { okx } from './okx.ts';
+import { okxSwap } from './okx-swap.ts';
 import type { Venue, VenueName, VenueOptions } from './venue.ts';
 
 export const venues: Readonly<Record<VenueName, (options: VenueOptions) => Venue>> = {
@@ -20,7 +22,10 @@ export const venues: Readonly<Record<VenueName, (options: VenueOptions) => Venue
   kraken: () => kraken,
   coinbase: () => coinbase,
   bybit: () => bybit,
+  'bybit-linear': () => bybitLinear,
   okx: () => okx,
+  'okx-swap': () => okxSwap,
+  'okx-swap-data': () => okxSwap,
   'coincap-v3': coincapV3,
   'binance-archive': () => binanceArchive,
   // All files are at one address.

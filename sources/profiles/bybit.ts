@@ -8,7 +8,7 @@ import { minuteMs } from '../../model/intervals.ts';
 import { isObject } from '../answer.ts';
 import type { Reply } from '../attempt.ts';
 import { fieldOf, kindOfReply, textAt } from '../error-response.ts';
-import { restExchange } from '../rest.ts';
+import { type RestExchange, type RestOffer, restExchange } from '../rest.ts';
 import type { SourceErrorKind } from '../source-error.ts';
 import { withQuery } from './profile.ts';
 
@@ -34,10 +34,12 @@ const kinds = new Map<unknown, SourceErrorKind>([
 /** Those that a ban follows: a banned address, and too many requests of one address. */
 const banned: readonly unknown[] = [10009, 10018];
 
-export const bybit = restExchange({
-  name: 'bybit',
+/** What it says in the same way of all its markets. */
+export const bybitManners = {
   url: 'https://api.bybit.com',
-  limits: [{ unit: 'request', amount: 600, periodMs: 5000 }],
+  exchange: 'bybit',
+  // Half of what an address may send: passing 600 is a ban, and spot markets and derivatives are two sources.
+  limits: [{ unit: 'request', amount: 300, periodMs: 5000 }],
   result: ({ retCode, result }) => (retCode === 0 && isObject(result) ? result : undefined),
   states(body, reply, nowMs) {
     const code = fieldOf(body, 'retCode');
@@ -48,23 +50,35 @@ export const bybit = restExchange({
     const kind = isBan ? 'rate_limited' : isUnknownSymbol ? 'not_found' : kinds.get(code);
     return { said, kind, retryAtMs: isBan ? nowMs + banMs : limitReset(reply, nowMs) };
   },
-  offers: [
-    {
-      dataset: 'candles',
-      intervals: {
-        ...{ m1: '1', m5: '5', m15: '15', m30: '30', h1: '60', h2: '120', h4: '240', h12: '720' },
-        ...{ d1: 'D', w1: 'W' },
-      },
-      maxRows: limit,
-      // Its end is inclusive, by the time at which a candle opens.
-      path: ({ symbol, interval, startMs, endMs }) =>
-        withQuery('/v5/market/kline', { category, symbol, interval, start: startMs, end: endMs - 1, limit }),
-      rows: ({ list }) => list,
-      otherMarket: (result, symbol) =>
-        result.category === category && result.symbol === symbol ? undefined : `${result.category} ${result.symbol}`,
-      ...{ time: 0, values: { open: 1, high: 2, low: 3, close: 4, volume: 5 }, turnover: 6 },
-    },
-  ],
+} as const satisfies Partial<RestExchange>;
+
+/** Candles of a category of markets. @param of.values without the volume: its other columns. */
+export const bybitCandles = (
+  category: string,
+  path: string,
+  of: Pick<RestOffer, 'dataset'> & Partial<Pick<RestOffer, 'values' | 'turnover'>>,
+): RestOffer => ({
+  intervals: {
+    ...{ m1: '1', m5: '5', m15: '15', m30: '30', h1: '60', h2: '120', h4: '240', h12: '720' },
+    ...{ d1: 'D', w1: 'W' },
+  },
+  maxRows: limit,
+  // Its end is inclusive, by the time at which a candle opens.
+  path: ({ symbol, interval, startMs, endMs }) =>
+    withQuery(path, { category, symbol, interval, start: startMs, end: endMs - 1, limit }),
+  rows: ({ list }) => list,
+  otherMarket: (result, symbol) =>
+    result.category === category && result.symbol === symbol ? undefined : `${result.category} ${result.symbol}`,
+  ...{ time: 0, values: { open: 1, high: 2, low: 3, close: 4 } },
+  ...of,
+});
+
+export const tradedVolumes = { values: { open: 1, high: 2, low: 3, close: 4, volume: 5 }, turnover: 6 } as const;
+
+export const bybit = restExchange({
+  ...bybitManners,
+  name: 'bybit',
+  offers: [bybitCandles(category, '/v5/market/kline', { dataset: 'candles', ...tradedVolumes })],
   markets: {
     // Of spot markets it lists all at once.
     path: withQuery('/v5/market/instruments-info', { category }),

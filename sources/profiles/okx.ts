@@ -5,11 +5,19 @@
  */
 
 import { fieldOf, textAt } from '../error-response.ts';
-import { restExchange } from '../rest.ts';
+import { type RestExchange, type RestOffer, restExchange } from '../rest.ts';
 import type { SourceErrorKind } from '../source-error.ts';
 import { withQuery } from './profile.ts';
 
 const limit = 300;
+
+/**
+ * Names of the intervals. From six hours on, a name without `utc` means periods that begin by Hong Kong's time.
+ */
+export const okxIntervals = {
+  ...{ m1: '1m', m5: '5m', m15: '15m', m30: '30m', h1: '1H', h2: '2H', h4: '4H' },
+  ...{ h12: '12Hutc', d1: '1Dutc', w1: '1Wutc' },
+};
 
 /** Codes of errors. A code that is not here is `unexpected` in a 200. */
 const kinds = new Map<unknown, SourceErrorKind>([
@@ -25,29 +33,42 @@ const kinds = new Map<unknown, SourceErrorKind>([
   ['51001', 'not_found'],
 ]);
 
-export const okx = restExchange({
-  name: 'okx',
+/** What it says in the same way of all its markets. */
+export const okxManners = {
   url: 'https://www.okx.com',
-  limits: [{ unit: 'request', amount: 20, periodMs: 2000 }],
+  exchange: 'okx',
   result: ({ code, data = null }) => (code === '0' ? data : undefined),
   states: (body) => ({ said: textAt(body, 'msg'), kind: kinds.get(fieldOf(body, 'code')) }),
+} as const satisfies Partial<RestExchange>;
+
+/** Candles of a path. */
+export const okxCandles = (
+  path: string,
+  of: Pick<RestOffer, 'dataset' | 'values' | 'isClosed'> & Partial<Pick<RestOffer, 'maxRows' | 'turnover'>>,
+  idOf = (symbol: string) => symbol,
+): RestOffer => ({
+  ...{ intervals: okxIntervals, maxRows: limit, time: 0 },
+  // Both ends are exclusive, and named after the order of the pages, newest first.
+  path: ({ symbol, interval: bar, startMs, endMs }) =>
+    withQuery(path, {
+      ...{ instId: idOf(symbol), bar, before: startMs - 1, after: endMs, limit: of.maxRows ?? limit },
+    }),
+  ...of,
+});
+
+/** The last column of a row. */
+export const isConfirmed = (place: number) => (row: Readonly<Record<string | number, unknown>>) => row[place] !== '0';
+
+export const okx = restExchange({
+  ...okxManners,
+  name: 'okx',
+  limits: [{ unit: 'request', amount: 20, periodMs: 2000 }],
   offers: [
-    {
-      dataset: 'candles',
-      // From six hours on, a name without `utc` means periods that begin by Hong Kong's time.
-      intervals: {
-        ...{ m1: '1m', m5: '5m', m15: '15m', m30: '30m', h1: '1H', h2: '2H', h4: '4H' },
-        ...{ h12: '12Hutc', d1: '1Dutc', w1: '1Wutc' },
-      },
-      maxRows: limit,
-      // Both ends are exclusive, and named after the order of the pages, newest first.
-      path: ({ symbol: instId, interval: bar, startMs, endMs }) =>
-        withQuery('/api/v5/market/history-candles', { instId, bar, before: startMs - 1, after: endMs, limit }),
+    okxCandles('/api/v5/market/history-candles', {
       // Of spot markets, 5 is the volume in the base asset. 6 and 7 are that in the quote asset.
-      ...{ time: 0, values: { open: 1, high: 2, low: 3, close: 4, volume: 5 }, turnover: 7 },
-      // `confirm`
-      isClosed: (row) => row[8] !== '0',
-    },
+      ...{ dataset: 'candles', values: { open: 1, high: 2, low: 3, close: 4, volume: 5 }, turnover: 7 },
+      isClosed: isConfirmed(8),
+    }),
   ],
   markets: {
     path: withQuery('/api/v5/public/instruments', { instType: 'SPOT' }),

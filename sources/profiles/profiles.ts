@@ -6,11 +6,13 @@ import { binanceArchiveDaily } from './binance-archive-daily.ts';
 import { binanceUsdm, binanceUsdmData, binanceUsdmFunding } from './binance-usdm.ts';
 import { binanceUsdmArchive, binanceUsdmArchiveDaily } from './binance-usdm-archive.ts';
 import { bybit } from './bybit.ts';
+import { bybitLinear } from './bybit-linear.ts';
 import { coinbase } from './coinbase.ts';
 import { coincapV3 } from './coincap-v3.ts';
 import { kraken } from './kraken.ts';
 import { marketDataService } from './market-data-service.ts';
 import { okx } from './okx.ts';
+import { okxSwap, okxSwapData } from './okx-swap.ts';
 import type { Profile } from './profile.ts';
 
 export const profiles: Readonly<Record<string, Profile>> = Object.freeze({
@@ -26,7 +28,10 @@ export const profiles: Readonly<Record<string, Profile>> = Object.freeze({
   'binance-usdm-archive': binanceUsdmArchive,
   'binance-usdm-archive-daily': binanceUsdmArchiveDaily,
   bybit,
+  'bybit-linear': bybitLinear,
   coinbase,
   kraken,
   okx,
+  'okx-swap': okxSwap,
+  'okx-swap-data': okxSwapData,
 });

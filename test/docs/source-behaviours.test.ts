@@ -136,6 +136,8 @@ async function secondBackfill(): Promise<string[]> {
         kraken: 'candles --symbol BTC/USD',
         coinbase: 'candles --symbol BTC/USD',
         'binance-usdm': 'candles --symbol BTC/USDT:USDT',
+        'bybit-linear': 'candles --symbol BTC/USDT:USDT',
+        'okx-swap': 'candles --symbol BTC/USDT:USDT',
         'binance-usdm-archive': 'candles --symbol BTC/USDT:USDT',
         [service]: 'candles --exchange binance --base bitcoin --quote tether',
       }[name as string] ?? 'candles --symbol BTC/USDT';

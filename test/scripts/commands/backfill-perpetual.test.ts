@@ -4,12 +4,19 @@ import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../.
 import { fundingEvents, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
 import { fixedText } from '../../../simulator/digits.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
+import { profiles } from '../../../sources/profiles/profiles.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { openVenues } from './watch-list-parts.ts';
 
 interface Case {
   readonly dataset: MarketDataset;
-  readonly source: 'binance-usdm' | 'binance-usdm-funding' | 'binance-usdm-data';
+  readonly source:
+    | 'binance-usdm'
+    | 'binance-usdm-funding'
+    | 'binance-usdm-data'
+    | 'bybit-linear'
+    | 'okx-swap'
+    | 'okx-swap-data';
   readonly interval: Interval;
   readonly range: Range;
   /** Windows at least. */
@@ -31,6 +38,19 @@ const times = ({ startMs, endMs }: Range, interval: Interval): EpochMs[] =>
 const spot = { dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether' } as const;
 const traded = (venue: RunningVenueSimulator, range: Range) => venue.truth.candles({ ...spot, interval: 'h1' }, range);
 const prices: Case['truth'] = (venue, range) => traded(venue, range).map(({ volume: _, ...prices }) => prices);
+
+const premiums: Case['truth'] = (_, range, interval) =>
+  times(range, interval).map((period) => ({ period, ...premiumAt('BTCUSDT', period) }));
+/** Of venues that state the full hour and no mark price. */
+const events: Case['truth'] = (_, range) =>
+  fundingEvents('BTCUSDT', range).map(({ timeMs: time, rate }) => ({
+    ...{ time, rate, intervalHours: null, delayMs: '0', markPrice: null },
+  }));
+const amounts: Case['truth'] = (_, range, interval) =>
+  times(range, interval).map((time) => ({ time, amount: positionsAt('BTCUSDT', time).amount, value: null }));
+const noOthers = { topAccountsRatio: null, topPositionsRatio: null, takerRatio: null };
+const newest = { startMs: todayMs - 4 * dayMs, endMs: todayMs - dayMs };
+const recently = { startMs: todayMs - 80 * dayMs, endMs: todayMs - dayMs };
 
 const cases: readonly Case[] = [
   { dataset: 'candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: traded },
@@ -62,8 +82,34 @@ const cases: readonly Case[] = [
     truth: (_, range, interval) =>
       times(range, interval).map((time) => {
         const { ratio, long, short } = positionsAt('BTCUSDT', time);
-        const others = { topAccountsRatio: null, topPositionsRatio: null, takerRatio: null };
-        return { time, ratio, longShare: long, shortShare: short, ...others };
+        return { time, ratio, longShare: long, shortShare: short, ...noOthers };
+      }),
+  },
+  { dataset: 'candles', source: 'bybit-linear', interval: 'h1', range: spring, requests: 1, truth: traded },
+  { dataset: 'mark_candles', source: 'bybit-linear', interval: 'h1', range: spring, requests: 1, truth: prices },
+  { dataset: 'index_candles', source: 'bybit-linear', interval: 'h1', range: spring, requests: 1, truth: prices },
+  { dataset: 'premium_candles', source: 'bybit-linear', interval: 'm1', range: spring, requests: 3, truth: premiums },
+  { dataset: 'funding_rates', source: 'bybit-linear', interval: 'h1', range: winter, requests: 3, truth: events },
+  { dataset: 'open_interest', source: 'bybit-linear', interval: 'm5', range: lately, requests: 6, truth: amounts },
+  {
+    ...{ dataset: 'long_short_ratios', source: 'bybit-linear', interval: 'm5', range: lately, requests: 3 },
+    truth: (_, range, interval) =>
+      times(range, interval).map((time) => {
+        const { long, short } = positionsAt('BTCUSDT', time);
+        return { time, ratio: null, longShare: long, shortShare: short, ...noOthers };
+      }),
+  },
+  { dataset: 'candles', source: 'okx-swap', interval: 'h1', range: spring, requests: 1, truth: traded },
+  { dataset: 'mark_candles', source: 'okx-swap', interval: 'h1', range: spring, requests: 1, truth: prices },
+  { dataset: 'index_candles', source: 'okx-swap', interval: 'h1', range: spring, requests: 1, truth: prices },
+  { dataset: 'funding_rates', source: 'okx-swap', interval: 'h1', range: recently, requests: 1, truth: events },
+  { dataset: 'open_interest', source: 'okx-swap-data', interval: 'm5', range: newest, requests: 9, truth: amounts },
+  {
+    ...{ dataset: 'long_short_ratios', source: 'okx-swap-data', interval: 'm5', range: newest, requests: 9 },
+    truth: (_, range, interval) =>
+      times(range, interval).map((time) => {
+        const { ratio } = positionsAt('BTCUSDT', time);
+        return { time, ratio, longShare: null, shortShare: null, ...noOthers };
       }),
   },
 ];
@@ -80,7 +126,8 @@ it.each(cases)('$dataset of $source, to the last digit, with the fewest requests
   const { total } = venue.requests();
   // One for the list of markets.
   expect(total).toBe(one.requests + 1);
-  const stored = { dataset, exchange: 'binance', baseId: 'BTC', quoteId: 'USDT:USDT', interval } as never;
+  const exchange = profiles[source]?.exchange;
+  const stored = { dataset, exchange, baseId: 'BTC', quoteId: 'USDT:USDT', interval } as never;
   const wanted = one.truth(venue, range, interval);
   expect(wanted.length).toBeGreaterThan(40);
   expect(await storedPoints(database, stored)).toEqual(wanted);

@@ -101,15 +101,17 @@ const klines: Form = {
   row: ([ms, ...ohlcv]) => `[${ms},${ohlcv.map(quoted)},0,${turnoverOf(ohlcv)},0,"0","0","0"]`,
   body: (rows) => `[${rows}]`,
 };
+const bybitForm = (category: string): Form => ({
+  row: ([ms, ...ohlcv]) => `[${[ms, ...ohlcv].map(quoted)},${turnoverOf(ohlcv)}]`,
+  body: (rows) =>
+    `{"retCode":0,"retMsg":"OK","result":{"category":"${category}","symbol":"BTCUSDT","list":[${rows}]},"retExtInfo":{},"time":1672025956592}`,
+});
 const forms: Readonly<Record<string, Form>> = {
   binance: klines,
   'binance-us': klines,
   'binance-usdm': klines,
-  bybit: {
-    row: ([ms, ...ohlcv]) => `[${[ms, ...ohlcv].map(quoted)},${turnoverOf(ohlcv)}]`,
-    body: (rows) =>
-      `{"retCode":0,"retMsg":"OK","result":{"category":"spot","symbol":"BTCUSDT","list":[${rows}]},"retExtInfo":{},"time":1672025956592}`,
-  },
+  bybit: bybitForm('spot'),
+  'bybit-linear': bybitForm('linear'),
   coinbase: {
     row: ([ms, open, high, low, close, volume]) => `[${[seconds(ms), low, high, open, close, volume]}]`,
     body: (rows) => `[${rows}]`,
@@ -121,6 +123,12 @@ const forms: Readonly<Record<string, Form>> = {
   },
   okx: {
     row: ([ms, ...ohlcv]) => `[${[ms, ...ohlcv].map(quoted)},"9",${turnoverOf(ohlcv)},"1"]`,
+    body: (rows) => `{"code":"0","msg":"","data":[${rows}]}`,
+  },
+  'okx-swap': {
+    // Contracts stand before the volume.
+    row: ([ms, open, high, low, close, volume = '']) =>
+      `[${[ms, open, high, low, close, `${volume}9`, volume].map(quoted)},${turnoverOf(['', '', '', close ?? '', volume])},"1"]`,
     body: (rows) => `{"code":"0","msg":"","data":[${rows}]}`,
   },
 };
@@ -292,6 +300,28 @@ describe('the list of markets, written after the documentation', () => {
       markets: ['BTCUSDT BTC USDT true', 'NEWUSDT NEW USDT false'],
       rejected: 1,
     },
+    'bybit-linear': {
+      body: {
+        retCode: 0,
+        retMsg: 'OK',
+        result: {
+          category: 'linear',
+          list: [
+            {
+              ...{ symbol: 'BTCPERP', contractType: 'LinearPerpetual', status: 'Trading', deliveryTime: '0' },
+              ...{ baseCoin: 'BTC', quoteCoin: 'USDC', settleCoin: 'USDC' },
+            },
+            {
+              ...{ symbol: 'BTC-26DEC25', contractType: 'LinearFutures', status: 'Closed' },
+              ...{ baseCoin: 'BTC', quoteCoin: 'USDC', settleCoin: 'USDC', deliveryTime: '1766736000000' },
+            },
+            { symbol: 'X', contractType: 'LinearFutures', baseCoin: 'X', quoteCoin: 'Y', settleCoin: 'Y' },
+          ],
+        },
+      },
+      markets: ['BTCPERP BTC USDC:USDC true', 'BTC-26DEC25 BTC USDC:USDC-251226 false'],
+      rejected: 1,
+    },
     coinbase: {
       body: [
         { id: 'BTC-USD', base_currency: 'BTC', quote_currency: 'USD', status: 'online', trading_disabled: false },
@@ -328,6 +358,33 @@ describe('the list of markets, written after the documentation', () => {
       markets: ['BTC-USDT BTC USDT true', 'NEW-USDT NEW USDT false'],
       rejected: 1,
     },
+    'okx-swap': {
+      body: {
+        code: '0',
+        msg: '',
+        data: [
+          {
+            ...{ instId: 'BTC-USDT-SWAP', uly: 'BTC-USDT', baseCcy: '', quoteCcy: '', settleCcy: 'USDT' },
+            ...{ ctVal: '0.01', ctMult: '1', ctValCcy: 'BTC', state: 'live' },
+          },
+          {
+            ...{ instId: 'BTC-USD-SWAP', uly: 'BTC-USD', settleCcy: 'BTC', ctVal: '100', ctMult: '1', ctValCcy: 'USD' },
+            state: 'suspend',
+          },
+          {
+            instId: 'X-USD-SWAP',
+            uly: 'X-USD',
+            settleCcy: 'X',
+            ctVal: '',
+            ctMult: '1',
+            ctValCcy: 'USD',
+            state: 'live',
+          },
+        ],
+      },
+      markets: ['BTC-USDT-SWAP BTC USDT:USDT true', 'BTC-USD-SWAP BTC USD:BTC false'],
+      rejected: 1,
+    },
   };
 
   test.each(Object.entries(lists))('%s', async (name, { body, markets, rejected }) => {
@@ -337,5 +394,7 @@ describe('the list of markets, written after the documentation', () => {
     // No list states the start of trading: that of OKX states a later time.
     expect(answer.rows.map(({ listedMs }) => listedMs)).toEqual(markets.map(() => null));
     expect(answer.rejected).toHaveLength(rejected);
+    const contracts = answer.rows.map(({ contract }) => contract && `${contract.size} ${contract.asset}`);
+    expect(contracts).toEqual(name === 'okx-swap' ? ['0.01 BTC', '100 USD'] : markets.map(() => null));
   });
 });

@@ -137,11 +137,15 @@ const cases: readonly Case[] = [
 ];
 
 // Binance.US documents the same errors.
+/** Profiles of the same words. */
+const alike: Readonly<Record<string, readonly string[]>> = {
+  binance: ['binance-us', 'binance-usdm'],
+  bybit: ['bybit-linear'],
+  okx: ['okx-swap'],
+};
 const all = [
   ...cases,
-  ...cases.flatMap(([name, ...of]): Case[] =>
-    name === 'binance' ? ['binance-us', 'binance-usdm'].map((same): Case => [same, ...of]) : [],
-  ),
+  ...cases.flatMap(([name, ...of]): Case[] => (alike[name] ?? []).map((same): Case => [same, ...of])),
 ];
 
 test.each(all)('%s: %i %j is %s', async (name, status, body, kind, said, more = {}) => {

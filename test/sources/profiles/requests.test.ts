@@ -40,6 +40,11 @@ const paths: Readonly<Record<string, { m1: string; d1: string; symbols: string }
     d1: `/v5/market/kline?category=spot&symbol=BTCUSDT&interval=D&start=${start}&end=1704931199999&limit=1000`,
     symbols: '/v5/market/instruments-info?category=spot',
   },
+  'bybit-linear': {
+    m1: `/v5/market/kline?category=linear&symbol=BTCUSDT&interval=1&start=${start}&end=1704067799999&limit=1000`,
+    d1: `/v5/market/kline?category=linear&symbol=BTCUSDT&interval=D&start=${start}&end=1704931199999&limit=1000`,
+    symbols: '/v5/market/instruments-info?category=linear&limit=1000',
+  },
   coinbase: {
     m1: '/products/BTC-USD/candles?granularity=60&start=2024-01-01T00%3A00%3A00.000Z&end=2024-01-01T00%3A09%3A59.000Z',
     d1: '/products/BTC-USD/candles?granularity=86400&start=2024-01-01T00%3A00%3A00.000Z&end=2024-01-10T23%3A59%3A59.000Z',
@@ -54,6 +59,11 @@ const paths: Readonly<Record<string, { m1: string; d1: string; symbols: string }
     m1: '/api/v5/market/history-candles?instId=BTC-USDT&bar=1m&before=1704067199999&after=1704067800000&limit=300',
     d1: '/api/v5/market/history-candles?instId=BTC-USDT&bar=1Dutc&before=1704067199999&after=1704931200000&limit=300',
     symbols: '/api/v5/public/instruments?instType=SPOT',
+  },
+  'okx-swap': {
+    m1: '/api/v5/market/history-candles?instId=BTC-USDT-SWAP&bar=1m&before=1704067199999&after=1704067800000&limit=300',
+    d1: '/api/v5/market/history-candles?instId=BTC-USDT-SWAP&bar=1Dutc&before=1704067199999&after=1704931200000&limit=300',
+    symbols: '/api/v5/public/instruments?instType=SWAP',
   },
 };
 

@@ -29,9 +29,11 @@ export const symbols: Readonly<Record<string, string>> = {
   'binance-us': 'BTCUSDT',
   'binance-usdm': 'BTCUSDT',
   bybit: 'BTCUSDT',
+  'bybit-linear': 'BTCUSDT',
   coinbase: 'BTC-USD',
   kraken: 'XBTUSD',
   okx: 'BTC-USDT',
+  'okx-swap': 'BTC-USDT-SWAP',
 };
 
 /** A request of candles, without a range. */

@@ -1,0 +1,131 @@
+/**
+ * Bybit's REST interface, version 5, for linear markets. It has a perpetual of each spot market in tether.
+ *
+ * Source: bybit-exchange.github.io/docs/v5. A page holds the newest rows of a range, descending, and both ends count.
+ */
+
+import { type EpochMs, intervalMs, type Range } from '../../model/intervals.ts';
+import type { Candle } from '../../v2/resources.ts';
+import { positionsAt, premiumAt } from '../derivatives.ts';
+import { everyPeriod, perpetualsOf, timesIn } from './binance-usdm.ts';
+import { answered, bybit, intervals } from './bybit.ts';
+import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
+
+const category = 'linear';
+const statisticIntervals = {
+  '5min': 'm5',
+  '15min': 'm15',
+  '30min': 'm30',
+  '1h': 'h1',
+  '4h': 'h4',
+  '1d': 'd1',
+} as const;
+
+export const bybitLinear: Venue = {
+  ...bybit,
+  routes: [
+    { path: '/v5/market/kline', answer: (request) => candles(request, 'traded') },
+    { path: '/v5/market/mark-price-kline', answer: (request) => candles(request, 'computed') },
+    { path: '/v5/market/index-price-kline', answer: (request) => candles(request, 'computed') },
+    { path: '/v5/market/premium-index-price-kline', answer: (request) => candles(request, 'premium') },
+    { path: '/v5/market/funding/history', answer: funding },
+    { path: '/v5/market/open-interest', answer: openInterest },
+    { path: '/v5/market/account-ratio', answer: ratios },
+    { path: '/v5/market/instruments-info', answer: instruments },
+  ],
+};
+
+const marketOf = ({ query, data }: VenueRequest): VenueMarket | undefined =>
+  query.category === category ? perpetualsOf(data).find(({ base, quote }) => base + quote === query.symbol) : undefined;
+
+const rangeOf = ({ query, nowMs }: VenueRequest, start: 'start' | 'startTime', end: 'end' | 'endTime'): Range => ({
+  startMs: Number(query[start] ?? 0),
+  endMs: Math.min(Number(query[end] ?? nowMs), nowMs) + 1,
+});
+
+/** The newest rows, descending. */
+function page<Row extends object>(request: VenueRequest, rows: readonly Row[], most: number, given: number): Row[] {
+  const limit = Math.min(Number(request.query.limit ?? given), most);
+  return request.data.cut(rows.slice(Math.max(0, rows.length - limit))).toReversed();
+}
+
+function candles(request: VenueRequest, what: 'traded' | 'computed' | 'premium'): VenueAnswer {
+  const { query, data, nowMs } = request;
+  const { symbol = '', interval: name = '' } = query;
+  const market = marketOf(request);
+  const interval = intervals[name];
+  if (market === undefined) return answered(10001, 'Not supported symbols', {}, nowMs);
+  if (interval === undefined) return answered(10001, 'Invalid period!', {}, nowMs);
+  const range = rangeOf(request, 'start', 'end');
+  type Row = Omit<Candle, 'volume'> & Partial<Pick<Candle, 'volume'>>;
+  const prices: Row[] =
+    what === 'premium'
+      ? timesIn(range, intervalMs[interval]).map((period) => ({ period, ...premiumAt(symbol, period) }))
+      : what === 'computed'
+        ? everyPeriod(data, market, interval, range)
+        : data.candles(market, interval, range);
+  const list = page(request, prices, 1000, 200).map((row) => [
+    ...[String(row.period), row.open, row.high, row.low, row.close],
+    ...(what === 'traded' && row.volume !== undefined ? [row.volume, turnoverOf(row as Candle)] : []),
+  ]);
+  const named = data.answerForm === 'another-market' ? `${symbol}X` : symbol;
+  return answered(0, 'OK', { category, symbol: named, list }, nowMs);
+}
+
+function funding(request: VenueRequest): VenueAnswer {
+  const { query, data, nowMs } = request;
+  const { symbol = '' } = query;
+  if (marketOf(request) === undefined) return answered(10001, 'symbol invalid', {}, nowMs);
+  if (query.startTime !== undefined && query.endTime === undefined)
+    return answered(10001, 'endTime is required', {}, nowMs);
+  const range = rangeOf(request, 'startTime', 'endTime');
+  const events = data.fundingEvents(symbol, range).map(({ timeMs, statedMs, rate }) => ({
+    // It states the full hour.
+    ...{ symbol, fundingRate: rate, fundingRateTimestamp: String(statedMs - timeMs < 1000 ? timeMs : statedMs) },
+  }));
+  return answered(0, 'OK', { category, list: page(request, events, 200, 200) }, nowMs);
+}
+
+function statistic(
+  request: VenueRequest,
+  { key, most }: { readonly key: string; readonly most: number },
+  row: (symbol: string, timeMs: EpochMs) => object,
+): VenueAnswer {
+  const { query, data, nowMs } = request;
+  const interval = statisticIntervals[(query[key] ?? '') as keyof typeof statisticIntervals];
+  if (marketOf(request) === undefined) return answered(10001, 'symbol invalid', {}, nowMs);
+  if (interval === undefined) return answered(10001, 'Invalid period!', {}, nowMs);
+  const times = timesIn(rangeOf(request, 'startTime', 'endTime'), intervalMs[interval]);
+  const closed = times.filter((timeMs) => timeMs + intervalMs[interval] <= nowMs && !data.lacks(timeMs));
+  const list = page(
+    request,
+    closed.map((timeMs) => row(query.symbol ?? '', timeMs)),
+    most,
+    50,
+  );
+  return answered(0, 'OK', { symbol: query.symbol, category, list, nextPageCursor: '' }, nowMs);
+}
+
+function openInterest(request: VenueRequest): VenueAnswer {
+  return statistic(request, { key: 'intervalTime', most: 200 }, (symbol, timeMs) => {
+    const { amount } = positionsAt(symbol, timeMs);
+    return { openInterest: String(2 * Number(amount)), singleOpenInterest: amount, timestamp: String(timeMs) };
+  });
+}
+
+function ratios(request: VenueRequest): VenueAnswer {
+  return statistic(request, { key: 'period', most: 500 }, (symbol, timeMs) => {
+    const { long, short } = positionsAt(symbol, timeMs);
+    return { symbol, buyRatio: long, sellRatio: short, timestamp: String(timeMs) };
+  });
+}
+
+function instruments({ query, data, nowMs }: VenueRequest): VenueAnswer {
+  if (query.category !== category) return answered(10001, 'Illegal category', {}, nowMs);
+  const list = perpetualsOf(data).map(({ base, quote }) => ({
+    ...{ symbol: base + quote, contractType: 'LinearPerpetual', status: 'Trading', baseCoin: base, quoteCoin: quote },
+    ...{ launchTime: '1585526400000', deliveryTime: '0', settleCoin: quote, fundingInterval: 480 },
+  }));
+  const dated = { ...list[0], symbol: 'BTC-28JUN30', contractType: 'LinearFutures', deliveryTime: '1908950400000' };
+  return answered(0, 'OK', { category, list: [...list, dated], nextPageCursor: '' }, nowMs);
+}

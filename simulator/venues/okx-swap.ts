@@ -1,0 +1,130 @@
+/**
+ * OKX's REST interface, version 5, for swaps. It has a linear one of each spot market in tether.
+ *
+ * Source: okx.com/docs-v5. Volumes count contracts beside the base asset, each path has a limit of its own, and both ends
+ * of a range are exclusive.
+ */
+
+import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../model/intervals.ts';
+import { positionsAt } from '../derivatives.ts';
+import { everyPeriod, perpetualsOf, timesIn } from './binance-usdm.ts';
+import { failed, given, intervals, limitOf, okx, unknown } from './okx.ts';
+import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
+
+const fundingKeptMs = 92 * dayMs;
+const keptPeriods = 1440;
+
+export const okxSwap: Venue = {
+  ...okx,
+  routes: [
+    { path: '/api/v5/market/history-candles', limit: limitOf(20), answer: (request) => candles(request, 'traded') },
+    {
+      path: '/api/v5/market/history-mark-price-candles',
+      limit: limitOf(20),
+      answer: (request) => candles(request, 'mark'),
+    },
+    {
+      path: '/api/v5/market/history-index-candles',
+      limit: limitOf(10),
+      answer: (request) => candles(request, 'index'),
+    },
+    { path: '/api/v5/public/funding-rate-history', limit: limitOf(10), answer: funding },
+    { path: '/api/v5/rubik/stat/contracts/open-interest-history', limit: limitOf(10), answer: openInterest },
+    { path: '/api/v5/rubik/stat/contracts/long-short-account-ratio-contract', limit: limitOf(5), answer: ratios },
+    { path: '/api/v5/public/instruments', limit: limitOf(20), answer: instruments },
+  ],
+};
+
+function marketOf({ query, data }: VenueRequest, end = '-SWAP'): VenueMarket | undefined {
+  return perpetualsOf(data).find(({ base, quote }) => `${base}-${quote}${end}` === query.instId);
+}
+
+/** A symbol of the truth: `BTCUSDT`. */
+const truthOf = ({ base, quote }: VenueMarket) => base + quote;
+
+function rangeOf({ query, nowMs }: VenueRequest, from: 'before' | 'begin', to: 'after' | 'end'): Range {
+  return { startMs: Number(query[from] ?? -1) + 1, endMs: Math.min(Number(query[to] ?? nowMs + 1), nowMs + 1) };
+}
+
+/** The newest rows, descending. */
+function page<Row extends object>({ query, data }: VenueRequest, rows: readonly Row[], most: number): Row[] {
+  const limit = Math.min(Number(query.limit ?? 100), most);
+  return data.cut(rows.slice(Math.max(0, rows.length - limit))).toReversed();
+}
+
+function candles(request: VenueRequest, what: 'traded' | 'mark' | 'index'): VenueAnswer {
+  const { query, data, nowMs } = request;
+  const market = marketOf(request, what === 'index' ? '' : '-SWAP');
+  const interval = intervals[query.bar ?? '1m'];
+  if (market === undefined) return unknown;
+  if (interval === undefined) return failed('51000', 'Parameter bar error', 400);
+  const { startMs, endMs } = rangeOf(request, 'before', 'after');
+  const openMs = Math.floor(nowMs / intervalMs[interval]) * intervalMs[interval];
+  const range = { startMs, endMs: Math.min(endMs, openMs) };
+  const rows = what === 'traded' ? data.candles(market, interval, range) : everyPeriod(data, market, interval, range);
+  return given(
+    page(request, rows, what === 'traded' ? 300 : 100).map((row, place) => {
+      const confirm = place === 0 && data.answerForm === 'open-rows' ? '0' : '1';
+      const { period, open, high, low, close, volume } = row;
+      const prices = [String(period), open, high, low, close];
+      return what === 'traded' ? [...prices, `${volume}7`, volume, turnoverOf(row), confirm] : [...prices, confirm];
+    }),
+  );
+}
+
+function funding(request: VenueRequest): VenueAnswer {
+  const { query, data, nowMs } = request;
+  const market = marketOf(request);
+  if (market === undefined) return unknown;
+  const { startMs, endMs } = rangeOf(request, 'before', 'after');
+  const events = data
+    .fundingEvents(truthOf(market), { startMs: Math.max(startMs, nowMs - fundingKeptMs), endMs })
+    .map(({ timeMs, statedMs, rate }) => ({
+      ...{ instId: query.instId, instType: 'SWAP', method: 'next_period', formulaType: 'withRate' },
+      // The predicted rate differs.
+      ...{ fundingRate: `${rate}9`, realizedRate: rate },
+      fundingTime: String(statedMs - timeMs < 1000 ? timeMs : statedMs),
+    }));
+  return given(page(request, events, 400));
+}
+
+function statistic(request: VenueRequest, row: (symbol: string, timeMs: EpochMs) => string[]): VenueAnswer {
+  const { query, data, nowMs } = request;
+  const market = marketOf(request);
+  const interval: Interval | undefined = intervals[query.period ?? '5m'];
+  if (market === undefined) return unknown;
+  if (interval === undefined) return failed('51000', 'Parameter period error', 400);
+  const length = intervalMs[interval];
+  const { startMs, endMs } = rangeOf(request, 'begin', 'end');
+  const times = timesIn({ startMs: Math.max(startMs, nowMs - keptPeriods * length), endMs }, length);
+  const closed = times.filter((timeMs) => timeMs + length <= nowMs && !data.lacks(timeMs));
+  return given(
+    page(
+      request,
+      closed.map((timeMs) => row(truthOf(market), timeMs)),
+      100,
+    ),
+  );
+}
+
+function openInterest(request: VenueRequest): VenueAnswer {
+  return statistic(request, (symbol, timeMs) => {
+    const { amount } = positionsAt(symbol, timeMs);
+    return [String(timeMs), `${amount}00`, amount, `${amount.replace('.', '')}.5`];
+  });
+}
+
+function ratios(request: VenueRequest): VenueAnswer {
+  return statistic(request, (symbol, timeMs) => [String(timeMs), positionsAt(symbol, timeMs).ratio]);
+}
+
+function instruments({ query, data }: VenueRequest): VenueAnswer {
+  if (query.instType !== 'SWAP') return failed('51000', 'Parameter instType error', 400);
+  return given(
+    perpetualsOf(data).map(({ base, quote }) => ({
+      ...{ instType: 'SWAP', instId: `${base}-${quote}-SWAP`, uly: `${base}-${quote}`, baseCcy: '', quoteCcy: '' },
+      ...{ settleCcy: quote, ctVal: '0.01', ctMult: '1', ctValCcy: base, ctType: 'linear', state: 'live' },
+      ...{ listTime: '1611916828000', expTime: '' },
+    })),
+  );
+}

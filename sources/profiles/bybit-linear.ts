@@ -1,0 +1,65 @@
+/**
+ * Bybit's REST interface, version 5, for linear markets: perpetuals and dated futures that are settled in USDT or USDC.
+ *
+ * Source: bybit-exchange.github.io/docs/v5, "Get Mark Price Kline", "Get Funding Rate History", "Get Open Interest" and
+ * "Get Long Short Ratio". Pages are the newest rows of a range, descending.
+ */
+
+import { hourMs } from '../../model/intervals.ts';
+import { type RestOffer, restExchange } from '../rest.ts';
+import { bybitCandles, bybitManners, tradedVolumes } from './bybit.ts';
+import { withQuery } from './profile.ts';
+
+const category = 'linear';
+const rowsOfFunding = 200;
+
+/** Rows of a market, of a range whose ends are inclusive. */
+const market = (result: Readonly<Record<string | number, unknown>>) => result.list;
+
+const statistic = (
+  dataset: RestOffer['dataset'],
+  path: string,
+  { key, limit, values }: { readonly key: string; readonly limit: number; readonly values: RestOffer['values'] },
+): RestOffer => ({
+  ...{ dataset, maxRows: limit, rows: market, time: 'timestamp', values },
+  intervals: { m5: '5min', m15: '15min', m30: '30min', h1: '1h', h4: '4h', d1: '1d' },
+  path: ({ symbol, interval, startMs, endMs }) =>
+    withQuery(path, { category, symbol, [key]: interval, startTime: startMs, endTime: endMs - 1, limit }),
+});
+
+export const bybitLinear = restExchange({
+  ...bybitManners,
+  name: 'bybit-linear',
+  kinds: ['perpetual', 'future'],
+  offers: [
+    bybitCandles(category, '/v5/market/kline', { dataset: 'candles', ...tradedVolumes }),
+    bybitCandles(category, '/v5/market/mark-price-kline', { dataset: 'mark_candles' }),
+    bybitCandles(category, '/v5/market/index-price-kline', { dataset: 'index_candles' }),
+    bybitCandles(category, '/v5/market/premium-index-price-kline', { dataset: 'premium_candles' }),
+    {
+      ...{ dataset: 'funding_rates', intervals: { h1: 'h1' }, maxRows: rowsOfFunding, usualMs: 8 * hourMs },
+      path: ({ symbol, startMs, endMs }) =>
+        withQuery('/v5/market/funding/history', {
+          ...{ category, symbol, startTime: startMs, endTime: endMs - 1, limit: rowsOfFunding },
+        }),
+      ...{ rows: market, time: 'fundingRateTimestamp', values: { rate: 'fundingRate' } },
+    },
+    statistic('open_interest', '/v5/market/open-interest', {
+      ...{ key: 'intervalTime', limit: 200 },
+      // One side of each contract. `openInterest` counts both since June 2026, and is not taken where it stands alone.
+      values: { amount: 'singleOpenInterest' },
+    }),
+    statistic('long_short_ratios', '/v5/market/account-ratio', {
+      ...{ key: 'period', limit: 500, values: { long_share: 'buyRatio', short_share: 'sellRatio' } },
+    }),
+  ],
+  markets: {
+    // One page holds all of them, of which there are about 700.
+    path: withQuery('/v5/market/instruments-info', { category, limit: 1000 }),
+    rows: market,
+    read({ symbol, baseCoin: base, quoteCoin: quote, settleCoin: settle, contractType, deliveryTime, status }) {
+      const expiry = contractType === 'LinearFutures' ? { expiryMs: deliveryTime } : {};
+      return { symbol, base, quote, settle, ...expiry, isTrading: status === 'Trading' };
+    },
+  },
+});
