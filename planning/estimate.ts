@@ -3,7 +3,7 @@
  * followed series.
  */
 
-import { datasetNames, datasets } from '../model/datasets/index.ts';
+import { datasetNames, datasetOf, datasets } from '../model/datasets/index.ts';
 import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../model/intervals.ts';
 import { clip, lengthMs, type Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
@@ -19,7 +19,7 @@ export interface PlannedSeries {
   readonly requests: number;
   /** Whether it is followed into the future. */
   readonly isFollowed: boolean;
-  /** Stored points per period; null: nothing is stored, and every period may have a point. */
+  /** Stored points per period; null: nothing is stored. */
   readonly density: number | null;
 }
 
@@ -94,6 +94,12 @@ export function estimate(planned: readonly PlannedSeries[], rules: EstimateRules
   };
 }
 
+/** Points per period of a series of which nothing is stored. Events are as rare as a rule. */
+function usualDensity({ dataset, interval }: SeriesKey): number {
+  const { time } = datasetOf(dataset);
+  return time.density === 'linked' ? intervalMs[interval] / time.longestMs : 1;
+}
+
 function costOf(dataset: Cost['dataset'], planned: readonly PlannedSeries[]): Cost {
   return {
     dataset,
@@ -102,7 +108,7 @@ function costOf(dataset: Cost['dataset'], planned: readonly PlannedSeries[]): Co
     requests: sum(planned.map(({ requests }) => requests)),
     points: sum(
       planned.map(({ series, missing, density }) =>
-        Math.round((lengthMs(missing) / intervalMs[series.interval]) * (density ?? 1)),
+        Math.round((lengthMs(missing) / intervalMs[series.interval]) * (density ?? usualDensity(series))),
       ),
     ),
   };
@@ -179,7 +185,9 @@ export function diskFor(
   let rows = 0;
   for (const { series, missing, density } of planned) {
     const points = (ranges: typeof missing) =>
-      (lengthMs(ranges) / intervalMs[series.interval]) * (density ?? 1) * (1 + rollupsPerPoint(series));
+      (lengthMs(ranges) / intervalMs[series.interval]) *
+      (density ?? usualDensity(series)) *
+      (1 + rollupsPerPoint(series));
     const young = points(clip(missing, newest));
     rows += young;
     older += points(missing) - young;

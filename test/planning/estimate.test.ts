@@ -35,13 +35,16 @@ describe('the estimate of a plan', () => {
       { ...followed(market('m1'), 10), density: 0.5 },
       { ...followed(market('d1'), 30), requests: 1 },
       { ...followed({ dataset: 'asset_history', assetId: 'a', interval: 'd1' }, 365), requests: 1 },
+      // Three events a day, until more are stored.
+      { ...followed({ ...market('h1'), dataset: 'funding_rates' } as SeriesKey, 100), requests: 1 },
     ];
     const { costs, requests, points } = estimate(planned, rules);
     expect(costs).toEqual([
       { dataset: 'candles', series: 2, missingMs: 40 * dayMs, requests: 11, points: 7200 + 30 },
       { dataset: 'asset_history', series: 1, missingMs: 365 * dayMs, requests: 1, points: 365 },
+      { dataset: 'funding_rates', series: 1, missingMs: 100 * dayMs, requests: 1, points: 300 },
     ]);
-    expect([requests, points]).toEqual([12, 7595]);
+    expect([requests, points]).toEqual([13, 7895]);
   });
 
   it('computes the duration from the requests that refreshes leave, at least the share of backfill', () => {
