@@ -101,19 +101,21 @@ function shareOf(
   if (files == null && better.length === 0) return entry;
   const spanOf = (series: SeriesKey) =>
     nextOffers === undefined ? source.longestRangeMs(series) : longestRange(series, nextOffers);
-  const isBeginningSought = isSought({
-    ...entry,
-    beginning: entry.beginning,
-    spanMs: spanOf(entry.series),
-    probeSpanMs: spanOf(probedSeries(entry.series)),
-  });
+  // A source that keeps its newest data alone cannot be asked where the series begins.
+  const canSeek = depthOf({ offers: nextOffers ?? source.offers }, entry.series) === null;
+  const isBeginningSought =
+    canSeek &&
+    isSought({
+      ...entry,
+      beginning: entry.beginning,
+      spanMs: spanOf(entry.series),
+      probeSpanMs: spanOf(probedSeries(entry.series)),
+    });
   const known = better.flatMap((name) => archives?.get(name) ?? []);
   const archivedToMs = known.length < better.length ? null : Math.max(...known.map((of) => archivedUpTo(nowMs, of)));
   if (files == null) return nextShare(entry, { lacks, archivedToMs, isSought: isBeginningSought });
   const left = better.length === 0 ? entry : nextShare(entry, { lacks, archivedToMs, isSought: false });
-  // A source that keeps its newest data alone cannot be asked where the series begins.
-  const canSeek = hasNext && nextOffers !== undefined && depthOf({ offers: nextOffers }, entry.series) === null;
-  return archiveShare(left, { files, nowMs, isSought: canSeek && isBeginningSought });
+  return archiveShare(left, { files, nowMs, isSought: hasNext && nextOffers !== undefined && isBeginningSought });
 }
 
 /** Whether a source gives the newest data of a series: the first that is no archive. */
