@@ -24,8 +24,16 @@ const amount = z.number().min(0);
 const perMinute = amount;
 const text = z.string();
 const textOrNull = text.nullable();
-/** Exact values by column. */
-const values = z.record(text, z.string().regex(/^-?\d+(?:\.\d+)?$/)).meta({ id: 'values' });
+/** Exact values by column; null: an optional one that is absent. */
+const values = z
+  .record(
+    text,
+    z
+      .string()
+      .regex(/^-?\d+(?:\.\d+)?$/)
+      .nullable(),
+  )
+  .meta({ id: 'values' });
 
 type WithSeries<Shape extends z.ZodRawShape> = keyof Shape extends never
   ? SeriesJson

@@ -170,10 +170,10 @@ const deleteDifferences = bySide((side) =>
 
 /**
  * @param side `other` compares to the tick of the coarser of two sources: its most decimals in the range, column by
- * column.
+ * column. A value that either side lacks is no difference.
  */
 function comparisonOf(dataset: PointLines['dataset'], side: keyof typeof sides) {
-  const { columns, incoming, stored, different, writtenOtherwise, object } = pointSql(dataset);
+  const { columns, incoming, stored, revised, writtenOtherwise, object } = pointSql(dataset);
   const { table, column: sourceColumn, value: source, key } = sides[side];
   const scale = (from: string, column: string) => `(select max(min_scale(${column})) from ${from})`;
   const differs =
@@ -184,7 +184,7 @@ function comparisonOf(dataset: PointLines['dataset'], side: keyof typeof sides) 
             return `round(i.${column}, ${ticks}) <> round(s.${column}, ${ticks})`;
           })
           .join(' or ')
-      : different;
+      : revised;
   const valuesOf = (from: 'i' | 's') => `case when ${from}.time is not null then ${object(from)} end`;
   return `
       with incoming as (

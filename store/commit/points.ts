@@ -44,8 +44,8 @@ export function pointSql(dataset: PointLines['dataset']) {
     different: `(${values('i', 's')}) is distinct from (${list('s.')})`,
     /** Whether a value that was stored differs. */
     revised: `(${values('i', 's')}) is distinct from (${values('s', 'i')})`,
-    /** Whether the digits differ, even where the numbers are equal. */
-    writtenOtherwise: `(${values('i', 's', '::text')}) is distinct from (${list('s.', '::text')})`,
+    /** Whether the digits of a value that was stored differ, even where the numbers are equal. */
+    writtenOtherwise: `(${values('i', 's', '::text')}) is distinct from (${values('s', 'i', '::text')})`,
     /** Assigns the values of the incoming points `d` to the stored ones `p`. */
     assignments: columns.map((column) => `${column} = ${valueIn('d', 'p')(column)}`).join(', '),
     object(from: 'i' | 's', as = '') {

@@ -160,6 +160,21 @@ describe('funding that the venue lacks, gives twice or states late', () => {
   });
 });
 
+it('verify finds no difference where a file lacks a mark price, and names each other one with the values that there are', async () => {
+  const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 1, 1) };
+  const { backfill, json, run, venues } = await open('binance-usdm-funding');
+  await backfill('funding_rates', 'h1', range);
+  const count = events(range).length;
+  expect(await json('verify 1')).toMatchObject({ points: count, differing: 0, rewritten: 0 });
+  const timeMs = events(range)[40]?.time ?? 0;
+  venues['binance-usdm-funding'].setFaults({ missingPoints: [timeMs] });
+  const { exitCode, stdout } = await run('verify 1 --json');
+  const there = { kind: 'missing_there', time: new Date(timeMs).toISOString(), there: null };
+  expect([exitCode, JSON.parse(stdout).differences]).toMatchObject([
+    ...[7, [{ ...there, here: { interval_hours: '8', mark_price: null } }]],
+  ]);
+});
+
 it('what is older than thirty days is a gap with this reason, and with an archive nothing is', async () => {
   const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
   const range = { startMs: todayMs - 40 * dayMs, endMs: todayMs - dayMs };
