@@ -26,7 +26,7 @@ const read = (subject: string) => readFileSync(join(folder, `${subject}.sql`), '
 export function apiObjects(timescale: boolean): ApiObject[] {
   const subjects = [
     ...['names', 'lines', 'ranges', 'figures', 'candles', 'returns', 'averages', 'charts', 'currencies', 'joins'],
-    ...['buckets', 'coverage', 'revisions', 'sources', 'service', 'help'],
+    ...['buckets', 'derivatives', 'coverage', 'revisions', 'sources', 'service', 'help'],
   ].map(read);
   const functions = [candleFunctions, knownAtFunctions];
   const texts = [

@@ -52,7 +52,8 @@ const store = useStore();
 beforeAll(async () => {
   const asset = { dataset: 'asset_history', assetId: 'a', interval: 'd1' } as const;
   const startMs = Date.UTC(2024, 0, 1);
-  for (const key of [market('a', 'd1'), asset, ...perpetuals]) {
+  const perpetual = { ...market('a', 'd1'), quoteId: 'tether:tether' };
+  for (const key of [market('a', 'd1'), perpetual, asset, ...perpetuals]) {
     const endMs = startMs + 3 * intervalMs[key.interval];
     await storeLine(store.database, { key, startMs, endMs, prices: ['1', '2', '3'] });
   }
@@ -76,7 +77,7 @@ it('a role with rights on the views only can query them', async () => {
   const views = apiObjects(false).flatMap(({ name }) => /^public\.(\w+)$/.exec(name)?.[1] ?? []);
   expect(views.length).toBeGreaterThan(5);
   for (const name of views) await asked(`select * from ${name}`);
-  expect(await asked(`select points from candles where interval = 'w1'`)).toEqual(['3']);
+  expect(await asked(`select points from candles where interval = 'w1'`)).toEqual(['3', '3']);
 });
 
 it('a read-only role can call every function', async () => {
@@ -100,6 +101,9 @@ it('a read-only role can call every function', async () => {
     candles_as_known_at: `${names}, 'd1', now()`,
     history_as_known_at: `'a', 'd1', now()`,
     seasonality_by_hour: `'a', 'd1'`,
+    funding: `'x', 'a', 'tether:tether'`,
+    funding_paid: `'x', 'a', 'tether:tether'`,
+    basis: `'x', 'a', 'tether:tether', 'tether', 'd1'`,
     chart_interval: `'a', 'auto', '2024-01-01', '2024-01-04'`,
     ...Object.fromEntries(perpetuals.map(({ knownAt }) => [knownAt, `'x', 'a', 'tether:tether', 'h1', now()`])),
   };
@@ -107,7 +111,7 @@ it('a read-only role can call every function', async () => {
   expect(functions.size).toBeGreaterThan(18);
   for (const name of functions)
     expect(await asked(`select * from ${name}(${calls[name] ?? `'a'`})`), name).not.toEqual([]);
-  expect(await asked('select * from coverage')).toHaveLength(2 + perpetuals.length);
+  expect(await asked('select * from coverage')).toHaveLength(3 + perpetuals.length);
   for (const view of ['gaps', 'revisions']) expect(await asked(`select * from ${view}`)).toEqual([]);
   await expect(asked('delete from tidemark.candle_points')).rejects.toThrow(/permission denied/);
 });

@@ -25,6 +25,7 @@ async function storeUpTo(database: Database, untilMs: number): Promise<void> {
   const history = (interval: 'h1' | 'd1') => ({ dataset: 'asset_history', assetId: 'a', interval }) as const;
   for (const [key, lengthMs] of [
     [market('a', 'h1'), hourMs],
+    [{ ...market('a', 'h1'), quoteId: 'tether:tether' }, hourMs],
     [history('h1'), hourMs],
     [history('d1'), dayMs],
     ...perpetuals.map((key) => [key, hourMs] as const),
@@ -67,6 +68,8 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   candles_as_known_at: [`${named}, 'h1', now()`],
   history_as_known_at: [`'a', 'h1', now()`],
   price_history: [`'a', 'h1'`, `'a'`],
+  funding: [`'x', 'a', 'tether:tether'`],
+  basis: [`'x', 'a', 'tether:tether', 'tether', 'h1'`],
   ...Object.fromEntries(perpetuals.map(({ knownAt }) => [knownAt, [`'x', 'a', 'tether:tether', 'h1', now()`]])),
 };
 const byDefault = [`'a', 'h1'`, `'x a/tether', 'h4'`];
@@ -77,6 +80,7 @@ const ofRanges: Readonly<Record<string, string>> = {
   seasonality_by_hour: `'a', 'h1'`,
   seasonality_by_weekday: `'a', 'h1'`,
   coverage_share: `'a', 'h1'`,
+  funding_paid: `'x', 'a', 'tether:tether'`,
 };
 
 const functions = new Set(apiObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));

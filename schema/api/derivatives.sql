@@ -1,0 +1,119 @@
+-- Funding of perpetuals, and how far they trade from spot markets and the index.
+
+--: function tidemark.dataset_line(text, text, text, text, text)
+create or replace function tidemark.dataset_line(dataset text, exchange text, base text, quote text,
+  interval_name text, out series_id integer, out period interval, out tracked tstzrange, out covered tstzmultirange)
+language plpgsql stable parallel safe as $$
+begin
+  select s.id, s.period, s.tracked, tidemark.known_ranges(s.id, s.covered)
+  into series_id, period, tracked, covered
+  from tidemark.series s
+  where s.dataset = $1 and s.exchange_id = $2 and s.interval = $5
+    and (s.base_id = $3 or s.base_id in (select tidemark.asset_names($2, $3)))
+    and (s.quote_id = $4 or s.quote_id in (select tidemark.quote_names($2, $4)))
+  order by s.base_id = $3 desc, s.quote_id = $4 desc limit 1;
+  if series_id is null then
+    raise exception 'no % of % %/% is stored', replace(dataset, '_', ' '), exchange, base, quote
+      using errcode = '22023', hint = 'select * from coverage lists what is tracked';
+  end if;
+end $$;
+comment on function tidemark.dataset_line is
+  'Internal: the series of a market in a dataset at an interval, by ids or codes; unknown names are refused.';
+
+--: function public.funding(text, text, text, timestamptz, timestamptz)
+create or replace function public.funding(exchange text, base text, quote text, from_time timestamptz default null,
+  to_time timestamptz default null)
+returns table ("time" timestamptz, rate numeric, hours numeric, annual_rate numeric, mark_price numeric,
+               payment numeric, coverage numeric)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_column
+declare
+  line record;
+  asked record;
+begin
+  select * into line from tidemark.dataset_line('funding_rates', exchange, base, quote, 'h1');
+  select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
+  return query
+    with events as materialized (
+      select p.time, p.rate, p.mark_price,
+             coalesce(p.interval_hours, extract(epoch from p.time - before.time) / 3600) as hours, before.time as since
+      from tidemark.funding_rate_points p
+      left join lateral (
+        select b.time from tidemark.funding_rate_points b
+        where b.series_id = line.series_id and b.time < p.time and b.time > p.time - interval '1 day'
+        order by b.time desc limit 1
+      ) before on true
+      where p.series_id = line.series_id and p.time >= asked.first and p.time < asked.ending
+    )
+    select e.time, e.rate, trim_scale(e.hours), trim_scale(e.rate * 8760 / nullif(e.hours, 0)), m.price,
+           e.rate * m.price,
+           tidemark.share_covered(line.covered, tstzrange(coalesce(e.since, e.time), e.time + line.period))
+    from events e
+    -- The last mark price that was known at the event, where the event has none.
+    left join lateral (
+      select e.mark_price as price where e.mark_price is not null
+      union all
+      (select c.close from tidemark.series s join tidemark.mark_candle_points c on c.series_id = s.id
+       where e.mark_price is null and s.dataset = 'mark_candles' and s.period <= interval '1 hour'
+         and (s.exchange_id, s.base_id, s.quote_id) =
+             (select o.exchange_id, o.base_id, o.quote_id from tidemark.series o where o.id = line.series_id)
+         and c.time <= e.time - s.period and c.time > e.time - s.period - interval '2 hours'
+       order by c.time + s.period desc, s.period limit 1)
+    ) m on true
+    order by e.time;
+end $$;
+comment on function public.funding is
+  'Funding of a perpetual in [from_time, to_time): the rate of each event, hours since the one before, the rate of a '
+  'year of 8,760 hours without compounding, the mark price (of the event, else the last one that was known then; '
+  'null: none), and what a long position of one base asset paid in the quote. Coverage is of the time since the event '
+  'before.
+Example: select * from funding(''binance'', ''bitcoin'', ''tether:tether'', ''2024-12-01'', ''2024-12-02'')';
+
+--: function public.funding_paid(text, text, text, timestamptz, timestamptz, numeric)
+create or replace function public.funding_paid(exchange text, base text, quote text,
+  from_time timestamptz default null, to_time timestamptz default null, quantity numeric default 1)
+returns table (paid numeric, events bigint, without_price bigint, coverage numeric)
+language plpgsql stable parallel safe as $$
+declare
+  line record;
+  asked record;
+begin
+  select * into line from tidemark.dataset_line('funding_rates', exchange, base, quote, 'h1');
+  select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
+  return query
+    select coalesce(sum(quantity * f.payment), 0), count(*), count(*) filter (where f.payment is null),
+           case when asked.first < asked.closed
+                then tidemark.share_covered(line.covered, tstzrange(asked.first, asked.closed)) end
+    from public.funding(exchange, base, quote, from_time, to_time) f;
+end $$;
+comment on function public.funding_paid is
+  'What a position of so many base assets paid for funding in [from_time, to_time), in the quote; negative: it '
+  'received that, as a short position (a negative quantity) does of a positive rate. Events without a mark price are '
+  'counted, and not in the sum. Coverage below 1: events may be missing.
+Example: select * from funding_paid(''binance'', ''bitcoin'', ''tether:tether'', ''2024-12-01'', ''2025-01-01'', 0.5)';
+
+--: function public.basis(text, text, text, text, text, timestamptz, timestamptz)
+create or replace function public.basis(exchange text, base text, quote text, spot_quote text,
+  interval_name text default 'h1', from_time timestamptz default null, to_time timestamptz default null)
+returns table ("time" timestamptz, price numeric, spot numeric, index_price numeric, basis numeric,
+               basis_share numeric, index_share numeric, coverage numeric)
+language sql stable parallel safe as $$
+  select time, p.close, s.close, i.close, p.close - s.close, (p.close - s.close) / nullif(s.close, 0),
+         (p.close - i.close) / nullif(i.close, 0), least(p.coverage, s.coverage)
+  from public.ohlcv($1, $2, $3, $5, $6, $7) p
+  full join public.ohlcv($1, $2, $4, $5, $6, $7) s using (time)
+  left join (
+    select c.time, c.close from tidemark.series x join tidemark.index_candle_points c on c.series_id = x.id
+    where x.dataset = 'index_candles' and x.exchange_id = $1 and x.interval = $5
+      and (x.base_id = $2 or x.base_id in (select tidemark.asset_names($1, $2)))
+      and (x.quote_id = $3 or x.quote_id in (select tidemark.quote_names($1, $3)))
+  ) i using (time)
+  order by time
+$$;
+comment on function public.basis is
+  'How far a perpetual or future closes above the spot market of another quote and above its index, at the end of each '
+  'period that starts in [from_time, to_time): in the quote, and as a share of the spot and index price. Null where a '
+  'side has no price; coverage is that of the side of which less is known.
+Example: select * from basis(''binance'', ''bitcoin'', ''tether:tether'', ''tether'', ''h1'', ''2024-12-01'', '
+  '''2024-12-02'')';

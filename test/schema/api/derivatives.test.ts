@@ -1,0 +1,149 @@
+import { beforeAll, expect, it } from 'vitest';
+import type { MarketDataset } from '../../../model/datasets/index.ts';
+import { hourMs, type Interval, minuteMs } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
+import { timestamp } from '../../../store/db/values.ts';
+import { useStore } from '../../store/open-store.ts';
+import { rowsIn, storeLine } from './price-line.ts';
+
+const store = useStore();
+const rows = (sql: string) => rowsIn(store)(sql);
+const startMs = Date.UTC(2024, 0, 1);
+const hour = (index: number) => timestamp(startMs + index * hourMs);
+const key = (dataset: MarketDataset, interval: Interval, quoteId = 'tether:tether') =>
+  ({ dataset, exchange: 'x', baseId: 'a', quoteId, interval }) as SeriesKey;
+
+/** Hour, rate in units of 10^-8, stated hours, mark price in cents. The event of hour 24 is missing. */
+const events: ReadonlyArray<readonly [hour: number, rate: bigint, hours: number | null, mark: bigint | null]> = [
+  [0, 10_000n, 8, 4_000_000n],
+  [8, -2_500n, 8, null],
+  [16, 7n, null, 4_100_050n],
+  [32, 12_345n, 8, 3_999_999n],
+  [36, 1n, 4, null],
+];
+/** Close of the candle of the mark price that ended at the event of hour 8, in cents. */
+const markAt8 = 4_012_345n;
+
+beforeAll(async () => {
+  const endMs = startMs + 40 * hourMs;
+  const none = { startMs, endMs, prices: [] };
+  const covered = [
+    [0, 17],
+    [25, 40],
+  ] as const;
+  const funding = await storeLine(store.database, { ...none, key: key('funding_rates', 'h1'), covered });
+  for (const [index, rate, hours, mark] of events)
+    await store.database.pool.query(
+      `insert into tidemark.funding_rate_points (series_id, time, rate, interval_hours, mark_price)
+       values ($1, $2, $3::numeric / 1e8::numeric, $4, $5::numeric / 100)`,
+      [funding, hour(index), String(rate), hours, mark === null ? null : String(mark)],
+    );
+  // Minutes around the event of hour 8: the one that begins with it was not known then.
+  const marks = await storeLine(store.database, { ...none, key: key('mark_candles', 'm1') });
+  for (const [minute, cents] of [
+    [478, 1n],
+    [479, markAt8],
+    [480, 9_999_999n],
+  ] as const)
+    await store.database.pool.query(
+      `insert into tidemark.mark_candle_points
+       select $1, $2, p, p, p, p from (select $3::numeric / 100 as p) c`,
+      [marks, timestamp(startMs + minute * minuteMs), String(cents)],
+    );
+  const closes = { startMs, endMs: startMs + 4 * hourMs };
+  await storeLine(store.database, {
+    ...closes,
+    key: key('candles', 'h1'),
+    prices: ['101', '102.5', null, '99'],
+    covered: [
+      [0, 2],
+      [3, 4],
+    ],
+  });
+  await storeLine(store.database, {
+    ...closes,
+    key: key('candles', 'h1', 'tether'),
+    prices: ['100', '102.5', '103', '100'],
+  });
+  await storeLine(store.database, { ...closes, key: key('index_candles', 'h1'), prices: ['100.5', null, '103', '99'] });
+});
+
+const named = "'x', 'a', 'tether:tether'";
+/** What a position of one unit paid, in units of 10^-10. */
+const payments = events.map(([index, rate, , mark]) => {
+  const price = mark ?? (index === 8 ? markAt8 : null);
+  return price === null ? null : rate * price;
+});
+/** Without zeros at the end. */
+const decimal = (units: bigint, digits: number) => {
+  const text = (units < 0n ? -units : units).toString().padStart(digits + 1, '0');
+  const plain = `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '');
+  return units < 0n ? `-${plain}` : plain;
+};
+
+it('funding has the rate, the hours, the price known then, and the payment of each event', async () => {
+  const found = await rows(
+    `select extract(epoch from time - '2024-01-01Z')::int / 3600, trim_scale(rate), hours, trim_scale(annual_rate),
+            trim_scale(mark_price), trim_scale(payment) from funding(${named})`,
+  );
+  // Hours that the source does not state are those since the event before.
+  const hours = [8, 8, 8, 8, 4];
+  expect(found).toEqual(
+    events.map(([index, rate, , mark], place) => {
+      const price = mark ?? (index === 8 ? markAt8 : null);
+      const annual = decimal((rate * 8760n) / BigInt(hours[place] ?? 1), 8);
+      const paid = payments[place] ?? null;
+      return [
+        index,
+        decimal(rate, 8),
+        hours[place],
+        annual,
+        price === null ? '-' : decimal(price, 2),
+        paid === null ? '-' : decimal(paid, 10),
+      ].join(' | ');
+    }),
+  );
+});
+
+it('funding states how much of the time since the event before is known', async () => {
+  const found = await rows(`select coverage from funding(${named})`);
+  // Of hours 16 to 33 eight are missing.
+  expect(found).toEqual(['1', '1', '1', '0.529411', '1']);
+});
+
+it.each([
+  ['all of it', '', 1n, [0, 1, 2, 3, 4]],
+  ['a short position', ', quantity => -3', -3n, [0, 1, 2, 3, 4]],
+  ['a half-open range', `, '2024-01-01 08:00Z', '2024-01-01 16:00Z'`, 1n, [1]],
+] as const)('funding_paid is the sum of the payments: %s', async (_, more, quantity, places) => {
+  const known = places.flatMap((place) => payments[place] ?? []);
+  const sum = known.reduce((total, one) => total + one, 0n) * quantity;
+  const [found] = await rows(`select trim_scale(paid), events, without_price from funding_paid(${named}${more})`);
+  expect(found).toBe([decimal(sum, 10), places.length, places.length - known.length].join(' | '));
+});
+
+it('funding_paid says that events may be missing', async () => {
+  expect(await rows(`select coverage from funding_paid(${named})`)).toEqual(['0.8']);
+  expect(await rows(`select coverage from funding_paid(${named}, to_time => '2024-01-01 17:00Z')`)).toEqual(['1']);
+});
+
+it('basis compares closes of the same period, and is null where a side is not known', async () => {
+  const found = await rows(
+    `select extract(epoch from time - '2024-01-01Z')::int / 3600, price, spot, index_price, trim_scale(basis),
+            trim_scale(basis_share), trim_scale(round(index_share, 12)), coverage from basis(${named}, 'tether', 'h1')`,
+  );
+  expect(found).toEqual([
+    '0 | 101 | 100 | 100.5 | 1 | 0.01 | 0.004975124378 | 1',
+    '1 | 102.5 | 102.5 | - | 0 | 0 | - | 1',
+    '2 | - | 103 | 103 | - | - | - | 0',
+    '3 | 99 | 100 | 99 | -1 | -0.01 | 0 | 1',
+  ]);
+});
+
+it.each([
+  ['funding', `'x', 'b', 'tether:tether'`, 'no funding rates of x b/tether:tether is stored'],
+  ['funding_paid', `'x', 'a', 'tether'`, 'no funding rates of x a/tether is stored'],
+  ['basis', `'x', 'a', 'tether:tether', 'euro'`, 'euro'],
+])('%s refuses a name that is not stored', async (name, call, said) => {
+  await expect(rows(`select * from ${name}(${call})`)).rejects.toThrow(said);
+});
