@@ -1,6 +1,7 @@
 /** A store with rows in every table that is moved, and every row of a store, to compare two. */
 
 import { systemClock } from '../../../clock.ts';
+import { datasetOf, marketDatasets } from '../../../model/datasets/index.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { refreshRollups } from '../../../store/upkeep/refresh-rollups.ts';
 import { skippedTables } from '../../../transfer/move/tables.ts';
@@ -51,6 +52,11 @@ const theRest = `
 export async function fillEverything(database: Database): Promise<void> {
   await fillAll(database);
   await database.pool.query(theRest);
+  for (const { table, columns } of marketDatasets.map(datasetOf).filter(({ name }) => name !== 'candles'))
+    await database.pool.query(
+      `insert into tidemark.${table} (series_id, time, ${columns.map(({ name }) => name).join(', ')})
+       values (1, '2024-01-01Z', ${columns.map((_, place) => `-${place}.0000000000000000000010`).join(', ')})`,
+    );
   await refreshRollups(database, { clock: systemClock, nowMs: Date.now() });
 }
 
