@@ -2,11 +2,13 @@
 
 --: function tidemark.dataset_line(text, text, text, text, text)
 create or replace function tidemark.dataset_line(dataset text, exchange text, base text, quote text,
-  interval_name text, out series_id integer, out period interval, out tracked tstzrange, out covered tstzmultirange)
+  interval_name text, out series_id integer, out period interval, out tracked tstzrange, out covered tstzmultirange,
+  out settled timestamptz)
 language plpgsql stable parallel safe as $$
 begin
-  select s.id, s.period, s.tracked, tidemark.known_ranges(s.id, s.covered)
-  into series_id, period, tracked, covered
+  select s.id, s.period, s.tracked, tidemark.known_ranges(s.id, s.covered),
+         case when s.due_at > now() - tidemark.grace() then s.newest + s.period else 'infinity' end
+  into series_id, period, tracked, covered, settled
   from tidemark.series s
   where s.dataset = $1 and s.exchange_id = $2 and s.interval = $5
     and (s.base_id = $3 or s.base_id in (select tidemark.asset_names($2, $3)))
@@ -18,7 +20,8 @@ begin
   end if;
 end $$;
 comment on function tidemark.dataset_line is
-  'Internal: the series of a market in a dataset at an interval, by ids or codes; unknown names are refused.';
+  'Internal: the series of a market in a dataset at an interval, by ids or codes; unknown names are refused. Of events '
+  'settled is the end of the newest one, while the next one is not due.';
 
 --: function public.funding(text, text, text, timestamptz, timestamptz)
 create or replace function public.funding(exchange text, base text, quote text, from_time timestamptz default null,
@@ -33,11 +36,15 @@ declare
 begin
   select * into line from tidemark.dataset_line('funding_rates', exchange, base, quote, 'h1');
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
+  asked.closed := least(asked.closed, line.settled);
   perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
   return query
     with events as materialized (
       select p.time, p.rate, p.mark_price,
-             coalesce(p.interval_hours, extract(epoch from p.time - before.time) / 3600) as hours, before.time as since
+             -- The distance says nothing where an event may be missing.
+             coalesce(p.interval_hours, case when line.covered @> tstzrange(before.time, p.time)
+                                             then extract(epoch from p.time - before.time) / 3600 end) as hours,
+             before.time as since
       from tidemark.funding_rate_points p
       left join lateral (
         select b.time from tidemark.funding_rate_points b
@@ -81,16 +88,21 @@ declare
 begin
   select * into line from tidemark.dataset_line('funding_rates', exchange, base, quote, 'h1');
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
+  asked.closed := least(asked.closed, line.settled);
   return query
-    select coalesce(sum(quantity * f.payment), 0), count(*), count(*) filter (where f.payment is null),
-           case when asked.first < asked.closed
-                then tidemark.share_covered(line.covered, tstzrange(asked.first, asked.closed)) end
-    from public.funding(exchange, base, quote, from_time, to_time) f;
+    select case when sums.events = 0 and known.share = 1 then quantity * 0 else sums.paid end, sums.events,
+           sums.without_price, known.share
+    from (select sum(quantity * f.payment) as paid, count(*) as events,
+                 count(*) filter (where f.payment is null) as without_price
+          from public.funding(exchange, base, quote, from_time, to_time) f) sums,
+         (select case when asked.first < asked.closed
+                        then tidemark.share_covered(line.covered, tstzrange(asked.first, asked.closed)) end as share
+         ) known;
 end $$;
 comment on function public.funding_paid is
   'What a position of so many base assets paid for funding in [from_time, to_time), in the quote; negative: it '
   'received that, as a short position (a negative quantity) does of a positive rate. Events without a mark price are '
-  'counted, and not in the sum. Coverage below 1: events may be missing.
+  'counted, and not in the sum; null: no payment is known. Coverage below 1: events may be missing.
 Example: select * from funding_paid(''binance'', ''bitcoin'', ''tether:tether'', ''2024-12-01'', ''2025-01-01'', 0.5)';
 
 --: function public.basis(text, text, text, text, text, timestamptz, timestamptz)
@@ -100,20 +112,23 @@ returns table ("time" timestamptz, price numeric, spot numeric, index_price nume
                basis_share numeric, index_share numeric, coverage numeric)
 language sql stable parallel safe as $$
   select time, p.close, s.close, i.close, p.close - s.close, (p.close - s.close) / nullif(s.close, 0),
-         (p.close - i.close) / nullif(i.close, 0), least(p.coverage, s.coverage)
+         (p.close - i.close) / nullif(i.close, 0), least(coalesce(p.coverage, 0), coalesce(s.coverage, 0))
   from public.ohlcv($1, $2, $3, $5, $6, $7) p
   full join public.ohlcv($1, $2, $4, $5, $6, $7) s using (time)
   left join (
-    select c.time, c.close from tidemark.series x join tidemark.index_candle_points c on c.series_id = x.id
-    where x.dataset = 'index_candles' and x.exchange_id = $1 and x.interval = $5
-      and (x.base_id = $2 or x.base_id in (select tidemark.asset_names($1, $2)))
-      and (x.quote_id = $3 or x.quote_id in (select tidemark.quote_names($1, $3)))
+    select c.time, c.close from tidemark.index_candle_points c
+    where c.time >= coalesce($6, '-infinity') and c.time < coalesce($7, 'infinity') and c.series_id = (
+      select x.id from tidemark.series x
+      where x.dataset = 'index_candles' and x.exchange_id = $1 and x.interval = $5
+        and (x.base_id = $2 or x.base_id in (select tidemark.asset_names($1, $2)))
+        and (x.quote_id = $3 or x.quote_id in (select tidemark.quote_names($1, $3)))
+      order by x.base_id = $2 desc, x.quote_id = $3 desc limit 1)
   ) i using (time)
   order by time
 $$;
 comment on function public.basis is
   'How far a perpetual or future closes above the spot market of another quote and above its index, at the end of each '
   'period that starts in [from_time, to_time): in the quote, and as a share of the spot and index price. Null where a '
-  'side has no price; coverage is that of the side of which less is known.
+  'side has no price; coverage is that of the side of which less is known, and 0 where one has no candle.
 Example: select * from basis(''binance'', ''bitcoin'', ''tether:tether'', ''tether'', ''h1'', ''2024-12-01'', '
   '''2024-12-02'')';

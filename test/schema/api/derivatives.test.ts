@@ -122,6 +122,50 @@ it.each([
   expect(found).toBe([decimal(sum, 10), places.length, places.length - known.length].join(' | '));
 });
 
+it('says nothing of what is not known: no hours across a gap, no sum of nothing, and no coverage of one side alone', async () => {
+  const key36 = `update tidemark.funding_rate_points set interval_hours = $1 where time = '2024-01-02 08:00Z'`;
+  await store.database.pool.query(key36, [null]);
+  const across = `select hours, annual_rate from funding(${named}, '2024-01-02 08:00Z', '2024-01-02 09:00Z')`;
+  expect(await rows(across)).toEqual(['- | -']);
+  await store.database.pool.query(key36, [8]);
+  const paid = (from: string, to: string) =>
+    rows(`select paid, events, without_price, coverage from funding_paid(${named}, '${from}', '${to}')`);
+  expect(await paid('2024-01-01 18:00Z', '2024-01-01 20:00Z')).toEqual(['- | 0 | 0 | 0']);
+  expect(await paid('2024-01-01 09:00Z', '2024-01-01 12:00Z')).toEqual(['0 | 0 | 0 | 1']);
+  expect(await paid('2024-01-02 12:00Z', '2024-01-02 13:00Z')).toEqual(['- | 1 | 1 | 1']);
+  const longer = { ...key('candles', 'h1', 'longer') };
+  await storeLine(store.database, {
+    key: longer,
+    startMs,
+    endMs: startMs + 6 * hourMs,
+    prices: ['1', '1', '1', '1', '1', '1'],
+  });
+  const last = await rows(
+    `select price, spot, coverage from basis(${named}, 'longer', 'h1') where time >= '2024-01-01 04:00Z'`,
+  );
+  expect(last).toEqual(['- | 1 | 0', '- | 1 | 0']);
+});
+
+it('funding of a series that is followed is known up to its newest event, until the next one is due', async () => {
+  const nowMs = Math.floor(Date.now() / hourMs) * hourMs;
+  const [first, newest] = [nowMs - 11 * hourMs, nowMs - 3 * hourMs];
+  const seriesId = await storeLine(store.database, {
+    ...{ key: { ...key('funding_rates', 'h1'), baseId: 'followed' } as SeriesKey, startMs: first, endMs: null },
+    ...{ prices: ['1', null, null, null, null, null, null, null, '1'], covered: [[0, 9]] },
+  });
+  await store.database.pool.query(`update tidemark.series set newest = $2, due_at = $3 where id = $1`, [
+    ...[seriesId, timestamp(newest), timestamp(newest + 8 * hourMs)],
+  ]);
+  const coverage = () => rows(`select coverage, events from funding_paid('x', 'followed', 'tether:tether')`);
+  expect(await coverage()).toEqual(['1 | 2']);
+  // The next one is late.
+  await store.database.pool.query(`update tidemark.series set due_at = $2 where id = $1`, [
+    seriesId,
+    timestamp(nowMs - hourMs),
+  ]);
+  expect((await coverage())[0]).toMatch(/^0\.8\d+ \| 2$/);
+});
+
 it('funding_paid says that events may be missing', async () => {
   expect(await rows(`select coverage from funding_paid(${named})`)).toEqual(['0.8']);
   expect(await rows(`select coverage from funding_paid(${named}, to_time => '2024-01-01 17:00Z')`)).toEqual(['1']);
