@@ -79,7 +79,16 @@ function scaled(text: DecimalText): { digits: bigint; scale: number } {
 /** The same number and scale without an exponent: `0.00000012` for `1.2e-7`. */
 export function plainText(text: DecimalText): DecimalText {
   if (!/e/i.test(text)) return text;
-  const { digits, scale } = scaled(text);
+  return fixed(scaled(text));
+}
+
+/** The exact product, with the decimals of both. */
+export function productOf(a: DecimalText, b: DecimalText): DecimalText {
+  const [left, right] = [scaled(a), scaled(b)];
+  return fixed({ digits: left.digits * right.digits, scale: left.scale + right.scale });
+}
+
+function fixed({ digits, scale }: ReturnType<typeof scaled>): DecimalText {
   const isNegative = digits < 0n;
   const all = (isNegative ? -digits : digits).toString().padStart(scale + 1, '0');
   const whole = all.slice(0, all.length - scale);

@@ -6,6 +6,7 @@
  * instruments". Each path has a limit of its own for an address.
  */
 
+import { isDecimalText, productOf } from '../../model/decimal.ts';
 import { dayMs, hourMs } from '../../model/intervals.ts';
 import { type RestExchange, type RestOffer, restExchange } from '../rest.ts';
 import { isConfirmed, okxCandles, okxIntervals, okxManners } from './okx.ts';
@@ -19,15 +20,15 @@ const keptPeriods = 1440;
 const fundingKeptMs = 90 * dayMs;
 
 const prices = { open: 1, high: 2, low: 3, close: 4 };
-/** The index of a swap: `BTC-USDT` of `BTC-USDT-SWAP`. */
-const indexOf = (symbol: string) => symbol.replace(/-SWAP$/, '');
+/** The index of a swap: `BTC-USDT` of `BTC-USDT-SWAP`, `BTC-USD` of `BTC-USD_UM-SWAP`. */
+const indexOf = (symbol: string) => symbol.split(/[-_]/).slice(0, 2).join('-');
 const { m5, m15, m30, h1, h4, d1 } = okxIntervals;
 
-/** Rows of a time and values, newest first. */
+/** Rows of a time and values, newest first. The range is the same, whether its ends are exclusive or inclusive. */
 const statistic = (dataset: RestOffer['dataset'], path: string, values: RestOffer['values']): RestOffer => ({
   ...{ dataset, intervals: { m5, m15, m30, h1, h4, d1 }, maxRows: rowsOfPrices, depth: { periods: keptPeriods } },
   path: ({ symbol: instId, interval: period, startMs, endMs }) =>
-    withQuery(path, { instId, period, begin: startMs - 1, end: endMs, limit: rowsOfPrices }),
+    withQuery(path, { instId, period, begin: startMs - 1, end: endMs - 1, limit: rowsOfPrices }),
   ...{ time: 0, values },
 });
 
@@ -40,8 +41,11 @@ const swaps = {
     // Base and quote are in `uly` alone. `listTime` of old swaps is that of the list.
     read({ instId: symbol, uly, settleCcy: settle, ctVal, ctMult, ctValCcy, state }) {
       const [base, quote] = String(uly).split('-');
-      const contract = { size: ctMult === '1' ? ctVal : undefined, asset: ctValCcy };
-      return { symbol, base, quote, settle, contract, isTrading: state === 'live' };
+      const [value, multiple] = [ctVal, ctMult].map((text) =>
+        typeof text === 'string' && isDecimalText(text) ? text : undefined,
+      );
+      const size = value && multiple && productOf(value, multiple);
+      return { symbol, base, quote, settle, contract: { size, asset: ctValCcy }, isTrading: state === 'live' };
     },
   },
 } as const satisfies Partial<RestExchange>;
@@ -83,7 +87,7 @@ export const okxSwapData = restExchange({
   // That of the ratios.
   limits: [{ unit: 'request', amount: 5, periodMs: 2000 }],
   offers: [
-    // Contracts, coins, US dollars.
+    // Contracts, coins, and US dollars, also where the quote is a stablecoin: no value in the quote.
     statistic('open_interest', '/api/v5/rubik/stat/contracts/open-interest-history', { amount: 2 }),
     statistic('long_short_ratios', '/api/v5/rubik/stat/contracts/long-short-account-ratio-contract', { ratio: 1 }),
   ],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareDecimals, decimalText, isDecimalText } from '../../model/decimal.ts';
+import { compareDecimals, decimalText, isDecimalText, productOf } from '../../model/decimal.ts';
 
 /** The value as an integer, at a scale that holds every text below. */
 function scaled(text: string): bigint {
@@ -26,6 +26,16 @@ test('compareDecimals agrees with integer arithmetic', () => {
     }),
     { numRuns: 500 },
   );
+});
+
+test.each([
+  ['0.01', '1', '0.01'],
+  ['1000000', '10', '10000000'],
+  ['0.10', '-0.5', '-0.050'],
+  ['1e-7', '2E3', '0.0002000'],
+  ['0', '123.4', '0.0'],
+])('%s times %s is %s', (a, b, product) => {
+  expect(productOf(decimalText(a), decimalText(b))).toBe(product);
 });
 
 describe('isDecimalText', () => {

@@ -371,6 +371,11 @@ describe('the list of markets, written after the documentation', () => {
             ...{ instId: 'BTC-USD-SWAP', uly: 'BTC-USD', settleCcy: 'BTC', ctVal: '100', ctMult: '1', ctValCcy: 'USD' },
             state: 'suspend',
           },
+          // Settled in another asset, and of several times a value.
+          {
+            ...{ instId: 'BTC-USD_UM-SWAP', uly: 'BTC-USD', settleCcy: 'USDC', ctVal: '0.001', ctMult: '10' },
+            ...{ ctValCcy: 'BTC', state: 'live', expTime: '1782460800000' },
+          },
           {
             instId: 'X-USD-SWAP',
             uly: 'X-USD',
@@ -382,7 +387,10 @@ describe('the list of markets, written after the documentation', () => {
           },
         ],
       },
-      markets: ['BTC-USDT-SWAP BTC USDT:USDT true', 'BTC-USD-SWAP BTC USD:BTC false'],
+      markets: [
+        ...['BTC-USDT-SWAP BTC USDT:USDT true', 'BTC-USD-SWAP BTC USD:BTC false'],
+        'BTC-USD_UM-SWAP BTC USD:USDC true',
+      ],
       rejected: 1,
     },
   };
@@ -395,6 +403,6 @@ describe('the list of markets, written after the documentation', () => {
     expect(answer.rows.map(({ listedMs }) => listedMs)).toEqual(markets.map(() => null));
     expect(answer.rejected).toHaveLength(rejected);
     const contracts = answer.rows.map(({ contract }) => contract && `${contract.size} ${contract.asset}`);
-    expect(contracts).toEqual(name === 'okx-swap' ? ['0.01 BTC', '100 USD'] : markets.map(() => null));
+    expect(contracts).toEqual(name === 'okx-swap' ? ['0.01 BTC', '100 USD', '0.010 BTC'] : markets.map(() => null));
   });
 });

@@ -59,30 +59,12 @@ const recorded: ReadonlyArray<readonly [file: string, source: string, MarketData
     ...(['binance-um-globalLongShortAccountRatio.json', 'binance-usdm-data', 'long_short_ratios', 'm5'] as const),
     ['1583139600000 0.1960 0.6622 0.3378   ', '1583139900000 1.9559 0.6617 0.3382   '],
   ],
-  [
-    ...(['bybit-mark-price-kline.json', 'bybit-linear', 'mark_candles', 'h1'] as const),
-    ['1670608800000 17164.16 17164.16 17121.5 17131.64'],
-  ],
-  [
-    ...(['bybit-premium-index-price-kline.json', 'bybit-linear', 'premium_candles', 'd1'] as const),
-    ['1652486400000 -0.000587 -0.000344 -0.000480 -0.000344', '1652400000000 -0.000989 -0.000561 -0.000587 -0.000587'],
-  ],
-  [...(['bybit-funding-history.json', 'bybit-linear', 'funding_rates', 'h1'] as const), ['1672041600000 0.0001   0']],
-  [
-    ...(['bybit-account-ratio.json', 'bybit-linear', 'long_short_ratios', 'h1'] as const),
-    ['1696262400000  0.49 0.51   ', '1696258800000  0.4927 0.5073   '],
-  ],
-  [
-    ...(['okx-funding-rate-history-2023.json', 'okx-swap', 'funding_rates', 'h1'] as const),
-    // What was realised, and not what was predicted.
-    ['1703059200000 0.0000746572360545   0', '1703030400000 0.0002279755647389   0'],
-  ],
 ];
 
 describeRecordings('recorded answers of perpetuals: every digit survives', () => {
   test.each(recorded)('%s', async (file, source, dataset, interval, points) => {
     const answer = await read(source, recordingFile(`derivatives/${file}`), dataset, interval);
-    expect([answer.rejected, [...answer.written].sort()]).toEqual([[], [...points].sort()]);
+    expect([answer.rejected, answer.written]).toEqual([[], points]);
   });
 
   test('a negative rate, a millisecond late', async () => {
