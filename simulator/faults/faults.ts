@@ -112,9 +112,18 @@ const archives = ['binance-archive', 'binance-archive-daily', 'binance-usdm-arch
  * turnover.
  */
 export const profilesOfForm: Readonly<Partial<Record<AnswerForm, readonly string[]>>> = Object.freeze({
-  'another-market': [...archives, 'bybit', 'kraken'],
-  'open-rows': ['kraken', 'okx'],
-  'exchanged-volumes': ['binance', ...archives, 'binance-us', 'binance-usdm', 'bybit', 'okx'],
+  'another-market': [...archives, 'bybit', 'bybit-linear', 'kraken'],
+  'open-rows': ['kraken', 'okx', 'okx-swap'],
+  'exchanged-volumes': [
+    'binance',
+    ...archives,
+    'binance-us',
+    'binance-usdm',
+    'bybit',
+    'bybit-linear',
+    'okx',
+    'okx-swap',
+  ],
 });
 
 /** Ascending rows, and one more of the period of the middle one if they are to contradict one another. */

@@ -118,6 +118,12 @@ function premiums(request: VenueRequest): VenueAnswer {
   );
 }
 
+/** The end of a range that has its newest rows, though one is open and some are missing. */
+export const newestPart = ({ startMs, endMs }: Range, rows: number, lengthMs: number): Range => ({
+  startMs: Math.max(startMs, endMs - 2 * rows * lengthMs),
+  endMs,
+});
+
 /** Starts of the periods in the range. */
 export function timesIn({ startMs, endMs }: Range, lengthMs: number): EpochMs[] {
   const firstMs = Math.ceil(startMs / lengthMs) * lengthMs;

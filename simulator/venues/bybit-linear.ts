@@ -4,10 +4,11 @@
  * Source: bybit-exchange.github.io/docs/v5. A page holds the newest rows of a range, descending, and both ends count.
  */
 
-import { type EpochMs, intervalMs, type Range } from '../../model/intervals.ts';
+import { type EpochMs, hourMs, intervalMs, type Range } from '../../model/intervals.ts';
 import type { Candle } from '../../v2/resources.ts';
 import { positionsAt, premiumAt } from '../derivatives.ts';
-import { everyPeriod, perpetualsOf, timesIn } from './binance-usdm.ts';
+import { fixedText } from '../digits.ts';
+import { everyPeriod, newestPart, perpetualsOf, timesIn } from './binance-usdm.ts';
 import { answered, bybit, intervals } from './bybit.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
 
@@ -57,17 +58,18 @@ function candles(request: VenueRequest, what: 'traded' | 'computed' | 'premium')
   if (market === undefined) return answered(10001, 'Not supported symbols', {}, nowMs);
   if (interval === undefined) return answered(10001, 'Invalid period!', {}, nowMs);
   const range = rangeOf(request, 'start', 'end');
-  type Row = Omit<Candle, 'volume'> & Partial<Pick<Candle, 'volume'>>;
-  const prices: Row[] =
-    what === 'premium'
-      ? timesIn(range, intervalMs[interval]).map((period) => ({ period, ...premiumAt(symbol, period) }))
-      : what === 'computed'
-        ? everyPeriod(data, market, interval, range)
-        : data.candles(market, interval, range);
-  const list = page(request, prices, 1000, 200).map((row) => [
-    ...[String(row.period), row.open, row.high, row.low, row.close],
-    ...(what === 'traded' && row.volume !== undefined ? [row.volume, turnoverOf(row as Candle)] : []),
-  ]);
+  const newest = newestPart(range, 1000, intervalMs[interval]);
+  const limit = Math.min(Number(query.limit ?? 200), 1000);
+  const prices = (row: Omit<Candle, 'volume'>) => [String(row.period), row.open, row.high, row.low, row.close];
+  const computed = (): Omit<Candle, 'volume'>[] =>
+    what === 'computed'
+      ? everyPeriod(data, market, interval, newest)
+      : timesIn(newest, intervalMs[interval]).map((period) => ({ period, ...premiumAt(symbol, period) }));
+  const traded = () => data.page(market, interval, range, { limit, keep: 'newest' }).toReversed();
+  const list =
+    what === 'traded'
+      ? traded().map((row) => [...prices(row), row.volume, turnoverOf(row)])
+      : page(request, computed(), 1000, 200).map(prices);
   const named = data.answerForm === 'another-market' ? `${symbol}X` : symbol;
   return answered(0, 'OK', { category, symbol: named, list }, nowMs);
 }
@@ -78,7 +80,7 @@ function funding(request: VenueRequest): VenueAnswer {
   if (marketOf(request) === undefined) return answered(10001, 'symbol invalid', {}, nowMs);
   if (query.startTime !== undefined && query.endTime === undefined)
     return answered(10001, 'endTime is required', {}, nowMs);
-  const range = rangeOf(request, 'startTime', 'endTime');
+  const range = newestPart(rangeOf(request, 'startTime', 'endTime'), 200, 8 * hourMs);
   const events = data.fundingEvents(symbol, range).map(({ timeMs, statedMs, rate }) => ({
     // It states the full hour.
     ...{ symbol, fundingRate: rate, fundingRateTimestamp: String(statedMs - timeMs < 1000 ? timeMs : statedMs) },
@@ -88,14 +90,15 @@ function funding(request: VenueRequest): VenueAnswer {
 
 function statistic(
   request: VenueRequest,
-  { key, most }: { readonly key: string; readonly most: number },
+  { key, most, stated = {} }: { readonly key: string; readonly most: number; readonly stated?: object },
   row: (symbol: string, timeMs: EpochMs) => object,
 ): VenueAnswer {
   const { query, data, nowMs } = request;
   const interval = statisticIntervals[(query[key] ?? '') as keyof typeof statisticIntervals];
   if (marketOf(request) === undefined) return answered(10001, 'symbol invalid', {}, nowMs);
   if (interval === undefined) return answered(10001, 'Invalid period!', {}, nowMs);
-  const times = timesIn(rangeOf(request, 'startTime', 'endTime'), intervalMs[interval]);
+  const range = newestPart(rangeOf(request, 'startTime', 'endTime'), most, intervalMs[interval]);
+  const times = timesIn(range, intervalMs[interval]);
   const closed = times.filter((timeMs) => timeMs + intervalMs[interval] <= nowMs && !data.lacks(timeMs));
   const list = page(
     request,
@@ -103,13 +106,17 @@ function statistic(
     most,
     50,
   );
-  return answered(0, 'OK', { symbol: query.symbol, category, list, nextPageCursor: '' }, nowMs);
+  // A cursor is there after the last page too.
+  return answered(0, 'OK', { ...stated, list, nextPageCursor: 'lastid%3D0' }, nowMs);
 }
 
 function openInterest(request: VenueRequest): VenueAnswer {
-  return statistic(request, { key: 'intervalTime', most: 200 }, (symbol, timeMs) => {
+  const stated = { symbol: request.query.symbol, category };
+  return statistic(request, { key: 'intervalTime', most: 200, stated }, (symbol, timeMs) => {
     const { amount } = positionsAt(symbol, timeMs);
-    return { openInterest: String(2 * Number(amount)), singleOpenInterest: amount, timestamp: String(timeMs) };
+    // Both sides are not twice the one to the last digit.
+    const both = fixedText(2n * BigInt(amount.replace('.', '')) - 1n, 3);
+    return { openInterest: both, singleOpenInterest: amount, timestamp: String(timeMs) };
   });
 }
 

@@ -7,7 +7,7 @@
 
 import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../model/intervals.ts';
 import { positionsAt } from '../derivatives.ts';
-import { everyPeriod, perpetualsOf, timesIn } from './binance-usdm.ts';
+import { everyPeriod, newestPart, perpetualsOf, timesIn } from './binance-usdm.ts';
 import { failed, given, intervals, limitOf, okx, unknown } from './okx.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
 
@@ -61,9 +61,14 @@ function candles(request: VenueRequest, what: 'traded' | 'mark' | 'index'): Venu
   const { startMs, endMs } = rangeOf(request, 'before', 'after');
   const openMs = Math.floor(nowMs / intervalMs[interval]) * intervalMs[interval];
   const range = { startMs, endMs: Math.min(endMs, openMs) };
-  const rows = what === 'traded' ? data.candles(market, interval, range) : everyPeriod(data, market, interval, range);
+  const rows =
+    what === 'traded'
+      ? data
+          .page(market, interval, range, { limit: Math.min(Number(query.limit ?? 100), 300), keep: 'newest' })
+          .toReversed()
+      : page(request, everyPeriod(data, market, interval, newestPart(range, 100, intervalMs[interval])), 100);
   return given(
-    page(request, rows, what === 'traded' ? 300 : 100).map((row, place) => {
+    rows.map((row, place) => {
       const confirm = place === 0 && data.answerForm === 'open-rows' ? '0' : '1';
       const { period, open, high, low, close, volume } = row;
       const prices = [String(period), open, high, low, close];

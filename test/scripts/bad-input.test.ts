@@ -54,7 +54,7 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     ['track history --asset \u202ebitcoin --interval d1 --from 1y', '"\\u202ebitcoin" is not an id'],
     ['worker --concurrency 0', '--concurrency'],
     ['simulate --port 70000', '70000'],
-    ['simulate --profile coinbase --answer-form open-rows', 'cannot be open-rows: those of kraken, okx can'],
+    ['simulate --profile coinbase --answer-form open-rows', 'cannot be open-rows: those of kraken, okx, okx-swap can'],
     ['simulate --error-rate 0.7 --html-rate 0.7', 'sum'],
     ['migrate down', '--yes'],
     ['viewer pg_monitor', 'invalid role name'],

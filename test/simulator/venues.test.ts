@@ -255,6 +255,66 @@ describe('binance-usdm', () => {
   });
 });
 
+describe('bybit-linear', () => {
+  type Rows = { result: { list: Record<string, string>[] } };
+  const listOf = async (path: string) => (await body<Rows>(`/v5/market/${path}`)).result.list;
+  const perpetual = 'category=linear&symbol=BTCUSDT';
+  const range = (key: string, days: number) => `&start${key}=${startMs - days * dayMs}&end${key}=${startMs}`;
+
+  test('gives the newest rows of a range first: prices without volume, also of minutes without a trade', async () => {
+    await begin('bybit-linear');
+    const mark = await listOf(`mark-price-kline?category=linear&symbol=GLMUSDT&interval=1${range('', 1)}`);
+    const times = Array.from({ length: 200 }, (_, place) => startMs - (startMs % minuteMs) - place * minuteMs);
+    expect(mark.map((row) => [Number(row[0]), Object.keys(row).length])).toEqual(times.map((time) => [time, 5]));
+    const funding = await listOf(`funding/history?${perpetual}${range('Time', 400)}`);
+    const stated = funding.map((row) => Number(row.fundingRateTimestamp));
+    expect(stated).toEqual(stated.toSorted((a, b) => b - a));
+    expect([stated.length, startMs - (stated[0] ?? 0) < 8 * hourMs]).toEqual([200, true]);
+    const interest = await listOf(`open-interest?${perpetual}&intervalTime=5min${range('Time', 2)}&limit=999`);
+    expect(interest).toHaveLength(200);
+    // Both sides are not twice the one to the last digit.
+    for (const { openInterest = '', singleOpenInterest = '' } of interest)
+      expect(2 * Number(singleOpenInterest) - Number(openInterest)).toBeCloseTo(0.001);
+    expect(await listOf(`account-ratio?${perpetual}&period=1h${range('Time', 9)}`)).toHaveLength(50);
+  });
+});
+
+describe('okx-swap', () => {
+  const dataOf = async (path: string) => (await body<{ data: string[][] }>(`/api/v5/${path}`)).data;
+  const fromMs = Date.UTC(2024, 4, 16, 9);
+
+  test('counts volume in contracts, in the base and in the quote asset', async () => {
+    await begin('okx-swap');
+    const [row] = await dataOf(`market/history-candles?instId=BTC-USDT-SWAP&bar=1H&limit=1&after=${fromMs}`);
+    const [time, open, high, low, close, contracts, volume] = row ?? [];
+    expect([time, open, high, low, close, volume]).toEqual(
+      truth('okx-swap bitcoin/tether', 'h1', fromMs - hourMs, fromMs).map(ohlcv)[0],
+    );
+    expect(contracts).not.toBe(volume);
+  });
+
+  test('keeps three months of funding and 1,440 periods of statistics, and answers nothing before', async () => {
+    await begin('okx-swap');
+    const funding = (query: string) => dataOf(`public/funding-rate-history?instId=BTC-USDT-SWAP&${query}`);
+    expect(await funding(`before=${startMs - 200 * dayMs}&after=${startMs - 93 * dayMs}`)).toEqual([]);
+    expect((await funding(`before=${startMs - 92 * dayMs}&after=${startMs - 85 * dayMs}`)).length).toBeGreaterThan(9);
+    const path = 'rubik/stat/contracts/open-interest-history?instId=BTC-USDT-SWAP&period=5m';
+    // The open period counts.
+    const oldestMs = startMs - (startMs % (5 * minuteMs)) - 1439 * 5 * minuteMs;
+    expect(await dataOf(`${path}&end=${oldestMs}`)).toEqual([]);
+    expect((await dataOf(`${path}&begin=0&end=${oldestMs + 1}`)).map(([time]) => Number(time))).toEqual([oldestMs]);
+    expect(await dataOf(path)).toHaveLength(100);
+  });
+
+  test('limits each path alone', async () => {
+    await begin('okx-swap');
+    const ratios = '/api/v5/rubik/stat/contracts/long-short-account-ratio-contract?instId=BTC-USDT-SWAP';
+    for (let at = 0; at < 5; at++) expect((await get(ratios)).status).toBe(200);
+    expect(await get(ratios)).toMatchObject({ status: 429, text: expect.stringContaining('50011') });
+    expect((await get(ratios.replace('long-short-account-ratio-contract', 'open-interest-history'))).status).toBe(200);
+  });
+});
+
 describe('coincap-v3', () => {
   const fromMs = Date.UTC(2024, 4, 15);
   const history = `/assets/bitcoin/history?interval=h1&start=${fromMs}&end=${fromMs + dayMs}`;
@@ -289,6 +349,14 @@ test.each([
   ['kraken', '/0/public/OHLC?pair=XBTXYZ', 200, { error: ['EQuery:Unknown asset pair'] }],
   ['coinbase', '/products/BTC-XYZ/candles', 404, { message: 'NotFound' }],
   ['bybit', '/v5/market/kline?category=spot&symbol=BTCXYZ&interval=1', 200, { retCode: 10001 }],
+  ['bybit-linear', '/v5/market/mark-price-kline?category=linear&symbol=BTCXYZ&interval=1', 200, { retCode: 10001 }],
+  ['bybit-linear', '/v5/market/kline?category=spot&symbol=BTCUSDT&interval=1', 200, { retCode: 10001 }],
+  // A start alone.
+  [
+    ...(['bybit-linear', '/v5/market/funding/history?category=linear&symbol=BTCUSDT&startTime=1', 200] as const),
+    { retCode: 10001 },
+  ],
+  ['okx-swap', '/api/v5/public/funding-rate-history?instId=BTC-USDT', 200, { code: '51001', data: [] }],
   ['okx', '/api/v5/market/history-candles?instId=BTC-XYZ', 200, { code: '51001', data: [] }],
   ['okx', '/api/v5/market/history-candles?instId=BTC-USDT&bar=1D', 400, { code: '51000', data: [] }],
   ['binance-usdm', '/fapi/v1/fundingRate?symbol=BTCUSDT&limit=1001', 400, { status: 'ERROR', code: '000002' }],
@@ -310,6 +378,8 @@ test.each([
   ['coinbase', 5, 'BTC-USD BTC USD'],
   ['bybit', 13, 'BTCUSDT BTC USDT'],
   ['okx', 13, 'BTC-USDT BTC USDT'],
+  ['bybit-linear', 11, 'BTCUSDT BTC USDT:USDT'],
+  ['okx-swap', 10, 'BTC-USDT-SWAP BTC USDT:USDT'],
 ] as const)('%s lists its markets as its profile reads them', async (name, count, first) => {
   await begin(name);
   const profile = profiles[name];
@@ -321,6 +391,25 @@ test.each([
   const [market] = rows;
   expect(`${market?.symbol} ${market?.base} ${market?.quote}`).toBe(first);
 });
+
+const linear = 'category=linear&symbol=BTCUSDT';
+const swap = 'instId=BTC-USDT-SWAP';
+const perpetuals = [
+  ['bybit-linear', `/v5/market/mark-price-kline?${linear}&interval=1`, 'bybit-mark-price-kline'],
+  ['bybit-linear', `/v5/market/index-price-kline?${linear}&interval=1`, 'bybit-index-price-kline'],
+  ['bybit-linear', `/v5/market/premium-index-price-kline?${linear}&interval=1`, 'bybit-premium-index-price-kline'],
+  ['bybit-linear', `/v5/market/funding/history?${linear}`, 'bybit-funding-history'],
+  ['bybit-linear', `/v5/market/open-interest?${linear}&intervalTime=1d`, 'bybit-open-interest'],
+  ['bybit-linear', `/v5/market/account-ratio?${linear}&period=1h`, 'bybit-account-ratio'],
+  ['okx-swap', `/api/v5/market/history-candles?${swap}`, 'okx-history-candles'],
+  ['okx-swap', `/api/v5/market/history-mark-price-candles?${swap}`, 'okx-mark-price-candles'],
+  ['okx-swap', '/api/v5/market/history-index-candles?instId=BTC-USDT', 'okx-index-candles'],
+  ['okx-swap', `/api/v5/rubik/stat/contracts/open-interest-history?${swap}`, 'okx-open-interest-history'],
+  [
+    ...(['okx-swap', `/api/v5/rubik/stat/contracts/long-short-account-ratio-contract?${swap}`] as const),
+    'okx-long-short-account-ratio-contract',
+  ],
+] as const;
 
 describeRecordings('answers have the structure of recorded ones', () => {
   test.each([
@@ -343,6 +432,7 @@ describeRecordings('answers have the structure of recorded ones', () => {
       ...(['binance-usdm-funding', '/fapi/v1/fundingRate?symbol=BTCUSDT&limit=9999'] as const),
       'derivatives/binance-um-error-fundingRate-limit',
     ],
+    ...perpetuals.map(([profile, path, name]) => [profile, path, `derivatives/${name}`] as const),
   ] as const)('of %s: %s', async (profile, path, name) => {
     await begin(profile);
     const { text } = await get(path);
