@@ -123,10 +123,12 @@ export class SeriesModel {
       unchanged: fetched.unchanged,
     };
     const { shown } = answer;
-    const surprises = [...points.keys(), ...witnesses.keys()].filter(
-      (timeMs) => !known.has(timeMs) && this.covered.has(timeMs),
-    );
-    if (shown !== null && surprises.length > 0) this.#reopen(surprises, shown, known, order);
+    // A group whose windows give the same point is committed window by window: the earlier ones may cover it first.
+    const wasCovered = (timeMs: EpochMs) =>
+      this.covered.has(timeMs) || (order === 'known' && this.mayCover.has(timeMs));
+    const isSilent = (timeMs: EpochMs) => wasCovered(timeMs) && !known.has(timeMs);
+    const surprises = [...points.keys(), ...witnesses.keys()].filter(isSilent);
+    if (shown !== null && surprises.length > 0) this.#reopen(surprises, shown, isSilent, order);
     // An empty range beside a stored point that the answer lacks proves nothing, and a range with points is not empty.
     const hull = shown === null ? null : { startMs: shown.startMs, endMs: shown.endMs + this.lengthMs };
     if (hull !== null) {
@@ -177,7 +179,7 @@ export class SeriesModel {
   #reopen(
     surprises: readonly EpochMs[],
     shown: Range,
-    known: ReadonlySet<EpochMs>,
+    isSilent: (timeMs: EpochMs) => boolean,
     order: 'alone' | 'known' | 'unknown',
   ): void {
     const forget = (timeMs: EpochMs) => {
@@ -187,7 +189,6 @@ export class SeriesModel {
     };
     // A point before the beginning removes the coverage of all empty ranges there, at any distance.
     if (this.#isProbed) this.#forgetEmptiness();
-    const isSilent = (timeMs: EpochMs) => this.covered.has(timeMs) && !known.has(timeMs);
     const firstMs = Math.min(...surprises);
     const lastMs = Math.max(...surprises);
     if (firstMs <= shown.startMs)
