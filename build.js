@@ -1,9 +1,9 @@
-// Compiles the sources, and bundles the dashboard's page beside them. The result is renamed to dist/ when it is whole: commands
-// find the previous one meanwhile, also after a build that was killed.
+// Compiles the sources, and bundles the dashboard's page beside them. The result is renamed to dist/ when it is whole:
+// commands find the previous one meanwhile, also after a build that was killed.
 //
 // `npm ci` runs this through `prepare`, so that `npx tidemark` works straight after it. npx runs `prepare` too: with
-// --if-changed the dist/ of the same sources stays. An install without development dependencies has no compiler and keeps
-// what is there.
+// --if-changed the dist/ of the same sources stays. An install without development dependencies has no compiler and
+// keeps what is there.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {

@@ -1,6 +1,6 @@
 /**
- * Points of perpetuals and futures: candles of computed prices, funding, open interest and ratios. `model/datasets/` has
- * them. What a contract of a market is worth, as its source lists it.
+ * Points of perpetuals and futures: candles of computed prices, funding, open interest and ratios. `model/datasets/`
+ * has them. What a contract of a market is worth, as its source lists it.
  */
 
 import type { MigrationBuilder } from 'node-pg-migrate';
@@ -15,8 +15,8 @@ const tables = {
   funding_rate_points: 'rate numeric not null, interval_hours numeric, mark_price numeric, delay_ms numeric',
   open_interest_points: 'amount numeric not null, value numeric',
   long_short_ratio_points:
-    'ratio numeric, long_share numeric, short_share numeric, top_accounts_ratio numeric, top_positions_ratio numeric, ' +
-    'taker_ratio numeric',
+    'ratio numeric, long_share numeric, short_share numeric, top_accounts_ratio numeric, ' +
+    'top_positions_ratio numeric, taker_ratio numeric',
 };
 
 export function up(pgm: MigrationBuilder): void {

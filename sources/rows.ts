@@ -45,8 +45,8 @@ export function impossible(dataset: DatasetName, interval: Interval, { timeMs, v
 }
 
 /**
- * The time of an event: the start of the period that it happens at, and how much later it is stated. One that is too far
- * from any has its own time, at which no period starts.
+ * The time of an event: the start of the period that it happens at, and how much later it is stated. One that is too
+ * far from any has its own time, at which no period starts.
  */
 export function eventTime(
   dataset: DatasetName,

@@ -89,7 +89,8 @@ const ofComputedPrice = {
 const latest = (price: string) => `The newest stored candle of the ${price} of each market and interval.`;
 const knownAt = (price: string) => `Candles of the ${price} as they were known at a time; see candles_as_known_at.`;
 const example = (name: string, from: string) =>
-  `select * from ${name} where base = 'bitcoin' and quote = 'tether:tether' and interval = 'h1' and time >= '${from}' limit 10`;
+  `select * from ${name} where base = 'bitcoin' and quote = 'tether:tether' and interval = 'h1' ` +
+  `and time >= '${from}' limit 10`;
 const exampleKnownAt = (name: string) =>
   `select * from ${name}('binance', 'bitcoin', 'tether:tether', 'h1', '2025-01-02', '2024-12-31')`;
 

@@ -70,7 +70,8 @@ export const fundingRates = {
       name: 'funding_rates_as_known_at',
       about: 'Funding rates of a perpetual as they were known at a time; see candles_as_known_at.',
       example:
-        "select * from funding_rates_as_known_at('binance', 'bitcoin', 'tether:tether', 'h1', '2025-01-02', '2024-12-31')",
+        "select * from funding_rates_as_known_at('binance', 'bitcoin', 'tether:tether', 'h1', " +
+        "'2025-01-02', '2024-12-31')",
     },
   },
   chunkDays: 365,

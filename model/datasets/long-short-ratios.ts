@@ -66,8 +66,8 @@ export const longShortRatios = {
       name: 'long_short_ratios',
       about: 'Ratios of long and short accounts of perpetuals and futures, at the times that the source states.',
       example:
-        "select * from long_short_ratios where exchange = 'binance' and base = 'bitcoin' and quote = 'tether:tether' and " +
-        "interval = 'h1' and time >= '2024-12-01' order by time limit 10",
+        "select * from long_short_ratios where exchange = 'binance' and base = 'bitcoin' and quote = 'tether:tether' " +
+        "and interval = 'h1' and time >= '2024-12-01' order by time limit 10",
     },
     latest: {
       name: 'latest_long_short_ratios',
@@ -78,7 +78,8 @@ export const longShortRatios = {
       name: 'long_short_ratios_as_known_at',
       about: 'Ratios of a market as they were known at a time; see candles_as_known_at.',
       example:
-        "select * from long_short_ratios_as_known_at('binance', 'bitcoin', 'tether:tether', 'h1', '2025-01-02', '2024-12-31')",
+        "select * from long_short_ratios_as_known_at('binance', 'bitcoin', 'tether:tether', 'h1', " +
+        "'2025-01-02', '2024-12-31')",
     },
   },
   chunkDays: 90,

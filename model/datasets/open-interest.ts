@@ -44,7 +44,8 @@ export const openInterest = {
       name: 'open_interest_as_known_at',
       about: 'Open interest of a market as it was known at a time; see candles_as_known_at.',
       example:
-        "select * from open_interest_as_known_at('binance', 'bitcoin', 'tether:tether', 'h1', '2025-01-02', '2024-12-31')",
+        "select * from open_interest_as_known_at('binance', 'bitcoin', 'tether:tether', 'h1', " +
+        "'2025-01-02', '2024-12-31')",
     },
   },
   chunkDays: 90,

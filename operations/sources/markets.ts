@@ -73,7 +73,9 @@ export async function marketsOf(
       source.profile.marketsOf === undefined
         ? {}
         : {
-            remedy: `its files have the markets of ${source.profile.marketsOf.join(' and ')}, which use it as their \`archive\``,
+            remedy:
+              `its files have the markets of ${source.profile.marketsOf.join(' and ')}, ` +
+              'which use it as their `archive`',
           },
     );
   const asked = await requestSymbols(context, source, waits).catch((error: unknown) => {

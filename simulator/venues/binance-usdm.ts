@@ -1,9 +1,9 @@
 /**
- * Binance's REST interface for USD-M futures. It has a perpetual of each spot market of the synthetic exchange `binance`
- * in tether, and a future of bitcoin.
+ * Binance's REST interface for USD-M futures. It has a perpetual of each spot market of the synthetic exchange
+ * `binance` in tether, and a future of bitcoin.
  *
- * Source: github.com/binance/binance-connector-js, market-data-api.ts; recorded answers. Weights depend on the number of
- * rows, and three limits are counted apart.
+ * Source: github.com/binance/binance-connector-js, market-data-api.ts; recorded answers. Weights depend on the number
+ * of rows, and three limits are counted apart.
  */
 
 import type { CandleInterval } from '../../model/datasets/candles.ts';

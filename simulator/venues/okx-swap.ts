@@ -1,8 +1,8 @@
 /**
  * OKX's REST interface, version 5, for swaps. It has a linear one of each spot market in tether.
  *
- * Source: okx.com/docs-v5. Volumes count contracts beside the base asset, each path has a limit of its own, and both ends
- * of a range are exclusive.
+ * Source: okx.com/docs-v5. Volumes count contracts beside the base asset, each path has a limit of its own, and both
+ * ends of a range are exclusive.
  */
 
 import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../model/intervals.ts';

@@ -1,9 +1,9 @@
 /**
  * OKX's REST interface, version 5, for perpetual swaps, linear and inverse.
  *
- * Source: www.okx.com/docs-v5, "Get candlesticks history", "Get mark price candlesticks history", "Get index candlesticks
- * history", "Get funding rate history", "Get contract open interest history", "Get contract long/short ratio" and "Get
- * instruments". Each path has a limit of its own for an address.
+ * Source: www.okx.com/docs-v5, "Get candlesticks history", "Get mark price candlesticks history", "Get index
+ * candlesticks history", "Get funding rate history", "Get contract open interest history", "Get contract long/short
+ * ratio" and "Get instruments". Each path has a limit of its own for an address.
  */
 
 import { isDecimalText, productOf } from '../../model/decimal.ts';
