@@ -1,9 +1,9 @@
 /** The markets of sources: read from the source when the stored list is old, and found by symbol. */
 
-import { TidemarkError } from '../../errors.ts';
+import { messageOf, TidemarkError } from '../../errors.ts';
 import { type DatasetName, datasetOf, datasetText } from '../../model/datasets/index.ts';
 import { formatTime } from '../../model/format.ts';
-import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import { marketKind } from '../../model/market.ts';
 import type { SourceChoice } from '../../model/selection.ts';
 import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
@@ -20,6 +20,7 @@ import {
   readSymbolUses,
   type SeriesSource,
   type StoredMarket,
+  sourcesInUse,
   storeMarkets,
 } from '../../store/series/sources.ts';
 import { didYouMean } from '../../watch-list/names.ts';
@@ -87,6 +88,33 @@ export async function marketsOf(
   if (asked === null) return stored;
   await storeMarkets(database, source.facts.name, asked.rows, nowMs);
   return readMarkets(database.pool, source.facts.name);
+}
+
+/** Looks so often whether a list is old, and tries one again that could not be read. */
+const keepEveryMs = hourMs;
+
+/**
+ * Reads the lists of the sources of tracked series again once they are a day old, so that the store has what changed in
+ * them: new and delisted markets, and what a contract is worth. Of several processes one reads a list first.
+ */
+export function keepMarkets(context: OperationContext): { close(): Promise<void> } {
+  const { clock, database, log } = context;
+  const failing = new Set<string>();
+  async function keep(name: string): Promise<void> {
+    const source = (await context.sources()).find(name);
+    if (source?.profile.lists.symbols === undefined || source.problem !== null) return;
+    try {
+      await marketsOf(context, source, clock.now());
+      failing.delete(name);
+    } catch (error) {
+      if (context.signal?.aborted === true) return;
+      if (!failing.has(name)) log.warn({ source: name, cause: messageOf(error) }, 'no list of markets; retrying');
+      failing.add(name);
+    }
+  }
+  return clock.repeat(keepEveryMs, async () => {
+    for (const name of await sourcesInUse(database).catch(() => [])) await keep(name);
+  });
 }
 
 /**

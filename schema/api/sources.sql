@@ -31,15 +31,25 @@ create or replace view public.source_markets as
   select m.source, m.symbol, m.base, m.quote, b.id as base_id, tidemark.quote_text(q.id, s.id, p.expiry) as quote_id,
          m.listed_at, m.trading,
          case when p.settle is null then 'spot' when p.expiry is null then 'perpetual' else 'future' end as kind,
-         p.settle, p.expiry, m.contract_size, m.contract_asset
+         p.settle, p.expiry, m.contract_size, m.contract_asset, m.gone_since
   from tidemark.source_symbols m
   cross join tidemark.quote_parts(m.quote) p
   join known b on b.source = m.source and b.code = m.base
   join known q on q.source = m.source and q.code = p.asset
   left join known s on s.source = m.source and s.code = p.settle;
 comment on view public.source_markets is
-  'The markets of each source: its symbols and codes, the ids that stand for them, and what a contract is worth.
-Example: select * from source_markets where base_id = ''bitcoin'' limit 10';
+  'The markets of each source: its symbols and codes, the ids that stand for them, what a contract is worth, and since
+when the source lists it no longer.
+Example: select * from source_markets where base_id = ''bitcoin'' and gone_since is null limit 10';
+
+--: view public.source_market_snapshots
+create or replace view public.source_market_snapshots as
+  select source, symbol, time, gone, base, quote, listed_at, trading, contract_size, contract_asset
+  from tidemark.symbol_states;
+comment on view public.source_market_snapshots is
+  'Each change of each market of a source: its values from time on, or gone (with the last values): not listed from time
+on. Such as a contract that is worth less, a delisting, or a symbol that means another market.
+Example: select * from source_market_snapshots order by time desc limit 10';
 
 --: view public.source_coverage
 create or replace view public.source_coverage as

@@ -4,6 +4,7 @@ import { systemClock } from '../../clock.ts';
 import { hasDatabase } from '../../embedded/home.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { Disposer } from '../../operations/disposer.ts';
+import { keepMarkets } from '../../operations/sources/markets.ts';
 import { openActivityLog } from '../../runtime/activity-log.ts';
 import { type Context, configFromEnvironment, openContext } from '../../runtime/context.ts';
 import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
@@ -40,7 +41,11 @@ export async function run(command: string, roles: ProcessRoles): Promise<void> {
     const activity = openActivityLog(log, context.clock);
     closing.add(() => activity.close());
     const logged = { ...context, activity };
-    if (roles.worker) await start('the worker', () => runWorkers(logged, queues, roles.concurrency));
+    if (roles.worker) {
+      await start('the worker', () => runWorkers(logged, queues, roles.concurrency));
+      const markets = keepMarkets({ ...context, signal: stop.signal });
+      closing.add(() => markets.close());
+    }
     if (roles.scheduler) await start('the scheduler', () => runScheduler(logged, queues));
     if (roles.scheduler && config.watchList !== undefined) {
       const { clock, database } = context;

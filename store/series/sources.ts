@@ -184,7 +184,8 @@ const symbolUses = statement({
   text: `
     select ${keyColumns}, x.source, x.symbol, s.untracked_at is null as "isTracked",
            exists (select from tidemark.source_symbols m
-                   where (m.source, m.symbol) = (x.source, x.symbol)) as "isListed"
+                   where (m.source, m.symbol) = (x.source, x.symbol)
+                     and m.gone_since is null) as "isListed"
     from tidemark.series_sources x join tidemark.series s on s.id = x.series_id
     where x.source = any ($sources) and s.exchange_id is not null and (s.untracked_at is null or s.points > 0)
     order by s.id`,
@@ -439,11 +440,14 @@ export async function areAnyListed(database: Database, sources: readonly string[
 const oneListed = statement({
   name: 'one-listed-market',
   isPlannedAnew: true,
-  text: 'select from tidemark.source_symbols where source = any ($sources) limit 1',
+  text: 'select from tidemark.source_symbols where source = any ($sources) and gone_since is null limit 1',
   parameters: { sources: listOf(text) },
 });
 
-/** Stores a source's list of markets in place of the one before. */
+/**
+ * Stores a source's list of markets, and each state that a market was not in before. A market is gone when two lists in
+ * a row lack it, an hour apart: one may be cut short.
+ */
 export async function storeMarkets(
   database: Database,
   source: string,
@@ -455,26 +459,45 @@ export async function storeMarkets(
     contractSize: contract?.size ?? null,
     contractAsset: contract?.asset ?? null,
   }));
-  await replaceMarkets.on(database.pool, { source, markets: rows, now: nowMs });
+  await listMarkets.on(database.pool, { source, markets: rows, now: nowMs });
 }
 
-const replaceMarkets = statement({
-  name: 'replace-markets',
+const listMarkets = statement({
+  name: 'list-markets',
   isPlannedAnew: true,
   text: `
-    with listed as materialized (select * from $markets), gone as (
-      delete from tidemark.source_symbols where source = $source and symbol <> all (select symbol from listed)
+    with listed as materialized (
+      -- A source may list a symbol twice.
+      select distinct on (symbol) symbol, base, quote, to_timestamp(listed_ms / 1000) as listed_at, is_trading,
+             contract_size::numeric as contract_size, contract_asset
+      from $markets order by symbol, is_trading desc
+    ), missed as (
+      update tidemark.source_symbols
+         set gone_since = case when missed_at <= $now - interval '1 hour' then missed_at end,
+             missed_at = coalesce(missed_at, $now)
+      where source = $source and gone_since is null and symbol <> all (select symbol from listed)
+      returning *
+    ), states as (
+      insert into tidemark.symbol_states
+        (source, symbol, time, gone, base, quote, listed_at, trading, contract_size, contract_asset)
+      select source, symbol, gone_since, true, base, quote, listed_at, trading, contract_size, contract_asset
+      from missed where gone_since is not null
+      union all
+      select $source, l.symbol, $now, false, l.base, l.quote, l.listed_at, l.is_trading, l.contract_size,
+             l.contract_asset
+      from listed l left join tidemark.source_symbols m on m.source = $source and m.symbol = l.symbol
+      where m.gone_since is not null
+         or (m.base, m.quote, m.listed_at, m.trading, m.contract_size, m.contract_asset) is distinct from
+            (l.base, l.quote, l.listed_at, l.is_trading, l.contract_size, l.contract_asset)
+      on conflict do nothing
     )
     insert into tidemark.source_symbols
       (source, symbol, base, quote, listed_at, trading, contract_size, contract_asset, seen_at)
-    -- A source may list a symbol twice.
-    select distinct on (symbol) $source, symbol, base, quote, to_timestamp(listed_ms / 1000), is_trading,
-           contract_size::numeric, contract_asset, $now
-    from listed order by symbol, is_trading desc
+    select $source, symbol, base, quote, listed_at, is_trading, contract_size, contract_asset, $now from listed
     on conflict (source, symbol) do update
       set base = excluded.base, quote = excluded.quote, listed_at = excluded.listed_at, trading = excluded.trading,
           contract_size = excluded.contract_size, contract_asset = excluded.contract_asset,
-          seen_at = excluded.seen_at`,
+          seen_at = excluded.seen_at, missed_at = null, gone_since = null`,
   parameters: {
     ...{ source: text, now: time },
     markets: rowsOf({
@@ -494,10 +517,12 @@ export function readMarkets(client: pg.Pool | pg.PoolClient, source: string): Pr
 const storedMarkets = statement({
   name: 'stored-markets',
   isPlannedAnew: true,
-  text: `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading", seen_at as "seenAtMs",
+  text: `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading",
+                max(seen_at) over () as "seenAtMs",
                 case when contract_size is not null
                   then json_build_object('size', contract_size::text, 'asset', contract_asset) end as contract
-         from tidemark.source_symbols where source = $source order by base, quote, trading desc, symbol`,
+         from tidemark.source_symbols where source = $source and gone_since is null
+         order by base, quote, trading desc, symbol`,
   parameters: { source: text },
   row: {
     ...{ symbol: text, base: text, quote: text, listedMs: nullable(time), isTrading: bool, seenAtMs: time },

@@ -6,7 +6,7 @@ import type { PlannedSource } from '../../scheduler/read-facts.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
-import { readMarkets, setSeriesSources, storeMarkets } from '../../store/series/sources.ts';
+import { setSeriesSources } from '../../store/series/sources.ts';
 import { bitcoinHours as candleSeries, defaultKind } from '../queue/queue-parts.ts';
 import { offersOf } from '../sources/source-facts.ts';
 import { hourMs, noonMs, openParts } from '../workers/worker-parts.ts';
@@ -153,17 +153,4 @@ test('a source that bans us is passed over, and not one that pauses for a minute
   expect(await planned('next')).toEqual([]);
   await queues.requestsOf('first').pauseForMs(10 * passedOverAfterMs);
   expect(await planned('next')).toEqual([0, 1, 2, 3]);
-});
-
-test('a symbol that a source lists twice is one market, and of two of a pair the one that trades comes first', async () => {
-  const { database } = await open();
-  const listed = (symbol: string, isTrading: boolean) => ({
-    ...{ symbol, base: 'BTC', quote: 'USDT', listedMs: null, isTrading, contract: null },
-  });
-  const markets = [listed('BTCUSDT', true), listed('BTCUSDT', false), listed('BTC-OLD', false)];
-  await storeMarkets(database, 'first', markets, noonMs);
-  expect((await readMarkets(database.pool, 'first')).map(({ symbol, isTrading }) => [symbol, isTrading])).toEqual([
-    ['BTCUSDT', true],
-    ['BTC-OLD', false],
-  ]);
 });

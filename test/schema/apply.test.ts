@@ -117,6 +117,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0019_due_at',
       '0020_market_kinds',
       '0021_derivatives',
+      '0022_market_states',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
@@ -161,15 +162,15 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
     'alter table tidemark.series drop column if exists rollups_behind cascade, drop column newest_covered',
   );
   await pool.query(
-    `drop view public.source_differences, public.source_coverage, public.source_markets, public.dashboard_actions,
-               public.gaps, public.coverage`,
+    `drop view public.source_differences, public.source_coverage, public.source_markets, public.source_market_snapshots,
+               public.dashboard_actions, public.gaps, public.coverage`,
   );
   const added = datasetNames
     .map((name) => datasetOf(name))
     .filter(({ table }) => !table.match(/^(candle|asset_history)_/));
   await pool.query(`drop table ${added.map(({ table }) => `tidemark.${table}`).join(', ')} cascade`);
   await pool.query(
-    `drop table tidemark.actions, tidemark.changed_months, tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.source_ranges,
+    `drop table tidemark.actions, tidemark.changed_months, tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.symbol_states, tidemark.source_ranges,
                 tidemark.series_sources`,
   );
   await pool.query(`alter table tidemark.fetches drop column source, drop column sent;

@@ -26,6 +26,7 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'source_ranges',
     'changed_months',
     'source_symbols',
+    'symbol_states',
     'asset_aliases',
     'lists',
     'list_polls',

@@ -3,6 +3,7 @@ import { dayMs, minuteMs } from '../../../model/intervals.ts';
 import { startVenueSimulator } from '../../../simulator/venues/start.ts';
 import { profiles } from '../../../sources/profiles/profiles.ts';
 import type { Candle } from '../../../v2/resources.ts';
+import { waitFor } from '../../parts/wait-for.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { openVenues } from './watch-list-parts.ts';
 
@@ -129,4 +130,30 @@ candles: [{ source: [okx, mirror], symbol: BTC/USDT, interval: h1, from: 2024-03
   ]);
   const said = /the answer has rows of this period that differ/;
   await fails(`backfill candles --source okx --symbol BTC/USDT --interval m30 ${days}`, 3, said);
+});
+
+it('run reads the list of markets again when it is a day old, and keeps what changed', async () => {
+  const { say, begin, query, venues } = await openVenues(['okx-swap']);
+  const aDayAgo = "now() - interval '25 hours'";
+  await say('track candles --source okx-swap --symbol BTC/USDT:USDT --interval d1 --from 10d');
+  await query(`update tidemark.source_symbols set seen_at = ${aDayAgo}, contract_size = 7 where base = 'BTC'`);
+  await query(`update tidemark.source_symbols set seen_at = ${aDayAgo}`);
+  await query(`insert into tidemark.source_symbols select source, 'OLD', base, quote, null, true, seen_at
+               from tidemark.source_symbols where symbol = 'BTC-USDT-SWAP'`);
+  const lists = () => venues['okx-swap'].requests().recent.filter(({ url }) => url.includes('/instruments')).length;
+  const before = lists();
+
+  const running = begin('run', { SERVE_PORT: '0', DASHBOARD: 'off' });
+  const changes = () =>
+    query(`select symbol, contract_size::text as size from source_market_snapshots
+           where time > now() - interval '1 hour' and time > (select min(time) from source_market_snapshots)`);
+  await waitFor('the list', async () => (await changes()).length > 0);
+  expect(await changes()).toEqual([{ symbol: 'BTC-USDT-SWAP', size: '0.01' }]);
+  expect(
+    await query(`select gone_since is null as listed, missed_at is not null as missed
+                      from tidemark.source_symbols where symbol = 'OLD'`),
+  ).toEqual([{ listed: true, missed: true }]);
+  expect(lists()).toBe(before + 1);
+  running.kill('SIGINT');
+  expect((await running.ended).exitCode).toBe(0);
 });

@@ -44,6 +44,7 @@ const theRest = `
   insert into tidemark.cross_differences select min(id), 'kraken', '2024-01-01Z', now(), 'changed', '{"open": 1.10}', null from tidemark.series;
   insert into tidemark.asset_aliases values ('', 'A', 'a'), ('binance', E'\\t', 'b');
   insert into tidemark.source_symbols values ('binance', 'AB', 'A', 'B', null, true, '2024-01-01Z');
+  insert into tidemark.symbol_states values ('binance', 'AB', '2024-01-01Z', false, 'A', 'B', null, true, 0.10, 'A');
   insert into tidemark.actions (time, action, request, address, user_name, state) values (now(), 'pause', '{"a": "\\t"}', '127.0.0.1', null, 'running');
   insert into tidemark.settings values ('retention.candles', '30y');
   -- Ids that were given out and are not there any more are not given out again.
