@@ -5,25 +5,25 @@ import type { SeriesKey } from '../../../model/series.ts';
 import { fundingEvents, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
 import type { Faults } from '../../../simulator/faults/faults.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
+import type { VenueName } from '../../../simulator/venues/venue.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { openVenues } from './watch-list-parts.ts';
 
-type Rest = 'binance-usdm' | 'binance-usdm-funding' | 'binance-usdm-data';
+type Rest = 'binance-usdm' | 'binance-usdm-funding' | 'binance-usdm-data' | 'bybit-linear' | 'okx-swap';
 
 const archives = {
-  'binance-usdm': 'binance-usdm-archive',
-  'binance-usdm-funding': 'binance-usdm-archive',
-  'binance-usdm-data': 'binance-usdm-archive-daily',
-} as const;
+  ...{ 'binance-usdm': 'binance-usdm-archive', 'binance-usdm-funding': 'binance-usdm-archive' },
+  ...{ 'binance-usdm-data': 'binance-usdm-archive-daily', 'bybit-linear': null, 'okx-swap': null },
+} as const satisfies Record<Rest, VenueName | null>;
 
 /** A source beside its archive, with the same faults, or without one. */
 async function open(
   source: Rest,
   { hasArchive = true, faults = {} }: { hasArchive?: boolean; faults?: Partial<Faults> } = {},
 ) {
-  const archive = archives[source];
-  const opened = await openVenues([source, archive], { faults });
-  if (hasArchive) opened.list({ [source]: `, archive: ${archive}` } as Record<Rest, string>);
+  const archive = hasArchive ? archives[source] : null;
+  const opened = await openVenues([source, ...(archive === null ? [] : [archive])], { faults });
+  if (archive !== null) opened.list({ [source]: `, archive: ${archive}` } as Record<Rest, string>);
   const venues: Readonly<Record<string, RunningVenueSimulator>> = opened.venues;
   const requestsOf = (name: string, part: RegExp) =>
     venues[name]?.requests().recent.flatMap(({ url }) => part.exec(url)?.[1] ?? []) ?? [];
@@ -37,9 +37,9 @@ async function open(
     },
     stored: (dataset: MarketDataset, interval: Interval) =>
       storedPoints(opened.database, {
-        ...({ dataset, interval, exchange: 'binance', baseId: 'BTC', quoteId: 'USDT:USDT' } as SeriesKey),
+        ...({ dataset, interval, exchange: source.split('-')[0], baseId: 'BTC', quoteId: 'USDT:USDT' } as SeriesKey),
       }),
-    files: () => requestsOf(archive, /(\d{4}-\d\d(?:-\d\d)?)\.zip$/).sort(),
+    files: () => requestsOf(archives[source] ?? '', /(\d{4}-\d\d(?:-\d\d)?)\.zip$/).sort(),
     asked: () => requestsOf(source, /(?:fapi|futures)\/\w+\/(\w+)\?/).filter((path) => path !== 'exchangeInfo'),
   };
 }
@@ -119,31 +119,38 @@ it.each(cases)('%s of %s from its files, each once, and nothing a second time', 
 });
 
 describe('funding that the venue lacks, gives twice or states late', () => {
-  const range = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 1, 1) };
-  const all = fundingEvents('BTCUSDT', range).map(({ timeMs }) => timeMs);
-  const [first = 0, middle = 0, last = 0] = [all[0], all[40], all.at(-1)];
+  const january = { startMs: Date.UTC(2024, 0, 1), endMs: Date.UTC(2024, 1, 1) };
+  /** The newest range with the same intervals, which come again every forty days. */
+  const laterMs = Math.floor((Date.now() - january.endMs) / (40 * dayMs)) * 40 * dayMs;
+  const lately = { startMs: january.startMs + laterMs, endMs: january.endMs + laterMs };
+  const timesOf = (range: Range) => fundingEvents('BTCUSDT', range).map(({ timeMs }) => timeMs);
+  const places = [0, 40, -1] as const;
   /** The first event after the interval has become shorter. */
-  const changed = fundingEvents('BTCUSDT', range).find(({ intervalHours }) => intervalHours === 4)?.timeMs ?? 0;
+  const changed = fundingEvents('BTCUSDT', january).findIndex(({ intervalHours }) => intervalHours === 4);
 
   const faulty = [
-    ['the first event', first, { missingPoints: [first] }],
-    ['an event', middle, { missingPoints: [middle] }],
-    ['the last event', last, { missingPoints: [last] }],
-    ['an event twice', middle, { doubledEvents: [middle] }],
-    ['an event 24 minutes late', middle, { shiftedEvents: [middle] }],
-  ] as const;
-  /** Without the intervals of the files it seems that the interval changes later. */
-  const atChange = ['an event at a change of the interval', changed, { missingPoints: [changed] }] as const;
+    ...places.map((place) => ['missingPoints', place] as const),
+    ...([
+      ['doubledEvents', 40],
+      ['shiftedEvents', 40],
+    ] as const),
+  ];
 
   it.each([
-    ...[...faulty, atChange].map((one) => ['with files', ...one] as const),
-    ...faulty.map((one) => ['without files', ...one] as const),
-  ])('%s: %s', async (source, _, timeMs, faults) => {
-    const hasArchive = source === 'with files';
-    const { backfill, stored, query } = await open('binance-usdm-funding', { hasArchive, faults });
+    // Without the intervals of the files it seems that the interval changes later.
+    ...[...faulty, ['missingPoints', changed] as const].map((one) => ['binance-usdm-funding', true, ...one] as const),
+    ...faulty.map((one) => ['binance-usdm-funding', false, ...one] as const),
+    ...faulty.map((one) => ['bybit-linear', false, ...one] as const),
+    ...faulty.map((one) => ['okx-swap', false, ...one] as const),
+  ])('of %s, with files: %s, %s of event %i', async (source, hasArchive, fault, place) => {
+    // OKX keeps three months.
+    const range = source === 'okx-swap' ? lately : january;
+    const all = timesOf(range);
+    const timeMs = all.at(place) ?? 0;
+    const { backfill, stored, query } = await open(source, { hasArchive, faults: { [fault]: [timeMs] } });
     expect(await backfill('funding_rates', 'h1', range)).toMatchObject({
       // Rejected rows alone have an exit of their own.
-      exitCode: 'shiftedEvents' in faults ? 10 : 3,
+      exitCode: fault === 'shiftedEvents' ? 10 : 3,
     });
     const kept = (await stored('funding_rates', 'h1')) as readonly { readonly time: EpochMs }[];
     expect(kept.map(({ time }) => time)).toEqual(all.filter((time) => time !== timeMs));
@@ -155,7 +162,7 @@ describe('funding that the venue lacks, gives twice or states late', () => {
     );
     // A gap, or a row with its reason.
     expect([covered?.isCovered === false, quarantined.length > 0]).toEqual([
-      ...('missingPoints' in faults ? [true, false] : [expect.any(Boolean), true]),
+      ...(fault === 'missingPoints' ? [true, false] : [expect.any(Boolean), true]),
     ]);
   });
 });
