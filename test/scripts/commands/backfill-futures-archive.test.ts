@@ -147,7 +147,8 @@ describe('funding that the venue lacks, gives twice or states late', () => {
     const range = source === 'okx-swap' ? lately : january;
     const all = timesOf(range);
     const timeMs = all.at(place) ?? 0;
-    const { backfill, stored, query } = await open(source, { hasArchive, faults: { [fault]: [timeMs] } });
+    const opened = await open(source, { hasArchive, faults: { [fault]: [timeMs] } });
+    const { backfill, stored, query, run, say, venues } = opened;
     expect(await backfill('funding_rates', 'h1', range)).toMatchObject({
       // Rejected rows alone have an exit of their own.
       exitCode: fault === 'shiftedEvents' ? 10 : 3,
@@ -164,6 +165,20 @@ describe('funding that the venue lacks, gives twice or states late', () => {
     expect([covered?.isCovered === false, quarantined.length > 0]).toEqual([
       ...(fault === 'missingPoints' ? [true, false] : [expect.any(Boolean), true]),
     ]);
+    // Once the venue has it, another request gives it, or `verify` names it and `repair` stores it.
+    for (const venue of Object.values(venues)) venue.setFaults({});
+    await run('retry');
+    const again = await backfill('funding_rates', 'h1', range);
+    const isRejected = again.exitCode === 10;
+    expect(again.exitCode).toBe(isRejected && fault === 'shiftedEvents' ? 10 : 0);
+    expect((await run('verify 1')).exitCode).toBe(isRejected ? 7 : 0);
+    await say('repair');
+    const rates = (points: object[]) => points.map((point) => ({ ...point, markPrice: null, intervalHours: null }));
+    expect(rates(await stored('funding_rates', 'h1'))).toEqual(
+      hasArchive
+        ? rates(events(range))
+        : rates(events(range)).map((event) => ({ ...event, delayMs: expect.any(String) })),
+    );
   });
 });
 
@@ -196,6 +211,19 @@ it('what is older than thirty days is a gap with this reason, and with an archiv
   expect(lostMs).toBeLessThan(11 * dayMs + 30 * 60_000);
   const kept = { startMs: range.startMs + lostMs, endMs: range.endMs };
   expect(await alone.stored('open_interest', 'm5')).toEqual(openInterest(kept));
+
+  // Not running for longer than that loses no more than the time between.
+  const paused = await open('binance-usdm-data');
+  const before = { startMs: todayMs - 43 * dayMs, endMs: range.startMs };
+  expect(await paused.backfill('open_interest', 'm5', before)).toMatchObject({ exitCode: 0, stderr: '' });
+  paused.list();
+  const since = { startMs: before.startMs, endMs: range.endMs };
+  expect(await paused.backfill('open_interest', 'm5', since)).toMatchObject({ exitCode: 3 });
+  const { gaps: lost } = await paused.json<{ gaps: { end: string }[] }>('gaps');
+  const message = expect.stringContaining('keeps the newest 30 d');
+  expect(lost).toMatchObject([{ start: new Date(range.startMs).toISOString(), message }]);
+  const after = { startMs: Date.parse(lost[0]?.end ?? ''), endMs: range.endMs };
+  expect(await paused.stored('open_interest', 'm5')).toEqual([...openInterest(before), ...openInterest(after)]);
 
   const both = await open('binance-usdm-data');
   expect(await both.backfill('open_interest', 'm5', range)).toMatchObject({ exitCode: 0, stderr: '' });
