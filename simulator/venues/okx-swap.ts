@@ -1,5 +1,6 @@
 /**
- * OKX's REST interface, version 5, for swaps. It has a linear one of each spot market in tether.
+ * OKX's REST interface, version 5, for swaps. It has a linear one of each spot market in tether, and candles of spot
+ * markets too: both count against the limit of one path.
  *
  * Source: okx.com/docs-v5. Volumes count contracts beside the base asset, each path has a limit of its own, and both
  * ends of a range are exclusive.
@@ -8,7 +9,7 @@
 import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../model/intervals.ts';
 import { positionsAt } from '../derivatives.ts';
 import { everyPeriod, newestPart, perpetualsOf, timesIn } from './binance-usdm.ts';
-import { failed, given, intervals, limitOf, okx, unknown } from './okx.ts';
+import { failed, given, intervals, limitOf, okx, spotHistory, spotInstruments, unknown } from './okx.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
 
 const fundingKeptMs = 92 * dayMs;
@@ -17,7 +18,12 @@ const keptPeriods = 1440;
 export const okxSwap: Venue = {
   ...okx,
   routes: [
-    { path: '/api/v5/market/history-candles', limit: limitOf(20), answer: (request) => candles(request, 'traded') },
+    {
+      path: '/api/v5/market/history-candles',
+      limit: limitOf(20),
+      answer: (request) =>
+        request.query.instId?.endsWith('-SWAP') ? candles(request, 'traded') : spotHistory(request),
+    },
     {
       path: '/api/v5/market/history-mark-price-candles',
       limit: limitOf(20),
@@ -123,8 +129,9 @@ function ratios(request: VenueRequest): VenueAnswer {
   return statistic(request, (symbol, timeMs) => [String(timeMs), positionsAt(symbol, timeMs).ratio]);
 }
 
-function instruments({ query, data }: VenueRequest): VenueAnswer {
-  if (query.instType !== 'SWAP') return failed('51000', 'Parameter instType error', 400);
+function instruments(request: VenueRequest): VenueAnswer {
+  const { query, data } = request;
+  if (query.instType !== 'SWAP') return spotInstruments(request);
   return given(
     perpetualsOf(data).map(({ base, quote }) => ({
       ...{ instType: 'SWAP', instId: `${base}-${quote}-SWAP`, uly: `${base}-${quote}`, baseCcy: '', quoteCcy: '' },

@@ -42,19 +42,19 @@ export const okx: Venue = {
   failure: failed('50026', 'System error. Try again later', 500),
   unknownPath: json({ msg: 'Not Found', code: '404' }, 404),
   routes: [
-    {
-      path: '/api/v5/market/history-candles',
-      limit: limitOf(20),
-      answer: (request) => candles(request, { maxRows: 300, isHistory: true }),
-    },
+    { path: '/api/v5/market/history-candles', limit: limitOf(20), answer: spotHistory },
     {
       path: '/api/v5/market/candles',
       limit: limitOf(40),
       answer: (request) => candles(request, { maxRows: 300, isHistory: false }),
     },
-    { path: '/api/v5/public/instruments', limit: limitOf(20), answer: instruments },
+    { path: '/api/v5/public/instruments', limit: limitOf(20), answer: spotInstruments },
   ],
 };
+
+export function spotHistory(request: VenueRequest): VenueAnswer {
+  return candles(request, { maxRows: 300, isHistory: true });
+}
 
 function candles(
   { query, data, nowMs }: VenueRequest,
@@ -88,7 +88,7 @@ function candles(
   );
 }
 
-function instruments({ query, data }: VenueRequest): VenueAnswer {
+export function spotInstruments({ query, data }: VenueRequest): VenueAnswer {
   const { instType, instId } = query;
   if (instType === undefined) return failed('50014', 'Parameter instType can not be empty', 400);
   if (instType !== 'SPOT') return failed('51000', 'Parameter instType error', 400);

@@ -53,8 +53,6 @@ const swaps = {
 export const okxSwap = restExchange({
   ...swaps,
   name: 'okx-swap',
-  // Half of that of most paths: candles of spot markets have the same one.
-  limits: [{ unit: 'request', amount: 10, periodMs: 2000 }],
   offers: [
     okxCandles('/api/v5/market/history-candles', {
       // 5 counts contracts. 6 is the volume in the base asset, 7 that in the quote asset, also of inverse swaps.
@@ -84,7 +82,7 @@ export const okxSwap = restExchange({
 export const okxSwapData = restExchange({
   ...swaps,
   name: 'okx-swap-data',
-  // That of the ratios.
+  // That of the ratios, on paths of their own.
   limits: [{ unit: 'request', amount: 5, periodMs: 2000 }],
   offers: [
     // Contracts, coins, and US dollars, also where the quote is a stablecoin: no value in the quote.

@@ -43,6 +43,18 @@ it.each(venues)('of $profile, with the fewest requests, to the last digit', asyn
   expect(simulator?.requests()).toMatchObject({ total: outcome.requests + 1, count429: 0 });
 });
 
+it('of spot markets and swaps of OKX at once, within the limit of the path that both use', async () => {
+  const { list, run, venues } = await openVenues(['okx-swap']);
+  list({}, `  okx: { url: '${venues['okx-swap'].url}' }\n`);
+  const markets = ['okx --symbol BTC/USDT', 'okx-swap --symbol BTC/USDT:USDT'];
+  const ended = await Promise.all(
+    markets.map((market) => run(`backfill candles --source ${market} --interval m1 --from 2024-03-01 --to 2024-03-07`)),
+  );
+  expect(ended).toMatchObject([{ exitCode: 0 }, { exitCode: 0 }]);
+  const { total, count429 } = venues['okx-swap'].requests();
+  expect([total, count429]).toEqual([2 * 29 + 2, 0]);
+});
+
 it('of kraken, as far back as it keeps candles; the rest is a gap with this reason', async () => {
   const { run, say, json, venues, database } = await openVenues(['kraken']);
   const beforeMs = Date.now();
