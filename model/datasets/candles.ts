@@ -125,7 +125,7 @@ export const markCandles = {
       example: exampleKnownAt('mark_candles_as_known_at'),
     },
   },
-  typicalBytes: { columnstore: 19, row: 130 },
+  typicalBytes: { columnstore: 13, row: 129 },
 } as const satisfies Dataset;
 
 export const indexCandles = {
@@ -159,7 +159,7 @@ export const indexCandles = {
       example: exampleKnownAt('index_candles_as_known_at'),
     },
   },
-  typicalBytes: { columnstore: 19, row: 130 },
+  typicalBytes: { columnstore: 13, row: 129 },
 } as const satisfies Dataset;
 
 export const premiumCandles = {
@@ -196,5 +196,5 @@ export const premiumCandles = {
       example: exampleKnownAt('premium_candles_as_known_at'),
     },
   },
-  typicalBytes: { columnstore: 19, row: 130 },
+  typicalBytes: { columnstore: 17, row: 125 },
 } as const satisfies Dataset;

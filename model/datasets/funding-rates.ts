@@ -75,5 +75,5 @@ export const fundingRates = {
     },
   },
   chunkDays: 365,
-  typicalBytes: { columnstore: 17, row: 125 },
+  typicalBytes: { columnstore: 11, row: 112 },
 } as const satisfies Dataset;

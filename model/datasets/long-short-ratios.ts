@@ -83,5 +83,5 @@ export const longShortRatios = {
     },
   },
   chunkDays: 90,
-  typicalBytes: { columnstore: 25, row: 140 },
+  typicalBytes: { columnstore: 11, row: 108 },
 } as const satisfies Dataset;

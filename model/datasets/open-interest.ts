@@ -49,5 +49,5 @@ export const openInterest = {
     },
   },
   chunkDays: 90,
-  typicalBytes: { columnstore: 18, row: 130 },
+  typicalBytes: { columnstore: 12, row: 110 },
 } as const satisfies Dataset;
