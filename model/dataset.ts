@@ -80,7 +80,10 @@ export interface Dataset {
   readonly timeField: string;
   /** The value that stands for a point where one is shown. */
   readonly shown: string;
-  readonly chart: 'candles' | 'line';
+  /**
+   * Bars: each from zero to the value of an event; a longer period has their sum, and the rate of a year.
+   */
+  readonly chart: 'candles' | 'line' | 'bars';
   /**
    * How a longer interval follows from the points of a shorter one: candles are rolled up, and those of hours and days
    * stored (docs/rollups.md); prices are sampled; null: it does not.

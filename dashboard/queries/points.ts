@@ -3,13 +3,13 @@
  *
  * At its own interval a series returns its points. Coarser candles come from the rollup. Where they would have to be
  * derived from too many points, because days are not rolled up yet (or of datasets without rollups), the chart shows
- * samples: the last value of each period, each found by the index.
+ * samples: the last value of each period, each found by the index. Of bars it shows the sum of each period.
  */
 
-import { byDataset, type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
+import { byDataset, type DatasetName, datasetNames, datasetOf, datasets } from '../../model/datasets/index.ts';
 import { type Interval, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import { type RollupLevel, rollupLevels } from '../../model/rollup-levels.ts';
+import { gridOrigin, type RollupLevel, rollupLevels } from '../../model/rollup-levels.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { Database } from '../../store/db/database.ts';
 import { float8, int4, int8, nullable, numeric, statement, statementsBy, time } from '../../store/db/statement.ts';
@@ -34,17 +34,22 @@ export async function readChartPoints(
   const { seriesId, series, interval, range } = query;
   const own = interval === series.interval;
   const within = { seriesId, ...range };
+  const { chart: kind } = datasets[series.dataset];
+  const names = charted[series.dataset];
+  if (kind === 'bars') {
+    const summed = { ...within, seconds: intervalMs[interval] / 1000 };
+    return { kind, names, sampled: false, rows: pointRows(await sums(series.dataset).listsOn(database.pool, summed)) };
+  }
   if (own) {
     const rows = pointRows(await storedPoints(series.dataset).listsOn(database.pool, within));
-    return { kind: datasets[series.dataset].chart, sampled: false, rows };
+    return { kind, names, sampled: false, rows };
   }
   const level = rollupLevels.find((one) => one.interval === interval);
   if (series.dataset === 'candles' && level?.finer.includes(series.interval) === true) {
     const derivedMs = await derivedFromPointsMs(database, { level, range, seriesId, interval: series.interval });
     if (derivedMs / intervalMs[series.interval] <= maxAggregated)
       return {
-        kind: 'candles',
-        sampled: false,
+        ...{ kind, names, sampled: false },
         rows: pointRows(await derivedCandles(level.interval).listsOn(database.pool, within)),
       };
   }
@@ -52,7 +57,7 @@ export async function readChartPoints(
   const periods = Math.ceil((range.endMs - range.startMs) / periodMs);
   const sampled = { seriesId, startMs: range.startMs, seconds: periodMs / 1000, periods };
   const rows = pointRows(await sampledPoints(series.dataset).listsOn(database.pool, sampled));
-  return { kind: 'line', sampled: true, rows };
+  return { kind: 'line', names: [datasets[series.dataset].shown], sampled: true, rows };
 }
 
 /** The columns of these statements are a time and decimals. */
@@ -60,23 +65,60 @@ const pointRows = (rows: unknown[][]) => rows as unknown as PointRow[];
 
 const shown = 'series_id = $seriesId and time >= $startMs and time < $endMs';
 const within = { seriesId: int4, startMs: time, endMs: time };
-/** The columns of a chart: of a candle those that every point has, of a line its value. */
-const charted = byDataset(({ columns, chart, shown: value }) =>
-  chart === 'line' ? [value] : columns.flatMap(({ name, isOptional }) => (isOptional ? [] : [name])),
-);
+/** The columns of a chart: of a candle those that every point has, else its value, of a bar also that of a year. */
+const charted = byDataset(({ columns, chart, shown: value }): readonly string[] => {
+  if (chart === 'candles') return columns.flatMap(({ name, isOptional }) => (isOptional ? [] : [name]));
+  return chart === 'bars' ? [value, `annual_${value}`] : [value];
+});
 const chartedList = byDataset((_, name) => `time, ${charted[name].join(', ')}`);
 const pointOf = (dataset: DatasetName) => ({
   time,
   ...Object.fromEntries(charted[dataset].map((name) => [name, numeric])),
 });
-const storedPoints = statementsBy(datasetNames, (name) =>
-  statement({
-    name: `dashboard-${name}`,
-    text: `select ${chartedList[name]} from tidemark.${datasets[name].table} where ${shown} order by time`,
-    parameters: within,
-    row: pointOf(name),
-  }),
+const isOfBars = (name: DatasetName) => datasets[name].chart === 'bars';
+const storedPoints = statementsBy(
+  datasetNames.filter((name) => !isOfBars(name)),
+  (name) =>
+    statement({
+      name: `dashboard-${name}`,
+      text: `select ${chartedList[name]} from tidemark.${datasets[name].table} where ${shown} order by time`,
+      parameters: within,
+      row: pointOf(name),
+    }),
 );
+
+/**
+ * The sum of each period, and the same for a year of 8,760 hours by the hours that its events state. Where one states
+ * none, the distance of the event before counts, if the time between is covered.
+ */
+const sums = statementsBy(datasetNames.filter(isOfBars), (dataset) => {
+  const { table, shown: value, time: rule } = datasetOf(dataset);
+  if (rule.density !== 'linked') throw new RangeError(`${dataset} has no bars`);
+  const { column, unitMs } = rule.link;
+  return statement({
+    name: `dashboard-sums-${dataset}`,
+    text: `
+      with events as (
+        select p.time, p.${value} as value,
+               coalesce(p.${column} * ${unitMs} / 1000,
+                        case when tidemark.known_ranges(s.id, s.covered) @> tstzrange(before.time, p.time)
+                             then extract(epoch from p.time - before.time) end) as seconds
+        from tidemark.${table} p join tidemark.series s on s.id = p.series_id
+        left join lateral (
+          select b.time from tidemark.${table} b
+          where b.series_id = p.series_id and b.time < p.time and b.time > p.time - interval '1 day'
+          order by b.time desc limit 1
+        ) before on true
+        where p.series_id = $seriesId and p.time >= $startMs and p.time < $endMs
+      )
+      select date_bin(make_interval(secs => $seconds), time, ${gridOrigin}) as time, sum(value) as value,
+             case when count(seconds) = count(*)
+                  then trim_scale(round(sum(value) * 31536000 / nullif(sum(seconds), 0), 6)) end as annual
+      from events group by 1 order by 1`,
+    parameters: { ...within, seconds: float8 },
+    row: { time, value: numeric, annual: nullable(numeric) },
+  });
+});
 
 const derivedCandles = statementsBy(
   rollupLevels.map(({ interval }) => interval),

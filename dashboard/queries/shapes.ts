@@ -45,13 +45,14 @@ export const storedLine = message({
 });
 export type StoredLine = z.output<typeof storedLine>;
 
-/** `[time, open, high, low, close, volume]`, or `[time, price]`: decimals as text, with every digit. */
-export const pointRow = z.tuple([time], z.string()).readonly();
+/** The time and the values that `names` has: decimals as text, with every digit; null: not known. */
+export const pointRow = z.tuple([time], z.string().nullable()).readonly();
 export type PointRow = z.output<typeof pointRow>;
 
 export const chartPoints = message({
-  /** Candles, or a line of prices of which each is the last in its period. */
-  kind: z.enum(['candles', 'line']),
+  /** Candles, a line of values of which each is the last in its period, or bars of the sum of each period. */
+  kind: z.enum(['candles', 'line', 'bars']),
+  names: listOf(z.string()),
   /** Whether each value is the last stored one of its period, without the highs and lows between. */
   sampled: z.boolean(),
   rows: listOf(pointRow),

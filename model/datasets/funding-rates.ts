@@ -42,7 +42,7 @@ export const fundingRates = {
   isOnGrid: true,
   timeField: 'time',
   shown: 'rate',
-  chart: 'line',
+  chart: 'bars',
   longer: null,
   time: {
     density: 'linked',

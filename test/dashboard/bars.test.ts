@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { barsOf, drawnPower, formatFor } from '../../dashboard/page/series/bars.ts';
 import type { Piece } from '../../dashboard/page/series/chart-piece.ts';
 
+const colours = { up: 'green', down: 'red' };
 const loaded = (...prices: string[]): Piece => ({
-  kind: 'line',
+  ...{ kind: 'line', names: ['price_usd'] },
   sampled: false,
   interval: 'm1',
   periodMs: 60_000,
@@ -25,7 +26,7 @@ describe('bars', () => {
   ])('has a place and a label of its own: %s', (_, price, label) => {
     const piece = loaded(price, '0');
     const power = drawnPower(piece);
-    const [bar] = barsOf(piece, power) as { value: number }[];
+    const [bar] = barsOf(piece, power, colours) as { value: number }[];
     const { formatter, minMove } = formatFor(piece, power);
     expect(formatter(bar?.value ?? Number.NaN)).toBe(label);
     // What Lightweight Charts takes: no value beyond this, no step below.
@@ -33,9 +34,19 @@ describe('bars', () => {
     expect(minMove).toBeGreaterThan(1e-14);
   });
 
+  it('of events have the colour of their sign, and a scale without the rate of a year', () => {
+    const rows = new Map([[0, [0, '-0.00012', '-0.1314']] as const, [60_000, [60_000, '0', null]] as const]);
+    const piece: Piece = { ...loaded('0', '0'), kind: 'bars', names: ['rate', 'annual_rate'], rows };
+    expect(barsOf(piece, 0, colours)).toEqual([
+      { time: 0, value: -0.00012, color: 'red' },
+      { time: 60, value: 0, color: 'green' },
+    ]);
+    expect(formatFor(piece, 0).formatter(-0.00012)).toBe('-0.00012');
+  });
+
   it('has the decimals of every price of a candle', () => {
     const row = [0, '0.9923', '1', '0.98', '0.994', '1234.5678'] as const;
-    const piece: Piece = { ...loaded(), kind: 'candles', endMs: 60_000, rows: new Map([[0, row]]) };
+    const piece: Piece = { ...loaded(), kind: 'candles', names: [], endMs: 60_000, rows: new Map([[0, row]]) };
     const { formatter } = formatFor(piece, drawnPower(piece));
     expect([1, 0.9923].map(formatter)).toEqual(['1.0000', '0.9923']);
   });

@@ -17,8 +17,9 @@ const scales = {
 };
 type Scale = keyof typeof scales;
 
-function textsOf({ rows }: Piece, scale: Scale): string[] {
-  const { from, to } = scales[scale];
+function textsOf({ rows, kind }: Piece, scale: Scale): string[] {
+  const { from } = scales[scale];
+  const to = kind === 'candles' ? scales[scale].to : from + 1;
   return [...rows.values()].flatMap((row) => row.slice(from, to).map(String));
 }
 
@@ -33,26 +34,36 @@ export function drawnPower(piece: Piece, scale: Scale = 'prices'): number {
 
 /** The price that stands for a row: of a candle its close. */
 export function priceOf(row: PointRow): string {
-  return String(row[row.length > 2 ? 4 : 1]);
+  return String(row[row.length > 4 ? 4 : 1]);
 }
 
 /** The scaled value. */
-export function drawnValue(text: string | undefined, power: number): number {
+export function drawnValue(text: string | null | undefined, power: number): number {
   return Number(`${text}e${-power}`);
+}
+
+/** The colours of values that rise, or are above zero, and of others. */
+interface Colours {
+  readonly up: string;
+  readonly down: string;
 }
 
 /** One bar for each period. Periods without a value become whitespace, so that the time axis is linear. */
 export function barsOf(
-  { rows, startMs, endMs, periodMs }: Piece,
+  { rows, kind, startMs, endMs, periodMs }: Piece,
   power: number,
-): (CandlestickData | LineData | WhitespaceData<Time>)[] {
+  colours: Colours,
+): (CandlestickData | LineData | HistogramData | WhitespaceData<Time>)[] {
   const bars = [];
   for (let timeMs = startMs; timeMs < endMs; timeMs += periodMs) {
     const row = rows.get(timeMs);
     const time = secondsOf(timeMs);
     if (row === undefined) bars.push({ time });
-    else if (row.length === 2) bars.push({ time, value: drawnValue(row[1], power) });
-    else
+    else if (kind === 'line') bars.push({ time, value: drawnValue(row[1], power) });
+    else if (kind === 'bars') {
+      const value = drawnValue(row[1], power);
+      bars.push({ time, value, color: value < 0 ? colours.down : colours.up });
+    } else
       bars.push({
         time,
         open: drawnValue(row[1], power),
@@ -65,11 +76,7 @@ export function barsOf(
 }
 
 /** A volume for each candle, in the colour of its change. */
-export function volumesOf(
-  { rows }: Piece,
-  power: number,
-  colours: { readonly up: string; readonly down: string },
-): HistogramData[] {
+export function volumesOf({ rows }: Piece, power: number, colours: Colours): HistogramData[] {
   return [...rows.values()]
     .sort((one, other) => one[0] - other[0])
     .map(([timeMs, open, , , close, volume]) => ({
@@ -122,5 +129,6 @@ export function describePoints({ kind, sampled, interval, rows }: Piece, own: st
   if (rows.size === 0) return 'No stored data in this range.';
   if (sampled) return `One value per ${interval}: the last ${own} value of each period.`;
   const what = kind === 'candles' ? 'candle' : 'point';
-  return interval === own ? `Every ${what} of ${own}, as stored.` : `Candles of ${interval}, aggregated from ${own}.`;
+  if (interval === own) return `Every ${what} of ${own}, as stored.`;
+  return `${kind === 'bars' ? 'Sums' : 'Candles'} of ${interval}, aggregated from ${own}.`;
 }

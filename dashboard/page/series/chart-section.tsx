@@ -21,7 +21,6 @@ const spans: readonly (readonly [string, number])[] = [
   ['1 year', 365 * dayMs],
   ['All', Number.POSITIVE_INFINITY],
 ];
-const candleNames = ['open', 'high', 'low', 'close', 'volume'];
 /** Largest number of rows in the table. */
 const maxRows = 200;
 
@@ -124,6 +123,8 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
   /** Whether the period of the newest value has not ended. */
   const isOpen = ([timeMs]: PointRow) =>
     datasets[detail.dataset].isOnGrid &&
+    // A value of a moment forms in a longer period only.
+    (view?.kind === 'candles' || view?.interval !== detail.interval) &&
     timeMs + intervalMs[(view?.interval ?? detail.interval) as Interval] > model.nowMs();
 
   /** On a narrow screen the chart is above its values. */
@@ -132,7 +133,8 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
     <>
       <p class="newest">
         {newest !== null &&
-          `Newest, ${zoneName(zone, newest[0])}: ${rowText(newest, zone)}${isOpen(newest) ? ', still forming' : ''}`}
+          `Newest, ${zoneName(zone, newest[0])}: ${rowText(newest, view?.names ?? [], zone)}` +
+            (isOpen(newest) ? ', still forming' : '')}
       </p>
       {compared !== null && <ComparedWords chart={chart} name={compared.name} zone={zone} />}
       <output class="exact" aria-live="polite">
@@ -178,7 +180,8 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
             <button
               type="button"
               aria-pressed={options.scale === 'log'}
-              disabled={compared !== null}
+              // Bars reach from zero, which has no place on such a scale.
+              disabled={compared !== null || view?.kind === 'bars'}
               onClick={() => {
                 const scale = options.scale === 'log' ? '' : 'log';
                 write({ scale });
@@ -244,7 +247,7 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
       </p>
       <details onToggle={({ currentTarget }) => setTableOpen(currentTarget.open)}>
         <summary>The values on screen as a table</summary>
-        {isTableOpen && view !== null && <ValueTable view={view} value={datasets[detail.dataset].shown} zone={zone} />}
+        {isTableOpen && view !== null && <ValueTable view={view} zone={zone} />}
       </details>
     </Section>
   );
@@ -262,13 +265,10 @@ interface Held {
 }
 
 export function ValueTable({
-  view: { rows, kind },
-  value,
+  view: { rows, names },
   zone,
 }: {
   view: NonNullable<ReturnType<PriceChart['view']>>;
-  /** Name of the value that a line shows. */
-  value: string;
   zone: Zone;
 }) {
   const newest = rows.slice(-maxRows).reverse();
@@ -277,8 +277,8 @@ export function ValueTable({
   return (
     <Table
       caption={caption}
-      titles={['Time', ...(kind === 'candles' ? candleNames : [value])]}
-      rows={newest.map(([timeMs, ...texts]) => [timeIn(zone, timeMs), ...texts])}
+      titles={['Time', ...names.map(nameText)]}
+      rows={newest.map(([timeMs, ...texts]) => [timeIn(zone, timeMs), ...texts.map((text) => text ?? '')])}
     />
   );
 }
@@ -306,13 +306,17 @@ function actions(chart: PriceChart): Readonly<Record<string, () => void>> {
 /** The exact stored values. */
 export function pointedText(pointed: Pointed | null, zone: Zone): string {
   if (pointed === null) return '';
-  const { timeMs, row, state } = pointed;
-  return row === null ? `${timeIn(zone, timeMs)}: no value, ${state}` : rowText(row, zone);
+  const { timeMs, row, names, state } = pointed;
+  return row === null ? `${timeIn(zone, timeMs)}: no value, ${state}` : rowText(row, names, zone);
 }
 
-function rowText([timeMs, ...texts]: PointRow, zone: Zone): string {
-  const named = candleNames.map((name, place) => `${name} ${texts[place] ?? ''}`);
+function rowText([timeMs, ...texts]: PointRow, names: readonly string[], zone: Zone): string {
+  const named = texts.flatMap((text, place) => (text === null ? [] : [`${nameText(names[place] ?? '')} ${text}`]));
   return `${timeIn(zone, timeMs)}: ${texts.length === 1 ? texts[0] : named.join(' · ')}`;
+}
+
+function nameText(name: string): string {
+  return name.replaceAll('_', ' ');
 }
 
 function minuteOf(timeMs: number): number {

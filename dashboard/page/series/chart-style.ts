@@ -62,8 +62,13 @@ export function timeStyle(zone: () => Zone) {
   };
 }
 
+/** Of what rises or is above zero, and of the rest. */
+export function changeColours() {
+  return { up: colour('--up'), down: colour('--down') };
+}
+
 export function seriesStyle() {
-  const [up, down] = [colour('--up'), colour('--down')];
+  const { up, down } = changeColours();
   return {
     upColor: up,
     downColor: down,

@@ -10,6 +10,7 @@ import {
   type CandlestickData,
   CandlestickSeries,
   createChart,
+  type HistogramData,
   HistogramSeries,
   type IChartApi,
   type ISeriesApi,
@@ -35,13 +36,23 @@ import {
   toPiece,
   worstStateAt,
 } from './chart-piece.ts';
-import { chartStyle, colour, onTheme, Shading, seriesStyle, timeStyle, volumeStyle } from './chart-style.ts';
+import {
+  changeColours,
+  chartStyle,
+  colour,
+  onTheme,
+  Shading,
+  seriesStyle,
+  timeStyle,
+  volumeStyle,
+} from './chart-style.ts';
 import type { Zone } from './zone.ts';
 
 export interface Pointed {
   readonly timeMs: number;
   readonly row: PointRow | null;
-  /** The state of a time without a row. */
+  readonly names: readonly string[];
+  /** The worst state of the time; of one without a row it is the reason. */
   readonly state: string;
 }
 
@@ -77,7 +88,7 @@ const volumePane = 1;
 /** Of the height of the pane of prices. */
 const volumeShare = 0.25;
 
-type AnySeries = ISeriesApi<'Candlestick'> | ISeriesApi<'Line'>;
+type AnySeries = ISeriesApi<'Candlestick'> | ISeriesApi<'Line'> | ISeriesApi<'Histogram'>;
 
 export class PriceChart {
   readonly #canvas: HTMLElement;
@@ -85,7 +96,7 @@ export class PriceChart {
   #detail: SeriesDetail;
   #chart: IChartApi | null = null;
   #series: AnySeries | null = null;
-  /** In a pane of its own below the candles; null: a line has none. */
+  /** In a pane of its own below the candles; null: there are none. */
   #volumes: ISeriesApi<'Histogram'> | null = null;
   #isLogarithmic = false;
   /** Chosen by the reader; null: the finest that fits the screen. */
@@ -160,6 +171,7 @@ export class PriceChart {
     this.#endTheme = onTheme(() => {
       chart.applyOptions(chartStyle());
       this.#series?.applyOptions(seriesStyle());
+      this.#drawBars();
       this.#drawVolumes();
       this.#shading.update();
     });
@@ -393,7 +405,7 @@ export class PriceChart {
     if (row === undefined || this.#series === null || this.#loaded === null) return;
     this.#isPointedByKey = true;
     this.#chart?.setCrosshairPosition(
-      drawnValue(row[row.length > 2 ? 4 : 1] as string, drawnPower(this.#loaded)),
+      drawnValue(priceOf(row), drawnPower(this.#loaded)),
       secondsOf(row[0]),
       this.#series,
     );
@@ -408,6 +420,7 @@ export class PriceChart {
     const isSeen = ([timeMs]: PointRow) => timeMs >= startMs && timeMs < endMs;
     return {
       kind: loaded.kind,
+      names: loaded.names,
       interval: loaded.interval,
       startMs,
       endMs,
@@ -572,12 +585,11 @@ export class PriceChart {
     const before = this.#loaded;
     if (this.#series === null || before?.kind !== loaded.kind) {
       if (this.#series !== null) chart.removeSeries(this.#series);
-      this.#series =
-        loaded.kind === 'candles'
-          ? chart.addSeries(CandlestickSeries, seriesStyle())
-          : chart.addSeries(LineSeries, seriesStyle());
+      const series = { candles: CandlestickSeries, line: LineSeries, bars: HistogramSeries }[loaded.kind];
+      this.#series = chart.addSeries(series, seriesStyle()) as AnySeries;
       if (this.#volumes !== null) chart.removeSeries(this.#volumes);
-      this.#volumes = loaded.kind === 'candles' ? chart.addSeries(HistogramSeries, volumeStyle, volumePane) : null;
+      const hasVolumes = loaded.names.includes('volume');
+      this.#volumes = hasVolumes ? chart.addSeries(HistogramSeries, volumeStyle, volumePane) : null;
       chart.panes()[volumePane]?.setStretchFactor(volumeShare);
       this.#applyScale();
     }
@@ -597,7 +609,7 @@ export class PriceChart {
       priceLineVisible: isNewest,
       lastValueVisible: isNewest,
     });
-    this.#series.setData(barsOf(loaded, power) as CandlestickData[] & LineData[]);
+    this.#drawBars();
     this.#drawVolumes();
     const lastPlace = secondsOf(loaded.endMs - loaded.periodMs);
     this.#holder?.setData(loaded.rows.size === 0 ? [{ time: lastPlace, value: 0 }] : []);
@@ -609,12 +621,18 @@ export class PriceChart {
     else this.#showWanted();
   }
 
+  #drawBars(): void {
+    if (this.#loaded === null) return;
+    const bars = barsOf(this.#loaded, drawnPower(this.#loaded), changeColours());
+    this.#series?.setData(bars as CandlestickData[] & LineData[] & HistogramData[]);
+  }
+
   #drawVolumes(): void {
     const loaded = this.#loaded;
     if (loaded === null || this.#volumes === null) return;
     const power = drawnPower(loaded, 'volumes');
     this.#volumes.applyOptions({ priceFormat: formatFor(loaded, power, 'volumes') });
-    this.#volumes.setData(volumesOf(loaded, power, { up: colour('--up'), down: colour('--down') }));
+    this.#volumes.setData(volumesOf(loaded, power, changeColours()));
   }
 
   #showWanted(): void {
@@ -632,7 +650,9 @@ export class PriceChart {
   #point(timeMs: number): void {
     this.#pointedMs = timeMs;
     const row = this.#loaded?.rows.get(timeMs) ?? null;
-    const worst = worstStateAt(this.#loaded?.shades ?? [], timeMs);
-    this.#watcher.onPoint({ timeMs, row, state: worst === null ? 'no data' : layerNames[worst] });
+    const { shades = [], names = [], kind } = this.#loaded ?? {};
+    const worst = worstStateAt(shades, timeMs);
+    const quiet = kind === 'bars' ? 'no event' : 'no data';
+    this.#watcher.onPoint({ timeMs, row, names, state: worst === null ? quiet : layerNames[worst] });
   }
 }

@@ -247,4 +247,50 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await chartEnds(87);
     expect(pointsAsked(asked).length).toBeGreaterThan(2);
   });
+
+  it('draws events as bars from zero, with their sums in longer periods', async () => {
+    const perpetual = { ...market, interval: 'h1', quoteId: 'tether:tether' } as const;
+    const funding = { ...perpetual, dataset: 'funding_rates' } as const;
+    const { seriesId: id } = await trackSeries(store.database, funding, endMs - 20 * dayMs, endMs);
+    await store.database.pool.query(
+      `insert into tidemark.funding_rate_points (series_id, time, rate, interval_hours)
+       select $1, time, case when extract(hour from time) = 8 then -0.0003 else 0.0001 end, 8
+       from generate_series(to_timestamp($2), to_timestamp($3), '8 hours') time`,
+      [id, endMs / 1000 - 20 * 86_400, endMs / 1000 - 3600],
+    );
+    const { page } = await open(at(id));
+    await page.getByText('Every point of h1, as stored.').waitFor();
+    await page
+      .locator('.newest', { hasText: `${day(endMs - dayMs)} 16:00Z: rate 0.0001 · annual rate 0.1095` })
+      .waitFor();
+    expect(await pointAt(page, 1 - 6 / 150)).toMatch(/: no value, /);
+    await chartOf(page).focus();
+    await page.keyboard.press('Shift+ArrowLeft');
+    await page.keyboard.press('Shift+ArrowLeft');
+    await page.locator('.exact', { hasText: '08:00Z: rate -0.0003 · annual rate -0.3285' }).waitFor();
+    // Below zero and in another colour: no column of the pane has both.
+    const drawn = (await page.evaluate(`(() => {
+      const canvas = document.querySelector('.chart td:nth-child(2) canvas');
+      const { width, height } = canvas;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+      const seen = {};
+      for (const name of ['--up', '--down']) {
+        const colour = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+        const [, ...parts] = /^#(..)(..)(..)$/.exec(colour).map((part) => Number.parseInt(part, 16));
+        const rows = [];
+        for (let at = 0; at < data.length; at += 4)
+          if (parts.every((part, place) => data[at + place] === part)) rows.push(Math.floor(at / 4 / width));
+        seen[name] = { least: Math.min(...rows), most: rows.at(-1) ?? -1 };
+      }
+      return seen;
+    })()`)) as Record<'--up' | '--down', { least: number; most: number }>;
+    expect(drawn['--up'].most).toBeGreaterThan(drawn['--up'].least);
+    expect(drawn['--down'].most).toBeGreaterThan(drawn['--down'].least);
+    expect(drawn['--up'].most).toBeLessThanOrEqual(drawn['--down'].least);
+    expect(await button(page, 'Log scale').isDisabled()).toBe(true);
+    await page.getByLabel('Interval').selectOption('d1');
+    await page.getByText('Sums of d1, aggregated from h1.').waitFor();
+    await page.locator('.newest', { hasText: `${day(endMs - dayMs)}: rate -0.0001 · annual rate -0.0365` }).waitFor();
+    await expectAccessible(page, 'the page of funding');
+  });
 });

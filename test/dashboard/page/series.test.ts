@@ -87,23 +87,25 @@ it('the details list gaps with links to their ranges, requests, revisions and re
 
 describe('the values of the chart', () => {
   const row = [startMs, '1.10', '1.30', '1.00', '1.20', '64321.123456789012345678'] as const;
+  const names = ['open', 'high', 'low', 'close', 'volume'];
 
   it('are the stored text, and say why there is none', () => {
     const text = (of: Partial<Parameters<typeof pointedText>[0]>) =>
-      pointedText({ timeMs: startMs, row: null, state: 'gap', ...of }, 'utc');
+      pointedText({ timeMs: startMs, row: null, names, state: 'gap', ...of }, 'utc');
     expect(text({ row: [...row] })).toBe(
       '2024-02-01: open 1.10 · high 1.30 · low 1.00 · close 1.20 · volume 64321.123456789012345678',
     );
     expect(text({})).toBe('2024-02-01: no value, gap');
+    const event = (annual: string | null) =>
+      text({ row: [startMs, '-0.0001', annual], names: ['rate', 'annual_rate'] });
+    expect([event('-0.1095'), event(null)]).toEqual([
+      ...['2024-02-01: rate -0.0001 · annual rate -0.1095', '2024-02-01: rate -0.0001'],
+    ]);
   });
 
   it('are a table with the newest first', () => {
     const view = { interval: 'h1', startMs, endMs: startMs, gaps: 0 };
-    const candles = linesOf(ValueTable, {
-      view: { ...view, kind: 'candles', rows: [[...row]] },
-      value: 'close',
-      zone: 'utc',
-    });
+    const candles = linesOf(ValueTable, { view: { ...view, kind: 'candles', names, rows: [[...row]] }, zone: 'utc' });
     expect(candles).toEqual([
       ...['On screen, newest first', 'Time | open | high | low | close | volume |'],
       '2024-02-01 | 1.10 | 1.30 | 1.00 | 1.20 | 64321.123456789012345678 |',
@@ -111,7 +113,7 @@ describe('the values of the chart', () => {
   });
 
   const piece = (from: number, to: number, of: Partial<Piece> = {}): Piece => ({
-    ...{ kind: 'candles', sampled: false, interval: 'h1', periodMs: 1, startMs: from, endMs: to, shades: [] },
+    ...{ kind: 'candles', names, sampled: false, interval: 'h1', periodMs: 1, startMs: from, endMs: to, shades: [] },
     rows: new Map(Array.from({ length: to - from }, (_, place) => [from + place, [from + place, `${from}`] as const])),
     ...of,
   });

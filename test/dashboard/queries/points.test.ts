@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { maxAggregated, readChartPoints } from '../../../dashboard/queries/points.ts';
-import { dayMs, type EpochMs, type Interval, intervalMs, minuteMs } from '../../../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs, type Interval, intervalMs, minuteMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
@@ -46,7 +46,7 @@ it('returns candles, stored or derived up to the limit on points, every digit as
   const read = (interval: 'm1' | 'd1', endMs: EpochMs) =>
     readChartPoints(database, { seriesId, series: minutes, interval, range: { startMs, endMs } });
   expect(await read('m1', startMs + 2 * minuteMs)).toEqual({
-    ...{ kind: 'candles', sampled: false },
+    ...{ kind: 'candles', names: ['open', 'high', 'low', 'close', 'volume'], sampled: false },
     rows: [
       [startMs, '0.10', '0.90', '0.05', '0.50', '1.5'],
       [startMs + minuteMs, '1.10', '1.90', '1.05', '1.50', '1.5'],
@@ -76,4 +76,34 @@ it('samples a history with more points than the limit', async () => {
   const points = await readChartPoints(database, { seriesId, series: prices, interval: 'd1', range });
   expect(points).toMatchObject({ kind: 'line', sampled: true });
   expect(points.rows.map(([, value]) => value)).toEqual(points.rows.map((_, at) => lastOf('d1', at)));
+});
+
+it('sums events by period, with the rate of a year where the time of each is known', async () => {
+  const funding: SeriesKey = { ...minutes, dataset: 'funding_rates', interval: 'h1', quoteId: 'tether:tether' };
+  const { seriesId } = await trackSeries(database, funding, startMs, endMs);
+  // Events at 8, 16 and 24 h state no interval, the fourth states one; before the second one a part is not covered.
+  await database.pool.query(
+    `insert into tidemark.funding_rate_points (series_id, time, rate, interval_hours)
+     select $1, to_timestamp($2) + hours * interval '1 hour', rate, stated
+     from (values (8, 0.0001, null), (16, 0.0002, null), (24, -0.0004, null), (28, 0.0001, 4)) e (hours, rate, stated)`,
+    [seriesId, startMs / 1000],
+  );
+  const covered = `{[${new Date(startMs + 12 * hourMs).toISOString()}, ${new Date(endMs).toISOString()})}`;
+  await database.pool.query('update tidemark.series set covered = $2 where id = $1', [seriesId, covered]);
+  const read = async (interval: Interval) =>
+    await readChartPoints(database, { seriesId, series: funding, interval, range });
+  const at = (hours: number) => startMs + hours * hourMs;
+  expect(await read('h1')).toEqual({
+    ...{ kind: 'bars', names: ['rate', 'annual_rate'], sampled: false },
+    rows: [
+      [at(8), '0.0001', null],
+      [at(16), '0.0002', null],
+      [at(24), '-0.0004', '-0.438'],
+      [at(28), '0.0001', '0.219'],
+    ],
+  });
+  expect((await read('d1')).rows).toEqual([
+    [at(0), '0.0003', null],
+    [at(24), '-0.0003', '-0.219'],
+  ]);
 });
