@@ -31,3 +31,14 @@ export function marketKind(quote: string): MarketKind {
   const { settle, expiry } = parseQuote(quote);
   return settle === null ? 'spot' : expiry === null ? 'perpetual' : 'future';
 }
+
+/**
+ * When a future is delivered; null: never. Binance, OKX and Bybit deliver at 08:00 UTC: `deliveryDate` of Binance's
+ * exchangeInfo and `expTime` of OKX's instruments are such times.
+ */
+export function expiryMs(quote: string): number | null {
+  const { expiry } = parseQuote(quote);
+  if (expiry === null) return null;
+  const [year = 0, month = 0, day = 0] = (expiry.match(/\d\d/g) ?? []).map(Number);
+  return Date.UTC(2000 + year, month - 1, day, 8);
+}

@@ -2,7 +2,7 @@
 
 import { byDataset, type DatasetName, type Datasets, datasets } from './datasets/index.ts';
 import type { EpochMs, Interval, Range } from './intervals.ts';
-import { type MarketKind, marketKind } from './market.ts';
+import { expiryMs, type MarketKind, marketKind } from './market.ts';
 
 interface OfMarket {
   readonly exchange: string;
@@ -35,6 +35,12 @@ export interface TimeRange extends Range {
 
 export function isOfMarket(series: SeriesKey): series is MarketSeries {
   return 'exchange' in series;
+}
+
+/** The end of a range of a series; null: open-ended. A future ends when it is delivered. */
+export function untilExpiry(series: SeriesKey, endMs: EpochMs | null): EpochMs | null {
+  const lastMs = isOfMarket(series) ? expiryMs(series.quoteId) : null;
+  return lastMs === null ? endMs : Math.min(lastMs, endMs ?? lastMs);
 }
 
 /** What follows the key in the name of a series. */

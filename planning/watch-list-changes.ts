@@ -8,7 +8,7 @@
  */
 
 import { type EpochMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
-import { keyOf, type SeriesKey } from '../model/series.ts';
+import { keyOf, type SeriesKey, untilExpiry } from '../model/series.ts';
 import { timeOfAge } from '../model/time-text.ts';
 
 export type Start = { readonly kind: 'time'; readonly atMs: EpochMs } | { readonly kind: 'age'; readonly age: string };
@@ -127,18 +127,20 @@ function askedFor(
     if (start.kind === 'age') ages[start.age] = atMs;
     firstMs = Math.min(firstMs, atMs);
   }
+  const lastMs = untilExpiry(series, endMs);
   const span = {
     startMs: periodStart(firstMs, series.interval),
-    endMs: endMs === null ? null : nextPeriodStart(endMs, series.interval),
+    endMs: lastMs === null ? null : nextPeriodStart(lastMs, series.interval),
   };
   return { span, ages: Object.keys(ages).length === 0 ? null : ages };
 }
 
 /**
  * What begins before the first period that is kept begins there; and one that is tracked from between the two already
- * has been cut by the retention, or will be, and is as wanted.
+ * has been cut by the retention, or will be, and is as wanted. Nothing is kept of a future that expired before.
  */
 function withinKept(span: Span, known: KnownSeries | null, series: SeriesKey, cutMs: EpochMs | null): Span | null {
+  if (span.endMs !== null && span.endMs <= span.startMs) return null;
   if (cutMs === null) return span;
   const keptMs = nextPeriodStart(cutMs, series.interval);
   if (span.startMs >= keptMs) return span;

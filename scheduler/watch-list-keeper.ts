@@ -146,7 +146,10 @@ export function keepWatchList(options: {
       );
     }
     for (const key of plan.notKept)
-      log.info({ series: seriesName(key) }, 'the requested range ends before the retention');
+      log.info(
+        { series: seriesName(key) },
+        'nothing is kept of the requested range: it ends before the retention, or the market expired before',
+      );
   }
 
   function sayOnce(what: string, say: () => void): void {

@@ -15,6 +15,7 @@
 import type { Clock } from '../../clock.ts';
 import { type EpochMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
+import { untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
@@ -209,7 +210,8 @@ async function boundsOf(context: OperationContext, request: BackfillRequest, now
   const ranges = rows.map((row): [number, Range] => {
     const closedMs = closedUpTo(row.series, nowMs, graceMs);
     const { interval } = row.series;
-    const toMs = request.toMs === null ? closedMs : nextPeriodStart(request.toMs, interval);
+    const lastMs = untilExpiry(row.series, request.toMs);
+    const toMs = lastMs === null ? closedMs : nextPeriodStart(lastMs, interval);
     return [row.seriesId, { startMs: periodStart(request.fromMs, interval), endMs: Math.min(toMs, closedMs) }];
   });
   return { series: new Map(rows.map((row) => [row.seriesId, row])), ranges: new Map(ranges) };

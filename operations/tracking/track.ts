@@ -1,6 +1,6 @@
 /** Tracks a selection, and what that will cost. */
 
-import { seriesName } from '../../model/series.ts';
+import { seriesName, untilExpiry } from '../../model/series.ts';
 import { type TrackedSeries, trackSeries } from '../../store/series/series.ts';
 import { setSeriesSources } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/status/status.ts';
@@ -28,7 +28,7 @@ export async function estimateSelection(
   const nowMs = context.clock.now();
   const wanted = selection.series.map((series) => ({
     series,
-    tracked: { startMs: selection.trackFromMs(series), endMs: selection.toMs },
+    tracked: { startMs: selection.trackFromMs(series), endMs: untilExpiry(series, selection.toMs) },
   }));
   const names = new Set(selection.series.map(seriesName));
   const { graceMs } = context.config.worker;

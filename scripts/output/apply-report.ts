@@ -30,7 +30,10 @@ export function planText(plan: WatchListPlan, file: string): string {
         `${named(series.map(seriesName))}`,
     );
   if (plan.notKept.length > 0)
-    lines.push(`note: left out, because retention keeps nothing of the range: ${named(plan.notKept.map(seriesName))}`);
+    lines.push(
+      'note: left out, because the range ends before the retention, or the market expired before: ' +
+        named(plan.notKept.map(seriesName)),
+    );
   return [summary(plan, file), ...lines].join('\n');
 }
 

@@ -1,9 +1,10 @@
 /** The tracked series, and the range of each. */
 
-import { TidemarkError } from '../../errors.ts';
+import { badArgument, TidemarkError } from '../../errors.ts';
+import { formatTime } from '../../model/format.ts';
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import { isOfMarket, nameEnds, type SeriesKey } from '../../model/series.ts';
+import { isOfMarket, nameEnds, type SeriesKey, seriesName, untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { Database } from '../db/database.ts';
 import {
@@ -82,7 +83,9 @@ export const insertDefaultSources = `
 /**
  * Tracks a series from `fromMs` to `toMs` (null: open-ended). The tracked range of a series that is tracked
  * already grows to hold the new one, including the time between two separate ranges. Bounds widen to whole
- * periods, so the first period is the one that holds `fromMs`.
+ * periods, so the first period is the one that holds `fromMs`. A future is tracked until it is delivered.
+ *
+ * @throws TidemarkError BAD_ARGUMENT when that was before `fromMs`.
  */
 export async function trackSeries(
   database: Database,
@@ -90,10 +93,13 @@ export async function trackSeries(
   fromMs: EpochMs,
   toMs: EpochMs | null,
 ): Promise<TrackedSeries> {
+  const lastMs = untilExpiry(series, toMs);
   const tracked = {
     startMs: periodStart(fromMs, series.interval),
-    endMs: toMs === null ? null : periodEnd(toMs, series.interval),
+    endMs: lastMs === null ? null : periodEnd(lastMs, series.interval),
   };
+  if (tracked.endMs !== null && tracked.endMs <= tracked.startMs)
+    throw badArgument(`${seriesName(series)} ended at ${formatTime(tracked.endMs)}, before the range begins`);
   const seconds = intervalMs[series.interval] / 1000;
   const [row] = await track.on(database.pool, { ...keyValues(series), seconds, tracked });
   if (row === undefined) throw new Error('the series was not stored');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { marketKind, parseQuote, quoteText } from '../../model/market.ts';
+import { expiryMs, marketKind, parseQuote, quoteText } from '../../model/market.ts';
 import { useStore } from '../store/open-store.ts';
 
 const store = useStore();
@@ -27,4 +27,14 @@ it.each([
     [quote],
   );
   expect(rows).toEqual([{ asset, settle, expiry, settle_id: settle, same: expiry, text: quote }]);
+});
+
+it.each([
+  ['tether', null],
+  ['tether:tether', null],
+  // As Binance and OKX state them.
+  ['USDT:USDT-210924', 1_632_470_400_000],
+  ['USD:BTC-241227', 1_735_286_400_000],
+])('delivers %s at the time that venues state', (quote, timeMs) => {
+  expect(expiryMs(quote)).toBe(timeMs);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { type KnownSeries, type SeriesChange, type Start, seriesChanges } from '../../planning/watch-list-changes.ts';
 
@@ -70,6 +70,15 @@ describe('the changes of a series by a watch list', () => {
     expect(change([age('5d'), age('4d')], null, [applied]).changes).toMatchObject([
       { kind: 'kept', ages: { '5d': nowMs - 5 * dayMs, '4d': nowMs - 4 * dayMs } },
     ]);
+  });
+
+  it('end where a future is delivered, and leave out what begins after that', () => {
+    const future = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b:b-260105', interval: 'h1' } as const;
+    const wanted = (from: EpochMs) => [{ series: future, starts: [at(from)], endMs: null }];
+    const changed = (from: EpochMs) =>
+      seriesChanges({ wanted: wanted(from), known: [], prune: false, nowMs, keptSinceMs: () => null });
+    expect(changed(day(2)).changes).toMatchObject([{ after: { startMs: day(2), endMs: day(5) + 8 * hourMs } }]);
+    expect(changed(day(6))).toMatchObject({ changes: [], notKept: [future] });
   });
 
   it('request nothing from before the retention limit', () => {

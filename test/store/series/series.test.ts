@@ -37,6 +37,20 @@ it('widens the tracked range to whole periods and ends the gap at the last close
   expect(await gapsOf(hours.seriesId)).toEqual([[Date.UTC(2024, 5, 1), Date.UTC(2024, 5, 12, 8)]]);
 });
 
+it('tracks a future until it is delivered, however it is asked for, and refuses a range after that', async () => {
+  const expired = { ...market('f', 'h1'), quoteId: 'tether:tether-240601' };
+  const endMs = Date.UTC(2024, 5, 1, 8);
+  for (const toMs of [null, nowMs]) {
+    const { tracked } = await trackSeries(database, expired, fromMs, toMs);
+    expect(tracked.endMs).toBe(endMs);
+  }
+  expect((await trackSeries(database, { ...expired, interval: 'd1' }, fromMs, null)).tracked.endMs).toBe(
+    Date.UTC(2024, 5, 2),
+  );
+  const late = trackSeries(database, { ...expired, baseId: 'g' }, endMs, null);
+  await expect(late).rejects.toThrow('x g/tether:tether-240601 h1 ended at 2024-06-01 08:00Z');
+});
+
 it('requests nothing of an untracked series, which keeps its id', async () => {
   const { seriesId } = await track('c', fromMs);
   const untrackedMs = fromMs + dayMs;
