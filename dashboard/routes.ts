@@ -21,7 +21,7 @@ import { addInventory } from './inventory.ts';
 import { json, read, whole } from './json.ts';
 import { Live } from './live.ts';
 import { readBands } from './queries/bands.ts';
-import { readChartedSeries, readChartPoints } from './queries/points.ts';
+import { readChartedSeries, readChartPoints, readPanes } from './queries/points.ts';
 import { failedByKind, failureCauses, mostRevised, newestRejected, readFailures } from './queries/problems.ts';
 import { inFlightPairs, type QueueReader } from './queue.ts';
 import type { Band, Problems, SeriesDetail } from './shapes.ts';
@@ -204,6 +204,7 @@ async function seriesDetail(
     name: seriesName(found.series),
     dataset: found.series.dataset,
     interval: found.series.interval,
+    panes: await readPanes(database, seriesId, found.series),
     fromMs: history.tracked.startMs,
     toMs: history.tracked.endMs,
     untrackedMs: history.untrackedMs,

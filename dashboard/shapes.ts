@@ -11,6 +11,7 @@ import { conditionKinds, type Headline, levels, listNames, type State } from '..
 import { layers } from './layers.ts';
 import { listOf, message, time } from './queries/message.ts';
 import {
+  chartPane,
   chartPoints,
   failedRequests,
   failure,
@@ -24,7 +25,7 @@ import {
   storedLine,
 } from './queries/shapes.ts';
 
-export type { ListContents, PointRow, StoredBytes, StoredEvent } from './queries/shapes.ts';
+export type { ChartPane, ListContents, PointRow, StoredBytes, StoredEvent } from './queries/shapes.ts';
 
 const count = z.number();
 const range = { startMs: time, endMs: time };
@@ -129,6 +130,8 @@ const seriesDetail = message({
   name: z.string(),
   dataset: z.enum(datasetNames),
   interval: z.string(),
+  /** What a chart of candles has below it. */
+  panes: listOf(chartPane),
   fromMs: time,
   toMs: time.nullable(),
   untrackedMs: time.nullable(),

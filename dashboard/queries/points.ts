@@ -6,16 +6,34 @@
  * samples: the last value of each period, each found by the index. Of bars it shows the sum of each period.
  */
 
-import { byDataset, type DatasetName, datasetNames, datasetOf, datasets } from '../../model/datasets/index.ts';
+import {
+  byDataset,
+  type DatasetName,
+  datasetNames,
+  datasetOf,
+  datasets,
+  marketDatasets,
+} from '../../model/datasets/index.ts';
 import { type Interval, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { gridOrigin, type RollupLevel, rollupLevels } from '../../model/rollup-levels.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { Database } from '../../store/db/database.ts';
-import { float8, int4, int8, nullable, numeric, statement, statementsBy, time } from '../../store/db/statement.ts';
+import {
+  float8,
+  int4,
+  int8,
+  nullable,
+  numeric,
+  oneOf,
+  statement,
+  statementsBy,
+  text,
+  time,
+} from '../../store/db/statement.ts';
 import { keyColumns, seriesKey } from '../../store/series/series.ts';
 import { candlesOf } from '../../store/upkeep/rollup-definitions.ts';
-import type { ChartPoints, PointRow } from './shapes.ts';
+import type { ChartPane, ChartPoints, PointRow } from './shapes.ts';
 
 /**
  * Limit on the points that an answer's candles may be derived from. Up to 2,000 candles of h2 come from this many
@@ -177,6 +195,27 @@ const lengthBehind = statement({
          where s.id = $seriesId`,
   parameters: within,
   row: { ms: int8 },
+});
+
+const besideCandles = marketDatasets.filter((name) => datasets[name].chart !== 'candles');
+
+/** The series that a chart of candles has below it: of the same market, the finest of each dataset without candles. */
+export async function readPanes(database: Database, seriesId: number, { dataset }: SeriesKey): Promise<ChartPane[]> {
+  if (datasets[dataset].chart !== 'candles') return [];
+  const found = await panes.on(database.pool, { seriesId });
+  return besideCandles.flatMap((name) => found.filter((pane) => pane.dataset === name));
+}
+
+const namesBeside = besideCandles.map((name) => `'${name}'`).join(', ');
+const panes = statement({
+  name: 'dashboard-panes',
+  text: `select distinct on (o.dataset) o.id, o.dataset, o.interval
+         from tidemark.series s
+         join tidemark.series o on (o.exchange_id, o.base_id, o.quote_id) = (s.exchange_id, s.base_id, s.quote_id)
+         where s.id = $seriesId and o.dataset in (${namesBeside}) and (o.untracked_at is null or o.points > 0)
+         order by o.dataset, o.untracked_at is not null, o.period`,
+  parameters: { seriesId: int4 },
+  row: { id: int4, dataset: oneOf<DatasetName>(), interval: text },
 });
 
 /** Reads the series of a chart; null: there is no such series. */

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { datasetNames } from '../../model/datasets/index.ts';
 import { listOf, message, time } from './message.ts';
 
 /** One tracked series in the list. */
@@ -58,6 +59,10 @@ export const chartPoints = message({
   rows: listOf(pointRow),
 });
 export type ChartPoints = z.output<typeof chartPoints>;
+
+/** A series that is drawn in a pane below candles of its market. */
+export const chartPane = message({ id: z.number(), dataset: z.enum(datasetNames), interval: z.string() });
+export type ChartPane = z.output<typeof chartPane>;
 
 export const failure = message({
   seriesId: z.number(),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { shadesOf, worstStateAt } from '../../dashboard/page/series/chart-piece.ts';
+import { shadesOf, worstStateIn } from '../../dashboard/page/series/chart-piece.ts';
 import type { Band } from '../../dashboard/shapes.ts';
 
 const columns = 20;
@@ -19,6 +19,7 @@ it('finds the most severe state of a time', () => {
       const layers = { tracked: [0, columns], covered: [], empty, gap, failed, inFlight: [] };
       const band: Band = { id: 1, startMs: 1000, endMs: 1000 + columns * 60, columns, layers };
       const shades = shadesOf(band);
+      const stateAt = (startMs: number) => worstStateIn(shades, { startMs, endMs: startMs + 1 });
       for (let column = 0; column < columns; column += 1) {
         const expected = has(failed, column)
           ? 'failed'
@@ -27,8 +28,8 @@ it('finds the most severe state of a time', () => {
             : has(empty, column)
               ? 'empty'
               : null;
-        expect(worstStateAt(shades, 1000 + column * 60)).toBe(expected);
-        expect(worstStateAt(shades, 1000 + column * 60 + 59)).toBe(expected);
+        expect(stateAt(1000 + column * 60)).toBe(expected);
+        expect(stateAt(1000 + column * 60 + 59)).toBe(expected);
       }
     }),
   );

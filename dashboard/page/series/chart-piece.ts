@@ -70,9 +70,9 @@ export function shadesOf(band: Band): Shade[] {
   });
 }
 
-/** The most severe state of a time; null: nothing is missing. */
-export function worstStateAt(shades: readonly Shade[], timeMs: number): Layer | null {
-  const held = shades.filter(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
+/** The most severe state in a range; null: nothing is missing. */
+export function worstStateIn(shades: readonly Shade[], range: Range): Layer | null {
+  const held = shades.filter(({ startMs, endMs }) => startMs < range.endMs && endMs > range.startMs);
   return shaded.findLast((layer) => held.some((shade) => shade.layer === layer)) ?? null;
 }
 

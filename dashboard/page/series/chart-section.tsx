@@ -5,11 +5,13 @@ import { systemClock, type Timer } from '../../../clock.ts';
 import { datasets, datasetText } from '../../../model/datasets/index.ts';
 import { dayMs, type Interval, intervalMs, minuteMs } from '../../../model/intervals.ts';
 import { chartIntervals } from '../../chart-intervals.ts';
-import type { PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
+import type { ChartPane, PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { formatTime } from '../parts/format.ts';
+import { SeriesLink } from '../parts/series-link.tsx';
 import { FoldedWhenNarrow, isNarrow, Section, Table } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
 import { useModel } from '../state/use-model.ts';
+import type { BesideValue } from './chart-panes.ts';
 import { ComparedWords, CompareField } from './compare.tsx';
 import { type Pointed, PriceChart } from './price-chart.ts';
 import { timeIn, type Zone, zoneName } from './zone.ts';
@@ -80,6 +82,8 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
 
   const { chart } = held.current;
   useEffect(() => chart?.refresh(detail), [detail]);
+  const versions = detail.panes.map(({ id }) => model.series.get(id)?.version).join();
+  useEffect(() => held.current.chart?.refreshPanes(), [versions]);
   useEffect(() => model.onRetry(() => held.current.chart?.retry()), [model]);
   // A new period may have begun.
   useEffect(() => chart?.follow());
@@ -137,7 +141,7 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
             (isOpen(newest) ? ', still forming' : '')}
       </p>
       {compared !== null && <ComparedWords chart={chart} name={compared.name} zone={zone} />}
-      <output class="exact" aria-live="polite">
+      <output class={detail.panes.length > 0 ? 'exact paned' : 'exact'} aria-live="polite">
         {pointedText(pointed, zone)}
       </output>
     </>
@@ -211,6 +215,17 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
         </FoldedWhenNarrow>
       </div>
       {!isBelow && legend}
+      {detail.panes.length > 0 && (
+        <p class="panes">
+          Below the candles:{' '}
+          {detail.panes.map((pane, place) => (
+            <span key={pane.id}>
+              {place > 0 && ', '}
+              <SeriesLink id={pane.id} name={`${paneName(pane)} of ${pane.interval}`} />
+            </span>
+          ))}
+        </p>
+      )}
       <div
         ref={frame}
         class="chart-frame"
@@ -220,7 +235,8 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
           view === null
             ? 'Chart'
             : `Chart from ${formatTime(minuteOf(view.startMs))} to ${formatTime(minuteOf(view.endMs))}, ` +
-              `${view.rows.length} values of ${view.interval}, ${view.gaps} gaps`
+              `${view.rows.length} values of ${view.interval}, ${view.gaps} gaps` +
+              (detail.panes.length === 0 ? '' : `; below it ${detail.panes.map(paneName).join(', ')}`)
         }
         aria-describedby="chart-keys"
         onKeyDown={(event) => {
@@ -232,7 +248,7 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
           act();
         }}
       >
-        <div class="chart" ref={canvas} aria-hidden="true" />
+        <div class={detail.panes.length > 0 ? 'chart paned' : 'chart'} ref={canvas} aria-hidden="true" />
         <span class="zone" aria-hidden="true">
           {zoneName(zone, view?.endMs ?? model.nowMs())}
         </span>
@@ -265,7 +281,7 @@ interface Held {
 }
 
 export function ValueTable({
-  view: { rows, names },
+  view: { rows, names, panes },
   zone,
 }: {
   view: NonNullable<ReturnType<PriceChart['view']>>;
@@ -277,8 +293,11 @@ export function ValueTable({
   return (
     <Table
       caption={caption}
-      titles={['Time', ...names.map(nameText)]}
-      rows={newest.map(([timeMs, ...texts]) => [timeIn(zone, timeMs), ...texts.map((text) => text ?? '')])}
+      titles={['Time', ...names.map(nameText), ...panes.map((pane) => pane.name)]}
+      rows={newest.map(([timeMs, ...texts]) => [
+        timeIn(zone, timeMs),
+        ...[...texts, ...panes.map((pane) => pane.rows.get(timeMs)?.[1] ?? null)].map((text) => text ?? ''),
+      ])}
     />
   );
 }
@@ -303,11 +322,21 @@ function actions(chart: PriceChart): Readonly<Record<string, () => void>> {
   };
 }
 
+function paneName({ dataset }: ChartPane): string {
+  return datasetText(dataset);
+}
+
 /** The exact stored values. */
 export function pointedText(pointed: Pointed | null, zone: Zone): string {
   if (pointed === null) return '';
-  const { timeMs, row, names, state } = pointed;
-  return row === null ? `${timeIn(zone, timeMs)}: no value, ${state}` : rowText(row, names, zone);
+  const { timeMs, row, names, state, beside } = pointed;
+  const own = row === null ? `${timeIn(zone, timeMs)}: no value, ${state}` : rowText(row, names, zone);
+  return [own, ...beside.map((one) => besideText(one, zone))].join('\n');
+}
+
+/** A value of a pane, with its time: it may be older than what is pointed at. */
+function besideText({ name, row, names, state }: BesideValue, zone: Zone): string {
+  return row === null ? `${name}: no value, ${state}` : `${name}, ${rowText(row, names, zone)}`;
 }
 
 function rowText([timeMs, ...texts]: PointRow, names: readonly string[], zone: Zone): string {

@@ -26,6 +26,7 @@ import { formatCount } from '../parts/format.ts';
 import { layerNames } from '../parts/layers.ts';
 import { fetchPoints } from '../state/server.ts';
 import { barsOf, describePoints, drawnPower, drawnValue, formatFor, priceOf, secondsOf, volumesOf } from './bars.ts';
+import { type BesideValue, ChartPanes } from './chart-panes.ts';
 import {
   type Bounds,
   intervalFor,
@@ -34,7 +35,7 @@ import {
   type Piece,
   requestParts,
   toPiece,
-  worstStateAt,
+  worstStateIn,
 } from './chart-piece.ts';
 import {
   changeColours,
@@ -54,6 +55,8 @@ export interface Pointed {
   readonly names: readonly string[];
   /** The worst state of the time; of one without a row it is the reason. */
   readonly state: string;
+  /** Of the panes below. */
+  readonly beside: readonly BesideValue[];
 }
 
 /** The other series of a comparison. */
@@ -98,6 +101,7 @@ export class PriceChart {
   #series: AnySeries | null = null;
   /** In a pane of its own below the candles; null: there are none. */
   #volumes: ISeriesApi<'Histogram'> | null = null;
+  #panes: ChartPanes | null = null;
   #isLogarithmic = false;
   /** Chosen by the reader; null: the finest that fits the screen. */
   #interval: Interval | null = null;
@@ -149,6 +153,15 @@ export class PriceChart {
     // Not in the same object: both styles have options of the time scale, which the chart joins.
     chart.applyOptions(timeStyle(() => this.#zone));
     this.#chart = chart;
+    this.#panes = new ChartPanes(
+      chart,
+      (timeMs) => this.#placeOf(timeMs),
+      () => {
+        if (!this.#isAsking) this.#tell(false);
+        this.#watcher.onView();
+      },
+    );
+    this.#panes.setPanes(this.#detail.panes);
     this.#holder = chart.addSeries(LineSeries, { visible: false, priceScaleId: '' });
     chart.panes()[0]?.attachPrimitive(this.#shading);
     const hand = (event: Event) => {
@@ -173,6 +186,7 @@ export class PriceChart {
       this.#series?.applyOptions(seriesStyle());
       this.#drawBars();
       this.#drawVolumes();
+      this.#panes?.restyle();
       this.#shading.update();
     });
     if (range === null) void this.#ask();
@@ -181,6 +195,7 @@ export class PriceChart {
 
   end(): void {
     this.#endTheme();
+    this.#panes?.end();
     this.#chart?.remove();
     this.#chart = null;
   }
@@ -188,14 +203,21 @@ export class PriceChart {
   /** Reloads the screen after a commit. */
   refresh(detail: SeriesDetail): void {
     this.#detail = detail;
+    this.#panes?.setPanes(detail.panes);
     this.#isStale = true;
     this.#goOn();
     void this.#ask();
   }
 
+  /** Reloads the panes after a commit to their series. */
+  refreshPanes(): void {
+    this.#panes?.reload();
+  }
+
   /** Requests again what failed. */
   retry(): void {
     this.#tryCompared();
+    this.#panes?.load(this.#loaded);
     void this.#ask();
   }
 
@@ -421,6 +443,7 @@ export class PriceChart {
     return {
       kind: loaded.kind,
       names: loaded.names,
+      panes: this.#panes?.values() ?? [],
       interval: loaded.interval,
       startMs,
       endMs,
@@ -541,8 +564,9 @@ export class PriceChart {
   }
 
   #tell(isReading: boolean): void {
+    const trouble = this.#comparedTrouble || (this.#panes?.trouble ?? '');
     if (isReading) this.#watcher.onLoad('Loading.', false);
-    else if (this.#comparedTrouble !== '') this.#watcher.onLoad(this.#comparedTrouble, true);
+    else if (trouble !== '') this.#watcher.onLoad(trouble, true);
     else if (this.#loaded !== null)
       this.#watcher.onLoad(`${describePoints(this.#loaded, this.#own)}${this.#limitText()}`, false);
   }
@@ -584,6 +608,7 @@ export class PriceChart {
     if (chart === null) return;
     const before = this.#loaded;
     if (this.#series === null || before?.kind !== loaded.kind) {
+      this.#panes?.undraw();
       if (this.#series !== null) chart.removeSeries(this.#series);
       const series = { candles: CandlestickSeries, line: LineSeries, bars: HistogramSeries }[loaded.kind];
       this.#series = chart.addSeries(series, seriesStyle()) as AnySeries;
@@ -601,6 +626,7 @@ export class PriceChart {
     }
     this.#drawCompared();
     this.#tryCompared();
+    this.#panes?.load(loaded);
     const power = drawnPower(loaded);
     // A line at the last price, unless the newest points are elsewhere.
     const isNewest = this.#isNewest();
@@ -651,8 +677,14 @@ export class PriceChart {
     this.#pointedMs = timeMs;
     const row = this.#loaded?.rows.get(timeMs) ?? null;
     const { shades = [], names = [], kind } = this.#loaded ?? {};
-    const worst = worstStateAt(shades, timeMs);
+    const worst = worstStateIn(shades, { startMs: timeMs, endMs: timeMs + 1 });
     const quiet = kind === 'bars' ? 'no event' : 'no data';
-    this.#watcher.onPoint({ timeMs, row, names, state: worst === null ? quiet : layerNames[worst] });
+    this.#watcher.onPoint({
+      timeMs,
+      row,
+      names,
+      state: worst === null ? quiet : layerNames[worst],
+      beside: this.#panes?.at(timeMs) ?? [],
+    });
   }
 }

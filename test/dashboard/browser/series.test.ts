@@ -248,8 +248,8 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(pointsAsked(asked).length).toBeGreaterThan(2);
   });
 
-  it('draws events as bars from zero, with their sums in longer periods', async () => {
-    const perpetual = { ...market, interval: 'h1', quoteId: 'tether:tether' } as const;
+  it('draws events as bars from zero, with their sums in longer periods, and as a pane below candles', async () => {
+    const perpetual = { ...market, quoteId: 'tether:tether', interval: 'h1' } as const;
     const funding = { ...perpetual, dataset: 'funding_rates' } as const;
     const { seriesId: id } = await trackSeries(store.database, funding, endMs - 20 * dayMs, endMs);
     await store.database.pool.query(
@@ -258,7 +258,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
        from generate_series(to_timestamp($2), to_timestamp($3), '8 hours') time`,
       [id, endMs / 1000 - 20 * 86_400, endMs / 1000 - 3600],
     );
-    const { page } = await open(at(id));
+    const { page, asked } = await open(at(id));
     await page.getByText('Every point of h1, as stored.').waitFor();
     await page
       .locator('.newest', { hasText: `${day(endMs - dayMs)} 16:00Z: rate 0.0001 · annual rate 0.1095` })
@@ -292,5 +292,45 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await page.getByText('Sums of d1, aggregated from h1.').waitFor();
     await page.locator('.newest', { hasText: `${day(endMs - dayMs)}: rate -0.0001 · annual rate -0.0365` }).waitFor();
     await expectAccessible(page, 'the page of funding');
+
+    // Below the candles of its market it is a pane, as is open interest, which lacks the last 30 hours.
+    const { seriesId: candles } = await trackSeries(store.database, perpetual, endMs - 20 * dayMs, endMs);
+    const window = { startMs: endMs - 20 * dayMs, endMs };
+    await commitPoints(store.database, { seriesId: candles, series: perpetual, window });
+    const interest = { ...perpetual, dataset: 'open_interest', interval: 'm30' } as const;
+    const { seriesId: other } = await trackSeries(store.database, interest, endMs - 20 * dayMs, endMs);
+    await store.database.pool.query(
+      `insert into tidemark.open_interest_points (series_id, time, amount)
+       select $1, time, extract(epoch from time)::integer from generate_series($2::timestamptz, $3, '30 minutes') time`,
+      [other, new Date(endMs - 20 * dayMs), new Date(endMs - 30 * hourMs)],
+    );
+    for (const [covered, hours] of [
+      [id, 0],
+      [other, 30],
+    ] as const)
+      await store.database.pool.query(
+        `update tidemark.series set covered = tstzmultirange(tstzrange($2, $3)) where id = $1`,
+        [covered, new Date(endMs - 20 * dayMs), new Date(endMs - hours * hourMs)],
+      );
+    asked.length = 0;
+    await page.goto(at(candles));
+    await asStored(page);
+    await chart(page, / 0 gaps; below it funding rates, open interest$/);
+    // Prices, volumes, funding, open interest, times, and a row between each two panes.
+    await expect.poll(() => page.locator('.chart table tr').count()).toBe(8);
+    const before = (hours: number) => new Date(endMs - hours * hourMs).toISOString().slice(0, 16).replace('T', ' ');
+    const shown = await pointAt(page, 1 - 34.5 / 150);
+    expect(shown.split('\n').slice(1)).toEqual([
+      `funding rates, ${before(40)}Z: rate -0.0003 · annual rate -0.3285`,
+      `open interest, ${before(34)}Z: ${(endMs - 33.5 * hourMs) / 1000}`,
+    ]);
+    expect(await pointAt(page, 1 - 10 / 150)).toMatch(/\nopen interest: no value, gap$/);
+    await page.getByText('The values on screen as a table').click();
+    const cells = page.locator('details table tr', { hasText: before(32) }).locator('td');
+    expect((await cells.allTextContents()).slice(-2)).toEqual(['0.0001', `${(endMs - 31.5 * hourMs) / 1000}`]);
+    expect(new Set(pointsAsked(asked).map(({ interval }) => interval))).toEqual(new Set(['h1']));
+    await expectAccessible(page, 'candles with panes');
+    await page.getByRole('link', { name: 'open interest of m30' }).click();
+    await page.getByText('Every point of m30, as stored.').waitFor();
   });
 });

@@ -37,7 +37,7 @@ it('a band has the range of the same state around a column', () => {
 
 const none: SeriesDetail = {
   ...{ id: 7, name: 'kraken bitcoin/euro h1', dataset: 'candles', interval: 'h1', fromMs: startMs, toMs: null },
-  ...{ untrackedMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
+  ...{ panes: [], untrackedMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
   ...{ gaps: [], fetches: [], revisions: [], rejections: [] },
 };
 
@@ -91,7 +91,7 @@ describe('the values of the chart', () => {
 
   it('are the stored text, and say why there is none', () => {
     const text = (of: Partial<Parameters<typeof pointedText>[0]>) =>
-      pointedText({ timeMs: startMs, row: null, names, state: 'gap', ...of }, 'utc');
+      pointedText({ timeMs: startMs, row: null, names, state: 'gap', beside: [], ...of }, 'utc');
     expect(text({ row: [...row] })).toBe(
       '2024-02-01: open 1.10 · high 1.30 · low 1.00 · close 1.20 · volume 64321.123456789012345678',
     );
@@ -104,7 +104,7 @@ describe('the values of the chart', () => {
   });
 
   it('are a table with the newest first', () => {
-    const view = { interval: 'h1', startMs, endMs: startMs, gaps: 0 };
+    const view = { panes: [], interval: 'h1', startMs, endMs: startMs, gaps: 0 };
     const candles = linesOf(ValueTable, { view: { ...view, kind: 'candles', names, rows: [[...row]] }, zone: 'utc' });
     expect(candles).toEqual([
       ...['On screen, newest first', 'Time | open | high | low | close | volume |'],
