@@ -170,6 +170,11 @@ const columns: Readonly<Record<string, string>> = {
 
 /** Columns that mean something else in a relation. */
 const own: Readonly<Record<string, string>> = {
+  'public.coverage.contract_asset': 'Asset that contract_size is an amount of, by its code.',
+  'public.coverage.contract_size': 'Amount of contract_asset in a contract; null: amounts are in the base asset.',
+  'public.coverage.expiry': 'Day of expiry of a future, YYMMDD; null: it never expires.',
+  'public.coverage.kind': 'spot, perpetual or future; null: not of a market.',
+  'public.coverage.settle': 'Asset in which profits are paid; null: a spot market.',
   'public.coverage.rejected':
     'Covered periods for which only invalid rows came, which are in quarantine. Functions count them as not covered.',
   'public.gaps.cause': 'The precise reason: one of tidemark.gap_reasons.',

@@ -139,11 +139,20 @@ create or replace view public.coverage as
          (select count(*)::integer from unnest(s.missing)) as gaps,
          s.covered, s.confirmed_empty, s.missing, s.points, s.earliest, s.newest, s.before_beginning,
          (select r.ranges
-          from tidemark.rejected_ranges(s.id, s.dataset, s.period, lower(s.covered), upper(s.covered)) r) as rejected
-  from measured s;
+          from tidemark.rejected_ranges(s.id, s.dataset, s.period, lower(s.covered), upper(s.covered)) r) as rejected,
+         case when s.quote_id is null then null when q.settle is null then 'spot' when q.expiry is null then 'perpetual'
+              else 'future' end as kind,
+         q.settle, q.expiry, c.contract_size, c.contract_asset
+  from measured s
+  left join lateral tidemark.quote_parts(s.quote_id) q on true
+  left join lateral (
+    select m.contract_size, m.contract_asset
+    from tidemark.series_sources x join tidemark.source_symbols m on (m.source, m.symbol) = (x.source, x.symbol)
+    where x.series_id = s.id and m.contract_size is not null order by x.rank limit 1
+  ) c on true;
 comment on view public.coverage is
-  'Each series: the part of it that is wanted, which share of that, up to the last closed period, is covered, and '
-  'what is missing.
+  'Each series: the kind of its market, the part of it that is wanted, which share of that, up to the last closed '
+  'period, is covered, and what is missing.
 Example: select exchange, base, quote, asset, interval, share, gaps from coverage order by share';
 
 --: view public.gaps

@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest';
 import { decimalText } from '../../../model/decimal.ts';
 import { hourMs } from '../../../model/intervals.ts';
-import { areAnyListed, readMarkets, storeMarkets } from '../../../store/series/sources.ts';
+import { trackSeries } from '../../../store/series/series.ts';
+import { areAnyListed, readMarkets, setSeriesSources, storeMarkets } from '../../../store/series/sources.ts';
 import { openOwnStore } from '../open-store.ts';
 
 const startMs = Date.UTC(2026, 10, 20, 12);
@@ -64,4 +65,25 @@ test('each change of a list is kept, and a market is gone once two lists an hour
   expect(seenAtMs).toBe(startMs + 144 * hourMs);
   await list(192);
   expect([await listed(), await areAnyListed(database, ['venue'])]).toEqual([[], false]);
+});
+
+test('coverage has the kind of a market, what it is settled in, its expiry and what a contract is worth', async () => {
+  const { database, list } = await open();
+  await list(0, market('SWAP', { size: '0.01' }));
+  const key = { dataset: 'candles', exchange: 'venue', baseId: 'bitcoin', interval: 'h1' } as const;
+  for (const quoteId of ['tether', 'tether:tether', 'tether:tether-270326']) {
+    const { seriesId } = await trackSeries(database, { ...key, quoteId }, startMs, null);
+    await setSeriesSources(database, seriesId, [{ source: 'venue', symbol: 'SWAP', isArchive: false }]);
+  }
+  await trackSeries(database, { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' }, startMs, null);
+  const { rows } = await database.pool.query(
+    'select kind, settle, expiry, contract_size, contract_asset from coverage order by series_id',
+  );
+  const contract = { contract_size: '0.01', contract_asset: 'BTC' };
+  expect(rows).toEqual([
+    { kind: 'spot', settle: null, expiry: null, ...contract },
+    { kind: 'perpetual', settle: 'tether', expiry: null, ...contract },
+    { kind: 'future', settle: 'tether', expiry: '270326', ...contract },
+    { kind: null, settle: null, expiry: null, contract_size: null, contract_asset: null },
+  ]);
 });
