@@ -25,8 +25,11 @@ const unnamed = [
   'public.prices_in(text,text,text,timestamptz,timestamptz)',
   'tidemark.behind(text)',
   'tidemark.fresh_relation(text,integer,interval,timestamptz,timestamptz)',
+  'tidemark.market_names()',
+  'tidemark.own_names(text,text,text)',
   'tidemark.ranges_behind()',
   'tidemark.ranges_unmaterialised(timestamptz)',
+  'tidemark.refuse_market(text,text,text,text)',
 ] as const;
 
 /**

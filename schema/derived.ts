@@ -6,7 +6,7 @@
 
 import type { Dataset, Published } from '../model/dataset.ts';
 import { historyIntervals } from '../model/datasets/asset-history.ts';
-import { byDataset, columnNames, datasets, datasetText } from '../model/datasets/index.ts';
+import { byDataset, columnNames, datasets } from '../model/datasets/index.ts';
 import { graceMs, type Interval, intervalMs } from '../model/intervals.ts';
 import { keyNames, type List } from '../model/list.ts';
 import { eachList } from '../model/lists/index.ts';
@@ -408,15 +408,8 @@ export const knownAtFunctions = all.map(knownAtFunction).join('');
 function lineOf({ name, of, longer }: Dataset): string {
   const names = Object.keys(keys[of]);
   if (longer !== null) return `select * into line from tidemark.${of}_line(${names.join(', ')}, interval_name);`;
-  const isSeries = [...Object.values(keys[of]), 'interval'].map((column, place) => `s.${column} = $${place + 1}`);
-  const given = isSeries.map((_, place) => `$${place + 1}`).join(', ');
-  return `select s.id as series_id, s.period, s.tracked, tidemark.known_ranges(s.id, s.covered) as covered,
-         null as derived_from into line
-  from tidemark.series s where s.dataset = '${name}' and ${isSeries.join(' and ')};
-  if not found then
-    raise exception 'no ${datasetText(name)} of % is stored', concat_ws(' ', ${given})
-      using errcode = '22023', hint = 'select * from coverage lists what is tracked';
-  end if;`;
+  return `select *, null as derived_from into line
+  from tidemark.dataset_line('${name}', ${names.join(', ')}, interval_name);`;
 }
 
 function knownAtFunction(dataset: Dataset): string {

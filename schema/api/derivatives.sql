@@ -1,28 +1,5 @@
 -- Funding of perpetuals, and how far they trade from spot markets and the index.
 
---: function tidemark.dataset_line(text, text, text, text, text)
-create or replace function tidemark.dataset_line(dataset text, exchange text, base text, quote text,
-  interval_name text, out series_id integer, out period interval, out tracked tstzrange, out covered tstzmultirange,
-  out settled timestamptz)
-language plpgsql stable parallel safe as $$
-begin
-  select s.id, s.period, s.tracked, tidemark.known_ranges(s.id, s.covered),
-         case when s.due_at > now() - tidemark.grace() then s.newest + s.period else 'infinity' end
-  into series_id, period, tracked, covered, settled
-  from tidemark.series s
-  where s.dataset = $1 and s.exchange_id = $2 and s.interval = $5
-    and (s.base_id = $3 or s.base_id in (select tidemark.asset_names($2, $3)))
-    and (s.quote_id = $4 or s.quote_id in (select tidemark.quote_names($2, $4)))
-  order by s.base_id = $3 desc, s.quote_id = $4 desc limit 1;
-  if series_id is null then
-    raise exception 'no % of % %/% is stored', replace(dataset, '_', ' '), exchange, base, quote
-      using errcode = '22023', hint = 'select * from coverage lists what is tracked';
-  end if;
-end $$;
-comment on function tidemark.dataset_line is
-  'Internal: the series of a market in a dataset at an interval, by ids or codes; unknown names are refused. Of events '
-  'settled is the end of the newest one, while the next one is not due.';
-
 --: function public.funding(text, text, text, timestamptz, timestamptz)
 create or replace function public.funding(exchange text, base text, quote text, from_time timestamptz default null,
   to_time timestamptz default null)
@@ -118,11 +95,7 @@ language sql stable parallel safe as $$
   left join (
     select c.time, c.close from tidemark.index_candle_points c
     where c.time >= coalesce($6, '-infinity') and c.time < coalesce($7, 'infinity') and c.series_id = (
-      select x.id from tidemark.series x
-      where x.dataset = 'index_candles' and x.exchange_id = $1 and x.interval = $5
-        and (x.base_id = $2 or x.base_id in (select tidemark.asset_names($1, $2)))
-        and (x.quote_id = $3 or x.quote_id in (select tidemark.quote_names($1, $3)))
-      order by x.base_id = $2 desc, x.quote_id = $3 desc limit 1)
+      select tidemark.stored_series('index_candles', $1, $2, $3, $5))
   ) i using (time)
   order by time
 $$;

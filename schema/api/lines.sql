@@ -67,26 +67,26 @@ $$;
 comment on function tidemark.quote_names is
   'Internal: a quote as an exchange may name it, each part by id and by codes.';
 
---: function tidemark.own_names(text, text, text)
+--: function tidemark.own_names(text, text, text, text)
 -- The names of a series whose market is given by the codes of its source, or by the ids that stand for them.
-create or replace function tidemark.own_names(exchange text, base text, quote text, out base_id text,
-  out quote_id text)
+create or replace function tidemark.own_names(exchange text, base text, quote text,
+  of_dataset text default 'candles', out base_id text, out quote_id text)
 language plpgsql stable parallel safe as $$
 begin
   select s.base_id, s.quote_id into base_id, quote_id
   from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
   join public.source_markets m on m.source = x.source and m.symbol = x.symbol
-  where s.dataset = 'candles' and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
+  where s.dataset = of_dataset and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
     and (($2, $3) = (m.base, m.quote) or ($2, $3) = (m.base_id, m.quote_id))
   limit 1;
   if found then return; end if;
   select s.base_id, s.quote_id into base_id, quote_id
   from tidemark.series s
-  where s.dataset = 'candles' and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
+  where s.dataset = of_dataset and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
     and s.base_id in (select tidemark.asset_names($1, $2)) and s.quote_id in (select tidemark.quote_names($1, $3))
   limit 1;
 end $$;
-comment on function tidemark.own_names is
+comment on function tidemark.own_names(text, text, text, text) is
   'Internal: the ids of a stored market that is given by the codes of its source.';
 
 --: function tidemark.market_line(text, text, text, text)
@@ -128,6 +128,51 @@ end $$;
 comment on function tidemark.market_line is
   'Internal: the series, relation, period and coverage behind a market at an interval, stored or derived; unknown '
   'names are refused.';
+
+--: function tidemark.stored_series(text, text, text, text, text)
+create or replace function tidemark.stored_series(of_dataset text, exchange text, base text, quote text,
+  interval_name text) returns integer
+language plpgsql stable parallel safe as $$
+declare
+  found_id integer;
+begin
+  select s.id into found_id from tidemark.series s
+  where s.dataset = of_dataset and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote
+    and s.interval = interval_name and (s.untracked_at is null or s.points > 0);
+  if found then return found_id; end if;
+  select s.id into found_id
+  from tidemark.own_names(exchange, base, quote, of_dataset) own
+  join tidemark.series s on s.base_id = own.base_id and s.quote_id = own.quote_id
+  where s.dataset = of_dataset and s.exchange_id = exchange and s.interval = interval_name
+    and (s.untracked_at is null or s.points > 0);
+  return found_id;
+end $$;
+comment on function tidemark.stored_series is
+  'Internal: the id of a stored series of a market, by ids or codes; null where there is none.';
+
+--: function tidemark.dataset_line(text, text, text, text, text)
+create or replace function tidemark.dataset_line(of_dataset text, exchange text, base text, quote text,
+  interval_name text, out series_id integer, out period interval, out tracked tstzrange, out covered tstzmultirange,
+  out settled timestamptz)
+language plpgsql stable parallel safe as $$
+declare
+  own record;
+begin
+  period := tidemark.interval_length(interval_name);
+  series_id := tidemark.stored_series(of_dataset, exchange, base, quote, interval_name);
+  if series_id is null then
+    select * into own from tidemark.own_names(exchange, base, quote, of_dataset);
+    perform tidemark.refuse_market(exchange, coalesce(own.base_id, base), coalesce(own.quote_id, quote),
+                                   interval_name, of_dataset);
+  end if;
+  select s.tracked, tidemark.known_ranges(s.id, s.covered),
+         case when s.due_at > now() - tidemark.grace() then s.newest + s.period else 'infinity' end
+  into tracked, covered, settled
+  from tidemark.series s where s.id = series_id;
+end $$;
+comment on function tidemark.dataset_line is
+  'Internal: the series of a market in a dataset at an interval, by ids or codes; unknown names are refused. Of events '
+  'settled is the end of the newest one, while the next one is not due.';
 
 --: function tidemark.sampled(text, interval)
 create or replace function tidemark.sampled(relation text, period interval) returns text

@@ -103,48 +103,54 @@ end $$;
 comment on function tidemark.interval_length is
   'Internal: the length of an interval by its name; an unknown one is refused.';
 
---: function tidemark.market_names()
+--: function tidemark.market_names(text)
 -- Ids, the codes of sources that stand for them, and the aliases.
-create or replace function tidemark.market_names()
+create or replace function tidemark.market_names(of_dataset text default 'candles')
 returns table (exchange_id text, base_id text, quote_id text, base text, quote text)
 language plpgsql stable parallel safe as $$
 begin
   return query
-  select s.exchange_id, s.base_id, s.quote_id, s.base_id, s.quote_id from tidemark.series s where s.dataset = 'candles'
+  select s.exchange_id, s.base_id, s.quote_id, s.base_id, s.quote_id from tidemark.series s
+  where s.dataset = of_dataset
   union
   select s.exchange_id, s.base_id, s.quote_id, m.base, m.quote
   from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
   join public.source_markets m on m.source = x.source and m.symbol = x.symbol
-  where s.dataset = 'candles'
+  where s.dataset = of_dataset
   union
   select s.exchange_id, s.base_id, s.quote_id, own_base, own_quote
   from tidemark.series s
   cross join lateral tidemark.asset_names(s.exchange_id, s.base_id) own_base
   cross join lateral tidemark.quote_names(s.exchange_id, s.quote_id) own_quote
-  where s.dataset = 'candles';
+  where s.dataset = of_dataset;
 end $$;
-comment on function tidemark.market_names is
-  'Internal: the names of tracked markets, in ids and in the codes of their sources.';
+comment on function tidemark.market_names(text) is
+  'Internal: the names of the tracked markets of a dataset, in ids and in the codes of their sources.';
 
---: function tidemark.refuse_market(text, text, text, text)
-create or replace function tidemark.refuse_market(exchange text, base text, quote text, interval_name text) returns void
+--: function tidemark.refuse_market(text, text, text, text, text)
+create or replace function tidemark.refuse_market(exchange text, base text, quote text, interval_name text,
+  of_dataset text default 'candles') returns void
 language plpgsql stable parallel safe as $$
 declare
   names text[];
   tracked text;
+  of_where text := case when of_dataset = 'candles' then '' else ' in ' || of_dataset end;
 begin
-  select coalesce(array_agg(distinct exchange_id), '{}') into names from tidemark.series where dataset = 'candles';
+  select coalesce(array_agg(distinct exchange_id), '{}') into names from tidemark.series where dataset = of_dataset;
   if exchange = any (names) is not true then
-    perform tidemark.refuse_name('exchange', exchange, names);
+    perform tidemark.refuse_name('exchange', exchange, names, of_where);
   end if;
-  select array_agg(distinct m.base) into names from tidemark.market_names() m;
-  if base = any (names) is not true then perform tidemark.refuse_name('base', base, names); end if;
-  select array_agg(distinct m.quote) into names from tidemark.market_names() m;
-  if quote = any (names) is not true then perform tidemark.refuse_name('quote', quote, names); end if;
+  select array_agg(distinct m.base) into names from tidemark.market_names(of_dataset) m;
+  if base = any (names) is not true then perform tidemark.refuse_name('base', base, names, of_where); end if;
+  select array_agg(distinct m.quote) into names from tidemark.market_names(of_dataset) m;
+  if quote = any (names) is not true then perform tidemark.refuse_name('quote', quote, names, of_where); end if;
 
   select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s
-  where s.dataset = 'candles' and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote;
-  if tracked is not null then
+  where s.dataset = of_dataset and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote;
+  if tracked is not null and of_dataset <> 'candles' then
+    raise exception '% %/% is not tracked at %', exchange, base, quote, interval_name || of_where
+      using errcode = '22023', hint = format('tracked: %s', tracked);
+  elsif tracked is not null then
     raise exception 'the candles of % %/% are not tracked at %, and do not follow from finer ones',
       exchange, base, quote, interval_name using errcode = '22023',
       hint = format('tracked: %s; from these follow: %s', tracked, (
@@ -152,16 +158,17 @@ begin
         from tidemark.derived_series d where d.exchange_id = exchange and d.base_id = base and d.quote_id = quote));
   end if;
   select string_agg(name, ', ' order by name) into tracked from (
-    select distinct format('%s %s/%s', m.exchange_id, m.base_id, m.quote_id) as name from tidemark.market_names() m
+    select distinct format('%s %s/%s', m.exchange_id, m.base_id, m.quote_id) as name
+    from tidemark.market_names(of_dataset) m
     where m.base = $2 and (m.quote = $3 or m.exchange_id = $1)
     order by 1 limit 12
   ) near;
-  raise exception 'no market %/% is tracked on %', base, quote, exchange using errcode = '22023',
+  raise exception 'no market %/% is tracked on %', base, quote, exchange || of_where using errcode = '22023',
     hint = case when tracked is null then 'select * from coverage lists what is tracked'
                 else format('tracked: %s', tracked) end;
 end $$;
-comment on function tidemark.refuse_market is
-  'Internal: refuses a market or its interval, with suggestions.';
+comment on function tidemark.refuse_market(text, text, text, text, text) is
+  'Internal: refuses a market or its interval in a dataset, with suggestions.';
 
 --: function tidemark.refuse_asset(text, text)
 create or replace function tidemark.refuse_asset(asset text, interval_name text) returns void

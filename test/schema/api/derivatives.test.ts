@@ -184,10 +184,20 @@ it('basis compares closes of the same period, and is null where a side is not kn
   ]);
 });
 
-it.each([
-  ['funding', `'x', 'b', 'tether:tether'`, 'no funding rates of x b/tether:tether is stored'],
-  ['funding_paid', `'x', 'a', 'tether'`, 'no funding rates of x a/tether is stored'],
-  ['basis', `'x', 'a', 'tether:tether', 'euro'`, 'euro'],
-])('%s refuses a name that is not stored', async (name, call, said) => {
-  await expect(rows(`select * from ${name}(${call})`)).rejects.toThrow(said);
+it('takes the codes that a source has for a market', async () => {
+  await store.database.pool.query(`
+    insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
+    values ('x', 'AT', 'A', 'T', true, now()), ('x', 'ATP', 'A', 'T:T', true, now());
+    update tidemark.series_sources
+    set source = 'x', symbol = case s.quote_id when 'tether' then 'AT' else 'ATP' end
+    from tidemark.series s where s.id = series_id and s.base_id = 'a' and s.quote_id in ('tether', 'tether:tether')`);
+  for (const [name, rest] of [
+    ['funding', ''],
+    ['funding_paid', ''],
+    ['basis', `, 'tether'`],
+    ['funding_rates_as_known_at', `, 'h1', now()`],
+  ] as const)
+    expect(await rows(`select * from ${name}('x', 'A', 'T:T'${rest.replace('tether', 'T')})`), name).toEqual(
+      await rows(`select * from ${name}(${named}${rest})`),
+    );
 });

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { dayMs } from '../../../model/intervals.ts';
+import type { SeriesKey } from '../../../model/series.ts';
 import { openOwnStore, useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
-import { ask, rowsIn, storeLine } from './price-line.ts';
+import { ask, perpetuals, rowsIn, storeLine } from './price-line.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 
@@ -14,6 +15,10 @@ beforeAll(async () => {
     await storeLine(store.database, { key: { ...eightHours, ...names }, ...day, prices: ['1', '2', '3'] });
   const history = { dataset: 'asset_history', assetId: 'ethereum', interval: 'd1' } as const;
   await storeLine(store.database, { key: history, ...day, prices: ['1'] });
+  for (const { dataset } of perpetuals) {
+    const key = { ...eightHours, dataset, quoteId: 'tether:tether', interval: 'h1' } as SeriesKey;
+    await storeLine(store.database, { key, ...day, prices: ['1'] });
+  }
   await store.database.pool.query(
     `insert into tidemark.currencies (currency, symbol, type) values ('bitcoin', 'BTC', 'crypto'), ('euro', 'EUR', 'fiat')`,
   );
@@ -67,6 +72,33 @@ describe('unknown names are refused with suggestions', () => {
       `tidemark.series_id('binance', 'bitcoin', 'tether', 'h8') is the series that they are derived from`,
     ],
     [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
+    ...[
+      ...perpetuals.map(({ dataset, knownAt }) => [dataset, knownAt, `'h1', now()`] as const),
+      ...['funding', 'funding_paid'].map((name) => ['funding_rates', name, 'null'] as const),
+    ].flatMap(([dataset, name, rest]) => [
+      [
+        `${name}('kraken', 'bitcoin', 'tether:tether', ${rest})`,
+        `unknown exchange "kraken" in ${dataset}`,
+        'nothing known is near; known: binance',
+      ],
+      [
+        `${name}('binance', 'bitconi', 'tether:tether', ${rest})`,
+        `unknown base "bitconi" in ${dataset}`,
+        'did you mean "bitcoin"?',
+      ],
+      [`${name}('binance', null, 'tether:tether', ${rest})`, 'base must be named, and is null', 'known: bitcoin'],
+      [
+        `${name}('binance', 'bitcoin', 'tether', ${rest})`,
+        `unknown quote "tether" in ${dataset}`,
+        'nothing known is near; known: tether:tether',
+      ],
+    ]),
+    [`basis('binance', 'bitcoin', 'tether:tether', 'euro')`, 'unknown quote "tether:tether"', 'known: '],
+    [
+      `mark_candles_as_known_at('binance', 'bitcoin', 'tether:tether', 'm1', now())`,
+      'binance bitcoin/tether:tether is not tracked at m1 in mark_candles',
+      'tracked: h1',
+    ],
   ])('%s', async (call, message, hint) => {
     const error = await ask(store.url, `select * from ${call}`).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ message, hint: expect.stringContaining(hint) });
