@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { datasets } from '../../model/datasets/index.ts';
 import { dayMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { grantViewer } from '../../schema/roles.ts';
@@ -14,7 +15,8 @@ import { dashboards, queries, writtenOut } from './grafana.ts';
 const maxChartRows = 4000;
 const startMs = Date.UTC(2024, 1, 1);
 const days: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
-const fives: SeriesKey = { ...hours, exchange: 'kraken', interval: 'm5' };
+const fives = { ...hours, exchange: 'kraken', interval: 'm5' } as const;
+const perpetual = { ...fives, quoteId: 'tether:tether' } as const;
 const minutes: SeriesKey = { ...days, assetId: 'ethereum', interval: 'm5' };
 const chosen = {
   exchange: 'binance',
@@ -25,6 +27,7 @@ const chosen = {
   asset_interval: 'auto',
   currency: 'united-states-dollar',
   currencies: ['bitcoin', 'euro'],
+  perpetual: 'kraken bitcoin/tether:tether',
 };
 /** Far more rows in every table than a panel may return: 60 days of 5 minutes, and of requests, rates and revisions. */
 const dense = { ...chosen, exchange: 'kraken', interval: 'm5', asset: 'ethereum', asset_interval: 'm5' };
@@ -46,9 +49,23 @@ onEachDatabase('SQL of the dashboards', (on) => {
   let viewer: pg.Client;
   beforeAll(async () => {
     const endMs = startMs + 60 * dayMs;
-    for (const series of [hours, days, fives, minutes]) {
+    for (const series of [hours, days, fives, minutes, perpetual]) {
       const { seriesId } = await trackSeries(store.database, series, startMs, endMs);
       await commitPoints(store.database, { seriesId, series, window: { startMs, endMs } });
+    }
+    for (const [dataset, interval, columns, values] of [
+      ['funding_rates', 'h1', 'rate, interval_hours', '0.0001, 1'],
+      ['open_interest', 'm5', 'amount, value', '10, 20'],
+      ['index_candles', 'm5', 'open, high, low, close', '1, 1, 1, 1'],
+    ] as const) {
+      const series = { ...perpetual, dataset, interval } as SeriesKey;
+      const { seriesId } = await trackSeries(store.database, series, startMs, endMs);
+      await store.database.pool.query(
+        `insert into tidemark.${datasets[dataset].table} (series_id, time, ${columns})
+         select s.id, time, ${values} from tidemark.series s,
+           generate_series(to_timestamp($2), to_timestamp($3) - s.period, s.period) time where s.id = $1`,
+        [seriesId, startMs / 1000, endMs / 1000],
+      );
     }
     await store.database.pool.query(
       `insert into tidemark.currencies (currency, symbol, type)
@@ -123,6 +140,7 @@ onEachDatabase('SQL of the dashboards', (on) => {
       base: ['bitcoin'],
       quote: ['tether'],
       interval: ['auto', 'h1', 'h2', 'h4', 'h6', 'h8', 'h12', 'd1', 'w1'],
+      perpetual: ['kraken bitcoin/tether:tether'],
       asset: ['bitcoin', 'ethereum'],
       asset_interval: ['auto', 'd1'],
       currency: ['united-states-dollar', 'bitcoin', 'euro'],
