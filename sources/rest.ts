@@ -42,6 +42,8 @@ export interface RestOffer {
   readonly maxRows: number;
   /** Time between two rows, where they are usually further apart than the interval. */
   readonly usualMs?: number;
+  /** Of a request, where fewer rows than it may have fill it. */
+  readonly longestMs?: number;
   /** Absent: it keeps all. */
   readonly depth?: Depth;
   /** Of a request; default 1. */
@@ -140,10 +142,21 @@ type ResultOf = (reply: Reply, nowMs: EpochMs) => unknown;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 
 function offerOf(offer: RestOffer, resultOf: ResultOf): Offer {
-  const { dataset, intervals, maxRows, depth = null, cost = 1, otherMarket } = offer;
+  const {
+    dataset,
+    intervals,
+    maxRows,
+    longestMs = Number.POSITIVE_INFINITY,
+    depth = null,
+    cost = 1,
+    otherMarket,
+  } = offer;
+  const usualMs = (interval: Interval) => offer.usualMs ?? intervalMs[interval];
   return {
     ...{ dataset, depth, cost, absence: 'unknown' },
-    longestRangeMs: rangesOf(maxRows, intervals, (interval) => offer.usualMs ?? intervalMs[interval]),
+    longestRangeMs: rangesOf(1, intervals, (interval) => {
+      return usualMs(interval) * Math.min(maxRows, Math.floor(longestMs / usualMs(interval)));
+    }),
     path(query) {
       const { startMs, endMs } = query;
       return offer.path({ symbol: symbolOf(query), interval: intervalName(intervals, query), startMs, endMs });

@@ -23,7 +23,7 @@ const future = { symbol: 'BTCUSDT_300628', deliveryMs: Date.UTC(2030, 5, 28, 8) 
 const limitOf = (amount: number) => ({ amount, periodMs: fiveMinutesMs, kind: 'fixed' }) as const;
 
 /** By the rows that are asked for, not by those that come. */
-function weightOfRows({ limit = '500' }: VenueRequest['query']): number {
+export function weightOfRows({ limit = '500' }: VenueRequest['query']): number {
   const rows = Number(limit);
   return rows < 100 ? 1 : rows < 500 ? 2 : rows <= 1000 ? 5 : 10;
 }

@@ -16,6 +16,7 @@ import type { LimitRefusal, VenueLimit } from './limits.ts';
 export const venueNames = [
   'binance',
   'binance-us',
+  'binance-coinm',
   'binance-usdm',
   'binance-usdm-funding',
   'binance-usdm-data',

@@ -2,6 +2,7 @@
 
 import { binance, binanceUs } from './binance.ts';
 import { binanceArchive } from './binance-archive.ts';
+import { binanceCoinm } from './binance-coinm.ts';
 import { binanceUsdm } from './binance-usdm.ts';
 import { bybit } from './bybit.ts';
 import { bybitLinear } from './bybit-linear.ts';
@@ -15,6 +16,7 @@ import type { Venue, VenueName, VenueOptions } from './venue.ts';
 export const venues: Readonly<Record<VenueName, (options: VenueOptions) => Venue>> = {
   binance: () => binance,
   'binance-us': () => binanceUs,
+  'binance-coinm': () => binanceCoinm,
   // Three budgets of one address.
   'binance-usdm': () => binanceUsdm,
   'binance-usdm-funding': () => binanceUsdm,

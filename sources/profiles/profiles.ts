@@ -3,7 +3,7 @@
 import { binance, binanceUs } from './binance.ts';
 import { binanceArchive } from './binance-archive.ts';
 import { binanceArchiveDaily } from './binance-archive-daily.ts';
-import { binanceUsdm, binanceUsdmData, binanceUsdmFunding } from './binance-usdm.ts';
+import { binanceCoinm, binanceUsdm, binanceUsdmData, binanceUsdmFunding } from './binance-futures.ts';
 import { binanceUsdmArchive, binanceUsdmArchiveDaily } from './binance-usdm-archive.ts';
 import { bybit } from './bybit.ts';
 import { bybitLinear } from './bybit-linear.ts';
@@ -22,6 +22,7 @@ export const profiles: Readonly<Record<string, Profile>> = Object.freeze({
   'binance-archive': binanceArchive,
   'binance-archive-daily': binanceArchiveDaily,
   'binance-us': binanceUs,
+  'binance-coinm': binanceCoinm,
   'binance-usdm': binanceUsdm,
   'binance-usdm-funding': binanceUsdmFunding,
   'binance-usdm-data': binanceUsdmData,

@@ -135,6 +135,7 @@ async function secondBackfill(): Promise<string[]> {
         'coincap-v3': 'history --asset bitcoin',
         kraken: 'candles --symbol BTC/USD',
         coinbase: 'candles --symbol BTC/USD',
+        'binance-coinm': 'candles --symbol BTC/USD:BTC',
         'binance-usdm': 'candles --symbol BTC/USDT:USDT',
         'bybit-linear': 'candles --symbol BTC/USDT:USDT',
         'okx-swap': 'candles --symbol BTC/USDT:USDT',

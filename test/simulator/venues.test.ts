@@ -362,6 +362,8 @@ test.each([
   ['binance-usdm', '/fapi/v1/fundingRate?symbol=BTCUSDT&limit=1001', 400, { status: 'ERROR', code: '000002' }],
   ['binance-usdm', '/fapi/v1/indexPriceKlines?symbol=BTCUSDT&interval=1m', 400, { code: -1121 }],
   ['binance-usdm-data', '/futures/data/openInterestHist?symbol=BTCUSDT&period=5m&startTime=1', 400, { code: -1130 }],
+  ['binance-coinm', '/dapi/v1/klines?symbol=BTCUSD_PERP&interval=1d&startTime=1', 400, { code: -1127 }],
+  ['binance-coinm', '/dapi/v1/klines?symbol=BTCUSDT&interval=1d', 400, { code: -1121 }],
   ['coincap-v3', '/assets/nothing/history?interval=h1', 404, { timestamp: startMs }],
 ] as const)('%s refuses %s with %i', async (profile, path, status, said) => {
   await begin(profile);
@@ -374,6 +376,7 @@ test.each([
   ['binance', 13, 'BTCUSDT BTC USDT'],
   ['binance-us', 13, 'BTCUSDT BTC USDT'],
   ['binance-usdm', 11, 'BTCUSDT BTC USDT:USDT'],
+  ['binance-coinm', 11, 'BTCUSD_PERP BTC USD:BTC'],
   ['kraken', 6, 'XBTUSD BTC USD'],
   ['coinbase', 5, 'BTC-USD BTC USD'],
   ['bybit', 13, 'BTCUSDT BTC USDT'],
@@ -431,6 +434,12 @@ describeRecordings('answers have the structure of recorded ones', () => {
     [
       ...(['binance-usdm-funding', '/fapi/v1/fundingRate?symbol=BTCUSDT&limit=9999'] as const),
       'derivatives/binance-um-error-fundingRate-limit',
+    ],
+    ['binance-coinm', '/dapi/v1/klines?symbol=BTCUSD_PERP&interval=1m', 'derivatives/binance-cm-klines'],
+    ['binance-coinm', '/dapi/v1/fundingRate?symbol=BTCUSD_PERP', 'derivatives/binance-cm-fundingRate'],
+    [
+      ...(['binance-coinm', '/futures/data/openInterestHist?pair=BTCUSD&contractType=PERPETUAL&period=5m'] as const),
+      'derivatives/binance-cm-openInterestHist',
     ],
     ...perpetuals.map(([profile, path, name]) => [profile, path, `derivatives/${name}`] as const),
   ] as const)('of %s: %s', async (profile, path, name) => {

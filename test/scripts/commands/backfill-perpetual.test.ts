@@ -11,12 +11,15 @@ import { openVenues } from './watch-list-parts.ts';
 interface Case {
   readonly dataset: MarketDataset;
   readonly source:
+    | 'binance-coinm'
     | 'binance-usdm'
     | 'binance-usdm-funding'
     | 'binance-usdm-data'
     | 'bybit-linear'
     | 'okx-swap'
     | 'okx-swap-data';
+  /** Default: BTC/USDT:USDT. */
+  readonly symbol?: string;
   readonly interval: Interval;
   readonly range: Range;
   /** Windows at least. */
@@ -49,10 +52,28 @@ const events: Case['truth'] = (_, range) =>
 const amounts: Case['truth'] = (_, range, interval) =>
   times(range, interval).map((time) => ({ time, amount: positionsAt('BTCUSDT', time).amount, value: null }));
 const noOthers = { topAccountsRatio: null, topPositionsRatio: null, takerRatio: null };
+const coinm = 'BTC/USD:BTC';
+const marked: Case['truth'] = (_, range) =>
+  fundingEvents('BTCUSDT', range).map(({ timeMs, statedMs, rate }) => ({
+    ...{ time: timeMs, rate, intervalHours: null, delayMs: String(statedMs - timeMs) },
+    markPrice: statedMs < Date.UTC(2023, 9, 31) ? null : fixedText(BigInt(statedMs % 1e9), 8),
+  }));
+/** Of days, 200 are the most that a request may ask for. */
+const year = { startMs: Date.UTC(2023, 0, 1), endMs: Date.UTC(2024, 0, 1) };
 const newest = { startMs: todayMs - 4 * dayMs, endMs: todayMs - dayMs };
 const recently = { startMs: todayMs - 80 * dayMs, endMs: todayMs - dayMs };
 
 const cases: readonly Case[] = [
+  ...(
+    [
+      { dataset: 'candles', interval: 'h1', range: spring, requests: 1, truth: traded },
+      { dataset: 'mark_candles', interval: 'h1', range: spring, requests: 1, truth: prices },
+      { dataset: 'index_candles', interval: 'h1', range: spring, requests: 1, truth: prices },
+      { dataset: 'premium_candles', interval: 'd1', range: year, requests: 2, truth: premiums },
+      { dataset: 'funding_rates', interval: 'h1', range: winter, requests: 1, truth: marked },
+      { dataset: 'open_interest', interval: 'm5', range: lately, requests: 3, truth: amounts },
+    ] as const
+  ).map((one): Case => ({ source: 'binance-coinm', symbol: coinm, ...one })),
   { dataset: 'candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: traded },
   { dataset: 'mark_candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: prices },
   { dataset: 'index_candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: prices },
@@ -63,11 +84,7 @@ const cases: readonly Case[] = [
   },
   {
     ...{ dataset: 'funding_rates', source: 'binance-usdm-funding', interval: 'h1', range: winter, requests: 1 },
-    truth: (_, range) =>
-      fundingEvents('BTCUSDT', range).map(({ timeMs, statedMs, rate }) => ({
-        ...{ time: timeMs, rate, intervalHours: null, delayMs: String(statedMs - timeMs) },
-        markPrice: statedMs < Date.UTC(2023, 9, 31) ? null : fixedText(BigInt(statedMs % 1e9), 8),
-      })),
+    truth: marked,
   },
   {
     ...{ dataset: 'open_interest', source: 'binance-usdm-data', interval: 'm5', range: lately, requests: 3 },
@@ -115,19 +132,19 @@ const cases: readonly Case[] = [
 ];
 
 it.each(cases)('$dataset of $source, to the last digit, with the fewest requests', async (one) => {
-  const { dataset, source, interval, range } = one;
+  const { dataset, source, symbol = 'BTC/USDT:USDT', interval, range } = one;
   // Of a source without its archive, which has another address.
   const { say, run, venues, database } = await openVenues([source]);
   const venue = Object.values(venues)[0] as RunningVenueSimulator;
   const [from, to] = [range.startMs, range.endMs].map((timeMs) => new Date(timeMs).toISOString());
-  const words = `backfill ${datasets[dataset].word} --source ${source} --symbol BTC/USDT:USDT --interval ${interval}`;
+  const words = `backfill ${datasets[dataset].word} --source ${source} --symbol ${symbol} --interval ${interval}`;
   const backfill = async () => JSON.parse(await say(`${words} --from ${from} --to ${to} --json`));
   expect(await backfill()).toMatchObject({ requests: one.requests, windowsLeft: 0 });
   const { total } = venue.requests();
   // One for the list of markets.
   expect(total).toBe(one.requests + 1);
   const exchange = profiles[source]?.exchange;
-  const stored = { dataset, exchange, baseId: 'BTC', quoteId: 'USDT:USDT', interval } as never;
+  const stored = { dataset, exchange, baseId: 'BTC', quoteId: symbol.slice(4), interval } as never;
   const wanted = one.truth(venue, range, interval);
   expect(wanted.length).toBeGreaterThan(40);
   expect(await storedPoints(database, stored)).toEqual(wanted);

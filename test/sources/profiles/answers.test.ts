@@ -108,6 +108,12 @@ const bybitForm = (category: string): Form => ({
 });
 const forms: Readonly<Record<string, Form>> = {
   binance: klines,
+  // 5 counts contracts, and 7 the base asset.
+  'binance-coinm': {
+    ...klines,
+    row: ([ms, open, high, low, close, volume]) =>
+      `[${ms},${[open, high, low, close, '9'].map(quoted)},0,${quoted(volume)},0,"9","0","0"]`,
+  },
   'binance-us': klines,
   'binance-usdm': klines,
   bybit: bybitForm('spot'),

@@ -139,7 +139,7 @@ const cases: readonly Case[] = [
 // Binance.US documents the same errors.
 /** Profiles of the same words. */
 const alike: Readonly<Record<string, readonly string[]>> = {
-  binance: ['binance-us', 'binance-usdm'],
+  binance: ['binance-us', 'binance-usdm', 'binance-coinm'],
   bybit: ['bybit-linear'],
   okx: ['okx-swap'],
 };

@@ -23,14 +23,27 @@ function asked(dataset: MarketDataset, interval: Interval, range: Range, symbol 
 const written = (answer: { rows: Parameters<typeof pointAt>[0] }) =>
   answer.rows.timesMs.map((timeMs, place) => [timeMs, ...pointAt(answer.rows, place).values].join(' '));
 
-async function read(name: string, body: unknown, dataset: MarketDataset, interval: Interval, range = always) {
+async function read(
+  ...[name, body, dataset, interval, range = always, symbol]: readonly [
+    ...[name: string, body: unknown, dataset: MarketDataset, interval: Interval, range?: Range, symbol?: string],
+  ]
+) {
   const { source } = await venueAt(name, body);
-  const answer = await source.points(asked(dataset, interval, range));
+  const answer = await source.points(asked(dataset, interval, range, symbol));
   return { ...answer, written: written(answer) };
 }
 
 /** Bodies of recordings, and their points: the time, and the values in the order of the columns. */
 const recorded: ReadonlyArray<readonly [file: string, source: string, MarketDataset, Interval, points: string[]]> = [
+  // The volume in bitcoin, which is 206 contracts.
+  [
+    ...(['binance-cm-klines.json', 'binance-coinm', 'candles', 'm1'] as const),
+    ['1591258320000 9640.7 9642.4 9640.6 9642.0 2.13660389'],
+  ],
+  [
+    ...(['binance-cm-fundingRate.json', 'binance-coinm', 'funding_rates', 'h1'] as const),
+    ['1698768000000 -0.00300000  34651.40000000 0', '1698796800000 -0.00300000  34651.40000000 0'],
+  ],
   [
     ...(['binance-um-klines.json', 'binance-usdm', 'candles', 'w1'] as const),
     ['1499040000000 0.01634790 0.80000000 0.01575800 0.01577100 148976.11427815'],
@@ -99,18 +112,26 @@ describeRecordings('recorded answers of perpetuals: every digit survives', () =>
     expect([error.kind, error.status]).toEqual(['incomplete', 400]);
   });
 
-  test('the list of markets: perpetuals, multiples and dated futures', async () => {
-    const { source } = await venueAt('binance-usdm', recordingFile('derivatives/binance-um-exchangeInfo.json'));
+  test.each([
+    [
+      ...(['binance-usdm', 'um'] as const),
+      [
+        ...['BTCUSDT BTC USDT:USDT true ', 'BTCUSDT_210924 BTC USDT:USDT-210924 true '],
+        ...['1000SHIBUSDT 1000SHIB USDT:USDT true ', 'BTCBUSD BTC BUSD:BUSD true '],
+      ],
+    ],
+    [
+      ...(['binance-coinm', 'cm'] as const),
+      ['BTCUSD_PERP BTC USD:BTC true 100 USD', 'ETHUSD_211231 ETH USD:ETH-211231 true 10 USD'],
+    ],
+  ])('%s, the list of markets: perpetuals, multiples and dated futures', async (name, kind, markets) => {
+    const { source } = await venueAt(name, recordingFile(`derivatives/binance-${kind}-exchangeInfo.json`));
     const { rows, rejected } = await source.symbols();
     expect(rejected).toEqual([]);
-    expect(rows.map(({ symbol, base, quote, isTrading }) => [symbol, base, quote, isTrading].join(' '))).toEqual(
-      expect.arrayContaining([
-        'BTCUSDT BTC USDT:USDT true',
-        'BTCUSDT_210924 BTC USDT:USDT-210924 true',
-        '1000SHIBUSDT 1000SHIB USDT:USDT true',
-        'BTCBUSD BTC BUSD:BUSD true',
-      ]),
-    );
+    const contract = (of: (typeof rows)[number]['contract']) => of && `${of.size} ${of.asset}`;
+    expect(
+      rows.map((one) => [one.symbol, one.base, one.quote, one.isTrading, contract(one.contract)].join(' ')),
+    ).toEqual(expect.arrayContaining(markets));
   });
 });
 
@@ -270,6 +291,35 @@ test.each([
   const event = { symbol: 'BTCUSDT', fundingTime: Date.UTC(2023, 4, 23), fundingRate: '0.0001', markPrice: '' };
   const answer = await read('binance-usdm-funding', [event, { ...event, ...more }], 'funding_rates', 'h1');
   expect([answer.rows.length, answer.rejected.map((row) => row.reason)]).toEqual([1, [reason]]);
+});
+
+test('binance-coinm: contracts of another kind, and volumes in another unit, are rejected', async () => {
+  const [perpetual, quarter] = ['PERPETUAL', 'CURRENT_QUARTER'].map((contractType) => ({
+    ...{ pair: 'BTCUSD', contractType, sumOpenInterest: '5578700', sumOpenInterestValue: '18265.009' },
+    timestamp: Date.UTC(2026, 0, 1),
+  }));
+  const interest = await read('binance-coinm', [perpetual, quarter], 'open_interest', 'm5', always, 'BTCUSD_PERP');
+  expect([interest.written, interest.rejected.map(({ reason }) => reason)]).toEqual([
+    [`${Date.UTC(2026, 0, 1)} 18265.009 `],
+    ['of the contracts CURRENT_QUARTER'],
+  ]);
+  const linear = [1591258320000, '9640.7', '9642.4', '9640.6', '9642.0', '2.13660389', 0, '20600.0', 1, '1', '1', '0'];
+  const candles = await read('binance-coinm', [linear], 'candles', 'm1');
+  expect(candles.rejected.map(({ reason }) => reason)).toEqual(['its volume is not in whole contracts']);
+});
+
+test('binance-coinm requests open interest of perpetuals alone, and at most 200 days of any candles', async () => {
+  const { server, source } = await venueAt('binance-coinm', '[]');
+  const range = { startMs: day(2026, 1), endMs: day(2026, 1) + dayMs };
+  const interest = (symbol: string) =>
+    source.points(asked('open_interest', 'm5', range, symbol)).catch(({ kind }) => kind);
+  expect([await interest('BTCUSD_PERP'), await interest('BTCUSD_261225')]).toMatchObject([{ rejected: [] }, 'refused']);
+  expect(server.requests.map(({ url }) => url)).toEqual([
+    '/futures/data/openInterestHist?pair=BTCUSD&contractType=PERPETUAL&period=5m&' +
+      `startTime=${range.startMs}&endTime=${range.endMs - 1}&limit=500`,
+  ]);
+  for (const { dataset, longestRangeMs } of profiles['binance-coinm']?.offers ?? [])
+    if (/candles/.test(dataset)) expect(Math.max(...Object.values(longestRangeMs))).toBeLessThanOrEqual(200 * dayMs);
 });
 
 test.each([

@@ -25,6 +25,11 @@ const paths: Readonly<Record<string, { m1: string; d1: string; symbols: string }
     d1: `/api/v3/klines?symbol=BTCUSDT&interval=1d&startTime=${start}&endTime=1704931199999&limit=1000`,
     symbols: '/api/v3/exchangeInfo?permissions=SPOT&showPermissionSets=false',
   },
+  'binance-coinm': {
+    m1: `/dapi/v1/klines?symbol=BTCUSD_PERP&interval=1m&startTime=${start}&endTime=1704067799999&limit=499`,
+    d1: `/dapi/v1/klines?symbol=BTCUSD_PERP&interval=1d&startTime=${start}&endTime=1704931199999&limit=499`,
+    symbols: '/dapi/v1/exchangeInfo',
+  },
   'binance-us': {
     m1: `/api/v3/klines?symbol=BTCUSDT&interval=1m&startTime=${start}&endTime=1704067799999&limit=1000`,
     d1: `/api/v3/klines?symbol=BTCUSDT&interval=1d&startTime=${start}&endTime=1704931199999&limit=1000`,

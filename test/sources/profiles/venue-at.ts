@@ -26,6 +26,7 @@ export async function venueAt(
 /** A market of each profile of an exchange, in its own name. */
 export const symbols: Readonly<Record<string, string>> = {
   binance: 'BTCUSDT',
+  'binance-coinm': 'BTCUSD_PERP',
   'binance-us': 'BTCUSDT',
   'binance-usdm': 'BTCUSDT',
   bybit: 'BTCUSDT',
