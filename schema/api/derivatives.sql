@@ -1,10 +1,45 @@
 -- Funding of perpetuals, and how far they trade from spot markets and the index.
 
+--: function tidemark.mark_prices_at(integer, timestamptz[], interval)
+-- Times and closes are merged once in order of time. A close is known at the end of its period.
+create or replace function tidemark.mark_prices_at(series_id integer, times timestamptz[], max_age interval)
+returns table ("time" timestamptz, price numeric, age interval)
+language plpgsql stable parallel safe as $$
+declare
+  first timestamptz := (select min(t) - max_age from unnest(times) t);
+  last timestamptz := (select max(t) from unnest(times) t);
+  closes text;
+begin
+  select string_agg(format('select time + %1$L::interval, %1$L::interval, close from tidemark.mark_candle_points
+                            where series_id = %2$s and time >= %3$L::timestamptz and time <= %4$L::timestamptz',
+                           m.period, m.id, first - m.period, last - m.period), ' union all ')
+  into closes
+  from tidemark.series o join tidemark.series m using (exchange_id, base_id, quote_id)
+  where o.id = mark_prices_at.series_id and m.dataset = 'mark_candles';
+  if closes is null or last is null then return; end if;
+  return query execute format('
+    with merged (moment, period, close) as (
+      select t, null::interval, null::numeric from unnest($1) t union all %s
+    ), runs as (
+      -- A run begins with a close. Of those that are known at once the one of the shortest period is the last.
+      select *, count(close) over (order by moment, close is null, period desc) as run from merged
+    ), known as (
+      select close is null as is_time, moment, first_value(moment) over run_so_far as since,
+             first_value(close) over run_so_far as price
+      from runs window run_so_far as (partition by run order by moment, close is null)
+    )
+    select moment, price, moment - since from known where is_time and price is not null and moment - since <= $2',
+    closes) using times, max_age;
+end $$;
+comment on function tidemark.mark_prices_at is
+  'Internal: the last close of a mark candle that was known at each time, of the market of a series, and since how '
+  'long; none that is older than max_age.';
+
 --: function public.funding(text, text, text, timestamptz, timestamptz)
 create or replace function public.funding(exchange text, base text, quote text, from_time timestamptz default null,
   to_time timestamptz default null)
 returns table ("time" timestamptz, rate numeric, hours numeric, annual_rate numeric, mark_price numeric,
-               payment numeric, coverage numeric)
+               price_from text, price_age interval, payment numeric, coverage numeric)
 language plpgsql stable parallel safe as $$
 #variable_conflict use_column
 declare
@@ -30,34 +65,27 @@ begin
       ) before on true
       where p.series_id = line.series_id and p.time >= asked.first and p.time < asked.ending
     )
-    select e.time, e.rate, trim_scale(e.hours), trim_scale(e.rate * 8760 / nullif(e.hours, 0)), m.price,
-           e.rate * m.price,
+    select e.time, e.rate, trim_scale(e.hours), trim_scale(e.rate * 8760 / nullif(e.hours, 0)),
+           coalesce(e.mark_price, m.price),
+           case when e.mark_price is not null then 'source' when m.price is not null then 'mark_candles' end,
+           m.age, e.rate * coalesce(e.mark_price, m.price),
            tidemark.share_covered(line.covered, tstzrange(coalesce(e.since, e.time), e.time + line.period))
     from events e
-    -- The last mark price that was known at the event, where the event has none.
-    left join lateral (
-      select e.mark_price as price where e.mark_price is not null
-      union all
-      (select c.close from tidemark.series s join tidemark.mark_candle_points c on c.series_id = s.id
-       where e.mark_price is null and s.dataset = 'mark_candles' and s.period <= interval '1 hour'
-         and (s.exchange_id, s.base_id, s.quote_id) =
-             (select o.exchange_id, o.base_id, o.quote_id from tidemark.series o where o.id = line.series_id)
-         and c.time <= e.time - s.period and c.time > e.time - s.period - interval '2 hours'
-       order by c.time + s.period desc, s.period limit 1)
-    ) m on true
+    left join tidemark.mark_prices_at(line.series_id, array(select n.time from events n where n.mark_price is null),
+                                      interval '2 hours') m on m.time = e.time
     order by e.time;
 end $$;
 comment on function public.funding is
   'Funding of a perpetual in [from_time, to_time): the rate of each event, hours since the one before, the rate of a '
-  'year of 8,760 hours without compounding, the mark price (of the event, else the last one that was known then; '
-  'null: none), and what a long position of one base asset paid in the quote. Coverage is of the time since the event '
-  'before.
+  'year of 8,760 hours without compounding, the mark price, and what a long position of one base asset paid in the '
+  'quote. The price is that of the event (price_from: source), else the close of a mark candle that had ended '
+  'price_age before (mark_candles), at most two hours. Coverage is of the time since the event before.
 Example: select * from funding(''binance'', ''bitcoin'', ''tether:tether'', ''2024-12-01'', ''2024-12-02'')';
 
 --: function public.funding_paid(text, text, text, timestamptz, timestamptz, numeric)
 create or replace function public.funding_paid(exchange text, base text, quote text,
   from_time timestamptz default null, to_time timestamptz default null, quantity numeric default 1)
-returns table (paid numeric, events bigint, without_price bigint, coverage numeric)
+returns table (paid numeric, events bigint, from_candles bigint, without_price bigint, coverage numeric)
 language plpgsql stable parallel safe as $$
 declare
   line record;
@@ -68,8 +96,9 @@ begin
   asked.closed := least(asked.closed, line.settled);
   return query
     select case when sums.events = 0 and known.share = 1 then quantity * 0 else sums.paid end, sums.events,
-           sums.without_price, known.share
+           sums.from_candles, sums.without_price, known.share
     from (select sum(quantity * f.payment) as paid, count(*) as events,
+                 count(*) filter (where f.price_from = 'mark_candles') as from_candles,
                  count(*) filter (where f.payment is null) as without_price
           from public.funding(exchange, base, quote, from_time, to_time) f) sums,
          (select case when asked.first < asked.closed
@@ -78,20 +107,22 @@ begin
 end $$;
 comment on function public.funding_paid is
   'What a position of so many base assets paid for funding in [from_time, to_time), in the quote; negative: it '
-  'received that, as a short position (a negative quantity) does of a positive rate. Events without a mark price are '
-  'counted, and not in the sum; null: no payment is known. Coverage below 1: events may be missing.
+  'received that, as a short position (a negative quantity) does of a positive rate. from_candles of the events are '
+  'paid at the close of a mark candle, and without_price have none and are not in the sum; null: no payment is known. '
+  'Coverage below 1: events may be missing.
 Example: select * from funding_paid(''binance'', ''bitcoin'', ''tether:tether'', ''2024-12-01'', ''2025-01-01'', 0.5)';
 
---: function public.basis(text, text, text, text, text, timestamptz, timestamptz)
+--: function public.basis(text, text, text, text, text, timestamptz, timestamptz, text)
 create or replace function public.basis(exchange text, base text, quote text, spot_quote text,
-  interval_name text default 'h1', from_time timestamptz default null, to_time timestamptz default null)
+  interval_name text default 'h1', from_time timestamptz default null, to_time timestamptz default null,
+  spot_exchange text default null)
 returns table ("time" timestamptz, price numeric, spot numeric, index_price numeric, basis numeric,
                basis_share numeric, index_share numeric, coverage numeric)
 language sql stable parallel safe as $$
   select time, p.close, s.close, i.close, p.close - s.close, (p.close - s.close) / nullif(s.close, 0),
          (p.close - i.close) / nullif(i.close, 0), least(coalesce(p.coverage, 0), coalesce(s.coverage, 0))
   from public.ohlcv($1, $2, $3, $5, $6, $7) p
-  full join public.ohlcv($1, $2, $4, $5, $6, $7) s using (time)
+  full join public.ohlcv(coalesce($8, $1), $2, $4, $5, $6, $7) s using (time)
   left join (
     select c.time, c.close from tidemark.index_candle_points c
     where c.time >= coalesce($6, '-infinity') and c.time < coalesce($7, 'infinity') and c.series_id = (
@@ -100,8 +131,9 @@ language sql stable parallel safe as $$
   order by time
 $$;
 comment on function public.basis is
-  'How far a perpetual or future closes above the spot market of another quote and above its index, at the end of each '
-  'period that starts in [from_time, to_time): in the quote, and as a share of the spot and index price. Null where a '
-  'side has no price; coverage is that of the side of which less is known, and 0 where one has no candle.
+  'How far a perpetual or future closes above a spot market (of spot_exchange, by default its own) and above its '
+  'index, at the end of each period that starts in [from_time, to_time): in the quote, and as a share of the spot and '
+  'index price. Null where a side has no price; coverage is that of the side of which less is known, and 0 where one '
+  'has no candle.
 Example: select * from basis(''binance'', ''bitcoin'', ''tether:tether'', ''tether'', ''h1'', ''2024-12-01'', '
   '''2024-12-02'')';

@@ -84,7 +84,7 @@ const decimal = (units: bigint, digits: number) => {
 it('funding has the rate, the hours, the price known then, and the payment of each event', async () => {
   const found = await rows(
     `select extract(epoch from time - '2024-01-01Z')::int / 3600, trim_scale(rate), hours, trim_scale(annual_rate),
-            trim_scale(mark_price), trim_scale(payment) from funding(${named})`,
+            trim_scale(mark_price), price_from, price_age, trim_scale(payment) from funding(${named})`,
   );
   // Hours that the source does not state are those since the event before.
   const hours = [8, 8, 8, 8, 4];
@@ -98,7 +98,9 @@ it('funding has the rate, the hours, the price known then, and the payment of ea
         decimal(rate, 8),
         hours[place],
         annual,
-        price === null ? '-' : decimal(price, 2),
+        price === null
+          ? '- | - | -'
+          : `${decimal(price, 2)} | ${mark === null ? 'mark_candles | 00:00:00' : 'source | -'}`,
         paid === null ? '-' : decimal(paid, 10),
       ].join(' | ');
     }),
@@ -118,8 +120,11 @@ it.each([
 ] as const)('funding_paid is the sum of the payments: %s', async (_, more, quantity, places) => {
   const known = places.flatMap((place) => payments[place] ?? []);
   const sum = known.reduce((total, one) => total + one, 0n) * quantity;
-  const [found] = await rows(`select trim_scale(paid), events, without_price from funding_paid(${named}${more})`);
-  expect(found).toBe([decimal(sum, 10), places.length, places.length - known.length].join(' | '));
+  const [found] = await rows(
+    `select trim_scale(paid), events, from_candles, without_price from funding_paid(${named}${more})`,
+  );
+  // Event 1 has the price of a candle.
+  expect(found).toBe([decimal(sum, 10), places.length, 1, places.length - known.length].join(' | '));
 });
 
 it('says nothing of what is not known: no hours across a gap, no sum of nothing, and no coverage of one side alone', async () => {
@@ -144,6 +149,15 @@ it('says nothing of what is not known: no hours across a gap, no sum of nothing,
     `select price, spot, coverage from basis(${named}, 'longer', 'h1') where time >= '2024-01-01 04:00Z'`,
   );
   expect(last).toEqual(['- | 1 | 0', '- | 1 | 0']);
+});
+
+it('basis takes the spot market of another exchange', async () => {
+  await storeLine(store.database, {
+    ...{ key: { ...key('candles', 'h1', 'euro'), exchange: 'y' } as SeriesKey, startMs, endMs: startMs + 4 * hourMs },
+    prices: ['10', null, '11', '12'],
+  });
+  const found = rows(`select price, spot, index_price from basis(${named}, 'euro', 'h1', spot_exchange => 'y')`);
+  expect(await found).toEqual(['101 | 10 | 100.5', '102.5 | - | -', '- | 11 | 103', '99 | 12 | 99']);
 });
 
 it('funding of a series that is followed is known up to its newest event, until the next one is due', async () => {
