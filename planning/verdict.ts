@@ -157,7 +157,7 @@ function proved(
     : edge(firstMs - answered.startMs, contradicted.atStart, false);
   const end =
     silentMs >= length && proof.believesEnd(last, answered.endMs)
-      ? 'believed'
+      ? 'bounded'
       : edge(silentMs, contradicted.atEnd, input.isNewest && silentMs <= longestPauseMs);
   const range = rangeOf(
     start === 'cut' ? firstMs : answered.startMs,

@@ -30,7 +30,7 @@ function judged(proof: typeof every, points: readonly LinkedPoint[], closed = 10
     ...{ closedUpToMs: hour(closed), answeredUpToMs: hour(closed) },
   });
   const [from, to] = [covered?.startMs, covered?.endMs].map((timeMs) => ((timeMs ?? startMs) - startMs) / hourMs);
-  return `${verdict} ${from}-${to}${isUnbounded ? ' believed' : ''}`;
+  return `${verdict} ${from}-${to}${isUnbounded ? ' unbounded' : ''}`;
 }
 
 describe('a dataset with a point in every period', () => {
@@ -91,9 +91,9 @@ describe('a dataset of events that tell how long ago the one before them was', (
   });
 
   it('is believed up to the next event, until a later one proves it', () => {
-    expect(judged(linked, [event(0, 8), event(8, 8), event(16, 8)])).toBe('filled 0-24 believed');
+    expect(judged(linked, [event(0, 8), event(8, 8), event(16, 8)])).toBe('filled 0-24');
     expect(judged(linked, [event(0, 8), event(8, 8), event(16, 4)])).toBe('cut_short 0-17');
-    expect(judged(linked, [event(0, 8), event(8, 8), event(16, 4)], 20)).toBe('filled 0-20 believed');
+    expect(judged(linked, [event(0, 8), event(8, 8), event(16, 4)], 20)).toBe('filled 0-20');
     expect(linked.dueAfter(event(16, 4))).toBe(hour(20));
     expect(linked.dueAfter(event(16))).toBeNull();
   });

@@ -171,7 +171,9 @@ describe('funding that the venue lacks, gives twice or states late', () => {
     const again = await backfill('funding_rates', 'h1', range);
     const isRejected = again.exitCode === 10;
     expect(again.exitCode).toBe(isRejected && fault === 'shiftedEvents' ? 10 : 0);
-    expect((await run('verify 1')).exitCode).toBe(isRejected ? 7 : 0);
+    const verified = await run('verify 1 --json');
+    expect(verified.exitCode).toBe(isRejected ? 7 : 0);
+    expect(JSON.parse(verified.stdout)).toMatchObject({ windows: 1, compared: 1, unbounded: 0 });
     await say('repair');
     const rates = (points: object[]) => points.map((point) => ({ ...point, markPrice: null, intervalHours: null }));
     expect(rates(await stored('funding_rates', 'h1'))).toEqual(
