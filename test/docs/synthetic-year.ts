@@ -15,6 +15,7 @@ import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackList, untrackList } from '../../store/lists/lists.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import type { Candle } from '../../v2/resources.ts';
 import { pointLinesOf } from '../parts/points.ts';
 import { fillOf, rulesOf } from '../parts/windows.ts';
 import { commitRates, commitWindow } from '../store/committing.ts';
@@ -56,8 +57,13 @@ const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
   { key: history('bitcoin', 'h1'), range: december },
 ];
 
-/** Of the perpetual of bitcoin, whose prices follow the spot market. */
+/** Of the perpetual of bitcoin, whose prices follow the spot market at a distance of some dollars. */
 const perpetual = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether:tether', interval: 'h1' } as const;
+
+function above({ period, open, high, low, close }: Candle, dollars: number) {
+  const moved = (price: string) => price.replace(/^\d+/, (whole) => String(Number(whole) + dollars));
+  return { period, open: moved(open), high: moved(high), low: moved(low), close: moved(close) };
+}
 
 /** Points of the perpetual's datasets: exact decimals that follow from the hour. */
 function pointsOfPerpetual(): ReadonlyMap<MarketDataset, readonly object[]> {
@@ -66,7 +72,10 @@ function pointsOfPerpetual(): ReadonlyMap<MarketDataset, readonly object[]> {
     `${hour % 5 === 0 ? '-' : ''}0.000${String(of + (hour % 7)).padStart(2, '0')}`;
   const times = spot.map(({ period }) => period);
   return new Map<MarketDataset, readonly object[]>([
-    ['candles', spot.map((row) => ({ ...row, volume: `${(row.period / hourMs) % 90}.5` }))],
+    [
+      'candles',
+      spot.map((row, hour) => ({ ...above(row, (hour % 7) - 2), volume: `${(row.period / hourMs) % 90}.5` })),
+    ],
     ['mark_candles', spot],
     ['index_candles', spot],
     [
