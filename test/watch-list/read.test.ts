@@ -190,7 +190,9 @@ describe('a watch list', () => {
     await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot('../../docs/tidemark.schema.json');
   });
 
-  it("'s example is the README's", () => {
+  it("'s examples in its page have no problem, and its example is the README's", () => {
+    const blocks = readFileSync('docs/watch-list.md', 'utf8').match(/(?<=```yaml\n)[^`]+/g) ?? [];
+    expect(blocks.map((block) => problems(block))).toEqual([[]]);
     const example = readFileSync('config/tidemark.example.yaml', 'utf8');
     expect(readFileSync('README.md', 'utf8')).toContain(`\`\`\`yaml\n${example}\`\`\``);
     expect(problems(example)).toEqual([]);
