@@ -112,6 +112,45 @@ comment on function public.funding_paid is
   'Coverage below 1: events may be missing.
 Example: select * from funding_paid(''binance'', ''bitcoin'', ''tether:tether'', ''2024-12-01'', ''2025-01-01'', 0.5)';
 
+--: function public.open_interest_value(text, text, text, text, timestamptz, timestamptz, interval)
+create or replace function public.open_interest_value(exchange text, base text, quote text,
+  interval_name text default 'h1', from_time timestamptz default null, to_time timestamptz default null,
+  max_age interval default interval '1 hour')
+returns table ("time" timestamptz, amount numeric, value numeric, value_from text, mark_price numeric,
+               price_age interval, coverage numeric)
+language plpgsql stable parallel safe as $$
+declare
+  line record;
+  asked record;
+begin
+  if max_age < interval '0' then
+    raise exception 'max_age is %, and cannot be negative', max_age using errcode = '22023';
+  end if;
+  select * into line from tidemark.dataset_line('open_interest', exchange, base, quote, interval_name);
+  select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
+  return query execute format('
+    with points as materialized (%s)
+    select p.time, p.amount, coalesce(p.value, p.amount * m.price),
+           case when p.value is not null then ''source'' when m.price is not null then ''mark_candles'' end,
+           m.price, m.age, p.coverage
+    from points p
+    left join tidemark.mark_prices_at($1, array(select n.time from points n where n.amount is not null
+                                                                             and n.value is null), $2) m
+      on m.time = p.time
+    order by p.time',
+    tidemark.line_statement('tidemark.open_interest_points', line.series_id, '{amount,value}', line.period,
+                            line.covered, asked.first, asked.ending, asked.closed, false))
+  using line.series_id, coalesce(max_age, interval '1 hour');
+end $$;
+comment on function public.open_interest_value is
+  'Open interest in [from_time, to_time) in the base asset, and its value in the quote: as the source gave it '
+  '(value_from: source), else at the close of the mark candle that had ended price_age before, at most max_age '
+  '(mark_candles), else null. Coverage is the known share of the period; a closed one that is not known is a row of '
+  'nulls.
+Example: select * from open_interest_value(''binance'', ''bitcoin'', ''tether:tether'', ''h1'', ''2024-12-31'', '
+  '''2025-01-01'')';
+
 --: function public.basis(text, text, text, text, text, timestamptz, timestamptz, text)
 create or replace function public.basis(exchange text, base text, quote text, spot_quote text,
   interval_name text default 'h1', from_time timestamptz default null, to_time timestamptz default null,

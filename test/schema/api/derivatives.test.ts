@@ -23,6 +23,8 @@ const events: ReadonlyArray<readonly [hour: number, rate: bigint, hours: number 
 ];
 /** Close of the candle of the mark price that ended at the event of hour 8, in cents. */
 const markAt8 = 4_012_345n;
+/** Open interest from hour 7 on. The one of hour 9 has a value, and one is not known. */
+const openAmounts = ['5', '7', '11', null, '13', '17', '19', '23', '29'];
 
 beforeAll(async () => {
   const endMs = startMs + 40 * hourMs;
@@ -50,6 +52,24 @@ beforeAll(async () => {
        select $1, $2, p, p, p, p from (select $3::numeric / 100 as p) c`,
       [marks, timestamp(startMs + minute * minuteMs), String(cents)],
     );
+  await storeLine(store.database, {
+    ...{ key: key('mark_candles', 'h1'), startMs, endMs, prices: ['1', null, null, null, null, null, null, '2', null] },
+  });
+  await store.database.pool.query(
+    `insert into tidemark.mark_candle_points select id, '2024-01-01 09:00Z', 42000, 42000, 42000, 42000
+     from tidemark.series where dataset = 'mark_candles' and interval = 'h1'`,
+  );
+  const open = await storeLine(store.database, {
+    ...{ key: key('open_interest', 'h1'), startMs: startMs + 7 * hourMs, endMs, prices: openAmounts },
+    covered: [
+      [0, 3],
+      [4, 33],
+    ],
+  });
+  await store.database.pool.query(
+    `update tidemark.open_interest_points set value = case when time = $2 then 123.45 end where series_id = $1`,
+    [open, hour(9)],
+  );
   const closes = { startMs, endMs: startMs + 4 * hourMs };
   await storeLine(store.database, {
     ...closes,
@@ -198,6 +218,38 @@ it('basis compares closes of the same period, and is null where a side is not kn
   ]);
 });
 
+it.each([
+  ['its default, an hour', '', 60],
+  ['nothing, where the candle has to end then', `, max_age => '0'`, 0],
+  ['half a day', `, max_age => '12 hours'`, 720],
+])('open_interest_value is that of the source, else at a mark price no older than %s', async (_, more, oldest) => {
+  // Known at minutes: those of the setup, and an hour that ends with one of them and one that ends later.
+  const closes = new Map([
+    [60, 100n],
+    [479, 1n],
+    [480, markAt8],
+    [481, 9_999_999n],
+    [600, 4_200_000n],
+  ]);
+  const found = await rows(
+    `select extract(epoch from time - '2024-01-01Z')::int / 3600, amount, trim_scale(value), value_from,
+            extract(epoch from price_age)::int / 60, coverage
+     from open_interest_value(${named}, 'h1', '2024-01-01 07:00Z', '2024-01-01 16:00Z'${more})`,
+  );
+  expect(found).toEqual(
+    openAmounts.map((amount, place) => {
+      const hourOf = 7 + place;
+      if (amount === null) return `${hourOf} | - | - | - | - | 0`;
+      if (place === 2) return `${hourOf} | ${amount} | 123.45 | source | - | 1`;
+      const [at, cents] = [...closes].findLast(([minute]) => minute <= hourOf * 60) ?? [];
+      const age = hourOf * 60 - (at ?? -Infinity);
+      const value =
+        age <= oldest ? `${decimal(BigInt(amount) * (cents ?? 0n), 2)} | mark_candles | ${age}` : '- | - | -';
+      return `${hourOf} | ${amount} | ${value} | 1`;
+    }),
+  );
+});
+
 it('takes the codes that a source has for a market', async () => {
   await store.database.pool.query(`
     insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
@@ -208,6 +260,7 @@ it('takes the codes that a source has for a market', async () => {
   for (const [name, rest] of [
     ['funding', ''],
     ['funding_paid', ''],
+    ['open_interest_value', `, 'h1', '2024-01-01 06:00Z'`],
     ['basis', `, 'tether'`],
     ['funding_rates_as_known_at', `, 'h1', now()`],
   ] as const)

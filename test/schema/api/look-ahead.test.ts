@@ -38,7 +38,8 @@ async function storeUpTo(database: Database, untilMs: number): Promise<void> {
     await storeLine(database, { key, startMs, endMs: startMs + days * dayMs, prices });
   }
   // Then a mark candle gives the price.
-  await database.pool.query('update tidemark.funding_rate_points set mark_price = null');
+  await database.pool.query(`update tidemark.funding_rate_points set mark_price = null;
+    update tidemark.open_interest_points set value = null`);
   const polls = Array.from({ length: 2 * days }, (_, poll) => startMs + poll * 12 * hourMs + 3 * hourMs);
   for (const timeMs of polls.filter((at) => at < untilMs)) {
     const ratio = 1 + ((timeMs - startMs) / dayMs) * 0.01;
@@ -72,6 +73,7 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   history_as_known_at: [`'a', 'h1', now()`],
   price_history: [`'a', 'h1'`, `'a'`],
   funding: [`'x', 'a', 'tether:tether'`],
+  open_interest_value: [`'x', 'a', 'tether:tether', 'h1', max_age => '5 hours'`],
   basis: [`'x', 'a', 'tether:tether', 'tether', 'h1'`],
   ...Object.fromEntries(perpetuals.map(({ knownAt }) => [knownAt, [`'x', 'a', 'tether:tether', 'h1', now()`]])),
 };
@@ -87,7 +89,7 @@ const ofRanges: Readonly<Record<string, string>> = {
 };
 
 /** Their rows are known at their time. */
-const ofTimes: readonly string[] = ['funding', 'funding_paid'];
+const ofTimes: readonly string[] = ['funding', 'funding_paid', 'open_interest_value'];
 
 const functions = new Set(apiObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));
 

@@ -75,6 +75,7 @@ describe('unknown names are refused with suggestions', () => {
     ...[
       ...perpetuals.map(({ dataset, knownAt }) => [dataset, knownAt, `'h1', now()`] as const),
       ...['funding', 'funding_paid'].map((name) => ['funding_rates', name, 'null'] as const),
+      ['open_interest', 'open_interest_value', `'h1'`] as const,
     ].flatMap(([dataset, name, rest]) => [
       [
         `${name}('kraken', 'bitcoin', 'tether:tether', ${rest})`,
