@@ -31,15 +31,31 @@ export function beginInProcess(
   if (!isInstalled) install();
   isInstalled = true;
   const command: Command = { env: { ...env }, stdout: '', stderr: '' };
-  const before = process.cwd();
-  if (directory !== undefined) process.chdir(directory);
+  if (directory !== undefined) enter(directory);
   const ended = current
     .run(command, () => runCommandLine(words))
     .then((exitCode) => endedWith(exitCode, command.stdout, command.stderr))
     .finally(() => {
-      if (directory !== undefined) process.chdir(before);
+      if (directory !== undefined) leave();
     });
   return { ended, stdout: () => command.stdout, stderr: () => command.stderr };
+}
+
+/** The directory of the running commands, their number, and where the process was before. */
+const inside = { directory: '', commands: 0, before: '' };
+
+function enter(directory: string): void {
+  if (inside.commands === 0) {
+    inside.before = process.cwd();
+    inside.directory = directory;
+    process.chdir(directory);
+  } else if (inside.directory !== directory) throw new Error('commands at once need the same directory');
+  inside.commands += 1;
+}
+
+function leave(): void {
+  inside.commands -= 1;
+  if (inside.commands === 0) process.chdir(inside.before);
 }
 
 export function runInProcess(
