@@ -16,6 +16,7 @@ import { readConfig } from '../../settings/config.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { countFetchesSince } from '../../store/ledger/ledger.ts';
 import { seriesWithGaps } from '../../store/series/gaps.ts';
+import { peakMemoryKib } from '../../test/parts/peak-memory.ts';
 import type { Measured, Memory } from './measured.ts';
 
 const passes = Number(process.argv[2]);
@@ -134,7 +135,7 @@ const measured: Measured = {
   longestQueue,
   before,
   after: memory(),
-  peakRssBytes: process.resourceUsage().maxRSS * 1024,
+  peakRssBytes: peakMemoryKib() * 1024,
 };
 process.send?.(measured);
 await queues.close();

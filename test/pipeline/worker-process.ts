@@ -10,6 +10,7 @@ import { marketDataService } from '../../sources/profiles/market-data-service.ts
 import { openSource } from '../../sources/source.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { startWorker, type WorkerOptions } from '../../workers/worker.ts';
+import { peakMemoryKib } from '../parts/peak-memory.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { clockOf, type ProcessClock } from './process-clock.ts';
 
@@ -56,8 +57,6 @@ await startWorker({
   lockMs: settings.lockMs,
 });
 process.stdin.on('data', () => {
-  // In KiB, as the system reports it.
-  const { maxRSS } = process.resourceUsage();
-  console.log(`rss ${Math.round(process.memoryUsage().rss / 1024)} at most ${maxRSS}`);
+  console.log(`rss ${Math.round(process.memoryUsage().rss / 1024)} at most ${peakMemoryKib()}`);
 });
 console.log('works');
