@@ -112,6 +112,64 @@ comment on function public.funding_paid is
   'Coverage below 1: events may be missing.
 Example: select * from funding_paid(''binance'', ''bitcoin'', ''tether:tether'', ''2024-12-01'', ''2025-01-01'', 0.5)';
 
+--: function public.funding_panel(text[], timestamptz, timestamptz)
+create or replace function public.funding_panel(series text[], from_time timestamptz default null,
+  to_time timestamptz default null)
+returns table ("time" timestamptz, name text, rate numeric, hours numeric, annual_rate numeric, coverage numeric)
+language plpgsql stable parallel safe as $$
+#variable_conflict use_column
+declare
+  written constant text := '^\s*(\S+)\s+(.+?)/(.+?)\s*$';
+  wrong text[] := array(select n from unnest(series) n where n ~ written is not true);
+begin
+  if series is null then
+    raise exception 'series must be given, and is null' using errcode = '22004',
+      hint = 'such as array[''binance bitcoin/tether:tether'']';
+  elsif cardinality(wrong) > 0 then
+    raise exception 'a market is written as ''binance bitcoin/tether:tether'', not "%"', left(wrong[1], 200)
+      using errcode = '22023';
+  end if;
+  return query
+    with names as (
+      -- A name that is given twice is one market.
+      select n.name, min(n.place) as place, regexp_match(n.name, written) as parts
+      from unnest($1) with ordinality n (name, place) group by n.name
+    ), known as materialized (
+      select n.name, n.place, n.parts, l.period, l.covered, l.settled
+      from names n
+      cross join lateral tidemark.dataset_line('funding_rates', n.parts[1], n.parts[2], n.parts[3], 'h1') l
+    ), rates as materialized (
+      select n.name, f.time, f.rate, f.hours, f.annual_rate, f.coverage
+      from known n cross join lateral public.funding(n.parts[1], n.parts[2], n.parts[3], $2, $3) f
+    )
+    -- Where a market has no event, none was due, or it is known to have none, or one may be missing.
+    select g.time, n.name, r.rate, r.hours, r.annual_rate,
+           coalesce(r.coverage, case when g.time >= n.settled then 1 end,
+                    tidemark.share_covered(n.covered, tstzrange(g.time, g.time + n.period)))
+    from (select distinct time from rates) g
+    cross join known n
+    left join rates r on r.time = g.time and r.name = n.name
+    order by g.time, n.place;
+end $$;
+comment on function public.funding_panel is
+  'Funding of several perpetuals: a row for each at every time that any of them has an event in [from_time, to_time), '
+  'with its rate, hours and annual rate as in funding. Null where it has no event then; a coverage below 1 there: one '
+  'may be missing.
+Example: select * from funding_panel(array[''binance bitcoin/tether:tether''], ''2024-12-31'', ''2025-01-01'')';
+
+--: function public.funding_panel_wide(text[], timestamptz, timestamptz)
+create or replace function public.funding_panel_wide(series text[], from_time timestamptz default null,
+  to_time timestamptz default null)
+returns table ("time" timestamptz, rates jsonb, annual_rates jsonb, complete boolean)
+language sql stable parallel safe as $$
+  select time, jsonb_object_agg(name, rate), jsonb_object_agg(name, annual_rate), bool_and(coverage = 1)
+  from public.funding_panel($1, $2, $3) group by time order by time
+$$;
+comment on function public.funding_panel_wide is
+  'Funding of several perpetuals, a row a time: objects with the rate and the annual rate of each by its name, null '
+  'where it has no event, and whether of each all is known.
+Example: select * from funding_panel_wide(array[''binance bitcoin/tether:tether''], ''2024-12-31'', ''2025-01-01'')';
+
 --: function public.open_interest_value(text, text, text, text, timestamptz, timestamptz, interval)
 create or replace function public.open_interest_value(exchange text, base text, quote text,
   interval_name text default 'h1', from_time timestamptz default null, to_time timestamptz default null,

@@ -103,6 +103,8 @@ it('a read-only role can call every function', async () => {
     seasonality_by_hour: `'a', 'd1'`,
     funding: `'x', 'a', 'tether:tether'`,
     funding_paid: `'x', 'a', 'tether:tether'`,
+    funding_panel: `array['x a/tether:tether']`,
+    funding_panel_wide: `array['x a/tether:tether']`,
     open_interest_value: `'x', 'a', 'tether:tether'`,
     basis: `'x', 'a', 'tether:tether', 'tether', 'd1'`,
     chart_interval: `'a', 'auto', '2024-01-01', '2024-01-04'`,

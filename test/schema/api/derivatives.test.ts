@@ -171,6 +171,44 @@ it('says nothing of what is not known: no hours across a gap, no sum of nothing,
   expect(last).toEqual(['- | 1 | 0', '- | 1 | 0']);
 });
 
+it('funding_panel has a row of each market at the time of an event of any', async () => {
+  const end = 40;
+  const second = await storeLine(store.database, {
+    ...{ key: { ...key('funding_rates', 'h1'), exchange: 'y' } as SeriesKey, startMs, endMs: startMs + end * hourMs },
+    ...{ prices: [], covered: [[0, end]] },
+  });
+  // Every four hours, of which the source states none.
+  const others = Array.from({ length: end / 4 }, (_, place) => 4 * place);
+  await store.database.pool.query(
+    `insert into tidemark.funding_rate_points (series_id, time, rate)
+     select $1, '2024-01-01Z'::timestamptz + make_interval(hours => h), h * 0.0001::numeric from unnest($2::int[]) h`,
+    [second, others],
+  );
+  const own = new Map(events.map((event) => [event[0], event]));
+  const isKnown = (hour: number) => hour < 17 || hour >= 25;
+  const expected = others.flatMap((at) => {
+    const [, rate = 0n, stated] = own.get(at) ?? [];
+    // Of hours 16 to 33 eight are missing. The event of hour 16 states no hours.
+    const first = own.has(at)
+      ? [decimal(rate, 8), stated ?? 8, decimal((rate * 8760n) / BigInt(stated ?? 8), 8), at === 32 ? '0.529411' : '1']
+      : ['-', '-', '-', isKnown(at) ? '1' : '0'];
+    const four = at === 0 ? ['0', '-', '-', '1'] : [decimal(BigInt(at), 4), 4, decimal(BigInt(at * 2190), 4), '1'];
+    return [first, four].map((row, place) => [at, place === 0 ? 'x' : 'y', ...row].join(' | '));
+  });
+  const asked = `array['x a/tether:tether', 'y a/tether:tether', 'x a/tether:tether']`;
+  const found = await rows(
+    `select extract(epoch from time - '2024-01-01Z')::int / 3600, left(name, 1), trim_scale(rate), hours,
+            trim_scale(annual_rate), coverage from funding_panel(${asked})`,
+  );
+  expect(found).toEqual(expected);
+  const wide = await rows(
+    `select trim_scale((rates ->> 'x a/tether:tether')::numeric), (annual_rates ->> 'y a/tether:tether')::numeric, complete
+     from funding_panel_wide(${asked}, '2024-01-01 20:00Z', '2024-01-02 09:00Z')`,
+  );
+  expect(wide).toEqual(['- | 4.38 | f', '- | 5.256 | f', '- | 6.132 | t', '0.00012345 | 7.008 | f']);
+  await expect(rows(`select * from funding_panel(array['a'])`)).rejects.toThrow('a market is written as');
+});
+
 it('basis takes the spot market of another exchange', async () => {
   await storeLine(store.database, {
     ...{ key: { ...key('candles', 'h1', 'euro'), exchange: 'y' } as SeriesKey, startMs, endMs: startMs + 4 * hourMs },
@@ -190,14 +228,23 @@ it('funding of a series that is followed is known up to its newest event, until 
   await store.database.pool.query(`update tidemark.series set newest = $2, due_at = $3 where id = $1`, [
     ...[seriesId, timestamp(newest), timestamp(newest + 8 * hourMs)],
   ]);
+  await storeLine(store.database, {
+    ...{ key: { ...key('funding_rates', 'h1'), baseId: 'hourly' } as SeriesKey, startMs: nowMs - hourMs, endMs: null },
+    prices: ['1'],
+  });
   const coverage = () => rows(`select coverage, events from funding_paid('x', 'followed', 'tether:tether')`);
+  const beside = () =>
+    rows(`select rate, coverage from funding_panel(array['x followed/tether:tether', 'x hourly/tether:tether'],
+                                                   now() - interval '2 hours') where name like '%followed%'`);
   expect(await coverage()).toEqual(['1 | 2']);
+  expect(await beside()).toEqual(['- | 1']);
   // The next one is late.
   await store.database.pool.query(`update tidemark.series set due_at = $2 where id = $1`, [
     seriesId,
     timestamp(nowMs - hourMs),
   ]);
   expect((await coverage())[0]).toMatch(/^0\.8\d+ \| 2$/);
+  expect(await beside()).toEqual(['- | 0']);
 });
 
 it('funding_paid says that events may be missing', async () => {

@@ -73,6 +73,8 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   history_as_known_at: [`'a', 'h1', now()`],
   price_history: [`'a', 'h1'`, `'a'`],
   funding: [`'x', 'a', 'tether:tether'`],
+  funding_panel: [`array['x a/tether:tether']`],
+  funding_panel_wide: [`array['x a/tether:tether']`],
   open_interest_value: [`'x', 'a', 'tether:tether', 'h1', max_age => '5 hours'`],
   basis: [`'x', 'a', 'tether:tether', 'tether', 'h1'`],
   ...Object.fromEntries(perpetuals.map(({ knownAt }) => [knownAt, [`'x', 'a', 'tether:tether', 'h1', now()`]])),
@@ -89,7 +91,13 @@ const ofRanges: Readonly<Record<string, string>> = {
 };
 
 /** Their rows are known at their time. */
-const ofTimes: readonly string[] = ['funding', 'funding_paid', 'open_interest_value'];
+const ofTimes: readonly string[] = [
+  'funding',
+  'funding_paid',
+  'funding_panel',
+  'funding_panel_wide',
+  'open_interest_value',
+];
 
 const functions = new Set(apiObjects(false).flatMap(({ name }) => /^public\.(\w+)\(text/.exec(name)?.[1] ?? []));
 

@@ -94,6 +94,8 @@ describe('unknown names are refused with suggestions', () => {
         'nothing known is near; known: tether:tether',
       ],
     ]),
+    [`funding_panel(array['binance bitconi/tether:tether'])`, 'unknown base "bitconi" in funding_rates', '"bitcoin"'],
+    [`funding_panel(null)`, 'series must be given, and is null', 'binance bitcoin/tether:tether'],
     [`basis('binance', 'bitcoin', 'tether:tether', 'euro')`, 'unknown quote "tether:tether"', 'known: '],
     [
       `mark_candles_as_known_at('binance', 'bitcoin', 'tether:tether', 'm1', now())`,
