@@ -12,7 +12,7 @@ import {
   LineSeries,
   type Time,
 } from 'lightweight-charts';
-import { datasetText } from '../../../model/datasets/index.ts';
+import { datasets, datasetText } from '../../../model/datasets/index.ts';
 import { type Interval, intervalMs } from '../../../model/intervals.ts';
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { ChartPane, PointRow } from '../../shapes.ts';
@@ -91,6 +91,8 @@ export class ChartPanes {
     this.#loaded = loaded;
     if (loaded === null) return;
     for (const pane of this.#panes) {
+      // Values between the periods of the chart would shift every place on its axis.
+      if (pane.piece !== null && pane.piece.periodMs % loaded.periodMs !== 0) pane.piece = null;
       this.#draw(pane);
       this.#ask(pane, loaded).catch((error) => {
         pane.wanted = '';
@@ -160,12 +162,19 @@ export class ChartPanes {
 
   #draw(pane: Pane): void {
     const [loaded, { piece, name }] = [this.#loaded, pane];
-    if (loaded === null || piece === null) return;
-    pane.drawn ??= this.#add(piece);
+    if (loaded === null) return;
+    // Before it is loaded, so that panes have the order of the list.
+    pane.drawn ??= this.#add(pane.of);
     const { series, shading, title } = pane.drawn;
+    const text = piece?.rows.size === 0 ? `${name}: no stored data in this range` : name;
+    title.applyOptions({ lines: [{ text, color: colour('--muted'), fontSize: 12 }] });
+    if (piece === null) {
+      series.setData([]);
+      return;
+    }
     const power = drawnPower(piece);
     series.applyOptions({ ...seriesStyle(), priceFormat: formatFor(piece, power), priceLineVisible: false });
-    // The time axis has the times of all series: one outside of the piece would shift every place on it.
+    // Those outside of the chart's piece would shift it too.
     const bars = barsOf(piece, power, changeColours()).filter(({ time }) => {
       const timeMs = Number(time) * 1000;
       return timeMs >= loaded.startMs && timeMs < loaded.endMs;
@@ -173,13 +182,11 @@ export class ChartPanes {
     series.setData(bars as Parameters<typeof series.setData>[0]);
     shading.shades = piece.shades;
     shading.update();
-    const text = piece.rows.size === 0 ? `${name}: no stored data in this range` : name;
-    title.applyOptions({ lines: [{ text, color: colour('--muted'), fontSize: 12 }] });
   }
 
-  #add({ kind }: Piece): Drawn {
+  #add({ dataset }: ChartPane): Drawn {
     const series = this.#chart.addSeries(
-      kind === 'bars' ? HistogramSeries : LineSeries,
+      datasets[dataset].chart === 'bars' ? HistogramSeries : LineSeries,
       { lastValueVisible: false },
       this.#chart.panes().length,
     ) as Drawn['series'];

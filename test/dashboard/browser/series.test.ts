@@ -9,7 +9,7 @@ import { closeAt, commitPoints } from '../../store/committing.ts';
 import { useStore } from '../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
-import { holds, open, withBrowser } from './browser.ts';
+import { holdBack, holds, open, withBrowser } from './browser.ts';
 
 describeNeeding('chromium', 'the page of a series in a browser', () => {
   withBrowser();
@@ -269,8 +269,9 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await page.keyboard.press('Shift+ArrowLeft');
     await page.locator('.exact', { hasText: '08:00Z: rate -0.0003 · annual rate -0.3285' }).waitFor();
     // Below zero and in another colour: no column of the pane has both.
-    const drawn = (await page.evaluate(`(() => {
-      const canvas = document.querySelector('.chart td:nth-child(2) canvas');
+    const changes = (place: number) =>
+      page.evaluate(`(() => {
+      const canvas = document.querySelector('.chart tr:nth-child(${place}) td:nth-child(2) canvas');
       const { width, height } = canvas;
       const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
       const seen = {};
@@ -283,7 +284,8 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
         seen[name] = { least: Math.min(...rows), most: rows.at(-1) ?? -1 };
       }
       return seen;
-    })()`)) as Record<'--up' | '--down', { least: number; most: number }>;
+    })()`) as Promise<Record<'--up' | '--down', { least: number; most: number }>>;
+    const drawn = await changes(1);
     expect(drawn['--up'].most).toBeGreaterThan(drawn['--up'].least);
     expect(drawn['--down'].most).toBeGreaterThan(drawn['--down'].least);
     expect(drawn['--up'].most).toBeLessThanOrEqual(drawn['--down'].least);
@@ -313,11 +315,14 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
         [covered, new Date(endMs - 20 * dayMs), new Date(endMs - hours * hourMs)],
       );
     asked.length = 0;
+    const release = await holdBack(page, `**/series/${id}/points*`);
     await page.goto(at(candles));
     await asStored(page);
     await chart(page, / 0 gaps; below it funding rates, open interest$/);
     // Prices, volumes, funding, open interest, times, and a row between each two panes.
     await expect.poll(() => page.locator('.chart table tr').count()).toBe(8);
+    release();
+    await expect.poll(async () => (await changes(5))['--down'].most).toBeGreaterThan(0);
     const before = (hours: number) => new Date(endMs - hours * hourMs).toISOString().slice(0, 16).replace('T', ' ');
     const shown = await pointAt(page, 1 - 34.5 / 150);
     expect(shown.split('\n').slice(1)).toEqual([
@@ -330,6 +335,10 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect((await cells.allTextContents()).slice(-2)).toEqual(['0.0001', `${(endMs - 31.5 * hourMs) / 1000}`]);
     expect(new Set(pointsAsked(asked).map(({ interval }) => interval))).toEqual(new Set(['h1']));
     await expectAccessible(page, 'candles with panes');
+    // Of another interval: values of the one before are not on its axis.
+    await button(page, 'All').click();
+    await page.getByText('Candles of h2, aggregated from h1.').waitFor();
+    await expect.poll(async () => (timeIn(await pointAt(page, 0.01)) - endMs) / dayMs).toBeLessThan(-19.5);
     await page.getByRole('link', { name: 'open interest of m30' }).click();
     await page.getByText('Every point of m30, as stored.').waitFor();
   });
