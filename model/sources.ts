@@ -10,6 +10,8 @@ export interface Limit {
   readonly unit: 'request' | 'weight' | 'credit';
   readonly amount: number;
   readonly periodMs: number;
+  /** Another source counts against it as well: each uses half of it, unless its `budget` is stated. */
+  readonly isShared?: boolean;
   /** One more for each so many bytes of an answer; absent: size costs nothing. */
   readonly bytesEach?: number;
   /** Size of a row, bytes, to estimate what answers will cost. Absent with `bytesEach`. */

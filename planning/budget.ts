@@ -42,6 +42,7 @@ export function spacingWithin(limiter: ReturnType<typeof limiterFor>): number {
 export interface PeriodLimit {
   readonly amount: number;
   readonly periodMs: number;
+  readonly isShared?: boolean;
 }
 
 /** Limits of a longer period are no spacing: a month's credits may be used in a day. */
@@ -81,11 +82,12 @@ export function requestsLeft(
  * Requests a minute that all limits allow.
  *
  * @param cost of one request, in the unit of the limits.
- * @param budget what may be used each minute of the first limit; null: all.
+ * @param budget what may be used each minute of the first limit; null: all, or half of one that is shared.
  */
 export function requestsPerMinuteOf(limits: readonly PeriodLimit[], cost: number, budget: number | null): number {
   const spaced = limits.filter(({ periodMs }) => periodMs <= longestSpacedMs);
-  const perMinute = spaced.map((limit) => (usableOf(limit) * 60_000) / limit.periodMs);
+  const share = (limit: PeriodLimit) => (limit.isShared === true && budget === null ? 0.5 : 1);
+  const perMinute = spaced.map((limit) => (share(limit) * usableOf(limit) * 60_000) / limit.periodMs);
   const least = Math.min(...perMinute, budget ?? Number.POSITIVE_INFINITY);
   return Number.isFinite(least) ? Math.max(1, Math.floor(least / cost)) : 0;
 }

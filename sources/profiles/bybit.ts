@@ -38,8 +38,8 @@ const banned: readonly unknown[] = [10009, 10018];
 export const bybitManners = {
   url: 'https://api.bybit.com',
   exchange: 'bybit',
-  // Half of what an address may send: passing 600 is a ban, and spot markets and derivatives are two sources.
-  limits: [{ unit: 'request', amount: 300, periodMs: 5000 }],
+  // Passing it is a ban, and spot markets and derivatives are two sources.
+  limits: [{ unit: 'request', amount: 600, periodMs: 5000, isShared: true }],
   result: ({ retCode, result }) => (retCode === 0 && isObject(result) ? result : undefined),
   states(body, reply, nowMs) {
     const code = fieldOf(body, 'retCode');

@@ -53,6 +53,9 @@ const swaps = {
 export const okxSwap = restExchange({
   ...swaps,
   name: 'okx-swap',
+  // Of the slowest paths, those of funding and an index: half of that of `history-candles`, which spot markets
+  // have too.
+  limits: [{ unit: 'request', amount: 10, periodMs: 2000 }],
   offers: [
     okxCandles('/api/v5/market/history-candles', {
       // 5 counts contracts. 6 is the volume in the base asset, 7 that in the quote asset, also of inverse swaps.

@@ -37,9 +37,6 @@ const kinds = new Map<unknown, SourceErrorKind>([
 export const okxManners = {
   url: 'https://www.okx.com',
   exchange: 'okx',
-  // Half of what an address may send to `history-candles`: spot markets and swaps are two sources. It is also the limit
-  // of the slowest other path, that of funding or an index.
-  limits: [{ unit: 'request', amount: 10, periodMs: 2000 }],
   result: ({ code, data = null }) => (code === '0' ? data : undefined),
   states: (body) => ({ said: textAt(body, 'msg'), kind: kinds.get(fieldOf(body, 'code')) }),
 } as const satisfies Partial<RestExchange>;
@@ -65,6 +62,8 @@ export const isConfirmed = (place: number) => (row: Readonly<Record<string | num
 export const okx = restExchange({
   ...okxManners,
   name: 'okx',
+  // Of `history-candles`, which swaps have too.
+  limits: [{ unit: 'request', amount: 20, periodMs: 2000, isShared: true }],
   offers: [
     okxCandles('/api/v5/market/history-candles', {
       // Of spot markets, 5 is the volume in the base asset. 6 and 7 are that in the quote asset.

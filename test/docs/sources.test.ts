@@ -88,7 +88,8 @@ const periods = new Map([
   [31 * dayMs, 'in 31 days'],
 ]);
 
-function textOf({ unit, amount, periodMs }: Limit): string {
+function textOf({ unit, amount, periodMs, isShared = false }: Limit): string {
   const units = unit === 'weight' || amount === 1 ? unit : `${unit}s`;
-  return `${amount.toLocaleString('en-US')} ${units} ${periods.get(periodMs) ?? `in ${periodMs / 1000} seconds`}`;
+  const period = periods.get(periodMs) ?? `in ${periodMs / 1000} seconds`;
+  return `${amount.toLocaleString('en-US')} ${units} ${period}${isShared ? ', shared' : ''}`;
 }

@@ -28,6 +28,11 @@ it.each([
   expect((perMinute * periodMs) / 60_000).toBeGreaterThanOrEqual(0.8 * amount);
 });
 
+it('uses half of a limit that another source shares, unless a budget is stated', () => {
+  const shared = [{ amount: 20, periodMs: 2000, isShared: true }];
+  expect([null, 300, 540, 600].map((budget) => requestsPerMinuteOf(shared, 1, budget))).toEqual([270, 300, 540, 540]);
+});
+
 describe('budgetInForce', () => {
   const stated = { requestsPerMinute: 200, isBudgetStated: true };
   const unstated = { requestsPerMinute: 200, isBudgetStated: false };
