@@ -102,8 +102,8 @@ class Reader {
     const filter = marketFilter(entry);
     const { source, symbol } = entry;
     if (symbol !== undefined && source === undefined) this.#wrong(path, 'has a symbol without a source');
-    if (symbol !== undefined && !(isAny(filter) && entry.top === undefined && entry.except === undefined))
-      this.#wrong(path, 'names markets by symbol: exchange, base, quote, top and except name others');
+    if (symbol !== undefined && !isAny(filter))
+      this.#wrong(path, 'names markets by symbol: exchange, base and quote name others');
     if (symbol === undefined && entry.top === undefined && isAny(filter))
       this.#wrong(path, 'names no market: it needs exchange, base, quote or top');
     const sizes = [filter.exchange, filter.base, filter.quote, many(entry.interval)];

@@ -73,7 +73,9 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
     const named = sourcesOf(entry, listed, notes);
     const from = withMarkets(named, entry, notes);
     const markets =
-      entry.symbols === null ? marketsOf(entry, listed, notes) : listedMarkets(entry, from, exchangeOf(named), notes);
+      entry.symbols === null
+        ? marketsOf(entry, listed, notes)
+        : listedMarkets(entry, from, { exchange: exchangeOf(named), assets: listed.assets }, notes);
     const intervals = given(entry, from, notes);
     for (const market of markets) {
       const { exchange, base, quote } = market;
@@ -239,9 +241,9 @@ interface NamedMarket extends Market {
 
 /** The markets of an entry that names them by symbols: from the list of its first source of the exchange. */
 function listedMarkets(
-  entry: Noted & Pick<MarketEntry, 'dataset' | 'symbols'>,
+  entry: Noted & Pick<MarketEntry, 'dataset' | 'symbols' | 'top' | 'except'>,
   from: readonly NamedSource[],
-  exchange: string | null,
+  { exchange, assets }: Pick<Listed, 'assets'> & { readonly exchange: string | null },
   notes: Problem[],
 ): NamedMarket[] {
   const others = from.filter((source) => source.exchange !== null && source.exchange !== exchange);
@@ -264,12 +266,15 @@ function listedMarkets(
   const known = () => new Set(pairs.flatMap(({ pair, symbol }) => [pair, symbol]));
   noteUnknown(entry.symbols, known, `a market of ${name}`, entry, notes);
   const fits = anyOf(entry.symbols ?? []);
+  const isTop = topOf(entry, assets);
+  const isExcepted = excepted(entry.except);
   return pairs
     .filter(({ pair, symbol }) => fits(pair) || fits(symbol))
     .map(({ symbol, base, quote }) => {
       const { baseId, quoteId } = names.get(symbol) ?? { baseId: base, quoteId: quote };
       return { exchange: exchange ?? name, base: baseId, quote: quoteId, codes: { base, quote } };
-    });
+    })
+    .filter((market) => isTop(market.base) && !isExcepted(market) && !isExcepted({ ...market, ...market.codes }));
 }
 
 /** A source of a market's series, after its archive if that has the interval; none: it does not give it. */
@@ -311,7 +316,7 @@ function marketsOf(entry: MarketEntry, { markets, assets }: Listed, notes: Probl
     return named;
   }
   const fits = matcherOf(entry);
-  const isTop = entry.top === null ? () => true : inTop(entry.top, assets ?? []);
+  const isTop = topOf(entry, assets);
   const all = (markets ?? []).filter((one) => fits(one) && isTop(one.base) && !isExcepted(one));
   for (const key of ['exchange', 'base', 'quote'] as const) {
     const known = () => new Set((markets ?? []).map((market) => market[key]));
@@ -327,7 +332,7 @@ function assetsOf(entry: AssetFilter, { assets }: Listed, notes: Problem[]): str
   if (assets !== null) noteUnknown(entry.asset, known, 'a listed asset', entry, notes);
   if (named !== undefined) return named;
   const fits = entry.asset === null ? () => true : anyOf(entry.asset);
-  const isTop = entry.top === null ? () => true : inTop(entry.top, assets ?? []);
+  const isTop = topOf(entry, assets);
   const all = (assets ?? []).filter(({ asset }) => fits(asset) && isTop(asset) && !isExcepted(asset));
   return stillListed(all, ({ asset }) => asset, 'asset', entry, notes).map(({ asset }) => asset);
 }
@@ -357,9 +362,10 @@ function excepted(filters: readonly MarketFilter[]): (market: Market) => boolean
   return (market) => matchers.some((fits) => fits(market));
 }
 
-/** Matches the first listed assets by rank. */
-function inTop(top: number, assets: readonly AssetRow[]): Matcher {
-  const ranked = assets
+/** Matches the first listed assets by rank; without `top` any. */
+function topOf({ top }: { readonly top: number | null }, assets: readonly AssetRow[] | null): Matcher {
+  if (top === null) return () => true;
+  const ranked = (assets ?? [])
     .filter(({ rank, goneSinceMs }) => rank !== null && goneSinceMs === null)
     .sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || (a.asset < b.asset ? -1 : 1));
   const first = new Set(ranked.slice(0, top).map(({ asset }) => asset));

@@ -50,6 +50,7 @@ describe('a watch list', () => {
     ['{ exchange: b, interval: h1, from: 1y }', ['markets']],
     ['{ exchange: b, base: a, quote: "q*", interval: h1, from: 1y }', ['markets']],
     ['{ exchange: b, base: a, quote: q, top: 5, interval: h1, from: 1y }', ['markets', 'assets']],
+    ['{ source: b, symbol: "*/USDT", top: 5, interval: h1, from: 1y }', ['assets']],
   ])('needs the lists that its entries choose from: %s', (entry, needed) => {
     expect([...listsNeeded(read(`candles: [${entry}]`))]).toEqual(needed);
   });
@@ -171,6 +172,25 @@ describe('an entry with sources', () => {
       ],
       notes: [],
     });
+  });
+
+  it.each([
+    ['', ['bitcoin', 'ethereum', 'PEPE']],
+    ['top: 2', ['bitcoin', 'ethereum']],
+    // By the code of the list and by the id.
+    ['except: { base: ETH }', ['bitcoin', 'PEPE']],
+    ['top: 2, except: { base: bitcoin }', ['ethereum']],
+  ])('chooses perpetuals by pattern and %s', (more, bases) => {
+    const swap = (base: string) => ({ symbol: `${base}USDT`, base, quote: 'USDT:USDT' });
+    const names = new Map([
+      ['BTCUSDT', { baseId: 'bitcoin', quoteId: 'tether:tether' }],
+      ['ETHUSDT', { baseId: 'ethereum', quoteId: 'tether:tether' }],
+    ]);
+    const perpetuals = { ...venue('binance', ''), markets: ['BTC', 'ETH', 'PEPE'].map(swap), names };
+    const text = `candles: [{ source: usdm, symbol: '*/USDT:USDT', interval: h1, from: 1y, ${more} }]`;
+    const { series, notes } = resolve(read(text), { ...listed, sources: new Map([['usdm', perpetuals]]) });
+    expect(series.map(({ series: one }) => 'baseId' in one && one.baseId)).toEqual(bases);
+    expect(notes).toEqual([]);
   });
 
   it('may name the market by ids, and leaves out exchanges of other markets', () => {
