@@ -1,6 +1,6 @@
 /**
- * What a synthetic perpetual has beside its candles, which are those of the spot market: funding, open interest, ratios
- * and the premium. All of it follows from hashes of the market and the time.
+ * A synthetic perpetual: its candles, which are those of the spot market at a premium, funding, open interest, ratios
+ * and the premium index. All of it follows from hashes of the market and the time.
  */
 
 import type { DecimalText } from '../model/decimal.ts';
@@ -16,6 +16,8 @@ export interface FundingEvent {
   readonly intervalHours: 8 | 4 | 1;
   readonly rate: DecimalText;
 }
+
+type Prices = Readonly<Record<'open' | 'high' | 'low' | 'close', DecimalText>>;
 
 /** Hours between two events on each day of forty: a venue shortens them in a wild market. */
 const cycle: readonly FundingEvent['intervalHours'][] = [
@@ -53,10 +55,27 @@ export function positionsAt(market: string, timeMs: EpochMs) {
   };
 }
 
-/** The premium of a period. It may open outside of its highest and lowest. */
+const one = 100_000_000n;
+
+/** How far a perpetual trades above its spot market, in units of 10^-8: 0.01 to 0.05 %, always the same. */
+const premiumOf = (market: string) => 10_000n + BigInt(hashAt(streamKey('premium', market), 0) % 40_000);
+
+/** The candle of a perpetual, and of its mark price, by that of the spot market, which is its index. */
+export function perpetualCandle<Row extends Prices>(market: string, { open, high, low, close, ...row }: Row) {
+  const factor = one + premiumOf(market);
+  // Rounded down: candles of all intervals agree.
+  const raised = (price: string) => {
+    const digits = price.length - price.indexOf('.') - 1;
+    return fixedText((BigInt(price.replace('.', '')) * factor) / one, digits);
+  };
+  return { ...row, open: raised(open), high: raised(high), low: raised(low), close: raised(close) };
+}
+
+/** The premium index of a period, around the premium. It may open outside of its highest and lowest. */
 export function premiumAt(market: string, timeMs: EpochMs) {
   const hash = hashAt(streamKey('premium', market), timeMs / minuteMs);
-  const [open, close] = [BigInt(hash % 80_000) - 40_000n, BigInt((hash >>> 8) % 80_000) - 40_000n];
+  const least = premiumOf(market) - 40_000n;
+  const [open, close] = [least + BigInt(hash % 80_000), least + BigInt((hash >>> 8) % 80_000)];
   const [high, low] = open > close ? [open, close] : [close, open];
   return {
     open: fixedText(open, 8),

@@ -14,7 +14,7 @@ import { positionsAt, premiumAt } from '../derivatives.ts';
 import { contradicting } from '../faults/faults.ts';
 import { streamKey, uniformAt } from '../hash.ts';
 import { intervals } from './binance.ts';
-import { everyPeriod, perpetualsOf, quoteValue, timesIn } from './binance-usdm.ts';
+import { everyPeriod, perpetualsOf, quoteValue, spotOf, timesIn } from './binance-usdm.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueRequest, type VenueRoute } from './venue.ts';
 
 const microsecondsFromMs = Date.UTC(2025, 0, 1);
@@ -122,7 +122,7 @@ function futuresCandles({ params, data }: VenueRequest, range: Range): Content |
     klines: () =>
       contradicting(data.candles(market, interval, range), data.answerForm).map((row) => lineOf(row, lengthMs, 1)),
     markPriceKlines: () => everyPeriod(data, market, interval, range).map((row) => ofPrice(row, 60)),
-    indexPriceKlines: () => everyPeriod(data, market, interval, range).map((row) => ofPrice(row, 60)),
+    indexPriceKlines: () => everyPeriod(data, spotOf(market), interval, range).map((row) => ofPrice(row, 60)),
     premiumIndexKlines: () =>
       timesIn(range, lengthMs).map((period) => ofPrice({ period, ...premiumAt(symbol, period) }, 12)),
   }[kind ?? ''];

@@ -43,7 +43,11 @@ export const binanceUsdm: Venue = {
   ],
 };
 
-export const perpetualsOf = (data: VenueData) => data.markets.filter(({ quote }) => quote === 'USDT');
+export const perpetualsOf = (data: VenueData): readonly VenueMarket[] =>
+  data.markets.filter(({ quote }) => quote === 'USDT').map((market) => ({ ...market, isPerpetual: true }));
+
+/** Whose candles are those of the index. */
+export const spotOf = (market: VenueMarket): VenueMarket => ({ ...market, isPerpetual: false });
 
 function marketOf(request: VenueRequest, key: 'symbol' | 'pair' = 'symbol'): VenueMarket | undefined {
   const symbol = request.query[key] === future.symbol ? 'BTCUSDT' : request.query[key];
@@ -67,12 +71,13 @@ function candles(request: VenueRequest, key: 'symbol' | 'pair', isTraded: boolea
   const interval = intervals[query.interval ?? ''];
   if (market === undefined) return refused(-1121, 'Invalid symbol.');
   if (interval === undefined) return refused(-1120, 'Invalid interval.');
+  const priced = key === 'pair' ? spotOf(market) : market;
   const limit = Math.min(Number(query.limit ?? 500), 1500);
   const keep = query.startTime === undefined ? 'newest' : 'oldest';
   const newest = rangeOf(request, limit * intervalMs[interval]);
   const rows = isTraded
     ? data.page(market, interval, rangeOf(request), { limit, keep })
-    : data.cut([...firstOrLast(request, everyPeriod(data, market, interval, newest), limit)]);
+    : data.cut([...firstOrLast(request, everyPeriod(data, priced, interval, newest), limit)]);
   return json(rows.map((row) => (isTraded ? kline(row, interval) : withoutVolume(kline(row, interval)))));
 }
 

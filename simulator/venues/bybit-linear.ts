@@ -8,7 +8,7 @@ import { type EpochMs, hourMs, intervalMs, type Range } from '../../model/interv
 import type { Candle } from '../../v2/resources.ts';
 import { positionsAt, premiumAt } from '../derivatives.ts';
 import { fixedText } from '../digits.ts';
-import { everyPeriod, newestPart, perpetualsOf, timesIn } from './binance-usdm.ts';
+import { everyPeriod, newestPart, perpetualsOf, spotOf, timesIn } from './binance-usdm.ts';
 import { answered, bybit, intervals } from './bybit.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
 
@@ -26,8 +26,8 @@ export const bybitLinear: Venue = {
   ...bybit,
   routes: [
     { path: '/v5/market/kline', answer: (request) => candles(request, 'traded') },
-    { path: '/v5/market/mark-price-kline', answer: (request) => candles(request, 'computed') },
-    { path: '/v5/market/index-price-kline', answer: (request) => candles(request, 'computed') },
+    { path: '/v5/market/mark-price-kline', answer: (request) => candles(request, 'mark') },
+    { path: '/v5/market/index-price-kline', answer: (request) => candles(request, 'index') },
     { path: '/v5/market/premium-index-price-kline', answer: (request) => candles(request, 'premium') },
     { path: '/v5/market/funding/history', answer: funding },
     { path: '/v5/market/open-interest', answer: openInterest },
@@ -50,7 +50,7 @@ function page<Row extends object>(request: VenueRequest, rows: readonly Row[], m
   return request.data.cut(rows.slice(Math.max(0, rows.length - limit))).toReversed();
 }
 
-function candles(request: VenueRequest, what: 'traded' | 'computed' | 'premium'): VenueAnswer {
+function candles(request: VenueRequest, what: 'traded' | 'mark' | 'index' | 'premium'): VenueAnswer {
   const { query, data, nowMs } = request;
   const { symbol = '', interval: name = '' } = query;
   const market = marketOf(request);
@@ -62,9 +62,9 @@ function candles(request: VenueRequest, what: 'traded' | 'computed' | 'premium')
   const limit = Math.min(Number(query.limit ?? 200), 1000);
   const prices = (row: Omit<Candle, 'volume'>) => [String(row.period), row.open, row.high, row.low, row.close];
   const computed = (): Omit<Candle, 'volume'>[] =>
-    what === 'computed'
-      ? everyPeriod(data, market, interval, newest)
-      : timesIn(newest, intervalMs[interval]).map((period) => ({ period, ...premiumAt(symbol, period) }));
+    what === 'premium'
+      ? timesIn(newest, intervalMs[interval]).map((period) => ({ period, ...premiumAt(symbol, period) }))
+      : everyPeriod(data, what === 'index' ? spotOf(market) : market, interval, newest);
   const traded = () => data.page(market, interval, range, { limit, keep: 'newest' }).toReversed();
   const list =
     what === 'traded'

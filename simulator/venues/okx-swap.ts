@@ -8,7 +8,7 @@
 
 import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../model/intervals.ts';
 import { positionsAt } from '../derivatives.ts';
-import { everyPeriod, newestPart, perpetualsOf, timesIn } from './binance-usdm.ts';
+import { everyPeriod, newestPart, perpetualsOf, spotOf, timesIn } from './binance-usdm.ts';
 import { failed, given, intervals, limitOf, okx, spotHistory, spotInstruments, unknown } from './okx.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
 
@@ -64,6 +64,7 @@ function candles(request: VenueRequest, what: 'traded' | 'mark' | 'index'): Venu
   const interval = intervals[query.bar ?? '1m'];
   if (market === undefined) return unknown;
   if (interval === undefined) return failed('51000', 'Parameter bar error', 400);
+  const priced = what === 'index' ? spotOf(market) : market;
   const { startMs, endMs } = rangeOf(request, 'before', 'after');
   const openMs = Math.floor(nowMs / intervalMs[interval]) * intervalMs[interval];
   const range = { startMs, endMs: Math.min(endMs, openMs) };
@@ -72,7 +73,7 @@ function candles(request: VenueRequest, what: 'traded' | 'mark' | 'index'): Venu
       ? data
           .page(market, interval, range, { limit: Math.min(Number(query.limit ?? 100), 300), keep: 'newest' })
           .toReversed()
-      : page(request, everyPeriod(data, market, interval, newestPart(range, 100, intervalMs[interval])), 100);
+      : page(request, everyPeriod(data, priced, interval, newestPart(range, 100, intervalMs[interval])), 100);
   return given(
     rows.map((row, place) => {
       const confirm = place === 0 && data.answerForm === 'open-rows' ? '0' : '1';

@@ -7,7 +7,7 @@ import { dayMs, type EpochMs, intervalMs, periodStart, type Range } from '../../
 import type { MarketData } from '../../service/market-data.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
 import { assetPlans, currencyPlans, type MarketPlan, marketPlans } from '../catalogue.ts';
-import { type FundingEvent, fundingEvents } from '../derivatives.ts';
+import { type FundingEvent, fundingEvents, perpetualCandle } from '../derivatives.ts';
 import { fixedText, fractionDigits } from '../digits.ts';
 import { type AnswerForm, contradicting, type Faults, shiftedByMs } from '../faults/faults.ts';
 import type { Simulator } from '../simulator.ts';
@@ -46,6 +46,8 @@ export interface VenueMarket extends MarketPlan {
   /** Codes of the assets, such as `BTC`. */
   readonly base: string;
   readonly quote: string;
+  /** Candles are those of a perpetual, by its spot market. */
+  readonly isPerpetual?: boolean;
 }
 
 export interface VenueRequest {
@@ -147,7 +149,10 @@ export class VenueData {
   candles(market: VenueMarket, interval: CandleInterval, range: Range): Candle[] {
     const { exchangeId: exchange, baseId, quoteId } = market;
     const series = { dataset: 'candles', exchange, baseId, quoteId, interval } as const;
-    const candles: VenueCandle[] = this.#simulator.candles(series, range, this.#nowMs) ?? [];
+    const spot = this.#simulator.candles(series, range, this.#nowMs) ?? [];
+    const candles: VenueCandle[] = market.isPerpetual
+      ? spot.map((candle) => perpetualCandle(market.base + market.quote, candle))
+      : spot;
     return this.answerForm === 'exchanged-volumes'
       ? candles.map((candle) => ({ ...candle, volume: turnoverOf(candle), turnover: candle.volume }))
       : candles;

@@ -2,6 +2,7 @@ import { parse, stringify } from 'lossless-json';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CandleInterval } from '../../model/datasets/candles.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { perpetualCandle } from '../../simulator/derivatives.ts';
 import {
   type RunningVenueSimulator,
   startVenueSimulator,
@@ -287,10 +288,22 @@ describe('okx-swap', () => {
     await begin('okx-swap');
     const [row] = await dataOf(`market/history-candles?instId=BTC-USDT-SWAP&bar=1H&limit=1&after=${fromMs}`);
     const [time, open, high, low, close, contracts, volume] = row ?? [];
-    expect([time, open, high, low, close, volume]).toEqual(
-      truth('okx-swap bitcoin/tether', 'h1', fromMs - hourMs, fromMs).map(ohlcv)[0],
+    const spot = truth('okx-swap bitcoin/tether', 'h1', fromMs - hourMs, fromMs);
+    expect([[time, open, high, low, close, volume]]).toEqual(
+      spot.map((candle) => ohlcv(perpetualCandle('BTCUSDT', candle))),
     );
     expect(contracts).not.toBe(volume);
+  });
+
+  test('gives prices of the perpetual above those of its index, the same in all intervals', async () => {
+    await begin('okx-swap');
+    const newest = async (list: string, instId: string, bar: string) =>
+      (await dataOf(`market/history-${list}?instId=${instId}&bar=${bar}&limit=1&after=${fromMs}`))[0]?.[4];
+    const [spot] = truth('okx-swap bitcoin/tether', 'h1', fromMs - hourMs, fromMs);
+    expect(await newest('index-candles', 'BTC-USDT', '1H')).toBe(spot?.close);
+    const hour = await newest('candles', 'BTC-USDT-SWAP', '1H');
+    expect(Number(hour) / Number(spot?.close) - 1).toBeGreaterThan(0.0001);
+    for (const list of ['candles', 'mark-price-candles']) expect(await newest(list, 'BTC-USDT-SWAP', '1m')).toBe(hour);
   });
 
   test('keeps three months of funding and 1,440 periods of statistics, and answers nothing before', async () => {

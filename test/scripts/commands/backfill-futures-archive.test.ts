@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { datasets, type MarketDataset } from '../../../model/datasets/index.ts';
 import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
-import { fundingEvents, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
+import { fundingEvents, perpetualCandle, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
 import type { Faults } from '../../../simulator/faults/faults.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
 import type { VenueName } from '../../../simulator/venues/venue.ts';
+import type { Candle } from '../../../v2/resources.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { openVenues } from './watch-list-parts.ts';
 
@@ -60,7 +61,9 @@ const changingNames = daysBetween(changing.startMs - dayMs, changing.endMs);
 const doubled = { startMs: Date.UTC(2020, 11, 31), endMs: Date.UTC(2021, 0, 3) };
 const doubledNames = daysBetween(doubled.startMs - dayMs, doubled.endMs);
 const spot = { dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether', interval: 'h4' } as const;
-const traded = (rest: RunningVenueSimulator | undefined) => rest?.truth.candles(spot, months) ?? [];
+const ofSpot = (rest: RunningVenueSimulator | undefined) => rest?.truth.candles(spot, months) ?? [];
+const traded = (row: Candle) => perpetualCandle('BTCUSDT', row);
+const withoutVolume = ({ volume: _, ...prices }: Candle) => prices;
 
 type Case = readonly [
   ...[dataset: MarketDataset, source: Rest, interval: Interval, range: Range, files: readonly string[]],
@@ -79,13 +82,9 @@ const openInterest = (range: Range) =>
   });
 
 const cases: readonly Case[] = [
-  ['candles', 'binance-usdm', 'h4', months, monthNames, traded],
-  ...(['mark_candles', 'index_candles'] as const).map(
-    (dataset): Case => [
-      ...([dataset, 'binance-usdm', 'h4', months, monthNames] as const),
-      (rest) => traded(rest).map(({ volume: _, ...prices }) => prices),
-    ],
-  ),
+  ['candles', 'binance-usdm', 'h4', months, monthNames, (rest) => ofSpot(rest).map(traded)],
+  ['mark_candles', 'binance-usdm', 'h4', months, monthNames, (rest) => ofSpot(rest).map(traded).map(withoutVolume)],
+  ['index_candles', 'binance-usdm', 'h4', months, monthNames, (rest) => ofSpot(rest).map(withoutVolume)],
   [
     ...(['premium_candles', 'binance-usdm', 'h4', months, monthNames] as const),
     () => times(months, 'h4').map((period) => ({ period, ...premiumAt('BTCUSDT', period) })),

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { datasets, type MarketDataset } from '../../../model/datasets/index.ts';
 import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
-import { fundingEvents, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
+import { fundingEvents, perpetualCandle, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
 import { fixedText } from '../../../simulator/digits.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
 import { profiles } from '../../../sources/profiles/profiles.ts';
+import type { Candle } from '../../../v2/resources.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
 import { openVenues } from './watch-list-parts.ts';
 
@@ -39,8 +40,12 @@ const times = ({ startMs, endMs }: Range, interval: Interval): EpochMs[] =>
     (_, place) => startMs + place * intervalMs[interval],
   );
 const spot = { dataset: 'candles', exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether' } as const;
-const traded = (venue: RunningVenueSimulator, range: Range) => venue.truth.candles({ ...spot, interval: 'h1' }, range);
-const prices: Case['truth'] = (venue, range) => traded(venue, range).map(({ volume: _, ...prices }) => prices);
+const ofSpot = (venue: RunningVenueSimulator, range: Range) => venue.truth.candles({ ...spot, interval: 'h1' }, range);
+const traded: Case['truth'] = (venue, range) => ofSpot(venue, range).map((row) => perpetualCandle('BTCUSDT', row));
+const withoutVolume = ({ volume: _, ...prices }: Candle) => prices;
+const indices: Case['truth'] = (venue, range) => ofSpot(venue, range).map(withoutVolume);
+const marks: Case['truth'] = (venue, range) =>
+  ofSpot(venue, range).map((row) => perpetualCandle('BTCUSDT', withoutVolume(row)));
 
 const premiums: Case['truth'] = (_, range, interval) =>
   times(range, interval).map((period) => ({ period, ...premiumAt('BTCUSDT', period) }));
@@ -67,16 +72,16 @@ const cases: readonly Case[] = [
   ...(
     [
       { dataset: 'candles', interval: 'h1', range: spring, requests: 1, truth: traded },
-      { dataset: 'mark_candles', interval: 'h1', range: spring, requests: 1, truth: prices },
-      { dataset: 'index_candles', interval: 'h1', range: spring, requests: 1, truth: prices },
+      { dataset: 'mark_candles', interval: 'h1', range: spring, requests: 1, truth: marks },
+      { dataset: 'index_candles', interval: 'h1', range: spring, requests: 1, truth: indices },
       { dataset: 'premium_candles', interval: 'd1', range: year, requests: 2, truth: premiums },
       { dataset: 'funding_rates', interval: 'h1', range: winter, requests: 1, truth: marked },
       { dataset: 'open_interest', interval: 'm5', range: lately, requests: 3, truth: amounts },
     ] as const
   ).map((one): Case => ({ source: 'binance-coinm', symbol: coinm, ...one })),
   { dataset: 'candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: traded },
-  { dataset: 'mark_candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: prices },
-  { dataset: 'index_candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: prices },
+  { dataset: 'mark_candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: marks },
+  { dataset: 'index_candles', source: 'binance-usdm', interval: 'h1', range: spring, requests: 1, truth: indices },
   {
     ...{ dataset: 'premium_candles', source: 'binance-usdm', interval: 'm1', range: spring, requests: 6 },
     truth: (_, range, interval) =>
@@ -103,8 +108,8 @@ const cases: readonly Case[] = [
       }),
   },
   { dataset: 'candles', source: 'bybit-linear', interval: 'h1', range: spring, requests: 1, truth: traded },
-  { dataset: 'mark_candles', source: 'bybit-linear', interval: 'h1', range: spring, requests: 1, truth: prices },
-  { dataset: 'index_candles', source: 'bybit-linear', interval: 'h1', range: spring, requests: 1, truth: prices },
+  { dataset: 'mark_candles', source: 'bybit-linear', interval: 'h1', range: spring, requests: 1, truth: marks },
+  { dataset: 'index_candles', source: 'bybit-linear', interval: 'h1', range: spring, requests: 1, truth: indices },
   { dataset: 'premium_candles', source: 'bybit-linear', interval: 'm1', range: spring, requests: 3, truth: premiums },
   { dataset: 'funding_rates', source: 'bybit-linear', interval: 'h1', range: winter, requests: 3, truth: events },
   { dataset: 'open_interest', source: 'bybit-linear', interval: 'm5', range: lately, requests: 6, truth: amounts },
@@ -117,8 +122,8 @@ const cases: readonly Case[] = [
       }),
   },
   { dataset: 'candles', source: 'okx-swap', interval: 'h1', range: spring, requests: 1, truth: traded },
-  { dataset: 'mark_candles', source: 'okx-swap', interval: 'h1', range: spring, requests: 1, truth: prices },
-  { dataset: 'index_candles', source: 'okx-swap', interval: 'h1', range: spring, requests: 1, truth: prices },
+  { dataset: 'mark_candles', source: 'okx-swap', interval: 'h1', range: spring, requests: 1, truth: marks },
+  { dataset: 'index_candles', source: 'okx-swap', interval: 'h1', range: spring, requests: 1, truth: indices },
   { dataset: 'funding_rates', source: 'okx-swap', interval: 'h1', range: recently, requests: 1, truth: events },
   { dataset: 'open_interest', source: 'okx-swap-data', interval: 'm5', range: newest, requests: 9, truth: amounts },
   {
