@@ -112,13 +112,19 @@ begin
   end if;
   if series_id is null then
     select * into own from tidemark.own_names(exchange, base, quote);
-    if own.base_id is not null then
+    if exists (select from tidemark.series s
+               where s.dataset = 'candles' and s.exchange_id = exchange and s.base_id = own.base_id
+                 and s.quote_id = own.quote_id and s.interval = interval_name
+                 and (s.untracked_at is null or s.points > 0))
+       or exists (select from tidemark.derived_series d
+                  where d.exchange_id = exchange and d.base_id = own.base_id and d.quote_id = own.quote_id
+                    and d.interval = interval_name) then
       select l.series_id, l.relation, l.period, l.derived_from, l.covered, l.tracked
       into series_id, relation, period, derived_from, covered, tracked
       from tidemark.market_line(exchange, own.base_id, own.quote_id, interval_name) l;
       return;
     end if;
-    perform tidemark.refuse_market(exchange, base, quote, interval_name);
+    perform tidemark.refuse_market(exchange, coalesce(own.base_id, base), coalesce(own.quote_id, quote), interval_name);
   end if;
   relation := case when found_interval = interval_name then 'tidemark.candle_points'
                    else 'tidemark.rollup_' || interval_name end;

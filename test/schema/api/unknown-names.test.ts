@@ -145,6 +145,11 @@ it('unknown names are told from the codes of a source that stand for ids', async
     const intervals = await rowsIn(own)(`select interval_name from intervals_of('binance BTC/${quote}')`);
     expect(intervals[0]).toBe('h8');
   }
+  // A market that is stored by ids and by codes.
+  await storeLine(own.database, { key: { ...eightHours, baseId: 'XBT' }, ...day, prices: ['6'] });
+  await expect(rowsIn(own)(`select * from candles('binance', 'bitcoin', 'tether', 'm1')`)).rejects.toThrow(
+    /^the candles of binance \w+\/tether are not tracked at m1/,
+  );
   await own.database.pool.query(`
     insert into tidemark.source_symbols (source, symbol, base, quote, trading, seen_at)
     values ('binance', 'BTCUSDT_261225', 'BTC', 'USDT:USDT-261225', true, now())`);
