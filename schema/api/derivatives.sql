@@ -35,6 +35,30 @@ comment on function tidemark.mark_prices_at is
   'Internal: the last close of a mark candle that was known at each time, of the market of a series, and since how '
   'long; none that is older than max_age.';
 
+--: function tidemark.funding_events(integer, tstzmultirange, timestamptz, timestamptz)
+create or replace function tidemark.funding_events(series_id integer, covered tstzmultirange, first timestamptz,
+  ending timestamptz)
+returns table ("time" timestamptz, rate numeric, hours numeric, annual_rate numeric, mark_price numeric,
+               coverage numeric)
+language sql stable parallel safe as $$
+  select p.time, p.rate, trim_scale(since.hours), trim_scale(p.rate * 8760 / nullif(since.hours, 0)), p.mark_price,
+         tidemark.share_covered($2, tstzrange(coalesce(before.time, p.time), p.time + interval '1 hour'))
+  from tidemark.funding_rate_points p
+  left join lateral (
+    select b.time from tidemark.funding_rate_points b
+    where b.series_id = $1 and b.time < p.time and b.time > p.time - interval '1 day'
+    order by b.time desc limit 1
+  ) before on true
+  cross join lateral (
+    -- The distance says nothing where an event may be missing.
+    select coalesce(p.interval_hours, case when $2 @> tstzrange(before.time, p.time)
+                                           then extract(epoch from p.time - before.time) / 3600 end) as hours
+  ) since
+  where p.series_id = $1 and p.time >= $3 and p.time < $4
+$$;
+comment on function tidemark.funding_events is
+  'Internal: the funding events of a series in a range, with the time since the one before.';
+
 --: function public.funding(text, text, text, timestamptz, timestamptz)
 create or replace function public.funding(exchange text, base text, quote text, from_time timestamptz default null,
   to_time timestamptz default null)
@@ -48,28 +72,15 @@ declare
 begin
   select * into line from tidemark.dataset_line('funding_rates', exchange, base, quote, 'h1');
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
-  asked.closed := least(asked.closed, line.settled);
-  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first,
+                                 least(asked.closed, line.settled));
   return query
     with events as materialized (
-      select p.time, p.rate, p.mark_price,
-             -- The distance says nothing where an event may be missing.
-             coalesce(p.interval_hours, case when line.covered @> tstzrange(before.time, p.time)
-                                             then extract(epoch from p.time - before.time) / 3600 end) as hours,
-             before.time as since
-      from tidemark.funding_rate_points p
-      left join lateral (
-        select b.time from tidemark.funding_rate_points b
-        where b.series_id = line.series_id and b.time < p.time and b.time > p.time - interval '1 day'
-        order by b.time desc limit 1
-      ) before on true
-      where p.series_id = line.series_id and p.time >= asked.first and p.time < asked.ending
+      select * from tidemark.funding_events(line.series_id, line.covered, asked.first, asked.ending)
     )
-    select e.time, e.rate, trim_scale(e.hours), trim_scale(e.rate * 8760 / nullif(e.hours, 0)),
-           coalesce(e.mark_price, m.price),
+    select e.time, e.rate, e.hours, e.annual_rate, coalesce(e.mark_price, m.price),
            case when e.mark_price is not null then 'source' when m.price is not null then 'mark_candles' end,
-           m.age, e.rate * coalesce(e.mark_price, m.price),
-           tidemark.share_covered(line.covered, tstzrange(coalesce(e.since, e.time), e.time + line.period))
+           m.age, e.rate * coalesce(e.mark_price, m.price), e.coverage
     from events e
     left join tidemark.mark_prices_at(line.series_id, array(select n.time from events n where n.mark_price is null),
                                       interval '2 hours') m on m.time = e.time
@@ -135,12 +146,15 @@ begin
       select n.name, min(n.place) as place, regexp_match(n.name, written) as parts
       from unnest($1) with ordinality n (name, place) group by n.name
     ), known as materialized (
-      select n.name, n.place, n.parts, l.period, l.covered, l.settled
+      select n.name, n.place, l.*, a.first, a.ending
       from names n
       cross join lateral tidemark.dataset_line('funding_rates', n.parts[1], n.parts[2], n.parts[3], 'h1') l
+      cross join lateral tidemark.asked_range(l.period, l.tracked, $2, $3) a
+      cross join lateral tidemark.tell_coverage(l.series_id, l.covered, l.tracked, a.first,
+                                                least(a.closed, l.settled))
     ), rates as materialized (
-      select n.name, f.time, f.rate, f.hours, f.annual_rate, f.coverage
-      from known n cross join lateral public.funding(n.parts[1], n.parts[2], n.parts[3], $2, $3) f
+      select n.name, f.* from known n
+      cross join lateral tidemark.funding_events(n.series_id, n.covered, n.first, n.ending) f
     )
     -- Where a market has no event, none was due, or it is known to have none, or one may be missing.
     select g.time, n.name, r.rate, r.hours, r.annual_rate,

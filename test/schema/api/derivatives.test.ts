@@ -4,7 +4,7 @@ import { hourMs, type Interval, minuteMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
 import { timestamp } from '../../../store/db/values.ts';
 import { useStore } from '../../store/open-store.ts';
-import { rowsIn, storeLine } from './price-line.ts';
+import { ask, rowsIn, storeLine } from './price-line.ts';
 
 const store = useStore();
 const rows = (sql: string) => rowsIn(store)(sql);
@@ -206,6 +206,8 @@ it('funding_panel has a row of each market at the time of an event of any', asyn
      from funding_panel_wide(${asked}, '2024-01-01 20:00Z', '2024-01-02 09:00Z')`,
   );
   expect(wide).toEqual(['- | 4.38 | f', '- | 5.256 | f', '- | 6.132 | t', '0.00012345 | 7.008 | f']);
+  const { notices } = await ask(store.url, `select * from funding_panel(${asked}, to_time => '2024-01-02 09:00Z')`);
+  expect(notices).toEqual([expect.stringMatching(/^75\.75 % of /)]);
   await expect(rows(`select * from funding_panel(array['a'])`)).rejects.toThrow('a market is written as');
 });
 
