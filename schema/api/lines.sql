@@ -78,12 +78,14 @@ begin
   join public.source_markets m on m.source = x.source and m.symbol = x.symbol
   where s.dataset = of_dataset and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
     and (($2, $3) = (m.base, m.quote) or ($2, $3) = (m.base_id, m.quote_id))
+    and (s.untracked_at is null or s.points > 0)
   limit 1;
   if found then return; end if;
   select s.base_id, s.quote_id into base_id, quote_id
   from tidemark.series s
   where s.dataset = of_dataset and s.exchange_id = $1 and (s.base_id, s.quote_id) <> ($2, $3)
     and s.base_id in (select tidemark.asset_names($1, $2)) and s.quote_id in (select tidemark.quote_names($1, $3))
+    and (s.untracked_at is null or s.points > 0)
   limit 1;
 end $$;
 comment on function tidemark.own_names(text, text, text, text) is

@@ -156,6 +156,10 @@ it('unknown names are told from the codes of a source that stand for ids', async
   expect(await rowsIn(own)(`select quote_id from source_markets where symbol = 'BTCUSDT_261225'`)).toEqual([
     'tether:tether-261225',
   ]);
+  // Neither of its names has a point or is tracked.
+  await own.database.pool.query('update tidemark.series set untracked_at = now(), points = 0');
+  for (const call of ["ohlcv_by('binance', 'XBT', 'tether', '1 hour')", "candles('binance', 'XBT', 'tether', 'h8')"])
+    await expect(rowsIn(own)(`select * from ${call}`)).rejects.toThrow(/not tracked|nothing is tracked|unknown/);
 });
 
 it('unknown names are distinguished from an empty store', async () => {
