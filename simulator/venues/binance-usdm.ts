@@ -10,7 +10,6 @@ import type { CandleInterval } from '../../model/datasets/candles.ts';
 import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs, type Range } from '../../model/intervals.ts';
 import type { Candle } from '../../v2/resources.ts';
 import { positionsAt, premiumAt } from '../derivatives.ts';
-import { fixedText } from '../digits.ts';
 import { binance, intervals, kline, refused } from './binance.ts';
 import { json, type Venue, type VenueAnswer, type VenueData, type VenueMarket, type VenueRequest } from './venue.ts';
 
@@ -149,16 +148,25 @@ function funding(request: VenueRequest): VenueAnswer {
     const errorData = { limit: 'limit can not greater than 1000' };
     return json({ status: 'ERROR', type: 'VALID', code: '000002', errorData }, 400);
   }
-  if (marketOf(request) === undefined || symbol === future.symbol) return json([]);
+  const market = marketOf(request);
+  if (market === undefined || symbol === future.symbol) return json([]);
   const range = rangeOf(request, Number(limit) * 8 * hourMs);
   const events = data.fundingEvents(symbol, range).filter(({ statedMs }) => statedMs < range.endMs);
-  const rows = firstOrLast(request, events, Number(limit)).map(({ statedMs, rate }) => ({
+  const rows = firstOrLast(request, events, Number(limit)).map(({ timeMs, statedMs, rate }) => ({
     ...{ symbol, fundingTime: statedMs, fundingRate: rate },
-    // Not known of the first years.
-    ...{ markPrice: statedMs < Date.UTC(2023, 9, 31) ? '' : fixedText(BigInt(statedMs % 1e9), 8), rateType: 'Regular' },
+    ...{ markPrice: markPriceAt(data, market, timeMs), rateType: 'Regular' },
   }));
   return json(data.cut([...rows]));
 }
+
+/** The mark price of an event, with eight decimals. It is not known of the first years. */
+function markPriceAt(data: VenueData, market: VenueMarket, timeMs: EpochMs): string {
+  if (timeMs < Date.UTC(2023, 9, 31)) return '';
+  const [hour] = everyPeriod(data, market, 'h1', { startMs: timeMs, endMs: timeMs + hourMs });
+  return hour === undefined ? '' : eightDecimals(hour.open);
+}
+
+export const eightDecimals = (price: string) => price.slice(0, price.indexOf('.') + 9);
 
 /** Rows of a statistic: of the newest thirty days alone. */
 function statistic(request: VenueRequest, row: (symbol: string, timeMs: EpochMs) => object): VenueAnswer {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { datasets, type MarketDataset } from '../../../model/datasets/index.ts';
 import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
 import { fundingEvents, perpetualCandle, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
-import { fixedText } from '../../../simulator/digits.ts';
+import { eightDecimals } from '../../../simulator/venues/binance-usdm.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
 import { profiles } from '../../../sources/profiles/profiles.ts';
 import type { Candle } from '../../../v2/resources.ts';
@@ -58,11 +58,14 @@ const amounts: Case['truth'] = (_, range, interval) =>
   times(range, interval).map((time) => ({ time, amount: positionsAt('BTCUSDT', time).amount, value: null }));
 const noOthers = { topAccountsRatio: null, topPositionsRatio: null, takerRatio: null };
 const coinm = 'BTC/USD:BTC';
-const marked: Case['truth'] = (_, range) =>
-  fundingEvents('BTCUSDT', range).map(({ timeMs, statedMs, rate }) => ({
+const marked: Case['truth'] = (venue, range) => {
+  const candles = ofSpot(venue, range).map((row) => perpetualCandle('BTCUSDT', row));
+  const opens = new Map(candles.map(({ period, open }) => [period, open]));
+  return fundingEvents('BTCUSDT', range).map(({ timeMs, statedMs, rate }) => ({
     ...{ time: timeMs, rate, intervalHours: null, delayMs: String(statedMs - timeMs) },
-    markPrice: statedMs < Date.UTC(2023, 9, 31) ? null : fixedText(BigInt(statedMs % 1e9), 8),
+    markPrice: timeMs < Date.UTC(2023, 9, 31) ? null : eightDecimals(opens.get(timeMs) ?? ''),
   }));
+};
 /** Of days, 200 are the most that a request may ask for. */
 const year = { startMs: Date.UTC(2023, 0, 1), endMs: Date.UTC(2024, 0, 1) };
 const newest = { startMs: todayMs - 4 * dayMs, endMs: todayMs - dayMs };
