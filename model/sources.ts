@@ -36,7 +36,7 @@ export interface SourceMarket {
   readonly base: string;
   /** Also how it is settled: `USDT`, `USDT:USDT`, `USD:BTC-261225` (model/market.ts). */
   readonly quote: string;
-  /** Start of trading; null: the source does not say. */
+  /** Start of trading, as the source states it: there may be older points. Null: it does not say. */
   readonly listedMs: EpochMs | null;
   readonly isTrading: boolean;
   /** What one contract is worth; null: amounts are in the base asset. */

@@ -103,7 +103,7 @@ const columns: Readonly<Record<string, string>> = {
   list: `${eachList.map(({ name }) => name).join(', ')}.`,
   list_id: 'The list, as in tidemark.lists.',
   listed: 'Entries that the page lists.',
-  listed_at: 'Start of trading; null: the source does not say.',
+  listed_at: 'Start of trading, as the source states it: there may be older points. Null: it does not say.',
   listed_id: 'The entry, as in the table of listed ones.',
   message: 'What the source said, or what failed; null: nothing.',
   missed_since: 'Since when polls have not listed it; null: the newest one did.',

@@ -78,9 +78,8 @@ export interface RestMarkets {
 /** A market in a list. */
 interface StatedMarket
   extends Readonly<Record<'symbol' | 'base' | 'quote', unknown>>,
-    Partial<Readonly<Record<'settle', unknown>>>,
-    Pick<SourceMarket, 'isTrading'>,
-    Partial<Pick<SourceMarket, 'listedMs'>> {
+    Partial<Readonly<Record<'settle' | 'listedMs', unknown>>>,
+    Pick<SourceMarket, 'isTrading'> {
   /** Of a future: the time of its delivery. Absent: a perpetual, or without `settle` a spot market. */
   readonly expiryMs?: unknown;
   readonly contract?: Readonly<Record<'size' | 'asset', unknown>>;
@@ -244,7 +243,8 @@ function symbolsOf({ path, cost = 1, rows, read }: RestMarkets, resultOf: Result
       return rowsAnswer(reply, markets, (row): SourceMarket | string => {
         if (!isObject(row)) return 'not a market';
         const stated = read(row);
-        const { symbol, base, quote, settle, expiryMs, isTrading, listedMs = null, contract } = stated;
+        const { symbol, base, quote, settle, expiryMs, isTrading, contract } = stated;
+        const listedMs = timeOf(stated.listedMs);
         if (!isName(symbol) || !isName(base) || !isName(quote)) return 'no symbol, base or quote';
         if (!('settle' in stated)) return { symbol, base, quote, listedMs, isTrading, contract: null };
         const expiry = 'expiryMs' in stated ? expiryOf(expiryMs) : null;
@@ -259,11 +259,16 @@ function symbolsOf({ path, cost = 1, rows, read }: RestMarkets, resultOf: Result
   };
 }
 
+/** Null: it is no time. */
+function timeOf(stated: unknown): EpochMs | null {
+  const timeMs = Number(stated);
+  return Number.isSafeInteger(timeMs) && timeMs > 0 && timeMs <= latestMs ? timeMs : null;
+}
+
 /** YYMMDD; undefined: it is no time. */
 function expiryOf(stated: unknown): string | undefined {
-  const timeMs = Number(stated);
-  if (!Number.isSafeInteger(timeMs) || timeMs <= 0 || timeMs > latestMs) return undefined;
-  return new Date(timeMs).toISOString().slice(2, 10).replaceAll('-', '');
+  const timeMs = timeOf(stated);
+  return timeMs === null ? undefined : new Date(timeMs).toISOString().slice(2, 10).replaceAll('-', '');
 }
 
 function isName(value: unknown): value is string {

@@ -59,7 +59,16 @@ const readMarket: RestExchange['markets']['read'] = (row) => {
   const { symbol, baseAsset: base, quoteAsset: quote, marginAsset: settle, contractType, deliveryDate } = row;
   const isPerpetual = /PERPETUAL$/.test(String(contractType)) || Number(deliveryDate) >= neverMs;
   const expiry = isPerpetual ? {} : { expiryMs: deliveryDate };
-  return { symbol, base, quote, settle, ...expiry, isTrading: (row.status ?? row.contractStatus) === 'TRADING' };
+  const listedMs = row.onboardDate;
+  return {
+    symbol,
+    base,
+    quote,
+    settle,
+    listedMs,
+    ...expiry,
+    isTrading: (row.status ?? row.contractStatus) === 'TRADING',
+  };
 };
 
 /** What its budgets have in common. */
@@ -67,7 +76,7 @@ const usdm = {
   ...futuresManners,
   ...usdmMarkets,
   url: 'https://fapi.binance.com',
-  // Its `onboardDate` is later than the first rows: 2019-09-25 for BTCUSDT, which has funding of 2019-09-10.
+  // `onboardDate` is later than the first rows: 2019-09-25 for BTCUSDT, which has funding of 2019-09-10.
   markets: { path: '/fapi/v1/exchangeInfo', rows: ({ symbols }) => symbols, read: readMarket },
 } as const satisfies Partial<RestExchange>;
 

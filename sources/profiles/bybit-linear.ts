@@ -73,9 +73,10 @@ export const bybitLinear = restExchange({
     path: withQuery('/v5/market/instruments-info', { category, limit: marketsOfPage }),
     rows: ({ list, nextPageCursor }) =>
       Array.isArray(list) && list.length >= marketsOfPage && nextPageCursor ? undefined : list,
-    read({ symbol, baseCoin: base, quoteCoin: quote, settleCoin: settle, contractType, deliveryTime, status }) {
-      const expiry = contractType === 'LinearFutures' ? { expiryMs: deliveryTime } : {};
-      return { symbol, base, quote, settle, ...expiry, isTrading: status === 'Trading' };
+    read(row) {
+      const { symbol, baseCoin: base, quoteCoin: quote, settleCoin: settle, launchTime: listedMs } = row;
+      const expiry = row.contractType === 'LinearFutures' ? { expiryMs: row.deliveryTime } : {};
+      return { symbol, base, quote, settle, listedMs, ...expiry, isTrading: row.status === 'Trading' };
     },
   },
 });

@@ -39,13 +39,14 @@ const swaps = {
   markets: {
     path: withQuery('/api/v5/public/instruments', { instType: 'SWAP' }),
     // Base and quote are in `uly` alone. `listTime` of old swaps is that of the list.
-    read({ instId: symbol, uly, settleCcy: settle, ctVal, ctMult, ctValCcy, state }) {
+    read({ instId: symbol, uly, settleCcy: settle, ctVal, ctMult, ctValCcy, listTime: listedMs, state }) {
       const [base, quote] = String(uly).split('-');
       const [value, multiple] = [ctVal, ctMult].map((text) =>
         typeof text === 'string' && isDecimalText(text) ? text : undefined,
       );
       const size = value && multiple && productOf(value, multiple);
-      return { symbol, base, quote, settle, contract: { size, asset: ctValCcy }, isTrading: state === 'live' };
+      const contract = { size, asset: ctValCcy };
+      return { symbol, base, quote, settle, listedMs, contract, isTrading: state === 'live' };
     },
   },
 } as const satisfies Partial<RestExchange>;

@@ -405,7 +405,7 @@ describe('the list of markets, written after the documentation', () => {
     const { source } = await venueAt(name, body);
     const answer = await source.symbols();
     expect(answer.rows.map((row) => `${row.symbol} ${row.base} ${row.quote} ${row.isTrading}`)).toEqual(markets);
-    // No list states the start of trading: that of OKX states a later time.
+    // No list of spot markets states the start of trading: that of OKX states a later time.
     expect(answer.rows.map(({ listedMs }) => listedMs)).toEqual(markets.map(() => null));
     expect(answer.rejected).toHaveLength(rejected);
     const contracts = answer.rows.map(({ contract }) => contract && `${contract.size} ${contract.asset}`);

@@ -157,25 +157,26 @@ describeRecordings('recorded answers of perpetuals: every digit survives', () =>
   });
 
   test.each([
-    ['bybit-instruments-info-linear.json', 'bybit-linear', ['BTCUSDT BTC USDT:USDT true null']],
+    ['bybit-instruments-info-linear.json', 'bybit-linear', 1585526400000, ['BTCUSDT BTC USDT:USDT true null']],
     [
-      ...(['okx-instruments-SWAP-2022-05-13.json', 'okx-swap'] as const),
+      ...(['okx-instruments-SWAP-2022-05-13.json', 'okx-swap', 1611916828000] as const),
       [
         ...['BTC-USD-SWAP BTC USD:BTC true 100 USD', 'XRP-USD-SWAP XRP USD:XRP true 10 USD'],
         ...['BTC-USDT-SWAP BTC USDT:USDT true 0.01 BTC', 'ETH-USDT-SWAP ETH USDT:USDT true 0.1 ETH'],
       ],
     ],
     [
-      ...(['okx-instruments-SWAP-2025.json', 'okx-swap-data'] as const),
+      ...(['okx-instruments-SWAP-2025.json', 'okx-swap-data', 1535424203000] as const),
       ['BTC-USD-SWAP BTC USD:BTC true 100 USD', 'ETH-USDT-SWAP ETH USDT:USDT true 0.1 ETH'],
     ],
-  ] as const)('%s: the list of markets, with the size of a contract', async (file, name, markets) => {
+  ] as const)('%s: the list of markets, with the size of a contract', async (file, name, listedMs, markets) => {
     const { source } = await venueAt(name, recordingFile(`derivatives/${file}`));
     const { rows, rejected } = await source.symbols();
     const written = rows.map(({ symbol, base, quote, isTrading, contract }) =>
       [symbol, base, quote, isTrading, contract === null ? 'null' : `${contract.size} ${contract.asset}`].join(' '),
     );
     expect([rejected, written]).toEqual([[], expect.arrayContaining([...markets])]);
+    expect(rows[0]?.listedMs).toBe(listedMs);
   });
 });
 

@@ -128,6 +128,7 @@ describeRecordings('recorded answers of perpetuals: every digit survives', () =>
     const { source } = await venueAt(name, recordingFile(`derivatives/binance-${kind}-exchangeInfo.json`));
     const { rows, rejected } = await source.symbols();
     expect(rejected).toEqual([]);
+    expect(rows[0]?.listedMs).toBe(name === 'binance-coinm' ? 1597042800000 : 1569398400000);
     const contract = (of: (typeof rows)[number]['contract']) => of && `${of.size} ${of.asset}`;
     expect(
       rows.map((one) => [one.symbol, one.base, one.quote, one.isTrading, contract(one.contract)].join(' ')),
