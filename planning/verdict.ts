@@ -19,7 +19,8 @@
  * same cap would have truncated. So does a silence of up to two hours at the end of the newest data: the next refresh
  * reaches back over it.
  *
- * In a dataset of another density (proof.ts) no silence is a pause: what its points do not prove is cut off.
+ * In a dataset of another density (proof.ts) no silence is a pause: what its points do not prove is cut off, and an
+ * answer without points between two points of the series means that the source lacks them (store/commit).
  *
  * The period of an invalid row is covered. Its row is in quarantine, and a further request would return the same row.
  */

@@ -5,6 +5,7 @@ import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Window } from '../../model/window.ts';
+import { proofOf } from '../../planning/proof.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { bool, float8, int4, range, ranges, statement, text, time } from '../db/statement.ts';
@@ -59,6 +60,41 @@ export async function holdUnusualSilences(
   }
   return held;
 }
+
+/**
+ * Takes an answer without points for a statement that the source lacks the range, where each period of the dataset, or
+ * each interval of it, has a point, and the series has points on either side.
+ */
+export async function lackBetweenPoints(
+  client: pg.PoolClient,
+  windows: readonly EvaluatedWindow[],
+): Promise<EvaluatedWindow[]> {
+  const lacking: EvaluatedWindow[] = [];
+  for (const window of windows) {
+    const { covered, verdict } = window.evaluation;
+    const { series, seriesId } = window.window;
+    const isHole =
+      verdict === 'empty' &&
+      covered !== null &&
+      !proofOf(series).mayPause &&
+      (await betweenPoints.on(client, { seriesId, range: covered })).length > 0;
+    if (isHole)
+      lacking.push({
+        ...window,
+        lacking: { ...window.lacking, missing: [covered] },
+        evaluation: { ...window.evaluation, verdict: 'cut_short', covered: null },
+      });
+    else lacking.push(window);
+  }
+  return lacking;
+}
+
+const betweenPoints = statement({
+  name: 'is-between-points',
+  text: `select from tidemark.series
+         where id = $seriesId and earliest < lower($range) and newest >= upper($range)`,
+  parameters: { seriesId: int4, range },
+});
 
 async function isUnusual(client: pg.PoolClient, seriesId: number, silence: Range): Promise<boolean> {
   const [found] = await unusual.on(client, { seriesId, silence, seconds: (silence.endMs - silence.startMs) / 1000 });

@@ -71,6 +71,42 @@ it.each([8, null])('awaits no event before the next one is due, and defers what 
   expect(await read()).toEqual({ due_at: hour(48) });
 });
 
+const dense = [
+  ['open_interest', interest],
+  ['funding_rates', funding],
+] as const;
+
+it.each(dense)('%s: takes no answer without points for proof of a pause between two points', async (name, series) => {
+  const tracked = await track(series, `between ${name}`, hour(400));
+  const confirmed = async () =>
+    (
+      await store.database.pool.query<{ ranges: string }>(
+        'select confirmed_empty - before_beginning as ranges from tidemark.series where id = $1',
+        [tracked.seriesId],
+      )
+    ).rows[0]?.ranges;
+  const link = name === 'funding_rates' ? 1 : null;
+  const hours = (from: number, to: number) => Array.from({ length: to - from }, (_, place) => from + place);
+  // Before the first point two answers may agree.
+  for (const now of [500, 502]) await commit(tracked, [100, 200], [], null, hour(now));
+  expect(await gapsAt(tracked, hour(503))).toEqual(['0-100 not_asked', '200-400 not_asked']);
+  await commit(tracked, [200, 300], hours(200, 300), link, hour(503));
+  expect(await confirmed()).not.toBe('{}');
+  // Then a point comes before: the series was no pause.
+  await commit(tracked, [0, 50], hours(0, 50), link, hour(504));
+  expect(await confirmed()).toBe('{}');
+  expect(await gapsAt(tracked, hour(504))).toEqual(['50-200 not_asked', '300-400 not_asked']);
+  for (const now of [505, 507, 509]) await commit(tracked, [80, 170], [], null, hour(now));
+  expect(await gapsAt(tracked, hour(509))).toEqual([
+    ...['50-80 not_asked', '80-170 lacks', '170-200 not_asked', '300-400 not_asked'],
+  ]);
+  await commit(tracked, [50, 200], hours(50, 200), link, hour(510));
+  expect(await gapsAt(tracked, hour(510))).toEqual(['300-400 not_asked']);
+  // After the last one they may agree again.
+  for (const now of [511, 513]) await commit(tracked, [340, 400], [], null, hour(now));
+  expect(await gapsAt(tracked, hour(514))).toEqual(['300-340 not_asked']);
+});
+
 it.each([true, false])('covers intervals of 8, 4 and 1 hours and back, stated or not: %s', async (isStated) => {
   const tracked = await track(funding, `changing ${isStated}`, hour(72));
   const links = [8, 8, 8, 4, 4, 4, 1, 1, 1, 1, 4, 4, 8, 8, 8, 8];
