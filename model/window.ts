@@ -70,6 +70,21 @@ export function asksDays({ startMs, endMs }: Range): Pick<Window, 'asks'> {
 }
 
 /**
+ * A request for the window, in the file of an archive that has it. Of events the file's rows beside it are witnesses:
+ * the one after a window states how long ago the one before it was. Of other datasets a file shows each period itself.
+ */
+export function asksFile<W extends Range & Pick<Window, 'series'>>(window: W, file: Range): W & Pick<Window, 'asks'> {
+  const { startMs, endMs, series } = window;
+  const { time } = datasetOf(series.dataset);
+  const reachMs = time.density === 'linked' ? time.reachMs : 0;
+  const asks = {
+    startMs: Math.min(startMs, Math.max(startMs - reachMs, file.startMs)),
+    endMs: Math.max(endMs, Math.min(endMs + reachMs, file.endMs)),
+  };
+  return { ...window, asks };
+}
+
+/**
  * A request for the window with the period before and after it (of events the time in which one is due), if the
  * request's limit allows. Their points are witnesses: an answer with one on either side of a silence was not truncated
  * there. A window of the full length of a request has no room for them; its rest has. That of events always has.

@@ -9,12 +9,12 @@
 
 import { type EpochMs, intervalMs } from '../model/intervals.ts';
 import { lanes, type WindowLane } from '../model/lanes.ts';
-import { countFiles, windowsByFile } from '../model/months.ts';
+import { countFiles, fileOf, windowsByFile } from '../model/months.ts';
 import { cut, overlaps, type Range, subtract } from '../model/ranges.ts';
 import { requestsFor } from '../model/request-range.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { ArchiveFiles } from '../model/sources.ts';
-import { asksAlone, asksDays, type Window, withWitnesses } from '../model/window.ts';
+import { asksAlone, asksDays, asksFile, type Window, withWitnesses } from '../model/window.ts';
 import { type Beginning, type HeldBack, holdBack, mayBeProbed, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
 import { newestEnd } from './periods.ts';
@@ -168,8 +168,11 @@ function* planned({ ahead, open }: HeldBack, spanMs: number, entry: SeriesGaps, 
   for (const range of open) {
     for (const piece of files == null ? cut(range, spanMs) : windowsByFile(range, files)) {
       const window = { ...series, ...piece, lane: 'backfill' as const };
-      // The part of a calendar month is in the month's file: no witness can be beside it.
-      const isAlone = files != null || subtract([piece], entry.silent ?? []).length === 0;
+      if (files != null) {
+        yield asksFile(window, fileOf(piece, files));
+        continue;
+      }
+      const isAlone = subtract([piece], entry.silent ?? []).length === 0;
       yield isAlone ? { ...window, ...asksAlone(piece) } : withWitnesses(window, spanMs);
     }
   }

@@ -259,7 +259,7 @@ async function deferMissingRange(
   await deferUpstreamGaps(client, {
     ...deferred,
     range,
-    isFirstAtOnce: reason === 'disputed' && evaluated.answer.isWhole !== true,
+    isFirstAtOnce: evaluated.answer.isWhole !== true && (reason === 'disputed' || evaluated.unproved !== undefined),
   });
   // The range is covered, and the re-read of it is deferred as well.
   if (lane === 'reread') await deferWindow(client, { ...deferred, window: range, ofCovered: true });

@@ -62,8 +62,8 @@ export async function holdUnusualSilences(
 }
 
 /**
- * Takes an answer without points for a statement that the source lacks the range, where each period of the dataset, or
- * each interval of it, has a point, and the series has points on either side.
+ * Takes an answer that proves nothing of its window for a statement that the source lacks the closed part of it, where
+ * the series never pauses and has points on either side. It may be truncated or falsely empty: it is requested again.
  */
 export async function lackBetweenPoints(
   client: pg.PoolClient,
@@ -71,28 +71,30 @@ export async function lackBetweenPoints(
 ): Promise<EvaluatedWindow[]> {
   const lacking: EvaluatedWindow[] = [];
   for (const window of windows) {
-    const { covered, verdict } = window.evaluation;
-    const { series, seriesId } = window.window;
-    const isHole =
-      verdict === 'empty' &&
-      covered !== null &&
-      !proofOf(series).mayPause &&
-      (await betweenPoints.on(client, { seriesId, range: covered })).length > 0;
-    if (isHole)
+    const hole = await findHole(client, window);
+    if (hole === null) lacking.push(window);
+    else
       lacking.push({
-        ...window,
-        lacking: { ...window.lacking, missing: [covered] },
-        evaluation: { ...window.evaluation, verdict: 'cut_short', covered: null },
+        ...{ ...window, unproved: hole },
+        lacking: { ...window.lacking, missing: [hole] },
+        evaluation: { ...window.evaluation, verdict: 'cut_short', covered: null, rest: [], isContradicted: false },
       });
-    else lacking.push(window);
   }
   return lacking;
+}
+
+async function findHole(client: pg.PoolClient, { window, evaluation }: EvaluatedWindow): Promise<Range | null> {
+  const { verdict, covered, rest } = evaluation;
+  const unproved = verdict === 'empty' ? covered : verdict === 'cut_short' && covered === null ? rest[0] : null;
+  if (unproved == null || proofOf(window.series).mayPause) return null;
+  const [found] = await betweenPoints.on(client, { seriesId: window.seriesId, range: unproved });
+  return found === undefined ? null : unproved;
 }
 
 const betweenPoints = statement({
   name: 'is-between-points',
   text: `select from tidemark.series
-         where id = $seriesId and earliest < lower($range) and newest >= upper($range)`,
+         where id = $seriesId and $range <@ tstzrange(earliest, newest) and earliest < lower($range)`,
   parameters: { seriesId: int4, range },
 });
 

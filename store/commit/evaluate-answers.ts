@@ -21,6 +21,8 @@ export interface WrittenWindow extends PreparedWindow {
 
 export interface EvaluatedWindow extends WrittenWindow {
   readonly evaluation: Evaluation;
+  /** What the source may lack: the answer may be truncated or falsely empty. Absent: nothing. */
+  readonly unproved?: Range;
 }
 
 const noContradiction: Contradiction = Object.freeze({ atStart: false, atEnd: false });

@@ -116,8 +116,8 @@ export function prepareWindow(commit: WindowCommit): PreparedWindow {
     untilMs,
     ...lacks
   } = upstreamPart(requested, series.interval, answer.known ?? null, answer.isWhole);
-  // Where the source lacks something itself, an absent point proves nothing.
-  const isWhole = (answer.known?.missing ?? []).length === 0;
+  // Where the source lacks something itself, an absent point proves nothing. A file is whole nonetheless.
+  const isWhole = answer.isWhole === true || (answer.known?.missing ?? []).length === 0;
   const asks = isWhole && hasWitnesses(requested) ? requested.asks : part;
   const window = { ...requested, startMs: part.startMs, endMs: part.endMs, asks };
   const { timesMs } = rows;
@@ -170,7 +170,8 @@ export function linkedBy(points: readonly LinkedPoint[], prepared: PreparedWindo
   const { window, answer, stated, lacking, seen } = prepared;
   const proof = proofOf(window.series);
   const linked = proof.withLinks(points);
-  const absent = clip(absentBetween(answer.isWhole === true ? between(window, linked) : linked, proof), window);
+  const judged = answer.isWhole === true ? between(window.asks, window.series.interval, linked) : linked;
+  const absent = clip(absentBetween(judged, proof), window);
   return {
     ...prepared,
     lacking: { ...lacking, missing: [...stated.missing, ...absent], holes: normalize([...stated.holes, ...absent]) },
@@ -198,8 +199,8 @@ function linkedPoints(
 }
 
 /** The points of a whole file, with one on either side, so that its ends are judged too. */
-function between({ startMs, endMs, series }: Window, points: readonly LinkedPoint[]): LinkedPoint[] {
-  const [before, after] = [startMs - intervalMs[series.interval], endMs];
+function between({ startMs, endMs }: Range, interval: Interval, points: readonly LinkedPoint[]): LinkedPoint[] {
+  const [before, after] = [startMs - intervalMs[interval], endMs];
   return [{ timeMs: before, linkMs: null }, ...points, { timeMs: after, linkMs: null }];
 }
 

@@ -1,7 +1,6 @@
 /** Moves the coverage of series as their evaluated answers allow, within the commit's transaction. */
 
 import type pg from 'pg';
-import { datasetNames, datasetOf } from '../../model/datasets/index.ts';
 import type { EpochMs, Range } from '../../model/intervals.ts';
 import { subtract } from '../../model/ranges.ts';
 import {
@@ -19,6 +18,7 @@ import {
 } from '../db/statement.ts';
 import { ledgerInsert, ledgerRow, ledgerRows, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
+import { neverPauses } from '../series/never-pauses.ts';
 import { isAwaiting } from '../series/reason-sets.ts';
 import { daysBehind } from '../series/rollups-behind.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
@@ -82,15 +82,14 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
 }
 
 /**
- * Deletes the pending empty ranges that overlap these points, or what the source lacks. The emptiness of the whole
- * range is refuted, so the rest of it becomes a plain gap: a later empty answer is the first one again.
+ * Deletes the pending empty ranges that overlap these points, or what an answer without proof lacks. The emptiness of
+ * the whole range is refuted, so the rest of it becomes a plain gap: a later empty answer is the first one again.
  */
 async function deleteRefutedRanges(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
-  const refuted = windows.flatMap(({ window: { seriesId }, seen: { span }, lacking }) =>
-    span === null
-      ? lacking.missing.map((points) => ({ seriesId, points }))
-      : [{ seriesId, points: { startMs: span.firstMs, endMs: span.lastMs + 1 } }],
-  );
+  const refuted = windows.flatMap(({ window: { seriesId }, seen: { span }, unproved }) => {
+    const shown = span === null ? [] : [{ startMs: span.firstMs, endMs: span.lastMs + 1 }];
+    return [...shown, ...(unproved === undefined ? [] : [unproved])].map((points) => ({ seriesId, points }));
+  });
   if (refuted.length > 0) await deleteRefuted.on(client, { refuted });
 }
 
@@ -178,11 +177,6 @@ const recordRanges = statement({
   parameters: { given: givenRows },
 });
 
-const withoutPauses = datasetNames
-  .filter((name) => datasetOf(name).time.density !== 'some')
-  .map((name) => `'${name}'`)
-  .join(', ');
-
 const moveCoverages = statement({
   name: 'move-coverage',
   text: `
@@ -199,11 +193,8 @@ const moveCoverages = statement({
         was_more,
              case when t.earliest is not null and s.before_beginning && tstzrange(t.earliest, t.newest, '[]')
                   then s.before_beginning else '{}' end
-             -- Where each period, or each interval, has a point there is no pause between two points.
-             + case when t.earliest is not null and s.dataset in (${withoutPauses})
-                    then s.confirmed_empty * tstzmultirange(tstzrange(least(s.earliest, t.earliest),
-                                                                      greatest(s.newest, t.newest)))
-                    else '{}' end as overturned
+             + s.confirmed_empty * ${neverPauses('least(s.earliest, t.earliest)', 'greatest(s.newest, t.newest)')}
+             as overturned
       from tidemark.series s join total t on t.series_id = s.id order by s.id for no key update of s
     ), given_total as (  -- of locked series only: their rows are locked after them
       select given.series_id, given.source, range_agg(given.ranges) as ranges

@@ -20,6 +20,7 @@ import {
   text,
   time,
 } from '../db/statement.ts';
+import { neverPauses } from './never-pauses.ts';
 import { hasReason } from './reason-sets.ts';
 import { hasOpen, identity, identityColumns, keyColumns } from './series.ts';
 import { byKindOfSource, isLackOfBetterSource, isOfSource } from './sources.ts';
@@ -128,7 +129,9 @@ const seriesDue = byKindOfSource((source, ofKind) => {
         select ${identityColumns}, d.closed_up_to, coalesce(s.newest_covered, s.newest) as newest,
                lower(s.tracked) as tracked_from, d.reaches_now, d.refresh_due, d.gaps,
                least(s.earliest, s.begins) as begun, coalesce(s.probe_after <= $nowMs, true) as may_probe,
-               least(p.asked_from, lower(s.confirmed_empty)) as asked_from, p.silent
+               least(p.asked_from, lower(s.confirmed_empty)) as asked_from,
+               -- Between two points of a series that never pauses only points beside a range prove something of it.
+               p.silent - ${neverPauses()} as silent
         from chosen join due d using (id) join tidemark.series s using (id) left join waiting p on p.series_id = s.id
       )
       select "seriesId", ${keyColumns}, closed_up_to as "closedUpToMs",

@@ -181,6 +181,21 @@ describe('funding that the venue lacks, gives twice or states late', () => {
         : rates(events(range)).map((event) => ({ ...event, delayMs: expect.any(String) })),
     );
   });
+
+  it.each(places)('are filled from an archive that is added later: event %i', async (place) => {
+    const all = timesOf(january);
+    const opened = await open('binance-usdm-funding');
+    const { backfill, stored, venues, list, run, files } = opened;
+    list();
+    venues['binance-usdm-funding']?.setFaults({ missingPoints: [all.at(place) ?? 0] });
+    expect(await backfill('funding_rates', 'h1', january)).toMatchObject({ exitCode: 3 });
+    list({ 'binance-usdm-funding': ', archive: binance-usdm-archive' });
+    await run('retry');
+    expect(await backfill('funding_rates', 'h1', january)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(files()).toEqual(['2024-01']);
+    const kept = (await stored('funding_rates', 'h1')) as readonly { readonly time: EpochMs }[];
+    expect(kept.map(({ time }) => time)).toEqual(all);
+  });
 });
 
 it('verify finds no difference where a file lacks a mark price, and names each other one with the values that there are', async () => {

@@ -96,15 +96,16 @@ it.each(dense)('%s: takes no answer without points for proof of a pause between 
   await commit(tracked, [0, 50], hours(0, 50), link, hour(504));
   expect(await confirmed()).toBe('{}');
   expect(await gapsAt(tracked, hour(504))).toEqual(['50-200 not_asked', '300-400 not_asked']);
-  for (const now of [505, 507, 509]) await commit(tracked, [80, 170], [], null, hour(now));
-  expect(await gapsAt(tracked, hour(509))).toEqual([
+  for (const [at, beside] of [[], [79], [170], []].entries())
+    await commit(tracked, [80, 170], beside, link, hour(505 + 2 * at));
+  expect(await gapsAt(tracked, hour(511))).toEqual([
     ...['50-80 not_asked', '80-170 lacks', '170-200 not_asked', '300-400 not_asked'],
   ]);
-  await commit(tracked, [50, 200], hours(50, 200), link, hour(510));
-  expect(await gapsAt(tracked, hour(510))).toEqual(['300-400 not_asked']);
+  await commit(tracked, [50, 200], hours(50, 200), link, hour(512));
+  expect(await gapsAt(tracked, hour(512))).toEqual(['300-400 not_asked']);
   // After the last one they may agree again.
-  for (const now of [511, 513]) await commit(tracked, [340, 400], [], null, hour(now));
-  expect(await gapsAt(tracked, hour(514))).toEqual(['300-340 not_asked']);
+  for (const now of [513, 515]) await commit(tracked, [340, 400], [], null, hour(now));
+  expect(await gapsAt(tracked, hour(516))).toEqual(['300-340 not_asked']);
 });
 
 it.each([true, false])('covers intervals of 8, 4 and 1 hours and back, stated or not: %s', async (isStated) => {
