@@ -64,6 +64,12 @@ export function asksAlone({ startMs, endMs }: Range): Pick<Window, 'asks'> {
   return { asks: { startMs, endMs } };
 }
 
+/** A request for the newest range: of events with those before it, whose distances tell when the next one is due. */
+export function asksNewest({ startMs, endMs }: Range, { dataset }: SeriesKey): Pick<Window, 'asks'> {
+  const { time } = datasetOf(dataset);
+  return { asks: { startMs: time.density === 'linked' ? startMs - time.reachMs : startMs, endMs } };
+}
+
 /** A request for the days of the range. The day that contains its start begins before it. */
 export function asksDays({ startMs, endMs }: Range): Pick<Window, 'asks'> {
   return { asks: { startMs: periodStart(startMs, 'd1'), endMs } };

@@ -115,13 +115,13 @@ function costOf(dataset: Cost['dataset'], planned: readonly PlannedSeries[]): Co
 }
 
 function freshnessOf(planned: readonly PlannedSeries[], rules: EstimateRules): Freshness {
-  const followed = planned.filter(({ isFollowed }) => isFollowed).map(({ series }) => series);
-  const wanted = followed.map((series) => refreshEveryMs(series, rules.refreshMs));
+  const followed = planned.filter(({ isFollowed }) => isFollowed);
+  const wanted = followed.map((one) => refreshEveryMs(one, rules.refreshMs));
   const { rangeMs, everyMs } = rules.reread;
   const rereadPerMinute =
     rangeMs === 0
       ? 0
-      : (sum(followed.map((series) => Math.ceil(rangeMs / rules.longestRangeMs(series)))) * minuteMs) / everyMs;
+      : (sum(followed.map(({ series }) => Math.ceil(rangeMs / rules.longestRangeMs(series)))) * minuteMs) / everyMs;
   const pollPerMinute = perMinuteOf(rules.pollsEveryMs);
   const { requestsPerMinute, backfillShare } = rules;
   const refreshPerMinute = perMinuteOf(wanted);
@@ -148,10 +148,12 @@ function freshnessOf(planned: readonly PlannedSeries[], rules: EstimateRules): F
   };
 }
 
-/** Refresh interval of a followed series: once per period, and more often for an open candle. */
-export function refreshEveryMs(series: SeriesKey, refreshMs: number): number {
+/** Refresh interval of a followed series: once per period or event, and more often for an open candle. */
+function refreshEveryMs({ series, density }: Pick<PlannedSeries, 'series' | 'density'>, refreshMs: number): number {
   const periodMs = intervalMs[series.interval];
-  return hasOpenPoint(series) ? Math.min(periodMs, Math.max(refreshMs, 1)) : Math.max(periodMs, dayMs);
+  if (hasOpenPoint(series)) return Math.min(periodMs, Math.max(refreshMs, 1));
+  if (datasetOf(series.dataset).time.density !== 'linked') return periodMs;
+  return periodMs / Math.max(density ?? 0, usualDensity(series));
 }
 
 function perMinuteOf(everyMs: readonly number[]): number {

@@ -14,7 +14,7 @@ import { cut, overlaps, type Range, subtract } from '../model/ranges.ts';
 import { requestsFor } from '../model/request-range.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { ArchiveFiles } from '../model/sources.ts';
-import { asksAlone, asksDays, asksFile, type Window, withWitnesses } from '../model/window.ts';
+import { asksAlone, asksDays, asksFile, asksNewest, type Window, withWitnesses } from '../model/window.ts';
 import { type Beginning, type HeldBack, holdBack, mayBeProbed, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
 import { newestEnd } from './periods.ts';
@@ -91,7 +91,7 @@ export function planWindows(input: PlanInput): Plan {
     const free = subtract(series.gaps, tail === null ? claimed : [...claimed, tail]);
     // If a part of the newest gap is queued, the rest is requested after that.
     if (tail !== null && !claimed.some((window) => overlaps(window, tail))) {
-      refreshes.push({ ...ofSeries(series, input), ...tail, ...asksAlone(tail), lane: 'refresh' });
+      refreshes.push({ ...ofSeries(series, input), ...tail, ...asksNewest(tail, series.series), lane: 'refresh' });
     }
     const held = holdBack({
       gaps: series.gaps,

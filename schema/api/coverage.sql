@@ -19,10 +19,10 @@ language sql stable parallel safe as $$
          s.blocked_until, s.blocked_message, s.untracked_at, c.up_to as closed_up_to,
          tstzmultirange(s.tracked * tstzrange(null, c.up_to)) - s.covered as missing
   from tidemark.series s
-  -- Of events nothing is awaited after the newest one until the next is due.
+  -- Of events nothing is awaited after the newest one until the period in which the next is due has closed.
   cross join lateral (
     select least(date_bin(s.period, (select $1 - $2), tidemark.grid_origin()),
-                 case when s.due_at > (select $1 - $2)
+                 case when s.due_at + s.period > (select $1 - $2)
                       then date_bin(s.period, s.newest, tidemark.grid_origin()) + s.period end) as up_to
   ) c
 $$;

@@ -1,12 +1,16 @@
 /** Commits to a dataset with a point in every period, and to one of events. */
 
 import { expect, it } from 'vitest';
+import type { Column } from '../../../model/dataset.ts';
+import { datasets } from '../../../model/datasets/index.ts';
 import { decimalText } from '../../../model/decimal.ts';
-import { dayMs, type EpochMs, hourMs } from '../../../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs } from '../../../model/intervals.ts';
 import { linesOf } from '../../../model/point-lines.ts';
 import type { MarketSeries } from '../../../model/series.ts';
 import { withWitnesses } from '../../../model/window.ts';
-import { listGaps } from '../../../store/series/gaps.ts';
+import { estimate } from '../../../planning/estimate.ts';
+import { planWindows } from '../../../planning/plan.ts';
+import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { fillOf, rulesOf } from '../../parts/windows.ts';
 import { answerOf, commitWindow } from '../committing.ts';
@@ -128,3 +132,44 @@ it.each([true, false])('covers intervals of 8, 4 and 1 hours and back, stated or
   const result = await commitWindow(store.database, { window, attempt: 1, answer, nowMs: hour(100), rules });
   expect([result.verdict, await gapsAt(tracked, hour(60))]).toEqual(['filled', []]);
 });
+
+it.each([
+  ['candles', 'h1', hourMs, 96],
+  ['open_interest', 'm5', 5 * minuteMs, 288],
+  ['open_interest', 'd1', dayMs, 1],
+  ['funding_rates', 'h1', 8 * hourMs, 3],
+  ['funding_rates', 'h1', 4 * hourMs, 6],
+] as const)(
+  'requests new %s %s, one in %i ms, as often as the estimate says',
+  async (dataset, interval, everyMs, perDay) => {
+    const series = { ...market, dataset, interval, baseId: `${interval} each ${everyMs}` } as MarketSeries;
+    const { seriesId } = await trackSeries(store.database, series, startMs, null);
+    const [graceMs, refreshMs] = [minuteMs, 15 * minuteMs];
+    const values = datasets[dataset].columns.map((column: Column) => (column.isOptional ? null : decimalText('1')));
+    /** One planning pass; the source has every point until then. */
+    const pass = async (nowMs: EpochMs) => {
+      const read = { ...{ nowMs, graceMs, openRefreshMs: refreshMs }, rangesPerSeries: 10, seriesIds: [seriesId] };
+      const { windows } = planWindows({
+        ...{ nowMs, graceMs, claimed: new Map(), cursor: 0, source: 'x', longestRangeMs: () => 30 * dayMs },
+        ...{ series: await seriesWithGaps(store.database, read), slots: { total: 9, refresh: 9 } },
+      });
+      for (const window of windows) {
+        const { asks } = window;
+        const count = Math.floor((Math.min(nowMs, asks.endMs - 1) - startMs) / everyMs) + 1;
+        const times = Array.from({ length: count }, (_, place) => startMs + place * everyMs);
+        const points = times.filter((timeMs) => timeMs >= asks.startMs).map((timeMs) => ({ timeMs, values }));
+        const answer = { ...answerOf([], nowMs), rows: linesOf(dataset, points) };
+        await commitWindow(store.database, { window, attempt: 1, answer, nowMs, rules: rulesOf(hourMs, graceMs) });
+      }
+      return windows.length;
+    };
+    await pass(hour(48) + graceMs);
+    let requests = 0;
+    for (let nowMs = hour(48); nowMs < hour(72); nowMs += 5 * minuteMs) requests += await pass(nowMs + 6 * minuteMs);
+    const rules = { requestsPerMinute: 500, backfillShare: 0.2, refreshMs, pollsEveryMs: [] };
+    const reread = { periods: 2, rangeMs: 0, everyMs: dayMs };
+    const planned = { series, missing: [], requests: 0, isFollowed: true, density: intervalMs[interval] / everyMs };
+    const { freshness } = estimate([planned], { ...rules, reread, longestRangeMs: () => dayMs });
+    expect([requests, (freshness.refreshPerMinute * dayMs) / minuteMs]).toEqual([perDay, expect.closeTo(perDay)]);
+  },
+);
