@@ -36,6 +36,7 @@ import type { QueueBackend } from '../queue/backend.ts';
 import { usable } from '../sources/registry.ts';
 import { consumeResults, deleteUnreadResults } from '../store/commit/command-results.ts';
 import { type Difference, readDifferences, readDifferingPeriods } from '../store/commit/differences.ts';
+import { openMissing } from '../store/commit/open-missing.ts';
 import { readOldEmptyRanges } from '../store/commit/reread.ts';
 import { unboundedKind } from '../store/commit/verification.ts';
 import { readUse } from '../store/ledger/ledger.ts';
@@ -142,6 +143,7 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   const { database } = context;
   const longestRangeMs = await readRangeLimits(context);
   const known = request.differences ? await readDifferingPeriods(database, request.seriesIds) : [];
+  const missing = request.differences ? await openMissing(database, request.seriesIds, context.clock.now()) : [];
   const ofDifferences = known.flatMap(({ seriesId, series, timesMs }): CoveredWindow[] =>
     windowsAround(timesMs, intervalMs[series.interval], longestRangeMs(series)).map((range) => ({
       ...{ seriesId, series, ...range },
@@ -183,7 +185,7 @@ export async function repair(context: OperationContext, request: RepairRequest) 
     },
   });
   if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
-  return { asked, ...counts, ...outcome, earlier: [...earlier] };
+  return { asked, ...counts, ...outcome, earlier: [...earlier], missing };
 }
 
 function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow> {

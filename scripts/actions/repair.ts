@@ -37,8 +37,10 @@ export async function run(words: string[], options: Options): Promise<void> {
 }
 
 function repairText(outcome: Repair): string {
-  const { asked, answered, fresh, revised, differing, differences } = outcome;
-  if (asked.differences + asked.empties === 0) return 'no known differences: see `tidemark verify`';
+  const { asked, answered, fresh, revised, differing, differences, missing } = outcome;
+  const missed = missing.map(missingText);
+  if (asked.differences + asked.empties === 0)
+    return missed.length > 0 ? missed.join('\n') : 'no known differences: see `tidemark verify`';
   const what = nonEmpty([
     asked.differences > 0 ? `${counted(asked.differences, 'window')} with differences` : '',
     asked.empties > 0 ? `${counted(asked.empties, 'window')} confirmed empty` : '',
@@ -50,13 +52,31 @@ function repairText(outcome: Repair): string {
       `${formatCount(revised)} changed`,
     ...(differences.length > 0 ? [kept] : []),
     ...outcome.earlier.map((one) => `${seriesName(one)} begins earlier than known: the range before is missing now`),
+    ...missed,
   ].join('\n');
 }
 
-function repairJson({ isWhole, differing, differences, unanswered, earlier, ...rest }: Repair): JsonDocument<'repair'> {
+function missingText({ series, source, points, isOpened }: Repair['missing'][number]): string {
+  const which = points === 1 ? 'that is' : 'that are';
+  return (
+    `${seriesName(series)}: ${source} has ${counted(points, 'point')} ${which} not stored: ` +
+    (isOpened ? 'missing now' : `kept so, since ${source} is no source of the series`)
+  );
+}
+
+function repairJson({
+  isWhole,
+  differing,
+  differences,
+  unanswered,
+  earlier,
+  missing,
+  ...rest
+}: Repair): JsonDocument<'repair'> {
   return {
     ...rest,
     earlier: earlier.map(seriesJson),
+    missing: missing.map(({ series, ...one }) => ({ ...one, series: seriesJson(series) })),
     remaining: differenceJson(differing, differences),
     unanswered: unansweredJson(unanswered),
     interrupted: !isWhole,
@@ -79,6 +99,12 @@ function refuseRemaining(outcome: Repair): void {
   const [series] = outcome.earlier;
   if (series !== undefined) {
     throw new TidemarkError('GAPS_REMAIN', `${seriesName(series)} has points before its beginning`, {
+      remedy: '`tidemark run` or `tidemark backfill` fetches them',
+    });
+  }
+  const opened = outcome.missing.filter(({ isOpened }) => isOpened).reduce((sum, { points }) => sum + points, 0);
+  if (opened > 0) {
+    throw new TidemarkError('GAPS_REMAIN', `${counted(opened, 'point')} that another source of the series has`, {
       remedy: '`tidemark run` or `tidemark backfill` fetches them',
     });
   }

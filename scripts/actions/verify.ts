@@ -102,7 +102,11 @@ function refuseDifferences(outcome: Verification, against: string | null): void 
         `${counted(compared, 'compared window')} differ from ${against ?? 'the source'}`,
       against === null
         ? {}
-        : { remedy: 'nothing was changed; `select * from source_differences` lists them with both values' },
+        : {
+            remedy:
+              'nothing was changed; `select * from source_differences` lists them with both values; ' +
+              '`tidemark repair` opens what is missing here, if this is a source of the series',
+          },
     );
   }
   if (!outcome.isWhole) {

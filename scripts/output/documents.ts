@@ -280,6 +280,7 @@ const repair = z
     fresh: count,
     revised: count,
     earlier: z.array(series),
+    missing: z.array(z.strictObject({ series, source: text, points: count, isOpened: z.boolean() })),
     remaining: z.array(difference),
     ...recheck,
   })

@@ -4,6 +4,7 @@ import { passedOverAfterMs } from '../../planning/source-share.ts';
 import { runPass } from '../../scheduler/pass.ts';
 import type { PlannedSource } from '../../scheduler/read-facts.ts';
 import { deferWindow } from '../../store/commit/deferred-windows.ts';
+import { openMissing } from '../../store/commit/open-missing.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
 import { setSeriesSources } from '../../store/series/sources.ts';
@@ -76,6 +77,24 @@ test('an archive after another source is asked for what that one lacks', async (
   await defer(1, 'first');
   const files = { unit: 'day', lagMs: 0 } as const;
   expect(await planned('next', noonMs + 24 * hourMs, { files })).toEqual([1]);
+});
+
+test.each([
+  ['next', { first: [], next: [1] }],
+  ['first', { first: [1], next: [] }],
+  ['elsewhere', { first: [], next: [] }],
+])('what a comparison found at %s and not here is opened, and asked of it', async (source, asked) => {
+  const { database, seriesId, planned } = await open();
+  await database.pool.query('update tidemark.series set covered = tstzmultirange(tracked)');
+  await database.pool.query(
+    `insert into tidemark.cross_differences (series_id, source, time, seen_at, kind, there)
+     select id, $1, lower(tracked) + interval '1 hour', now(), 'missing_here', '{}' from tidemark.series where id = $2`,
+    [source, seriesId],
+  );
+  const found = await openMissing(database, [seriesId], noonMs);
+  expect(found).toEqual([{ series: candleSeries, source, points: 1, isOpened: source !== 'elsewhere' }]);
+  expect({ first: await planned('first'), next: await planned('next') }).toEqual(asked);
+  expect(await openMissing(database, [seriesId], noonMs)).toEqual(source === 'elsewhere' ? found : []);
 });
 
 test('the order of the sources changes, and a source is left out', async () => {

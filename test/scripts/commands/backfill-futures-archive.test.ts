@@ -20,10 +20,14 @@ const archives = {
 /** A source beside its archive, with the same faults, or without one. */
 async function open(
   source: Rest,
-  { hasArchive = true, faults = {} }: { hasArchive?: boolean; faults?: Partial<Faults> } = {},
+  {
+    hasArchive = true,
+    faults = {},
+    beside = [],
+  }: { hasArchive?: boolean; faults?: Partial<Faults>; beside?: readonly Rest[] } = {},
 ) {
   const archive = hasArchive ? archives[source] : null;
-  const opened = await openVenues([source, ...(archive === null ? [] : [archive])], { faults });
+  const opened = await openVenues([source, ...(archive === null ? [] : [archive]), ...beside], { faults });
   if (archive !== null) opened.list({ [source]: `, archive: ${archive}` } as Record<Rest, string>);
   const venues: Readonly<Record<string, RunningVenueSimulator>> = opened.venues;
   const requestsOf = (name: string, part: RegExp) =>
@@ -195,6 +199,31 @@ describe('funding that the venue lacks, gives twice or states late', () => {
     expect(files()).toEqual(['2024-01']);
     const kept = (await stored('funding_rates', 'h1')) as readonly { readonly time: EpochMs }[];
     expect(kept.map(({ time }) => time)).toEqual(all);
+  });
+
+  it('is found by a comparison with the archive where the distances hide it, and repaired once that is a source', async () => {
+    const all = timesOf(january);
+    const opened = await open('binance-usdm-funding', { beside: ['binance-usdm'] });
+    const { backfill, stored, venues, list, run, say, json } = opened;
+    list();
+    venues['binance-usdm-funding']?.setFaults({ missingPoints: [all.at(changed) ?? 0] });
+    expect(await backfill('funding_rates', 'h1', january)).toMatchObject({ exitCode: 0 });
+    const compare = () => run('verify 1 --against binance-usdm-archive --json');
+    const missing = { kind: 'missing_here', time: new Date(all.at(changed) ?? 0).toISOString() };
+    const { exitCode, stdout } = await compare();
+    expect([exitCode, JSON.parse(stdout).differences]).toEqual([
+      7,
+      expect.arrayContaining([expect.objectContaining(missing)]),
+    ]);
+    expect(await say('repair')).toMatch(/binance-usdm-archive has 1 point that is not stored: kept so/);
+    list({ 'binance-usdm-funding': ', archive: binance-usdm-archive' });
+    expect(await backfill('funding_rates', 'h1', january)).toMatchObject({ exitCode: 0 });
+    expect(await run('repair --json')).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('backfill') });
+    expect(await json('gaps')).toMatchObject({ gaps: [{ start: missing.time }] });
+    expect(await backfill('funding_rates', 'h1', january)).toMatchObject({ exitCode: 0 });
+    const kept = (await stored('funding_rates', 'h1')) as readonly { readonly time: EpochMs }[];
+    expect(kept.map(({ time }) => time)).toEqual(all);
+    expect(await say('repair')).toMatch(/no known differences/);
   });
 });
 
