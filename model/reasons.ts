@@ -22,11 +22,16 @@ export interface ReasonRule {
   readonly isRequestable: boolean;
   /** Whether it says that the source lacks the range: the next source of the series is asked at once. */
   readonly isLeftToNext: boolean;
+  /** Whether a source after this one may have the range. */
+  readonly mayBeElsewhere: boolean;
   /** Whether the next request has no witnesses: points beside the range could hide a truncated answer. */
   readonly isAskedAlone: boolean;
 }
 
-const usual = { showsMessage: true, isRequestable: true, isLeftToNext: false, isAskedAlone: false } as const;
+const usual = {
+  ...{ showsMessage: true, isRequestable: true },
+  ...{ isLeftToNext: false, mayBeElsewhere: true, isAskedAlone: false },
+} as const;
 const awaiting = {
   ...usual,
   shown: 'awaits_second_answer',
@@ -60,6 +65,8 @@ export const reasons = {
   unusable_file: lacking,
   /** The answer has different rows of one period. */
   disputed: lacking,
+  /** A source could not give it, and those after it do not keep what is so old. */
+  not_elsewhere: { ...failed, mayBeElsewhere: false },
   /** Older than the source keeps. */
   beyond_depth: { ...lacking, counts: 'lost', ...unrequestable },
   /** No row of the answer was readable, or none belonged to the window. */

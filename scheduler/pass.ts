@@ -3,14 +3,16 @@
  */
 
 import { dayMs, type EpochMs } from '../model/intervals.ts';
+import { subtract } from '../model/ranges.ts';
 import { sourceText } from '../model/sources.ts';
 import { type Lost, type PassPlan, planPass, queuedOf, slotsOf } from '../planning/pass.ts';
 import { beyondDepthText } from '../planning/periods.ts';
 import type { PollPage } from '../planning/polls.ts';
-import { depthOf } from '../planning/source-share.ts';
+import { depthOf, type SourcePlace } from '../planning/source-share.ts';
 import { pageJobId } from '../queue/jobs.ts';
 import type { RequestQueue } from '../queue/requests.ts';
 import { deferUpstreamGaps } from '../store/commit/deferred-windows.ts';
+import { findNowhereElse } from '../store/commit/nowhere-else.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { beginPolls, cutOff, giveUpPolls, isCutOff, openPages } from '../store/lists/polls.ts';
 import { type FactsContext, readFacts, readLoad, readSeries } from './read-facts.ts';
@@ -53,7 +55,7 @@ export async function runPass(context: PassContext, nowMs: EpochMs, cursor: numb
     plan = planPass({ ...facts, duePages, ...(await readSeries(context, first)) });
     first = { ...first, count: first.count * moreFactor, ranges: first.ranges * moreFactor };
   } while (plan.needsMore);
-  for (const lost of plan.lost) await deferLost(context, lost, nowMs);
+  for (const lost of plan.lost) await deferLost(context, lost, facts.places.get(lost.seriesId), nowMs);
   await requests.addWindows(plan.windows);
   await requests.addPages(plan.pages);
   const added = plan.windows.length + plan.pages.length;
@@ -66,11 +68,16 @@ const beyondDepthRetryMs = dayMs;
 async function deferLost(
   { database, source }: PassContext,
   { seriesId, series, ranges }: Lost,
+  place: SourcePlace | undefined,
   nowMs: EpochMs,
 ): Promise<void> {
   const depth = depthOf(source, series);
   const message = depth === null ? '' : beyondDepthText(sourceText(source.name), series, depth);
-  for (const range of ranges)
+  const lacks = place === undefined || place.hasNext ? [] : place.lacks;
+  const ofBetter = subtract(ranges, subtract(ranges, lacks));
+  if (ofBetter.length > 0)
+    await findNowhereElse.on(database.pool, { seriesId, lost: ofBetter, message, source: source.name });
+  for (const range of subtract(ranges, ofBetter))
     await deferUpstreamGaps(database.pool, {
       ...{ seriesId, range, source: source.name, reason: 'beyond_depth', message, attempts: 0, nowMs },
       retryAtMs: nowMs + beyondDepthRetryMs,

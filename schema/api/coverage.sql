@@ -52,8 +52,14 @@ language sql stable parallel safe as $$
     select series_id, range_agg(range) filter (where r.shown = 'failed') as failed,
            range_agg(range) filter (where r.counts = 'lost') as beyond_depth,
            range_agg(range) filter (where r.counts = 'awaiting') as awaiting
-    from tidemark.pending_windows w join tidemark.gap_reasons r using (reason)
-    where not of_covered and ($3 is null or series_id = any ($3)) group by series_id
+    from tidemark.pending_windows p join tidemark.gap_reasons r using (reason)
+    where not p.of_covered and ($3 is null or p.series_id = any ($3))
+      -- The next source of the series is asked for what this one says it lacks.
+      and not (r.left_to_next and exists (
+        select from tidemark.series_sources own
+        join tidemark.series_sources next on next.series_id = own.series_id and next.rank > own.rank
+        where own.series_id = p.series_id and own.source = p.source))
+    group by series_id
   ) p on p.series_id = s.id
   where s.untracked_at is null and ($3 is null or s.id = any ($3))
 $$;

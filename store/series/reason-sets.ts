@@ -12,5 +12,9 @@ export function hasReason(column: string, isWanted: (rule: ReasonRule) => boolea
 export const isAwaiting = (column: string) => hasReason(column, ({ counts }) => counts === 'awaiting');
 /** Whether the range failed, also if it can never be requested. */
 export const isFailed = (column: string) => hasReason(column, ({ shown }) => shown === 'failed');
+/** Whether it failed, and a source after this one may have it. */
+export const isOfferedToNext = (column: string) =>
+  hasReason(column, ({ shown, mayBeElsewhere }) => shown === 'failed' && mayBeElsewhere);
 /** Whether the source lacks the range. */
-export const isLacking = (column: string) => hasReason(column, (rule) => rule.isLeftToNext);
+export const isLacking = (column: string) =>
+  hasReason(column, ({ isLeftToNext, mayBeElsewhere }) => isLeftToNext || !mayBeElsewhere);

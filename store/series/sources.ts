@@ -22,7 +22,7 @@ import {
   text,
   time,
 } from '../db/statement.ts';
-import { isFailed } from './reason-sets.ts';
+import { isOfferedToNext } from './reason-sets.ts';
 import { keyColumns, seriesKey, seriesNameSql } from './series.ts';
 
 /** A source that gives a series, and the series' market in its terms. */
@@ -69,7 +69,7 @@ export function byKindOfSource<Made>(make: (source: string | undefined, ofKind: 
  * @param parameter of the source's name.
  */
 export function isLackOfBetterSource(parameter: string): string {
-  return `(${isFailed('p.reason')} and not p.of_covered and (p.series_id, p.source) in (
+  return `(${isOfferedToNext('p.reason')} and not p.of_covered and (p.series_id, p.source) in (
     select better.series_id, better.source from tidemark.series_sources better
     join tidemark.series_sources own on own.series_id = better.series_id and own.rank > better.rank
     where own.source = ${parameter} and own.series_id in ${withOtherSources}))`;
@@ -82,7 +82,7 @@ const hasNext = `exists (
   where own.series_id = p.series_id and own.source = p.source)`;
 
 /** Whether the source after the one of a deferred window `p` is asked for it now, as SQL. */
-export const isAskedOfNext = `(${isFailed('p.reason')} and not p.of_covered and ${hasNext})`;
+export const isAskedOfNext = `(${isOfferedToNext('p.reason')} and not p.of_covered and ${hasNext})`;
 
 /** The ranges of deferred windows `p` as JSON of {@link Range}, as SQL. */
 const windowsJson = `json_agg(json_build_object('startMs', (extract(epoch from lower(p.range)) * 1000)::bigint,

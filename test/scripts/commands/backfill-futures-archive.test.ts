@@ -274,3 +274,26 @@ it('what is older than thirty days is a gap with this reason, and with an archiv
   expect(await both.backfill('open_interest', 'm5', range)).toMatchObject({ exitCode: 0, stderr: '' });
   expect(await both.stored('open_interest', 'm5')).toEqual(openInterest(range));
 });
+
+it('what neither the archive nor REST gives has the reason of the archive, in each command', async () => {
+  const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
+  const range = { startMs: todayMs - 40 * dayMs, endMs: todayMs - 28 * dayMs };
+  const { backfill, json, run, venues } = await open('binance-usdm-data');
+  venues['binance-usdm-archive-daily'].setFaults({ badFileRate: 0.7 });
+  const refused = { exitCode: 3, stderr: expect.stringContaining('failed at binance-usdm-archive-daily: GET ') };
+  expect(await backfill('open_interest', 'm5', range)).toMatchObject(refused);
+  const { gaps } = await json<{ gaps: { start: string; end: string }[] }>('gaps');
+  const message = expect.stringMatching(/^GET .*; binance-usdm-data keeps the newest 30 d/);
+  const reason = { reason: 'failed', cause: 'not_elsewhere', source: 'binance-usdm-archive-daily', message };
+  expect(gaps).toMatchObject(gaps.map(() => reason));
+  const missing = gaps.reduce((sum, { start, end }) => sum + Date.parse(end) - Date.parse(start), 0) / 1000;
+  expect(missing).toBeGreaterThan(0);
+  const plan = await json('plan');
+  expect(plan).toMatchObject({ laterRequests: plan.requests, datasets: [{ missingSeconds: missing }] });
+  const parts = { missingSeconds: missing, failedSeconds: missing, awaitingSeconds: 0 };
+  expect(await json('status')).toMatchObject({ series: [parts] });
+  // The files are mended.
+  venues['binance-usdm-archive-daily'].setFaults({});
+  await run('retry');
+  expect(await backfill('open_interest', 'm5', range)).toMatchObject({ exitCode: 0, stderr: '' });
+});
