@@ -7,7 +7,7 @@
  *   invalid    The file has errors, which are logged once. The last applied state stays until the text changes.
  *   waiting    Its patterns need lists without a recent poll. Single polls of these are queued.
  *   applied    Until the text changes, or for a day: then its patterns are resolved again. What needs the markets of a
- *              source that was never listed is left out until somebody lists them: the scheduler makes no request.
+ *              source that was never listed is left out until a worker has listed them: the scheduler makes no request.
  *
  * Each planning pass checks the file, and one pass runs at a time over all schedulers. The database records what was
  * applied and when: of several schedulers one applies a change, and a restart applies nothing again. The file is read
@@ -23,7 +23,7 @@ import { changeKinds } from '../planning/watch-list-changes.ts';
 import type { Database } from '../store/db/database.ts';
 import { areAnyListed } from '../store/series/sources.ts';
 import { requestListPoll } from '../store/settings/polled-lists.ts';
-import { readApplied } from '../store/settings/settings.ts';
+import { readApplied, writeUnlisted } from '../store/settings/settings.ts';
 import { applyWatchList, hashOf } from '../watch-list/apply.ts';
 import { type FileText, readWatchListFile } from '../watch-list/file.ts';
 import { isNothing, type WatchListContext, type WatchListPlan } from '../watch-list/plan.ts';
@@ -93,6 +93,7 @@ export function keepWatchList(options: {
     const plan = await apply(read.list, hash, nowMs);
     if (plan === null) return;
     done = { text: found.text, atMs: nowMs, unlisted: plan.unlisted };
+    await writeUnlisted(database, plan.unlisted);
     said = null;
     isWrong = false;
   }

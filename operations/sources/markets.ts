@@ -3,7 +3,7 @@
 import { messageOf, TidemarkError } from '../../errors.ts';
 import { type DatasetName, datasetOf, datasetText } from '../../model/datasets/index.ts';
 import { formatTime } from '../../model/format.ts';
-import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { marketKind } from '../../model/market.ts';
 import type { SourceChoice } from '../../model/selection.ts';
 import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
@@ -23,6 +23,7 @@ import {
   sourcesInUse,
   storeMarkets,
 } from '../../store/series/sources.ts';
+import { readUnlisted } from '../../store/settings/settings.ts';
 import { didYouMean } from '../../watch-list/names.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import type { OperationContext } from '../context.ts';
@@ -90,16 +91,22 @@ export async function marketsOf(
   return readMarkets(database.pool, source.facts.name);
 }
 
-/** Looks so often whether a list is old, and tries one again that could not be read. */
+/** Looks so often whether a list is old. */
 const keepEveryMs = hourMs;
+/** Tries lists so often that could not be read. */
+const retryEveryMs = 10 * minuteMs;
+/** And looks so often whether the watch list needs a list that was never read. */
+const lookEveryMs = 3000;
 
 /**
  * Reads the lists of the sources of tracked series again once they are a day old, so that the store has what changed in
- * them: new and delisted markets, and what a contract is worth. Of several processes one reads a list first.
+ * them: new and delisted markets, and what a contract is worth. Those that the watch list needs are read at once. Of
+ * several processes one reads a list first.
  */
 export function keepMarkets(context: OperationContext): { close(): Promise<void> } {
   const { clock, database, log } = context;
   const failing = new Set<string>();
+  let dueMs = 0;
   async function keep(name: string): Promise<void> {
     const source = (await context.sources()).find(name);
     if (source?.profile.lists.symbols === undefined || source.problem !== null) return;
@@ -112,8 +119,12 @@ export function keepMarkets(context: OperationContext): { close(): Promise<void>
       failing.add(name);
     }
   }
-  return clock.repeat(keepEveryMs, async () => {
-    for (const name of await sourcesInUse(database).catch(() => [])) await keep(name);
+  return clock.repeat(lookEveryMs, async () => {
+    const wanted = (await readUnlisted(database).catch(() => [])).filter((name) => !failing.has(name));
+    const isDue = clock.now() >= dueMs;
+    const inUse = isDue ? [...failing, ...(await sourcesInUse(database).catch(() => []))] : [];
+    for (const name of new Set([...wanted, ...inUse])) await keep(name);
+    if (isDue) dueMs = clock.now() + (failing.size > 0 ? retryEveryMs : keepEveryMs);
   });
 }
 

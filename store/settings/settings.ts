@@ -36,6 +36,7 @@ export interface Pause {
 
 const names = {
   applied: 'watch_list.applied',
+  unlisted: 'watch_list.unlisted',
   reread: 'watch_list.reread',
   paused: 'requests.paused',
   store: 'store.id',
@@ -113,6 +114,15 @@ export async function readApplied(client: pg.Pool | pg.PoolClient): Promise<Appl
 
 export async function writeApplied(client: pg.PoolClient, value: Applied): Promise<void> {
   await writeSetting(client, names.applied, JSON.stringify(value));
+}
+
+/** The sources whose markets the watch list lacks: a worker reads their lists. */
+export async function readUnlisted(database: Database): Promise<readonly string[]> {
+  return ((await readSetting(database.pool, names.unlisted)) ?? []) as readonly string[];
+}
+
+export async function writeUnlisted(database: Database, sources: readonly string[]): Promise<void> {
+  await writeSetting(database.pool, names.unlisted, sources.length === 0 ? null : JSON.stringify(sources));
 }
 
 export async function readRereadOverride(client: pg.Pool | pg.PoolClient): Promise<RereadOverride> {

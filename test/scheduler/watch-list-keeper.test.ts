@@ -8,6 +8,7 @@ import { keepWatchList } from '../../scheduler/watch-list-keeper.ts';
 import { openPages } from '../../store/lists/polls.ts';
 import { storeMarkets } from '../../store/series/sources.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';
+import { readUnlisted } from '../../store/settings/settings.ts';
 import { writeRetention } from '../../store/upkeep/retention.ts';
 import { emptyDirectory } from '../scripts/command.ts';
 import { intervalsOf } from '../sources/source-facts.ts';
@@ -151,6 +152,7 @@ test('leaves out the markets of a source until they are listed, and applies the 
   const leftOut = (line: number) =>
     expect.stringContaining(`:${line}:5: mirror is left out until its list of markets is read`);
   expect(lines.splice(0)).toEqual([leftOut(2), leftOut(3), 'the watch list was applied']);
+  expect(await readUnlisted(database)).toEqual(['mirror']);
   expect(await series()).toEqual([
     ['binance BTC/USDT h1', true],
     ['bybit BTC/USDT h1', true],
@@ -159,5 +161,6 @@ test('leaves out the markets of a source until they are listed, and applies the 
   await storeMarkets(database, 'mirror', [bitcoin], startMs);
   for (const afterMs of [4, 5]) await look(startMs + afterMs);
   expect(lines).toEqual(['the watch list was applied']);
+  expect(await readUnlisted(database)).toEqual([]);
   expect(await series()).toContainEqual(['binance BTC/USDT d1', true]);
 });

@@ -169,3 +169,12 @@ it('run reads the list of markets again when it is a day old, and keeps what cha
   running.kill('SIGINT');
   expect((await running.ended).exitCode).toBe(0);
 });
+
+it('run reads the list of a source that the watch list needs, and fetches its markets', async () => {
+  const { begin, list, series } = await openVenues(['okx-swap']);
+  list({}, "candles:\n  - { source: okx-swap, symbol: '*/USDT:USDT', interval: d1, from: 3d }\n");
+  const running = begin('run', { SERVE_PORT: '0', DASHBOARD: 'off' });
+  await waitFor('its points', async () => (await series()).some((line) => / tracked [1-9]/.test(line)));
+  running.kill('SIGINT');
+  expect((await running.ended).exitCode).toBe(0);
+});
