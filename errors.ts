@@ -43,8 +43,8 @@ export const errorTable = Object.freeze({
     GAPS_REMAIN: 'run the same command again; `tidemark gaps` gives the reasons',
     WINDOWS_UNANSWERED: 'run the same command again later; `select * from tidemark.fetches` lists each request',
     RANGE_HAS_GAPS:
-      '`tidemark backfill` fills them, with --wait also those that await a second answer; --allow-gaps exports ' +
-      'the stored points and lists the gaps',
+      '`tidemark gaps` says why: `tidemark backfill` fills what a source still has, with --wait also what awaits a ' +
+      'second answer; --allow-gaps exports the stored points and lists the gaps',
     VALUES_TOO_LONG: 'write a lake with other --decimals, or with --decimals text, into another directory',
     ROWS_REFUSED: '`select * from tidemark.quarantine` lists each row with its reason; their periods are not covered',
   }),

@@ -227,8 +227,9 @@ function given(entry: MarketEntry | AssetEntry, from: readonly NamedSource[], no
   const lacked = intervals.filter((interval) => !known.includes(interval));
   if (lacked.length > 0) {
     const only = known.length === 0 ? '' : `, only ${known.join(', ')}`;
+    const what = known.length === 0 ? datasetText(entry.dataset) : lacked.join(', ');
     const who = from.map(({ name }) => name).join(' and ');
-    notes.push({ ...place, message: `left out: ${who} does not give ${lacked.join(', ')}${only}` });
+    notes.push({ ...place, message: `left out: ${who} does not give ${what}${only}` });
   }
   return intervals.filter((interval) => known.includes(interval));
 }

@@ -304,6 +304,12 @@ async function withArchive(
   return series.every((key) => isGiven(facts, key)) ? [{ source: archive, symbol, isArchive: true }, own] : [own];
 }
 
+/** Contracts in dollars are settled in their base, those in a coin in that one. */
+function settlementOf(pair: string): string | undefined {
+  const [base, quote] = pair.split('/');
+  return quote === 'USD' ? base : quote;
+}
+
 async function findMarket(
   context: OperationContext,
   source: SourceSetup,
@@ -317,7 +323,7 @@ async function findMarket(
     throw new TidemarkError('UNKNOWN_AT_SOURCE', `${source.facts.name} has no ${kind} markets`, {
       remedy:
         kind === 'spot'
-          ? `name a market with what it is settled in, such as ${wanted}:${wanted.split('/')[1]}`
+          ? `name a market with what it is settled in, such as ${wanted}:${settlementOf(wanted)}`
           : namesOf(
               (await context.sources()).all(),
               ({ exchange, kinds }) => exchange !== null && kinds.includes(kind),

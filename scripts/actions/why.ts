@@ -2,6 +2,7 @@
 
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../model/format.ts';
 import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
+import { overlaps, type Range } from '../../model/ranges.ts';
 import { explainGap } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import { defaultSource, fileSource, sourceText } from '../../model/sources.ts';
@@ -12,7 +13,7 @@ import { banText, readBans, readOutage } from '../../operations/source-health.ts
 import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
-import { listGaps } from '../../store/series/gaps.ts';
+import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readSilences } from '../../store/series/silences.ts';
 import { readAllSources, readSeriesOnlyOf, readSourceShares } from '../../store/series/sources.ts';
 import {
@@ -81,7 +82,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       gaps.length,
     ),
     ...(history.untrackedMs === null && history.blocked === null
-      ? await nextLines(context, history, { nowMs, hasGaps: gaps.length > 0, bans })
+      ? await nextLines(context, history, { nowMs, gaps, bans })
       : []),
     ...listed('Last requests:', history.fetches.map(fetchLine)),
     ...listed(
@@ -149,7 +150,7 @@ function giverText(source: string | null): string {
 async function nextLines(
   context: Context,
   { seriesId, series }: SeriesHistory,
-  { nowMs, hasGaps, bans }: { nowMs: EpochMs; hasGaps: boolean; bans: ReadonlyMap<string, EpochMs> },
+  { nowMs, gaps, bans }: { nowMs: EpochMs; gaps: readonly Gap[]; bans: ReadonlyMap<string, EpochMs> },
 ): Promise<string[]> {
   const { graceMs } = context.config.worker;
   const closesMs = nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
@@ -172,17 +173,25 @@ async function nextLines(
         );
       else if (then !== undefined)
         lines.push(
-          `Next${of}: ${windowText(then)}, from ${formatTime(closesMs)} on, when the open ${series.interval} ` +
-            'period has closed.',
+          `Next${of}: ${windowText(then)}, ` +
+            (then.endMs > nowMs - graceMs
+              ? `from ${formatTime(closesMs)} on, when the open ${series.interval} period has closed.`
+              : `from ${formatTime(retryOf(gaps, then) ?? closesMs)} on.`),
         );
     }
   });
   if (lines.length > 0) return lines;
   return [
-    hasGaps
+    gaps.length > 0
       ? 'Next: nothing now; what is missing is deferred as listed above, or no source has it.'
       : 'Next: nothing now: no range is missing.',
   ];
+}
+
+/** When the first deferred part of a window is requested again; null: none is deferred. */
+function retryOf(gaps: readonly Gap[], window: Range): EpochMs | null {
+  const times = gaps.flatMap((gap) => (gap.retryAtMs !== null && overlaps(gap, window) ? [gap.retryAtMs] : []));
+  return times.length === 0 ? null : Math.min(...times);
 }
 
 function windowText({ lane, startMs, endMs }: { lane: string; startMs: EpochMs; endMs: EpochMs }): string {

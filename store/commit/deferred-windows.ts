@@ -9,8 +9,9 @@
 import type pg from 'pg';
 import { formatDuration } from '../../model/format.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
-import { normalize, type Range } from '../../model/ranges.ts';
+import { normalize, type Range, subtract } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
+import { proofOf } from '../../planning/proof.ts';
 import { missingPauseMs } from '../../planning/upstream-coverage.ts';
 import { bool, float8, int4, listOf, nullable, range, statement, text, time } from '../db/statement.ts';
 import { isLacking } from '../series/reason-sets.ts';
@@ -124,8 +125,10 @@ export const deleteDueRereads = statement({
 
 const messages = {
   lacks: 'the source says that it does not have this itself',
+  absentInFile: 'the file has no row of this time',
+  absentBetween: 'the answer has no point of this time, and those beside it show that there is one',
   disputed: 'the answer has rows of this period that differ',
-} as const satisfies Partial<Record<Reason, string>>;
+};
 
 /** A gap that was filled at the source is found this much later at most. */
 const maxMissingPauseMs = dayMs;
@@ -237,11 +240,17 @@ function staleMessage({ answer, nowMs }: EvaluatedWindow): string {
   );
 }
 
+function lackText({ answer, stated, window }: EvaluatedWindow, range: Range): string {
+  if (answer.isWhole === true) return messages.absentInFile;
+  const isStated = proofOf(window.series).mayPause || subtract([range], stated.missing).length === 0;
+  return isStated ? messages.lacks : messages.absentBetween;
+}
+
 async function deferMissingRange(
   client: pg.PoolClient,
   evaluated: EvaluatedWindow,
   range: Range,
-  reason: keyof typeof messages,
+  reason: 'lacks' | 'disputed',
 ): Promise<void> {
   const { window, attempt, nowMs, rules } = evaluated;
   const { seriesId, series, lane, source } = window;
@@ -250,7 +259,7 @@ async function deferMissingRange(
   const deferred = {
     seriesId,
     reason,
-    message: messages[reason],
+    message: reason === 'lacks' ? lackText(evaluated, range) : messages.disputed,
     attempts: attempt,
     nowMs,
     retryAtMs: nowMs + pauseMs,

@@ -240,5 +240,8 @@ describe('an entry with sources', () => {
       series: [['bitcoin d1', ['service bitcoin']]],
       notes: ['no source is named "no"', 'left out: service does not give h1, only d1'],
     });
+    expect(chosen('{ source: binance, asset: bitcoin, interval: h1, from: 1y }', 'history').notes).toEqual([
+      'left out: binance does not give asset history',
+    ]);
   });
 });

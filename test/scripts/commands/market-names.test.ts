@@ -144,6 +144,7 @@ it('keeps a perpetual apart from the spot market of the same assets, in commands
 
   // The source has spot markets alone.
   await fails(`track candles ${hoursOf('BTC/USDT:USDT')} ${since}`, 4, 'binance has no perpetual markets');
+  await fails(`track funding --source binance-coinm --symbol BTC/USD ${since}`, 4, 'such as BTC/USD:BTC');
   await refuses(
     `${hoursOf('BTC/USDT')} --quote tether:tether`,
     'BTCUSDT of binance is a spot market, and --quote tether:tether is a perpetual one',

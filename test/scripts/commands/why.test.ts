@@ -37,6 +37,15 @@ it('explains what is tracked, covered, missing and why, past requests and change
   expect(stdout).toContain('1 value; the newest:\n  2024-03-02 05:00Z was close 1.50 until 2024-03-02 09:00Z');
   expect(stdout).toMatch(/In quarantine, 1 row; the newest:\n.*high below low: {"high":"1"}/);
 
+  await say(`track candles ${series.replace('h1', 'd1')} --from 2024-03-01 --to 2024-03-05`);
+  await query(`
+    insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+    select id, tracked, 'failed', 'status 500', now(), now() + interval '1 minute'
+    from tidemark.series where interval = 'd1'`);
+  const deferred = await say('why binance bitcoin/tether d1');
+  const [, due] = / \(again at (.+)\)/.exec(deferred) ?? [];
+  expect(deferred).toContain(`Next: backfill of 2024-03-01 to 2024-03-05, from ${due} on.`);
+
   await say('untrack 1');
   const untracked = await say(name);
   expect(untracked).toMatch(/Was tracked .* untracked since .* Stored points stay/);

@@ -58,6 +58,8 @@ it('defers each period without a point between two points, and keeps a silent en
   const result = await commit(tracked, [0, 8], [-1, 0, 1, 3, 4, 6], null, hour(100));
   expect(result.verdict).toBe('cut_short');
   expect(await gapsAt(tracked, hour(100))).toEqual(['2-3 lacks', '5-6 lacks', '7-8 not_asked']);
+  const [hole] = await listGaps(store.database, { nowMs: hour(100), graceMs: 0, seriesIds: [tracked.seriesId] });
+  expect(hole?.message).toMatch(/^the answer has no point of this time, /);
 });
 
 it.each([8, null])('awaits no event before the next one is due, and defers what two do not join: %s', async (link) => {
