@@ -191,8 +191,8 @@ function remedyFor(gaps: readonly Gap[]): { readonly remedy?: string } {
   if (gaps.every(({ cause }) => cause === 'beyond_depth'))
     return {
       remedy:
-        'begin later, or import files of that time (docs/import.md): running it again cannot fill what the source ' +
-        'no longer has',
+        'begin later (a tracked series by `untrack` and `track`), or import files of that time (docs/import.md): ' +
+        'running it again cannot fill what the source no longer has',
     };
   if (gaps.every(({ cause }) => cause === 'not_published'))
     return { remedy: 'run it again when the archive has the file, or name a source after it' };

@@ -63,7 +63,7 @@ it('of kraken, as far back as it keeps candles; the rest is a gap with this reas
   const afterMs = Date.now();
   expect(first.exitCode).toBe(3);
   expect(first.stderr).toMatch(
-    /not requested: kraken keeps the newest 721 periods \(12 h 1 min of m1\).*begin later, or import files/,
+    /not requested: kraken keeps the newest 721 periods \(12 h 1 min of m1\).*begin later \(.+\), or import files/,
   );
   expect(JSON.parse(first.stdout)).toMatchObject({ missing: 1 });
 
