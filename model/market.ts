@@ -32,6 +32,19 @@ export function marketKind(quote: string): MarketKind {
   return settle === null ? 'spot' : expiry === null ? 'perpetual' : 'future';
 }
 
+/** Why a text is no quote of a market; null: it is one. */
+export function quoteProblem(quote: string): string | null {
+  const { asset, settle, expiry } = parseQuote(quote);
+  if (asset === '' || asset.includes(':') || settle?.includes(':') === true)
+    return `the quote ${JSON.stringify(quote)} is none: name it as tether, tether:tether or tether:tether-261225`;
+  if (expiry === null || new Date(expiryMs(quote) ?? 0).toISOString().startsWith(isoDay(expiry))) return null;
+  return `the quote ${JSON.stringify(quote)} has an expiry that is no day (YYMMDD)`;
+}
+
+function isoDay(expiry: string): string {
+  return `20${expiry.slice(0, 2)}-${expiry.slice(2, 4)}-${expiry.slice(4)}T`;
+}
+
 /**
  * When a future is delivered; null: never. Binance, OKX and Bybit deliver at 08:00 UTC: `deliveryDate` of Binance's
  * exchangeInfo and `expTime` of OKX's instruments are such times.

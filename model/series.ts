@@ -1,8 +1,8 @@
 /** The identity of a series in the interface's terms. */
 
-import { byDataset, type DatasetName, type Datasets, datasets } from './datasets/index.ts';
+import { byDataset, type DatasetName, type Datasets, datasetOf, datasets, datasetText } from './datasets/index.ts';
 import type { EpochMs, Interval, Range } from './intervals.ts';
-import { expiryMs, type MarketKind, marketKind } from './market.ts';
+import { expiryMs, type MarketKind, marketKind, quoteProblem } from './market.ts';
 
 interface OfMarket {
   readonly exchange: string;
@@ -35,6 +35,19 @@ export interface TimeRange extends Range {
 
 export function isOfMarket(series: SeriesKey): series is MarketSeries {
   return 'exchange' in series;
+}
+
+/** Why there can be no such series; null: there can. */
+export function seriesProblem(series: SeriesKey): string | null {
+  return isOfMarket(series) ? marketProblem(series.dataset, series.quoteId) : null;
+}
+
+/** The same of the markets of a quote. */
+export function marketProblem(dataset: DatasetName, quote: string): string | null {
+  const problem = quoteProblem(quote);
+  if (problem !== null) return problem;
+  const kind = marketKind(quote);
+  return datasetOf(dataset).kinds.includes(kind) ? null : `a ${kind} market has no ${datasetText(dataset)}`;
 }
 
 /** The end of a range of a series; null: open-ended. A future ends when it is delivered. */

@@ -1,5 +1,6 @@
 /** One market is one series: which series a symbol of a source belongs to. */
 
+import { parseQuote } from '../model/market.ts';
 import { isOfMarket, type SeriesKey, seriesName } from '../model/series.ts';
 
 interface MarketOfSource {
@@ -55,4 +56,33 @@ export function otherMarketText(
   { source, symbol }: MarketOfSource,
 ): string {
   return `${seriesName(key)} is ${other.symbol} of ${source}, and ${symbol} is another market`;
+}
+
+/** A market in the codes of a list, or in the user's names. */
+export interface Names {
+  readonly base: string;
+  readonly quote: string;
+}
+
+/**
+ * Whether names of a perpetual or future say another settlement than the list of its source: its assets may have any
+ * names, but none that are of another asset there, and the same asset has one name.
+ *
+ * @param market in the codes of the list. @param ids what stands for them. @param codes of all markets of the list.
+ */
+export function isMisnamed(market: Names, ids: Names, given: Names, codes: ReadonlySet<string>): boolean {
+  const [own, known, named] = [assetsOf(market), assetsOf(ids), assetsOf(given)];
+  if (parseQuote(market.quote).expiry !== parseQuote(given.quote).expiry) return true;
+  const isOwn = (asset: Asset) => named[asset] === own[asset] || named[asset] === known[asset];
+  const isOther = (asset: Asset) => !isOwn(asset) && codes.has(named[asset]);
+  const differs = (asset: Asset) =>
+    (own.settle === own[asset]) !== (named.settle === named[asset]) && !(isOwn('settle') && isOwn(asset));
+  return isOther('base') || isOther('asset') || isOther('settle') || differs('base') || differs('asset');
+}
+
+type Asset = 'base' | 'asset' | 'settle';
+
+export function assetsOf({ base, quote }: Names): Readonly<Record<Asset, string>> {
+  const { asset, settle } = parseQuote(quote);
+  return { base, asset, settle: settle ?? '' };
 }

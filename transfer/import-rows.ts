@@ -6,7 +6,7 @@ import type { Sidecar } from '../files/sidecar.ts';
 import { datasets } from '../model/datasets/index.ts';
 import { type EpochMs, type Interval, isOnGrid } from '../model/intervals.ts';
 import { holds, normalize, type Range, subtract } from '../model/ranges.ts';
-import { keyNames, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
+import { keyNames, type SeriesKey, seriesName, seriesOfKey, seriesProblem } from '../model/series.ts';
 import type { RejectedRow } from '../planning/answer.ts';
 import { pointReader, readRate } from '../sources/rows.ts';
 import { id, type Rate } from '../v2/resources.ts';
@@ -22,7 +22,8 @@ export function seriesOfRow(layout: Layout, names: Names): SeriesKey | string {
     dataset,
     names.map((name) => name ?? ''),
   );
-  return series ?? `interval: not an interval of ${datasets[dataset].word}`;
+  if (series === null) return `interval: not an interval of ${datasets[dataset].word}`;
+  return seriesProblem(series) ?? series;
 }
 
 export function pointOf(row: FileRow, { dataset, interval }: SeriesKey) {

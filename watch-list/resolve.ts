@@ -5,11 +5,10 @@
  * source; delisted names are left out and noted. Entries that share a series extend its range.
  */
 
-import { type DatasetName, datasetOf, datasets, datasetText, type MarketDataset } from '../model/datasets/index.ts';
+import { type DatasetName, datasets, datasetText, type MarketDataset } from '../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../model/intervals.ts';
 import { listName, type PolledList } from '../model/lists/index.ts';
-import { marketKind } from '../model/market.ts';
-import { isOfMarket, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
+import { isOfMarket, marketProblem, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
 import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
 import type { MarketName } from '../store/series/aliases.ts';
@@ -83,10 +82,8 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
         from.length === 0
           ? undefined
           : from.flatMap((source) => marketSources(source, market, entry.dataset, interval));
-      const kind = marketKind(quote);
-      const { kinds } = datasetOf(entry.dataset);
-      if (!kinds.includes(kind)) {
-        const why = `a ${kind} market has no ${datasetText(entry.dataset)}`;
+      const why = marketProblem(entry.dataset, quote);
+      if (why !== null) {
         notes.push({ ...entry.place, message: `left out: ${exchange} ${base}/${quote}: ${why}` });
         continue;
       }

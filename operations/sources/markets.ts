@@ -4,11 +4,18 @@ import { messageOf, TidemarkError } from '../../errors.ts';
 import { type DatasetName, datasetOf, datasetText } from '../../model/datasets/index.ts';
 import { formatTime } from '../../model/format.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
-import { marketKind } from '../../model/market.ts';
+import { marketKind, quoteProblem } from '../../model/market.ts';
 import type { SourceChoice } from '../../model/selection.ts';
 import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
 import { offerOf, type SourceFacts } from '../../model/sources.ts';
-import { otherMarketOf, otherMarketText, trackedAs } from '../../planning/one-market.ts';
+import {
+  assetsOf,
+  isMisnamed,
+  type Names,
+  otherMarketOf,
+  otherMarketText,
+  trackedAs,
+} from '../../planning/one-market.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import { pauseForUse } from '../../sources/profiles/use.ts';
 import { type SourceSetup, usable } from '../../sources/registry.ts';
@@ -28,7 +35,7 @@ import { didYouMean } from '../../watch-list/names.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import type { OperationContext } from '../context.ts';
 import { assertNotPaused, asUseless, refusalSaid, remedyOf } from '../source-health.ts';
-import { storeAliases } from './names.ts';
+import { assertPossible, storeAliases } from './names.ts';
 
 /** Markets are listed and delisted daily at most. */
 const oldAfterMs = dayMs;
@@ -227,6 +234,9 @@ export async function chooseSource(
 ): Promise<{ readonly series: SeriesKey[]; readonly sources: SeriesSource[] }> {
   const source = await sourceNamed(context, choice.name);
   usable(source);
+  const problem = quoteProblem(choice.quote ?? choice.symbol?.split('/')[1] ?? 'any');
+  if (problem !== null) throw new TidemarkError('BAD_ARGUMENT', problem);
+  if (choice.symbol === null) assertPossible(series);
   const { all } = await context.sources();
   for (const key of series) assertGives(source, key, all());
   if (choice.symbol === null) {
@@ -247,11 +257,10 @@ export async function chooseSource(
     );
   const exchange = choice.exchange ?? source.profile.exchange ?? source.facts.name;
   const known = (await readMarketNames(context.database.pool, source.facts.name, exchange)).get(market.symbol);
-  const names = {
-    exchange,
-    baseId: choice.base ?? known?.baseId ?? market.base,
-    quoteId: choice.quote ?? known?.quoteId ?? market.quote,
-  };
+  const ids = { base: known?.baseId ?? market.base, quote: known?.quoteId ?? market.quote };
+  const { base = ids.base, quote = ids.quote } = choice;
+  await assertSettledSo(context, source, market, { ids, given: { base, quote } });
+  const names = { exchange, baseId: base, quoteId: quote };
   const keys = await storedKeys(
     context.database.pool,
     series.map((key) => (isOfMarket(key) ? { ...key, ...names } : key)),
@@ -261,6 +270,26 @@ export async function chooseSource(
     series: await oneMarketEach(context, keys, { source: source.facts.name, symbol: market.symbol, isNamed }),
     sources: await withArchive(context, source, market.symbol, keys),
   };
+}
+
+/** @throws TidemarkError BAD_ARGUMENT for names that contradict the stored list of the source. */
+async function assertSettledSo(
+  context: OperationContext,
+  source: SourceSetup,
+  { symbol, base, quote }: StoredMarket,
+  { ids, given }: { readonly ids: Names; readonly given: Names },
+): Promise<void> {
+  if (marketKind(quote) === 'spot') return;
+  const lister = await listerOf(context, source);
+  const listed = lister === null ? [] : await readMarkets(context.database.pool, lister.facts.name);
+  const market = listed.find((one) => one.symbol === symbol) ?? { base, quote };
+  const codes = new Set(listed.flatMap((one) => Object.values(assetsOf(one))));
+  if (!isMisnamed(market, ids, given, codes)) return;
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    `${symbol} of ${source.facts.name} is ${pairOf(market)}, and not ${pairOf(given)}`,
+    { remedy: 'leave out --base and --quote, or give each of its assets one name in both' },
+  );
 }
 
 /**

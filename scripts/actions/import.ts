@@ -7,6 +7,7 @@ import { fileFormats } from '../../files/layout.ts';
 import { type ColumnNames, formatOfColumns, furtherColumn, neededColumns } from '../../files/named-columns.ts';
 import { assertIsFile } from '../../files/sidecar.ts';
 import { formatDuration } from '../../model/format.ts';
+import { seriesProblem } from '../../model/series.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
 import { asStored } from '../../operations/sources/names.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
@@ -135,6 +136,8 @@ function candleFileKind(options: Options): CandleFileKind | null {
       `--interval ${interval} names several intervals`,
       'import the files of each interval in a call of their own',
     );
+  const problem = seriesProblem(series);
+  if (problem !== null) throw badArgument(problem);
   return { format, series };
 }
 

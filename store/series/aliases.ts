@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
-import { int4, type RowOf, rowsOf, statement, text } from '../db/statement.ts';
+import { int4, listOf, type RowOf, rowsOf, statement, text } from '../db/statement.ts';
 import { seriesColumns, seriesKey, seriesNameAs } from './series.ts';
 
 /** An id by its code. The source is empty: of every source. */
@@ -68,6 +68,20 @@ const marketNames = statement({
     where m.source = $source`,
   parameters: { source: text, exchange: text },
   row: { symbol: text, baseId: text, quoteId: text },
+});
+
+/** The quotes of the perpetuals and futures that sources list of an asset, in their codes and in the ids for them. */
+export function readContractQuotes(client: pg.Pool | pg.PoolClient, sources: readonly string[], base: string) {
+  return contractQuotes.on(client, { sources, base });
+}
+
+const contractQuotes = statement({
+  name: 'contract-quotes',
+  isPlannedAnew: true,
+  text: `select distinct base, quote, quote_id as "quoteId" from public.source_markets
+         where source = any ($sources) and kind <> 'spot' and $base in (base, base_id) order by base, quote`,
+  parameters: { sources: listOf(text), base: text },
+  row: { base: text, quote: text, quoteId: text },
 });
 
 /** Another name of a series: its market in the codes of a source, or in the ids that stand for them. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { expiryMs, marketKind, parseQuote, quoteText } from '../../model/market.ts';
+import { expiryMs, marketKind, parseQuote, quoteProblem, quoteText } from '../../model/market.ts';
 import { useStore } from '../store/open-store.ts';
 
 const store = useStore();
@@ -37,4 +37,19 @@ it.each([
   ['USD:BTC-241227', 1_735_286_400_000],
 ])('delivers %s at the time that venues state', (quote, timeMs) => {
   expect(expiryMs(quote)).toBe(timeMs);
+});
+
+it.each([
+  ['tether', true],
+  ['token-261225', true],
+  ['USDT:USDT', true],
+  ['USD:BTC-240229', true],
+  ['USD:BTC-230229', false],
+  ['USDT:USDT-991332', false],
+  ['USDT:USDT-000000', false],
+  ['USDT:USD:X', false],
+  ['tether:', false],
+  [':tether', false],
+])('takes a quote with a day that exists: %s', (quote, isOne) => {
+  expect(quoteProblem(quote) === null).toBe(isOne);
 });

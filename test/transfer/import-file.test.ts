@@ -2,10 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../clock.ts';
-import { fileFormats } from '../../files/layout.ts';
+import { fileFormats, layouts } from '../../files/layout.ts';
 import { hourMs } from '../../model/intervals.ts';
 import type { Database } from '../../store/db/database.ts';
 import { checkFile, type FileImport, importFile } from '../../transfer/import-file.ts';
+import { seriesOfRow } from '../../transfer/import-rows.ts';
 import { ImportTally } from '../../transfer/import-tally.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { emptyDirectory, market, tidemark } from '../scripts/command.ts';
@@ -37,5 +38,12 @@ describeNeeding('timescale', 'the import of a file', () => {
       ...{ code: 'FILE_NOT_USABLE', message: `${path} was changed or replaced after it was checked` },
     });
     expect((await contentOf(to.database)).series).toEqual({});
+  });
+
+  it.each([
+    ['funding_rates', 'q', 'a spot market has no funding rates'],
+    ['candles', 'q:q-991332', 'the quote "q:q-991332" has an expiry that is no day (YYMMDD)'],
+  ] as const)('takes no row of %s of a/%s', (dataset, quote, why) => {
+    expect(seriesOfRow(layouts[dataset], ['x', 'a', quote, 'h1'])).toBe(why);
   });
 });

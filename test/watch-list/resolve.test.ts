@@ -92,6 +92,22 @@ describe('a watch list', () => {
     expect(resolved(text, { markets: null, assets: null }).notes).toEqual([]);
   });
 
+  it('leaves out markets that there cannot be', () => {
+    const of = (dataset: string, quote: string) =>
+      resolved(`${dataset}: [{ exchange: b, base: a, quote: '${quote}', interval: h1, from: 1y }]`, {
+        markets: null,
+        assets: null,
+      });
+    const none = (quote: string, why: string) => ({
+      series: [],
+      lists: [],
+      notes: [`1 left out: b a/${quote}: ${why}`],
+    });
+    const noDay = 'the quote "q:q-991332" has an expiry that is no day (YYMMDD)';
+    expect(of('candles', 'q:q-991332')).toEqual(none('q:q-991332', noDay));
+    expect(of('funding', 'q')).toEqual(none('q', 'a spot market has no funding rates'));
+  });
+
   it('notes names without a match, with a suggestion', () => {
     expect(resolved('candles: [{ exchange: binanse, quote: tether, interval: d1, from: 1y }]').notes).toEqual([
       '1 "binanse" is not the exchange of any listed market: did you mean "binance"?',

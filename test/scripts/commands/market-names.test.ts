@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startService } from '../command.ts';
-import { openVenues } from './watch-list-parts.ts';
+import { type Directory, openVenues } from './watch-list-parts.ts';
 
 const market = (base: string, quote: string, interval = 'h1') =>
   `--exchange binance --base ${base} --quote ${quote} --interval ${interval}`;
@@ -18,12 +18,7 @@ async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
   return {
     ...opened,
     rest,
-    async names() {
-      const rows = await query(
-        `select concat(exchange_id, ' ', base_id, '/', quote_id, ' ', interval) as name from tidemark.series order by id`,
-      );
-      return rows.map(({ name }) => name);
-    },
+    names: namesIn(query),
     bySymbol: (interval: string) =>
       say(`track candles --source binance --symbol BTC/USDT --interval ${interval} ${since}`),
     byNames: (base: string, quote: string, interval: string) =>
@@ -33,6 +28,18 @@ async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
       expect(await run(`track candles ${words} ${since}`)).toMatchObject({ exitCode: 2, stderr });
     },
   };
+}
+
+const namesIn = (query: Directory['query']) => async () => {
+  const rows = await query(
+    `select concat(exchange_id, ' ', base_id, '/', quote_id, ' ', interval) as name from tidemark.series order by id`,
+  );
+  return rows.map(({ name }) => name);
+};
+
+async function openPerpetuals() {
+  const opened = await openVenues(['binance-usdm', 'binance-coinm']);
+  return { ...opened, names: namesIn(opened.query) };
 }
 
 function twoHours(folder: string): string {
@@ -149,4 +156,56 @@ it('keeps a perpetual apart from the spot market of the same assets, in commands
     `${hoursOf('BTC/USDT')} --quote tether:tether`,
     'BTCUSDT of binance is a spot market, and --quote tether:tether is a perpetual one',
   );
+});
+
+it('refuses names of another settlement than the list has, days that do not exist, and a dataset that a market lacks', async () => {
+  const { directory, fails, list, names, say } = await openPerpetuals();
+  await say('markets --source binance-coinm');
+  const linear = '--source binance-usdm --symbol BTC/USDT:USDT';
+  const inverse = '--source binance-coinm --symbol BTC/USD:BTC';
+  const unsourced = market;
+  const isNot = (given: string) => `BTCUSDT of binance-usdm is BTC/USDT:USDT, and not ${given}`;
+  const file = twoHours(directory);
+  const imported = (quote: string) => `import ${file} --format binance ${unsourced('BTC', quote)}`;
+  const candles = (words: string) =>
+    `track candles ${words} ${since}${words.includes('--interval') ? '' : ' --interval h1'}`;
+  for (const [line, said] of [
+    [candles(`${linear} --quote USDT:BTC`), isNot('BTC/USDT:BTC')],
+    [candles(`${linear} --quote tether:bitcoin`), isNot('BTC/tether:bitcoin')],
+    [candles(`${linear} --quote ETH:ETH`), isNot('BTC/ETH:ETH')],
+    [candles(`${linear} --quote USDT:USD:X`), 'the quote "USDT:USD:X" is none: name it as tether'],
+    [candles(`${linear} --quote USDT:USDT-300628`), 'is a perpetual market'],
+    [
+      candles('--source binance-usdm --symbol BTC/USDT:USDT-300628 --quote USDT:USDT-300629'),
+      'is BTC/USDT:USDT-300628',
+    ],
+    [candles(`${inverse} --base bitcoin`), 'BTCUSD_PERP of binance-coinm is BTC/USD:BTC, and not bitcoin/USD:BTC'],
+    [candles(unsourced('BTC', 'USDT:BTC')), 'binance lists BTC/USDT:USDT, and not BTC/USDT:BTC'],
+    [candles(unsourced('BTC', 'USDT:USDT-991332')), '"USDT:USDT-991332" has an expiry that is no day'],
+    [candles('--source binance-usdm --symbol BTC/USDT:USDT-990230'), '"USDT:USDT-990230" has an expiry that is no day'],
+    [imported('USDT:BTC'), 'binance lists BTC/USDT:USDT, and not BTC/USDT:BTC'],
+    [imported('USDT:USDT-991332'), '"USDT:USDT-991332" has an expiry that is no day'],
+    [`track funding ${unsourced('BTC', 'USDT')} ${since}`, 'a spot market has no funding rates'],
+    [`track open-interest ${unsourced('BTC', 'USDT')} ${since}`, 'a spot market has no open interest'],
+    [`track funding ${unsourced('BTC', 'USDT:USDT-301227')} ${since}`, 'a future market has no funding rates'],
+  ] as const)
+    await fails(line, 2, said);
+  expect(await names()).toEqual([]);
+  // Any names that say the same.
+  await say(candles(`${linear} --base bitcoin --quote tether:tether`));
+  await say(candles(`${inverse} --base bitcoin --quote dollar:bitcoin`));
+  list({}, 'aliases: { ETH: ether, USDT: tether }\n');
+  await say(candles('--source binance-usdm --symbol ETH/USDT:USDT'));
+  await say(candles(unsourced('ether', 'tether:tether', 'd1')));
+  await fails(
+    candles(unsourced('ether', 'tether:ether')),
+    2,
+    'binance lists ETH/USDT:USDT, and not ether/tether:ether',
+  );
+  expect(await names()).toEqual([
+    'binance bitcoin/tether:tether h1',
+    'binance bitcoin/dollar:bitcoin h1',
+    'binance ether/tether:tether h1',
+    'binance ether/tether:tether d1',
+  ]);
 });
