@@ -166,3 +166,28 @@ it('replacing every message by x changes no plan, status, headline or exit code'
       .reduce((text, message) => text.replaceAll(message, 'x'), JSON.stringify(value, null, 1));
   expect(withoutMessages(await everythingOf(database))).toBe(withoutMessages(before));
 });
+
+it('status counts as failed and as awaiting what gaps lists so, also where a next source was asked', async () => {
+  const database = await openGaps();
+  await database.pool.query(
+    `insert into tidemark.pending_windows (series_id, range, source, reason, first_at, retry_at)
+     select id, tracked, 'kraken', 'awaiting', lower(tracked), $1::timestamptz + interval '9 days'
+     from tidemark.series where base_id in ('lacks-named', 'truncated-named')`,
+    [new Date(nowMs)],
+  );
+  const gaps = await listGaps(database, { nowMs, graceMs: 0 });
+  const lengths = (seriesId: number, reason: string) =>
+    gaps
+      .filter((gap) => gap.seriesId === seriesId && gap.reason === reason)
+      .reduce((sum, { startMs: fromMs, endMs }) => sum + endMs - fromMs, 0);
+  for (const { seriesId, series, failedMs, awaitingMs, missingMs } of await seriesStatus(database, {
+    nowMs,
+    graceMs: 0,
+  })) {
+    expect(failedMs + awaitingMs).toBeLessThanOrEqual(missingMs);
+    // Of two that overlap, `gaps` has the one that is due later.
+    if (series.dataset === 'candles' && series.baseId === 'truncated-named') continue;
+    const listed = [lengths(seriesId, 'failed'), lengths(seriesId, 'awaits_second_answer')];
+    expect([series, failedMs, awaitingMs]).toEqual([series, ...listed]);
+  }
+});
