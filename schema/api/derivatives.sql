@@ -69,8 +69,10 @@ language plpgsql stable parallel safe as $$
 declare
   line record;
   asked record;
+  is_inverse boolean;
 begin
   select * into line from tidemark.dataset_line('funding_rates', exchange, base, quote, 'h1');
+  is_inverse := (select s.settle_id = s.base_id from tidemark.series s where s.id = line.series_id);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first,
                                  least(asked.closed, line.settled));
@@ -80,7 +82,11 @@ begin
     )
     select e.time, e.rate, e.hours, e.annual_rate, coalesce(e.mark_price, m.price),
            case when e.mark_price is not null then 'source' when m.price is not null then 'mark_candles' end,
-           m.age, e.rate * coalesce(e.mark_price, m.price), e.coverage
+           m.age,
+           -- An inverse contract is an amount of the quote, of which the mark price makes one of the base.
+           case when is_inverse then round((e.rate + tidemark.fine()) / nullif(coalesce(e.mark_price, m.price), 0), 28)
+                else e.rate * coalesce(e.mark_price, m.price) end,
+           e.coverage
     from events e
     left join tidemark.mark_prices_at(line.series_id, array(select n.time from events n where n.mark_price is null),
                                       interval '2 hours') m on m.time = e.time
@@ -88,15 +94,16 @@ begin
 end $$;
 comment on function public.funding is
   'Funding of a perpetual in [from_time, to_time): the rate of each event, hours since the one before, the rate of a '
-  'year of 8,760 hours without compounding, the mark price, and what a long position of one base asset paid in the '
-  'quote. The price is that of the event (price_from: source), else the close of a mark candle that had ended '
-  'price_age before (mark_candles), at most two hours. Coverage is of the time since the event before.
+  'year of 8,760 hours without compounding, the mark price, and what a long position of one base asset paid; of an '
+  'inverse contract, which is settled in its base asset, what one of one unit of the quote paid in the base. The price '
+  'is that of the event (price_from: source), else the close of a mark candle that had ended price_age before '
+  '(mark_candles), at most two hours. Coverage is of the time since the event before.
 Example: select * from funding(''binance'', ''bitcoin'', ''tether:tether'', ''2024-12-01'', ''2024-12-02'')';
 
 --: function public.funding_paid(text, text, text, timestamptz, timestamptz, numeric)
 create or replace function public.funding_paid(exchange text, base text, quote text,
   from_time timestamptz default null, to_time timestamptz default null, quantity numeric default 1)
-returns table (paid numeric, events bigint, from_candles bigint, without_price bigint, coverage numeric)
+returns table (paid numeric, paid_in text, events bigint, from_candles bigint, without_price bigint, coverage numeric)
 language plpgsql stable parallel safe as $$
 declare
   line record;
@@ -106,8 +113,9 @@ begin
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   asked.closed := least(asked.closed, line.settled);
   return query
-    select case when sums.events = 0 and known.share = 1 then quantity * 0 else sums.paid end, sums.events,
-           sums.from_candles, sums.without_price, known.share
+    select case when sums.events = 0 and known.share = 1 then quantity * 0 else sums.paid end,
+           (select s.settle_id from tidemark.series s where s.id = line.series_id), sums.events, sums.from_candles,
+           sums.without_price, known.share
     from (select sum(quantity * f.payment) as paid, count(*) as events,
                  count(*) filter (where f.price_from = 'mark_candles') as from_candles,
                  count(*) filter (where f.payment is null) as without_price
@@ -117,10 +125,11 @@ begin
          ) known;
 end $$;
 comment on function public.funding_paid is
-  'What a position of so many base assets paid for funding in [from_time, to_time), in the quote; negative: it '
-  'received that, as a short position (a negative quantity) does of a positive rate. from_candles of the events are '
-  'paid at the close of a mark candle, and without_price have none and are not in the sum; null: no payment is known. '
-  'Coverage below 1: events may be missing.
+  'What a position paid for funding in [from_time, to_time), in paid_in, the asset that it is settled in; negative: '
+  'it received that, as a short position (a negative quantity) does of a positive rate. The quantity is in the base '
+  'asset; of an inverse contract, which is settled in its base asset, in the quote: contracts times contract_size. '
+  'from_candles of the events are paid at the close of a mark candle, and without_price have none and are not in the '
+  'sum; null: no payment is known. Coverage below 1: events may be missing.
 Example: select * from funding_paid(''binance'', ''bitcoin'', ''tether:tether'', ''2024-12-01'', ''2025-01-01'', 0.5)';
 
 --: function public.funding_panel(text[], timestamptz, timestamptz)
@@ -223,28 +232,52 @@ comment on function public.open_interest_value is
 Example: select * from open_interest_value(''binance'', ''bitcoin'', ''tether:tether'', ''h1'', ''2024-12-31'', '
   '''2025-01-01'')';
 
+--: function tidemark.refuse_kind(text, boolean, text)
+create or replace function tidemark.refuse_kind(quote text, is_spot boolean, taken text) returns void
+language plpgsql stable parallel safe as $$
+begin
+  if (select p.settle is null from tidemark.quote_parts(quote) p where quote is not null) <> is_spot then
+    raise exception '%, and "%" is a % market', taken, quote,
+      case when is_spot then 'perpetual or future' else 'spot' end using errcode = '22023',
+      hint = 'tether is the quote of a spot market, tether:tether of a perpetual that is settled in tether';
+  end if;
+end $$;
+comment on function tidemark.refuse_kind is
+  'Internal: refuses the quote of a market of another kind.';
+
 --: function public.basis(text, text, text, text, text, timestamptz, timestamptz, text)
 create or replace function public.basis(exchange text, base text, quote text, spot_quote text,
   interval_name text default 'h1', from_time timestamptz default null, to_time timestamptz default null,
   spot_exchange text default null)
 returns table ("time" timestamptz, price numeric, spot numeric, index_price numeric, basis numeric,
                basis_share numeric, index_share numeric, coverage numeric)
-language sql stable parallel safe as $$
-  select time, p.close, s.close, i.close, p.close - s.close, (p.close - s.close) / nullif(s.close, 0),
-         (p.close - i.close) / nullif(i.close, 0), least(coalesce(p.coverage, 0), coalesce(s.coverage, 0))
-  from public.ohlcv($1, $2, $3, $5, $6, $7) p
-  full join public.ohlcv(coalesce($8, $1), $2, $4, $5, $6, $7) s using (time)
-  left join (
-    select c.time, c.close from tidemark.index_candle_points c
-    where c.time >= coalesce($6, '-infinity') and c.time < coalesce($7, 'infinity') and c.series_id = (
-      select tidemark.stored_series('index_candles', $1, $2, $3, $5))
-  ) i using (time)
-  order by time
-$$;
+language plpgsql stable parallel safe as $$
+#variable_conflict use_column
+declare
+  closed timestamptz := date_bin(tidemark.interval_length(interval_name), now() - tidemark.grace(),
+                                 tidemark.grid_origin());
+begin
+  perform tidemark.refuse_kind(quote, false, 'basis takes a perpetual or future before the spot market'),
+          tidemark.refuse_kind(spot_quote, true, 'basis takes a spot market after the perpetual or future');
+  return query
+    select time, p.close, s.close, i.close, d.basis, d.basis / nullif(s.close, 0),
+           case when time < closed then (p.close - i.close) / nullif(i.close, 0) end,
+           least(coalesce(p.coverage, 0), coalesce(s.coverage, 0))
+    from public.ohlcv($1, $2, $3, $5, $6, $7) p
+    full join public.ohlcv(coalesce($8, $1), $2, $4, $5, $6, $7) s using (time)
+    left join (
+      select c.time, c.close from tidemark.index_candle_points c
+      where c.time >= coalesce($6, '-infinity') and c.time < coalesce($7, 'infinity') and c.series_id = (
+        select tidemark.stored_series('index_candles', $1, $2, $3, $5))
+    ) i using (time)
+    -- Open candles have the prices of different moments.
+    cross join lateral (select case when time < closed then p.close - s.close end as basis) d
+    order by time;
+end $$;
 comment on function public.basis is
   'How far a perpetual or future closes above a spot market (of spot_exchange, by default its own) and above its '
   'index, at the end of each period that starts in [from_time, to_time): in the quote, and as a share of the spot and '
-  'index price. Null where a side has no price; coverage is that of the side of which less is known, and 0 where one '
-  'has no candle.
+  'index price. Null where a side has no price, and while the period is open: its two prices are of different moments. '
+  'Coverage is that of the side of which less is known, and 0 where one has no candle.
 Example: select * from basis(''binance'', ''bitcoin'', ''tether:tether'', ''tether'', ''h1'', ''2024-12-01'', '
   '''2024-12-02'')';

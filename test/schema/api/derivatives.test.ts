@@ -220,6 +220,49 @@ it('basis takes the spot market of another exchange', async () => {
   expect(await found).toEqual(['101 | 10 | 100.5', '102.5 | - | -', '- | 11 | 103', '99 | 12 | 99']);
 });
 
+it('basis compares no prices of an open period', async () => {
+  const nowMs = Math.floor(Date.now() / hourMs) * hourMs;
+  const line = { startMs: nowMs - 3 * hourMs, endMs: null };
+  const of = (dataset: MarketDataset, quote: string) => ({ ...key(dataset, 'h1', quote), baseId: 'open' }) as SeriesKey;
+  await storeLine(store.database, { ...line, key: of('candles', 'q:q'), prices: ['100', '101', '102', '103'] });
+  await storeLine(store.database, { ...line, key: of('candles', 'q'), prices: ['80', '80', '80', '80'] });
+  await storeLine(store.database, { ...line, key: of('index_candles', 'q:q'), prices: ['80', '80', '80', '80'] });
+  const found = await rows(
+    `select price, spot, trim_scale(basis), trim_scale(basis_share), trim_scale(index_share)
+     from basis('x', 'open', 'q:q', 'q', 'h1', to_time => now() + interval '1 hour')`,
+  );
+  expect([found.at(0), found.at(-1)]).toEqual(['100 | 80 | 20 | 0.25 | 0.25', '103 | 80 | - | - | -']);
+});
+
+it.each([
+  ['tether', 'tether', 'a perpetual or future before the spot market, and "tether" is a spot market'],
+  ['tether:tether', 'tether:tether', 'a spot market after the perpetual or future, and "tether:tether" is a perpetual'],
+  ['tether', 'tether:tether', 'a perpetual or future before the spot market, and "tether" is a spot market'],
+])('basis refuses %s beside %s', async (quote, spot, said) => {
+  await expect(rows(`select * from basis('x', 'a', '${quote}', '${spot}', 'h1')`)).rejects.toThrow(said);
+});
+
+it('funding of an inverse contract is paid in its base asset, for an amount of the quote', async () => {
+  const inverse = { ...key('funding_rates', 'h1', 'usd:coin'), baseId: 'coin' } as SeriesKey;
+  const id = await storeLine(store.database, { key: inverse, startMs, endMs: startMs + 24 * hourMs, prices: [] });
+  await store.database.pool.query(
+    `insert into tidemark.funding_rate_points (series_id, time, rate, interval_hours, mark_price)
+     values ($1, $2, 0.0001, 8, 40000), ($1, $3, -0.00005, 8, 50000), ($1, $4, 0.0001, 8, 30000)`,
+    [id, hour(0), hour(8), hour(16)],
+  );
+  const named = `'x', 'coin', 'usd:coin'`;
+  // By hand: 100 contracts of 100 dollars are worth 0.25 coins at 40000, which paid 0.0001 of them.
+  expect(
+    await rows(`select trim_scale(payment * 10000) from funding(${named}, to_time => '2024-01-01 16:00Z')`),
+  ).toEqual(['0.000025', '-0.00001']);
+  const paid = (quantity: string) =>
+    rows(`select trim_scale(round(paid, 20)), paid_in from funding_paid(${named}, quantity => ${quantity})`);
+  // The third: a third of a coin at 30000, of which 0.0001.
+  expect(await paid('100 * 100')).toEqual(['0.00004833333333333333 | coin']);
+  expect(await paid('-100 * 100')).toEqual(['-0.00004833333333333333 | coin']);
+  expect((await rows(`select paid_in from funding_paid('x', 'a', 'tether:tether')`))[0]).toBe('tether');
+});
+
 it('funding of a series that is followed is known up to its newest event, until the next one is due', async () => {
   const nowMs = Math.floor(Date.now() / hourMs) * hourMs;
   const [first, newest] = [nowMs - 11 * hourMs, nowMs - 3 * hourMs];
