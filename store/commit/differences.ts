@@ -4,7 +4,7 @@
  */
 
 import type pg from 'pg';
-import { byDataset, columnNames, datasetNames } from '../../model/datasets/index.ts';
+import { byDataset, columnNames, datasetNames, datasetOf } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
@@ -170,21 +170,25 @@ const deleteDifferences = bySide((side) =>
 
 /**
  * @param side `other` compares to the tick of the coarser of two sources: its most decimals in the range, column by
- * column. A value that either side lacks is no difference.
+ * column. A value that either side lacks is no difference, and no delay is: it is that of each source.
  */
 function comparisonOf(dataset: PointLines['dataset'], side: keyof typeof sides) {
   const { columns, incoming, stored, revised, writtenOtherwise, object } = pointSql(dataset);
+  const { time } = datasetOf(dataset);
+  const ofBoth = columns.filter((column) => time.density !== 'linked' || column !== time.delay);
   const { table, column: sourceColumn, value: source, key } = sides[side];
   const scale = (from: string, column: string) => `(select max(min_scale(${column})) from ${from})`;
   const differs =
     side === 'other'
-      ? columns
+      ? ofBoth
           .map((column) => {
             const ticks = `least(${scale('incoming', column)}, ${scale('stored', column)})`;
             return `round(i.${column}, ${ticks}) <> round(s.${column}, ${ticks})`;
           })
           .join(' or ')
       : revised;
+  const isOtherText =
+    side === 'other' ? ofBoth.map((column) => `i.${column}::text <> s.${column}::text`).join(' or ') : writtenOtherwise;
   const valuesOf = (from: 'i' | 's') => `case when ${from}.time is not null then ${object(from)} end`;
   return `
       with incoming as (
@@ -200,7 +204,7 @@ function comparisonOf(dataset: PointLines['dataset'], side: keyof typeof sides) 
                case when s.time is null then 'missing_here'
                     when i.time is null then 'missing_there'
                     when ${differs} then 'changed'
-                    when ${writtenOtherwise} then 'rewritten'
+                    when ${isOtherText} then 'rewritten'
                     else 'same' end as kind
         from incoming i full join stored s on s.time = i.time
       ), kept as (

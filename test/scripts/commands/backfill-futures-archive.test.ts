@@ -242,6 +242,18 @@ it('verify finds no difference where a file lacks a mark price, and names each o
   ]);
 });
 
+it('verify --against compares no delays, which are those of each source', async () => {
+  const { backfill, json, query, run } = await open('binance-usdm-funding', { beside: ['bybit-linear'] });
+  await backfill('funding_rates', 'h1', months);
+  expect(await query('select from tidemark.funding_rate_points where delay_ms > 0')).not.toEqual([]);
+  const same = { points: events(months).length, differing: 0, rewritten: 0, differences: [] };
+  expect(await json('verify 1 --all --against bybit-linear')).toMatchObject(same);
+  await query(`update tidemark.funding_rate_points set rate = 9 where time = '2024-01-01'`);
+  const { exitCode, stdout } = await run('verify 1 --all --against bybit-linear --json');
+  const there = { kind: 'changed', here: { rate: '9' } };
+  expect([exitCode, JSON.parse(stdout).differences]).toMatchObject([7, [there]]);
+});
+
 it('what is older than thirty days is a gap with this reason, and with an archive nothing is', async () => {
   const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
   const range = { startMs: todayMs - 40 * dayMs, endMs: todayMs - dayMs };
