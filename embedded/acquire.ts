@@ -23,7 +23,7 @@ import type { Clock } from '../clock.ts';
 import { messageOf, TidemarkError } from '../errors.ts';
 import { type Binaries, locateBinaries } from './binaries.ts';
 import { explainFileError } from './failure.ts';
-import { createCluster, type Home, hasCluster, openHome } from './home.ts';
+import { createCluster, type Home, hasCluster, openHome, writeUrl } from './home.ts';
 import { type Lease, takeLease } from './lease.ts';
 import { serverState } from './postmaster.ts';
 import { startServer, stopServer } from './server.ts';
@@ -128,7 +128,16 @@ async function startOrJoin(clock: Clock, home: Home, binaries: Binaries): Promis
         if (isOurs) await stop().catch(() => {});
         throw error;
       });
-      if (lease !== null) return { lease, url: databaseUrl(home, port, 'tidemark') };
+      if (lease !== null) {
+        const url = databaseUrl(home, port, 'tidemark');
+        try {
+          writeUrl(home, url);
+        } catch (error) {
+          await lease.release();
+          throw error;
+        }
+        return { lease, url };
+      }
     }
     if (state === 'stopped') {
       if (!hasCluster(home)) await createCluster(home, binaries);

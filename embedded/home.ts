@@ -104,6 +104,15 @@ function readPassword(path: string, data: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
+/** Writes the URL of the running server for clients that are no command, such as psql: `psql "$(cat .tidemark/url)"`. */
+export function writeUrl({ directory }: Home, url: string): void {
+  const file = join(directory, 'url');
+  if (existsSync(file) && readFileSync(file, 'utf8') === `${url}\n`) return;
+  const unfinished = unfinishedPath(file);
+  writeFileSync(unfinished, `${url}\n`, { mode: 0o600, flag: 'wx' });
+  renameSync(unfinished, file);
+}
+
 /** Whether the home holds a complete cluster. */
 export const hasCluster = ({ data }: Pick<Home, 'data'>): boolean => existsSync(join(data, 'PG_VERSION'));
 

@@ -42,7 +42,7 @@ describe('after a crash', () => {
     const { url, release } = await acquireEmbeddedDatabase({ clock: systemClock, directory });
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await release();
-    expect(entries(directory).sort()).toEqual(['password', 'postgres', 'postgres.log']);
+    expect(entries(directory).sort()).toEqual(['password', 'postgres', 'postgres.log', 'url']);
   });
 
   it('of the server, what was committed is there at the next start', async () => {

@@ -15,6 +15,7 @@ it('the first command creates the database with a password, on loopback only, an
   const wrong = first.url.replace(password, 'guess');
   await expect(query(wrong, 'select 1')).rejects.toThrow(/password authentication failed/);
   await expect(query(first.url.replace(`:${password}`, ''), 'select 1')).rejects.toThrow(/password/);
+  expect(readFileSync(join(directory, 'url'), 'utf8')).toBe(`${first.url}\n`);
   const [settings] = await query(
     first.url,
     `select current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets,
@@ -24,7 +25,7 @@ it('the first command creates the database with a password, on loopback only, an
   expect(serverPid(directory)).toBeNull();
   expect(password).toMatch(/^[0-9a-f]{64}$/);
   expect(settings).toEqual({ addresses: '127.0.0.1', sockets: '', zone: 'UTC', encoding: 'UTF8' });
-  expect([modeOf(directory, 'password'), modeOf(directory, 'postgres')]).toEqual([0o600, 0o700]);
+  expect(['password', 'url', 'postgres'].map((name) => modeOf(directory, name))).toEqual([0o600, 0o600, 0o700]);
   expect(modeOf(directory) & 0o067).toBe(0);
 
   const second = await acquireEmbeddedDatabase({ clock: systemClock, directory });
@@ -40,7 +41,7 @@ describe('commands that share a database', () => {
     const holders = [startHolder(directory), startHolder(directory), startHolder(directory)];
     const urls = await Promise.all(holders.map(urlHeldBy));
     expect(new Set(urls).size).toBe(1);
-    expect(readdirSync(directory).sort()).toEqual(['password', 'postgres', 'postgres.log']);
+    expect(readdirSync(directory).sort()).toEqual(['password', 'postgres', 'postgres.log', 'url']);
     await Promise.all(holders.map(leave));
     expect(serverPid(directory)).toBeNull();
   });
