@@ -52,7 +52,7 @@ const servedSilenceMs = 1000;
 /** One read serves all open pages, so a few connections are enough. */
 const dashboardConnections = 3;
 /** Of `serve`, `run` and `demo`: only the first has options. */
-const listenSettings = { port: 'SERVE_PORT, or --port of serve', host: 'SERVE_HOST, or --host of serve' };
+const listenSettings = { port: 'SERVE_PORT, or --port of serve and run', host: 'SERVE_HOST, or --host of serve' };
 /** Pause after a queue could not be opened. */
 const queueRetryMs = 30_000;
 

@@ -18,6 +18,8 @@ interface ProcessRoles {
   readonly scheduler: boolean;
   readonly worker: boolean;
   readonly service?: boolean;
+  /** Of the service; absent: the configured one. */
+  readonly port?: number | undefined;
   readonly concurrency?: number | undefined;
 }
 
@@ -32,7 +34,8 @@ export async function run(command: string, roles: ProcessRoles): Promise<void> {
     // Before an embedded database is created. Series of other sources need no SOURCE_URL.
     const isNew = config.database.url === undefined && !hasDatabase(config.directory);
     if (roles.worker && isNew && !(await areSourcesWanted(config))) await assertDefaultSource(config);
-    if (roles.service) await assertPortFree(config.service);
+    const address = { ...config.service, port: roles.port ?? config.service.port };
+    if (roles.service) await assertPortFree(address);
     const context = await start('the database', () =>
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );
@@ -53,7 +56,7 @@ export async function run(command: string, roles: ProcessRoles): Promise<void> {
       closing.add(() => lake.close());
     }
     const service = roles.service
-      ? await start('the service', () => runService(context, config.service, { queues }))
+      ? await start('the service', () => runService(context, address, { queues }))
       : undefined;
     context.log.info(
       {

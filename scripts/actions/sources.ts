@@ -125,6 +125,7 @@ export async function listMarkets(options: { source: string; search?: string; js
 const marketColumns: readonly Column<StoredMarket>[] = [
   { title: 'pair', value: pairOf },
   { title: 'symbol', value: ({ symbol }) => symbol },
+  { title: 'kind', value: ({ quote }) => marketKind(quote), omit: 3 },
   { title: 'listed', value: ({ listedMs }) => (listedMs === null ? '' : formatTime(listedMs)), omit: 1 },
   { title: 'trading', value: ({ isTrading }) => (isTrading ? 'yes' : 'no') },
   {

@@ -4,9 +4,11 @@ import { parseWhole } from '../input/parse-options.ts';
 export function runCommand(command: Command): void {
   command
     .option('--no-serve', 'without the service')
-    .action(async (options: { serve: boolean }) =>
-      (await import('../actions/run.ts')).run('run', { scheduler: true, worker: true, service: options.serve }),
-    );
+    .option('--port <port>', 'port of the service; 0 takes a free one (default: SERVE_PORT)')
+    .action(async ({ serve: service, port: text }: { serve: boolean; port?: string }) => {
+      const port = text === undefined ? undefined : parseWhole(text, '--port', 0, 65_535);
+      await (await import('../actions/run.ts')).run('run', { scheduler: true, worker: true, service, port });
+    });
 }
 
 export function schedulerCommand(command: Command): void {

@@ -160,7 +160,9 @@ it('keeps a perpetual apart from the spot market of the same assets, in commands
 
 it('refuses names of another settlement than the list has, days that do not exist, and a dataset that a market lacks', async () => {
   const { directory, fails, list, names, say } = await openPerpetuals();
-  await say('markets --source binance-coinm');
+  expect(await say('markets --source binance-coinm --search BTC/USD:BTC')).toMatch(
+    / BTCUSD_PERP +perpetual .*\n.* BTCUSD_300628 +future /,
+  );
   const linear = '--source binance-usdm --symbol BTC/USDT:USDT';
   const inverse = '--source binance-coinm --symbol BTC/USD:BTC';
   const unsourced = market;

@@ -59,14 +59,14 @@ it('answers as the read-only role, with a dashboard and keys, and stops graceful
   const second = await start(['serve', '--port', new URL(address).port], env).ended;
   expect([second.exitCode, second.stderr]).toEqual([
     2,
-    // `run` and `demo` have no option for it.
-    expect.stringMatching(/^tidemark: PORT_IN_USE: [^\n]* SERVE_PORT, or --port of serve[^\n]*\n$/m),
+    // `demo` has no option for it.
+    expect.stringMatching(/^tidemark: PORT_IN_USE: [^\n]* SERVE_PORT, or --port of serve and run[^\n]*\n$/m),
   ]);
 
   // Before it creates a database, let alone fetches.
   const directory = emptyDirectory();
-  const taken = { SOURCE_URL: 'http://127.0.0.1:1/v2', SERVE_PORT: new URL(address).port };
-  const third = await start(['run'], taken, directory).ended;
+  const taken = ['run', '--port', new URL(address).port];
+  const third = await start(taken, { SOURCE_URL: 'http://127.0.0.1:1/v2' }, directory).ended;
   expect([third.exitCode, third.stderr]).toEqual([2, expect.stringContaining('PORT_IN_USE')]);
   expect(readdirSync(directory)).toEqual([]);
 

@@ -57,7 +57,9 @@ it('lists the markets of a source with one request a day, and not while the sour
   const { markets } = documents.markets.parse(await json('markets --source binance --search btc/u'));
   expect(markets).toContainEqual(expect.objectContaining({ symbol: 'BTCUSDT', base: 'BTC', quote: 'USDT' }));
   expect(markets.every(({ symbol }) => symbol.startsWith('BTCU'))).toBe(true);
-  expect(await say('markets --source binance --search BTCUSDT')).toMatch(/^BTC\/USDT +BTCUSDT +yes\n1 market of \d+$/m);
+  expect(await say('markets --source binance --search BTCUSDT')).toMatch(
+    /^BTC\/USDT +BTCUSDT +spot +yes\n1 market of \d+$/m,
+  );
   expect(venues.binance.requests().total).toBe(1);
 
   venues.bybit.setFaults({ banMs: 600_000 });
