@@ -111,18 +111,18 @@ language plpgsql stable parallel safe as $$
 begin
   return query
   select s.exchange_id, s.base_id, s.quote_id, s.base_id, s.quote_id from tidemark.series s
-  where s.dataset = of_dataset
+  where s.dataset = of_dataset and (s.untracked_at is null or s.points > 0)
   union
   select s.exchange_id, s.base_id, s.quote_id, m.base, m.quote
   from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
   join public.source_markets m on m.source = x.source and m.symbol = x.symbol
-  where s.dataset = of_dataset
+  where s.dataset = of_dataset and (s.untracked_at is null or s.points > 0)
   union
   select s.exchange_id, s.base_id, s.quote_id, own_base, own_quote
   from tidemark.series s
   cross join lateral tidemark.asset_names(s.exchange_id, s.base_id) own_base
   cross join lateral tidemark.quote_names(s.exchange_id, s.quote_id) own_quote
-  where s.dataset = of_dataset;
+  where s.dataset = of_dataset and (s.untracked_at is null or s.points > 0);
 end $$;
 comment on function tidemark.market_names(text) is
   'Internal: the names of the tracked markets of a dataset, in ids and in the codes of their sources.';
@@ -136,7 +136,8 @@ declare
   tracked text;
   of_where text := case when of_dataset = 'candles' then '' else ' in ' || of_dataset end;
 begin
-  select coalesce(array_agg(distinct exchange_id), '{}') into names from tidemark.series where dataset = of_dataset;
+  select coalesce(array_agg(distinct exchange_id), '{}') into names from tidemark.series s
+  where dataset = of_dataset and (s.untracked_at is null or s.points > 0);
   if exchange = any (names) is not true then
     perform tidemark.refuse_name('exchange', exchange, names, of_where);
   end if;
@@ -146,7 +147,8 @@ begin
   if quote = any (names) is not true then perform tidemark.refuse_name('quote', quote, names, of_where); end if;
 
   select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s
-  where s.dataset = of_dataset and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote;
+  where s.dataset = of_dataset and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote
+    and (s.untracked_at is null or s.points > 0);
   if tracked is not null and of_dataset <> 'candles' then
     raise exception '% %/% is not tracked at %', exchange, base, quote, interval_name || of_where
       using errcode = '22023', hint = format('tracked: %s', tracked);
@@ -179,17 +181,20 @@ declare
   known text[] := array(
     select i.interval from tidemark.dataset_intervals i where i.dataset = 'asset_history' order by i.length);
 begin
-  select coalesce(array_agg(distinct asset_id), '{}') into assets from tidemark.series where dataset = 'asset_history';
+  select coalesce(array_agg(distinct asset_id), '{}') into assets from tidemark.series s
+  where dataset = 'asset_history' and (s.untracked_at is null or s.points > 0);
   if asset = any (assets) is not true then
     perform tidemark.refuse_name('asset', asset, assets,
-      case when exists (select from tidemark.series where base_id = asset)
+      case when exists (select from tidemark.series s
+                        where s.base_id = asset and (s.untracked_at is null or s.points > 0))
            then ': its history is not tracked, though it is the base of a market' else '' end);
   end if;
   if interval_name <> all (known) then
     raise exception 'no price history has the interval "%"', interval_name using errcode = '22023',
       hint = format('it is one of %s', array_to_string(known, ', '));
   end if;
-  select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s where s.asset_id = asset;
+  select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s
+  where s.asset_id = asset and (s.untracked_at is null or s.points > 0);
   raise exception 'the price history of % is not tracked at %', asset, interval_name using errcode = '22023',
     hint = format('tracked: %s; %s', tracked,
       case when interval_name = 'd1' then 'the mean of a day follows from none of them' else (

@@ -108,6 +108,20 @@ describe('unknown names are refused with suggestions', () => {
   });
 });
 
+it('what is untracked and has no point is not said to be tracked', async () => {
+  const own = await openOwnStore();
+  const funding = { ...eightHours, dataset: 'funding_rates', quoteId: 'tether:tether', interval: 'h1' } as SeriesKey;
+  const history = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' } as const;
+  for (const key of [eightHours, funding, history]) await storeLine(own.database, { key, ...day, prices: [] });
+  await own.database.pool.query('update tidemark.series set untracked_at = now()');
+  for (const [call, what] of [
+    [`ohlcv('binance', 'bitcoin', 'tether', 'h8')`, 'exchange "binance": nothing is tracked'],
+    [`funding('binance', 'bitcoin', 'tether:tether')`, 'exchange "binance": nothing is tracked in funding_rates'],
+    [`price_history('bitcoin')`, 'asset "bitcoin": nothing is tracked'],
+  ])
+    await expect(rowsIn(own)(`select * from ${call}`)).rejects.toThrow(new RegExp(`^unknown ${what}$`));
+});
+
 it('unknown names are told from the codes of a source that stand for ids', async () => {
   const own = await openOwnStore();
   await storeLine(own.database, { key: eightHours, ...day, prices: ['1', '2', '3'] });
