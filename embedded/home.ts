@@ -104,7 +104,9 @@ function readPassword(path: string, data: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Writes the URL of the running server for clients that are no command, such as psql: `psql "$(cat .tidemark/url)"`. */
+/**
+ * Writes the URL of the running server for clients that are no command, such as psql: `psql "$(cat .tidemark/url)"`.
+ */
 export function writeUrl({ directory }: Home, url: string): void {
   const file = join(directory, 'url');
   if (existsSync(file) && readFileSync(file, 'utf8') === `${url}\n`) return;
