@@ -84,3 +84,9 @@ export function premiumAt(market: string, timeMs: EpochMs) {
     close: fixedText(close, 8),
   };
 }
+
+/** Dollars of an inverse contract. */
+export const contractSizeOf = (base: string) => (base === 'BTC' ? 100 : 10);
+
+/** Inverse contracts that are worth so many dollars. */
+export const contractsIn = (value: unknown, base: string) => String(Math.round(Number(value) / contractSizeOf(base)));

@@ -14,7 +14,7 @@ import { positionsAt, premiumAt } from '../derivatives.ts';
 import { contradicting } from '../faults/faults.ts';
 import { streamKey, uniformAt } from '../hash.ts';
 import { intervals } from './binance.ts';
-import { everyPeriod, perpetualsOf, quoteValue, spotOf, timesIn } from './binance-usdm.ts';
+import { everyPeriod, openInterestAt, perpetualsOf, spotOf, timesIn } from './binance-usdm.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueRequest, type VenueRoute } from './venue.ts';
 
 const microsecondsFromMs = Date.UTC(2025, 0, 1);
@@ -146,17 +146,17 @@ const doubledBeforeMs = Date.UTC(2021, 0, 2);
 /** In some files the rows are in another order. */
 function metrics({ params, data }: VenueRequest, { startMs, endMs }: Range): Content | null {
   const { symbol = '' } = params;
-  if (!perpetualsOf(data).some(({ base, quote }) => base + quote === symbol)) return null;
+  const market = perpetualsOf(data).find(({ base, quote }) => base + quote === symbol);
+  if (market === undefined) return null;
   const lengthMs = 5 * minuteMs;
   const lateMs = startMs < labelsChangeMs ? lengthMs : 0;
   const times = timesIn({ startMs: startMs + lateMs, endMs: endMs + lateMs }, lengthMs);
-  const lines = times
-    .filter((timeMs) => !data.lacks(timeMs))
-    .map((timeMs) => {
-      const { amount, ratio } = positionsAt(symbol, timeMs);
-      const time = new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ');
-      return [time, symbol, amount, quoteValue(amount), ratio, ratio, ratio, ratio].join();
-    });
+  const kept = times.filter((timeMs) => !data.lacks(timeMs));
+  const lines = openInterestAt(data, market, kept).map(({ timeMs, amount, value }) => {
+    const { ratio } = positionsAt(symbol, timeMs);
+    const time = new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ');
+    return [time, symbol, amount, value, ratio, ratio, ratio, ratio].join();
+  });
   const all = startMs < doubledBeforeMs ? lines.flatMap((line) => [line, line]) : lines;
   const isInOrder = uniformAt(streamKey('order', symbol), startMs / dayMs) < 0.5;
   return { header: metricsHeader, lines: isInOrder ? all : all.toReversed() };

@@ -7,6 +7,7 @@
  */
 
 import { dayMs, intervalMs } from '../../model/intervals.ts';
+import { contractSizeOf, contractsIn } from '../derivatives.ts';
 import { intervals, refused } from './binance.ts';
 import { binanceUsdm, weightOfRows } from './binance-usdm.ts';
 import { json, type Venue, type VenueAnswer, type VenueRequest, type VenueRoute } from './venue.ts';
@@ -17,10 +18,14 @@ const longestMs = 200 * dayMs;
 /** 08:00 of the day. */
 const future = { symbol: 'BTCUSD_300628', deliveryDate: Date.UTC(2030, 5, 28, 8), contractType: 'NEXT_QUARTER' };
 
+/** A market, such as `BTCUSD_PERP`, or the pair `BTCUSD`. */
+const naming = /^(\w+?)USD(?:_PERP)?(_\d{6})?$/;
+const baseOf = (name = '') => naming.exec(name)?.[1] ?? '';
+
 /** `BTCUSDT` of `BTCUSD_PERP` and of the pair `BTCUSD`. */
 function linear(name: string): string {
-  const [, base, delivery = ''] = /^(\w+?)USD(?:_PERP)?(_\d{6})?$/.exec(name) ?? [];
-  return base === undefined ? 'unknown' : `${base}USDT${delivery}`;
+  const base = baseOf(name);
+  return base === '' ? 'unknown' : `${base}USDT${naming.exec(name)?.[2] ?? ''}`;
 }
 
 /** The answer of the other interface, with another body. */
@@ -37,13 +42,13 @@ async function answerOf<Body>(
   return answer.status === 200 ? json(as(JSON.parse(String(answer.body)))) : answer;
 }
 
-/** Contracts of 100 dollars in place of the base asset, and that one in place of the quote. */
-function inContracts(row: Row): unknown {
-  const contracts = String(Math.round(Number(row[7]) / 100));
+/** Contracts in place of the base asset, and that one in place of the quote. */
+function inContracts(row: Row, base: string): unknown {
+  const contracts = contractsIn(row[7], base);
   return Object.values({ ...row, 5: contracts, 7: row[5], 9: contracts, 10: row[5] });
 }
 
-const candles = (kind: string, as: (row: Row) => unknown = (row) => row): VenueRoute => ({
+const candles = (kind: string, as: (row: Row, base: string) => unknown = (row) => row): VenueRoute => ({
   path: `/dapi/v1/${kind}`,
   cost: weightOfRows,
   answer(request): VenueAnswer | Promise<VenueAnswer> {
@@ -53,7 +58,10 @@ const candles = (kind: string, as: (row: Row) => unknown = (row) => row): VenueR
       return refused(-1127, 'More than 200 days between startTime and endTime.');
     const newestMs = endMs + 1 - Number(limit) * intervalMs[intervals[interval] ?? 'm1'];
     const newest = startTime && { startTime: String(Math.max(Number(startTime), newestMs)) };
-    return answerOf(request, `/fapi/v1/${kind}`, { ...request.query, ...newest }, (rows: Row[]) => rows.map(as));
+    const base = baseOf(request.query.symbol);
+    return answerOf(request, `/fapi/v1/${kind}`, { ...request.query, ...newest }, (rows: Row[]) =>
+      rows.map((row) => as(row, base)),
+    );
   },
 });
 
@@ -79,10 +87,10 @@ export const binanceCoinm: Venue = {
       answer(request) {
         const { pair, contractType } = request.query;
         const query = { ...request.query, symbol: `${pair}_PERP` };
-        // Contracts of 100 dollars at a price of 1,000, and the base asset.
+        // Contracts, and the base asset.
         return answerOf(request, '/futures/data/openInterestHist', query, (rows: Row[]) =>
-          rows.map(({ sumOpenInterest: amount, timestamp }) => ({
-            ...{ pair, contractType, timestamp, sumOpenInterest: String(Math.round(10 * Number(amount))) },
+          rows.map(({ sumOpenInterest: amount, sumOpenInterestValue: value, timestamp }) => ({
+            ...{ pair, contractType, timestamp, sumOpenInterest: contractsIn(value, baseOf(pair)) },
             sumOpenInterestValue: amount,
           })),
         );
@@ -95,7 +103,7 @@ function listed({ symbols }: Row): object[] {
   const all = (symbols as Record<string, string>[]).filter(({ contractType }) => contractType === 'PERPETUAL');
   const perpetuals = all.map(({ baseAsset, status, ...row }) => ({
     ...{ ...row, symbol: `${baseAsset}USD_PERP`, pair: `${baseAsset}USD`, contractStatus: status },
-    ...{ contractSize: baseAsset === 'BTC' ? 100 : 10, baseAsset, quoteAsset: 'USD', marginAsset: baseAsset },
+    ...{ contractSize: contractSizeOf(baseAsset ?? ''), baseAsset, quoteAsset: 'USD', marginAsset: baseAsset },
   }));
   return [...perpetuals, { ...perpetuals[0], ...future }];
 }

@@ -7,6 +7,7 @@
  */
 
 import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { type DecimalText, productOf } from '../../model/decimal.ts';
 import { dayMs, type EpochMs, hourMs, intervalMs, minuteMs, type Range } from '../../model/intervals.ts';
 import type { Candle } from '../../v2/resources.ts';
 import { positionsAt, premiumAt } from '../derivatives.ts';
@@ -166,14 +167,41 @@ function markPriceAt(data: VenueData, market: VenueMarket, timeMs: EpochMs): str
   return hour === undefined ? '' : eightDecimals(hour.open);
 }
 
+/** Rounded down. */
 export const eightDecimals = (price: string) => price.slice(0, price.indexOf('.') + 9);
 
+/** Open contracts at times, ascending, in the base asset and at the mark price of the time. */
+export function openInterestAt(
+  data: VenueData,
+  market: VenueMarket,
+  times: readonly EpochMs[],
+  symbol = market.base + market.quote,
+): OpenInterest[] {
+  const range = { startMs: times[0] ?? 0, endMs: (times.at(-1) ?? -1) + 1 };
+  const prices = new Map(everyPeriod(data, market, 'm5', range).map(({ period, open }) => [period, open]));
+  return times.flatMap((timeMs) => {
+    const price = prices.get(timeMs);
+    const { amount } = positionsAt(symbol, timeMs);
+    return price === undefined ? [] : [{ timeMs, amount, value: eightDecimals(productOf(amount, price)) }];
+  });
+}
+
+interface OpenInterest {
+  readonly timeMs: EpochMs;
+  readonly amount: DecimalText;
+  readonly value: string;
+}
+
 /** Rows of a statistic: of the newest thirty days alone. */
-function statistic(request: VenueRequest, row: (symbol: string, timeMs: EpochMs) => object): VenueAnswer {
+function statistic(
+  request: VenueRequest,
+  rowsAt: (market: VenueMarket, times: readonly EpochMs[]) => object[],
+): VenueAnswer {
   const { query, data, nowMs } = request;
-  const { symbol = '', period = '', limit = '30' } = query;
+  const { period = '', limit = '30' } = query;
   const interval = intervals[period];
-  if (marketOf(request) === undefined) return json([]);
+  const market = marketOf(request);
+  if (market === undefined) return json([]);
   if (interval === undefined) return refused(-1130, `parameter 'period' is invalid.`);
   const rows = Math.min(Number(limit), 500);
   const range = rangeOf(request, (rows + 1) * intervalMs[interval]);
@@ -181,25 +209,26 @@ function statistic(request: VenueRequest, row: (symbol: string, timeMs: EpochMs)
   const times = timesIn(range, intervalMs[interval]).filter(
     (timeMs) => timeMs + intervalMs[interval] <= nowMs && !data.lacks(timeMs),
   );
-  return json(data.cut(firstOrLast(request, times, rows).map((timeMs) => row(symbol, timeMs))));
+  return json(data.cut(rowsAt(market, firstOrLast(request, times, rows))));
 }
 
-/** Open interest in the quote, at a price of 1,000. */
-export const quoteValue = (amount: string) => `${amount.replace('.', '')}.00000000`;
-
 function openInterest(request: VenueRequest): VenueAnswer {
-  return statistic(request, (symbol, timestamp) => {
-    const { amount } = positionsAt(symbol, timestamp);
-    const value = quoteValue(amount);
-    return { symbol, sumOpenInterest: amount, sumOpenInterestValue: value, CMCCirculatingSupply: '0.00', timestamp };
-  });
+  const { symbol } = request.query;
+  return statistic(request, (market, times) =>
+    openInterestAt(request.data, market, times, symbol).map(({ timeMs: timestamp, amount, value }) => ({
+      ...{ symbol, sumOpenInterest: amount, sumOpenInterestValue: value, CMCCirculatingSupply: '0.00', timestamp },
+    })),
+  );
 }
 
 function ratios(request: VenueRequest): VenueAnswer {
-  return statistic(request, (symbol, timestamp) => {
-    const { ratio, long, short } = positionsAt(symbol, timestamp);
-    return { symbol, longAccount: long, longShortRatio: ratio, shortAccount: short, timestamp };
-  });
+  const { symbol = '' } = request.query;
+  return statistic(request, (_, times) =>
+    times.map((timestamp) => {
+      const { ratio, long, short } = positionsAt(symbol, timestamp);
+      return { symbol, longAccount: long, longShortRatio: ratio, shortAccount: short, timestamp };
+    }),
+  );
 }
 
 function exchangeInfo(request: VenueRequest): VenueAnswer {

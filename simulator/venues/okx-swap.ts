@@ -1,16 +1,25 @@
 /**
- * OKX's REST interface, version 5, for swaps. It has a linear one of each spot market in tether, and candles of spot
- * markets too: both count against the limit of one path.
+ * OKX's REST interface, version 5, for swaps. It has a linear one of each spot market in tether, inverse ones of bitcoin
+ * and ether, at the prices of the same spot markets, and candles of spot markets too: all count against the limit of one
+ * path.
  *
  * Source: okx.com/docs-v5. Volumes count contracts beside the base asset, each path has a limit of its own, and both
  * ends of a range are exclusive.
  */
 
+import { type DecimalText, productOf } from '../../model/decimal.ts';
 import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../model/intervals.ts';
-import { positionsAt } from '../derivatives.ts';
-import { everyPeriod, newestPart, perpetualsOf, spotOf, timesIn } from './binance-usdm.ts';
+import { contractSizeOf, contractsIn, positionsAt } from '../derivatives.ts';
+import { everyPeriod, newestPart, openInterestAt, perpetualsOf, spotOf, timesIn } from './binance-usdm.ts';
 import { failed, given, intervals, limitOf, okx, spotHistory, spotInstruments, unknown } from './okx.ts';
-import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
+import {
+  turnoverOf,
+  type Venue,
+  type VenueAnswer,
+  type VenueData,
+  type VenueMarket,
+  type VenueRequest,
+} from './venue.ts';
 
 const fundingKeptMs = 92 * dayMs;
 const keptPeriods = 1440;
@@ -41,11 +50,30 @@ export const okxSwap: Venue = {
   ],
 };
 
-function marketOf({ query, data }: VenueRequest, end = '-SWAP'): VenueMarket | undefined {
-  return perpetualsOf(data).find(({ base, quote }) => `${base}-${quote}${end}` === query.instId);
+const inverseBases: readonly string[] = ['BTC', 'ETH'];
+
+/** Linear ones, and inverse ones, whose quote is the dollar. */
+function swapsOf(data: VenueData): readonly VenueMarket[] {
+  const linear = perpetualsOf(data);
+  const inverse = linear.filter(({ base }) => inverseBases.includes(base));
+  return [...linear, ...inverse.map((market) => ({ ...market, quote: 'USD' }))];
 }
 
-/** A symbol of the truth: `BTCUSDT`. */
+function marketOf({ query, data }: VenueRequest, end = '-SWAP'): VenueMarket | undefined {
+  return swapsOf(data).find(({ base, quote }) => `${base}-${quote}${end}` === query.instId);
+}
+
+/** A hundredth of the base asset, or dollars. */
+const contractOf = ({ base, quote }: VenueMarket) =>
+  quote === 'USD'
+    ? ({ settleCcy: base, ctVal: String(contractSizeOf(base)), ctValCcy: 'USD', ctType: 'inverse' } as const)
+    : ({ settleCcy: quote, ctVal: '0.01', ctValCcy: base, ctType: 'linear' } as const);
+
+/** @param value in the quote. */
+const inContracts = (market: VenueMarket, amount: DecimalText, value: string) =>
+  contractOf(market).ctType === 'inverse' ? contractsIn(value, market.base) : productOf(amount, '100' as DecimalText);
+
+/** A symbol of the truth: `BTCUSDT`, `BTCUSD`. */
 const truthOf = ({ base, quote }: VenueMarket) => base + quote;
 
 function rangeOf({ query, nowMs }: VenueRequest, from: 'before' | 'begin', to: 'after' | 'end'): Range {
@@ -79,7 +107,9 @@ function candles(request: VenueRequest, what: 'traded' | 'mark' | 'index'): Venu
       const confirm = place === 0 && data.answerForm === 'open-rows' ? '0' : '1';
       const { period, open, high, low, close, volume } = row;
       const prices = [String(period), open, high, low, close];
-      return what === 'traded' ? [...prices, `${volume}7`, volume, turnoverOf(row), confirm] : [...prices, confirm];
+      if (what !== 'traded') return [...prices, confirm];
+      const turnover = turnoverOf(row);
+      return [...prices, inContracts(market, volume, turnover), volume, turnover, confirm];
     }),
   );
 }
@@ -100,7 +130,10 @@ function funding(request: VenueRequest): VenueAnswer {
   return given(page(request, events, 400));
 }
 
-function statistic(request: VenueRequest, row: (symbol: string, timeMs: EpochMs) => string[]): VenueAnswer {
+function statistic(
+  request: VenueRequest,
+  rowsAt: (market: VenueMarket, times: readonly EpochMs[]) => string[][],
+): VenueAnswer {
   const { query, data, nowMs } = request;
   const market = marketOf(request);
   const interval: Interval | undefined = intervals[query.period ?? '5m'];
@@ -110,34 +143,33 @@ function statistic(request: VenueRequest, row: (symbol: string, timeMs: EpochMs)
   const { startMs, endMs } = rangeOf(request, 'begin', 'end');
   const times = timesIn({ startMs: Math.max(startMs, nowMs - keptPeriods * length), endMs }, length);
   const closed = times.filter((timeMs) => timeMs + length <= nowMs && !data.lacks(timeMs));
-  return given(
-    page(
-      request,
-      closed.map((timeMs) => row(truthOf(market), timeMs)),
-      100,
-    ),
-  );
+  return given(page(request, rowsAt(market, closed.slice(-100)), 100));
 }
 
 function openInterest(request: VenueRequest): VenueAnswer {
-  return statistic(request, (symbol, timeMs) => {
-    const { amount } = positionsAt(symbol, timeMs);
-    return [String(timeMs), `${amount}00`, amount, `${amount.replace('.', '')}.5`];
-  });
+  return statistic(request, (market, times) =>
+    openInterestAt(request.data, market, times).map(({ timeMs, amount, value }) => [
+      ...[String(timeMs), inContracts(market, amount, value), amount, value],
+    ]),
+  );
 }
 
 function ratios(request: VenueRequest): VenueAnswer {
-  return statistic(request, (symbol, timeMs) => [String(timeMs), positionsAt(symbol, timeMs).ratio]);
+  return statistic(request, (market, times) =>
+    times.map((timeMs) => [String(timeMs), positionsAt(truthOf(market), timeMs).ratio]),
+  );
 }
 
 function instruments(request: VenueRequest): VenueAnswer {
   const { query, data } = request;
   if (query.instType !== 'SWAP') return spotInstruments(request);
   return given(
-    perpetualsOf(data).map(({ base, quote }) => ({
-      ...{ instType: 'SWAP', instId: `${base}-${quote}-SWAP`, uly: `${base}-${quote}`, baseCcy: '', quoteCcy: '' },
-      ...{ settleCcy: quote, ctVal: '0.01', ctMult: '1', ctValCcy: base, ctType: 'linear', state: 'live' },
-      ...{ listTime: '1611916828000', expTime: '' },
-    })),
+    swapsOf(data).map((market) => {
+      const pair = `${market.base}-${market.quote}`;
+      return {
+        ...{ instType: 'SWAP', instId: `${pair}-SWAP`, uly: pair, instFamily: pair, baseCcy: '', quoteCcy: '' },
+        ...{ ...contractOf(market), ctMult: '1', state: 'live', listTime: '1611916828000', expTime: '' },
+      };
+    }),
   );
 }

@@ -292,7 +292,11 @@ describe('okx-swap', () => {
     expect([[time, open, high, low, close, volume]]).toEqual(
       spot.map((candle) => ohlcv(perpetualCandle('BTCUSDT', candle))),
     );
-    expect(contracts).not.toBe(volume);
+    expect(Number(contracts)).toBeCloseTo(100 * Number(volume));
+    const inverse = await dataOf(`market/history-candles?instId=ETH-USD-SWAP&bar=1H&limit=1&after=${fromMs}`);
+    const [dollars, ether, turnover] = inverse[0]?.slice(5).map(Number) ?? [];
+    expect(Math.abs(10 * (dollars ?? 0) - (turnover ?? 0))).toBeLessThanOrEqual(5);
+    expect((turnover ?? 0) / (ether ?? 0) / Number(inverse[0]?.[4])).toBeCloseTo(1);
   });
 
   test('gives prices of the perpetual above those of its index, the same in all intervals', async () => {
@@ -395,7 +399,7 @@ test.each([
   ['bybit', 13, 'BTCUSDT BTC USDT'],
   ['okx', 13, 'BTC-USDT BTC USDT'],
   ['bybit-linear', 11, 'BTCUSDT BTC USDT:USDT'],
-  ['okx-swap', 10, 'BTC-USDT-SWAP BTC USDT:USDT'],
+  ['okx-swap', 12, 'BTC-USDT-SWAP BTC USDT:USDT'],
 ] as const)('%s lists its markets as its profile reads them', async (name, count, first) => {
   await begin(name);
   const profile = profiles[name];

@@ -8,6 +8,7 @@ import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
 import type { VenueName } from '../../../simulator/venues/venue.ts';
 import type { Candle } from '../../../v2/resources.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
+import { openInterestOf } from './open-interest-truth.ts';
 import { openVenues } from './watch-list-parts.ts';
 
 type Rest = 'binance-usdm' | 'binance-usdm-funding' | 'binance-usdm-data' | 'bybit-linear' | 'okx-swap';
@@ -79,11 +80,8 @@ const events = (range: Range) =>
     ...{ time: timeMs, rate, intervalHours: String(intervalHours), markPrice: null },
     delayMs: String(statedMs - timeMs),
   }));
-const openInterest = (range: Range) =>
-  times(range, 'm5').map((time) => {
-    const { amount } = positionsAt('BTCUSDT', time);
-    return { time, amount, value: `${amount.replace('.', '')}.00000000` };
-  });
+const openInterest = (rest: RunningVenueSimulator | undefined, range: Range) =>
+  rest === undefined ? [] : openInterestOf(rest, range, 'm5');
 
 const cases: readonly Case[] = [
   ['candles', 'binance-usdm', 'h4', months, monthNames, (rest) => ofSpot(rest).map(traded)],
@@ -94,8 +92,8 @@ const cases: readonly Case[] = [
     () => times(months, 'h4').map((period) => ({ period, ...premiumAt('BTCUSDT', period) })),
   ],
   ['funding_rates', 'binance-usdm-funding', 'h1', months, monthNames, () => events(months)],
-  ['open_interest', 'binance-usdm-data', 'm5', changing, changingNames, () => openInterest(changing)],
-  ['open_interest', 'binance-usdm-data', 'm5', doubled, doubledNames, () => openInterest(doubled)],
+  ['open_interest', 'binance-usdm-data', 'm5', changing, changingNames, (rest) => openInterest(rest, changing)],
+  ['open_interest', 'binance-usdm-data', 'm5', doubled, doubledNames, (rest) => openInterest(rest, doubled)],
   [
     ...(['long_short_ratios', 'binance-usdm-data', 'm5', changing, changingNames] as const),
     () =>
@@ -267,7 +265,7 @@ it('what is older than thirty days is a gap with this reason, and with an archiv
   expect(lostMs).toBeGreaterThan(10 * dayMs);
   expect(lostMs).toBeLessThan(11 * dayMs + 30 * 60_000);
   const kept = { startMs: range.startMs + lostMs, endMs: range.endMs };
-  expect(await alone.stored('open_interest', 'm5')).toEqual(openInterest(kept));
+  expect(await alone.stored('open_interest', 'm5')).toEqual(openInterest(alone.rest, kept));
 
   // Not running for longer than that loses no more than the time between.
   const paused = await open('binance-usdm-data');
@@ -280,11 +278,13 @@ it('what is older than thirty days is a gap with this reason, and with an archiv
   const message = expect.stringContaining('keeps the newest 30 d');
   expect(lost).toMatchObject([{ start: new Date(range.startMs).toISOString(), message }]);
   const after = { startMs: Date.parse(lost[0]?.end ?? ''), endMs: range.endMs };
-  expect(await paused.stored('open_interest', 'm5')).toEqual([...openInterest(before), ...openInterest(after)]);
+  expect(await paused.stored('open_interest', 'm5')).toEqual(
+    [before, after].flatMap((one) => openInterest(paused.rest, one)),
+  );
 
   const both = await open('binance-usdm-data');
   expect(await both.backfill('open_interest', 'm5', range)).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(await both.stored('open_interest', 'm5')).toEqual(openInterest(range));
+  expect(await both.stored('open_interest', 'm5')).toEqual(openInterest(both.rest, range));
 });
 
 it('what neither the archive nor REST gives has the reason of the archive, in each command', async () => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { datasets, type MarketDataset } from '../../../model/datasets/index.ts';
+import { type DecimalText, productOf } from '../../../model/decimal.ts';
 import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
 import { fundingEvents, perpetualCandle, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
 import { eightDecimals } from '../../../simulator/venues/binance-usdm.ts';
@@ -7,6 +8,7 @@ import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
 import { profiles } from '../../../sources/profiles/profiles.ts';
 import type { Candle } from '../../../v2/resources.ts';
 import { storedPoints } from '../../pipeline/stored.ts';
+import { marksOf, openInterestOf } from './open-interest-truth.ts';
 import { openVenues } from './watch-list-parts.ts';
 
 interface Case {
@@ -96,11 +98,7 @@ const cases: readonly Case[] = [
   },
   {
     ...{ dataset: 'open_interest', source: 'binance-usdm-data', interval: 'm5', range: lately, requests: 3 },
-    truth: (_, range, interval) =>
-      times(range, interval).map((time) => {
-        const { amount } = positionsAt('BTCUSDT', time);
-        return { time, amount, value: `${amount.replace('.', '')}.00000000` };
-      }),
+    truth: (venue, range, interval) => openInterestOf(venue, range, interval),
   },
   {
     ...{ dataset: 'long_short_ratios', source: 'binance-usdm-data', interval: 'm5', range: lately, requests: 3 },
@@ -163,4 +161,44 @@ it.each(cases)('$dataset of $source, to the last digit, with the fewest requests
     `backfill ${datasets[dataset].word} --source binance --symbol BTC/USDT --interval ${interval} --from 1d`,
   );
   expect(why).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(source) });
+});
+
+it('an inverse swap of OKX, whose contracts are dollars, and in SQL what it pays and is worth', async () => {
+  const { say, query, venues, database } = await openVenues(['okx-swap', 'okx-swap-data']);
+  const range = { startMs: todayMs - 3 * dayMs, endMs: todayMs - dayMs };
+  const [from, to] = [range.startMs, range.endMs].map((timeMs) => new Date(timeMs).toISOString());
+  const marked = marksOf(venues['okx-swap'], range, 'BTCUSD');
+  const paid = fundingEvents('BTCUSD', range);
+  const open = openInterestOf(venues['okx-swap'], range, 'h1', 'BTCUSD');
+  const truths = [
+    ['okx-swap', 'candles', 'h1', ofSpot(venues['okx-swap'], range).map((row) => perpetualCandle('BTCUSD', row))],
+    ['okx-swap', 'mark_candles', 'm5', marked],
+    ['okx-swap', 'index_candles', 'h1', indices(venues['okx-swap'], range, 'h1')],
+    ['okx-swap', 'funding_rates', 'h1', paid.map(({ timeMs: time, rate }) => ({ time, rate }))],
+    ['okx-swap-data', 'open_interest', 'h1', open.map(({ time, amount }) => ({ time, amount, value: null }))],
+  ] as const;
+  for (const [source, dataset, interval, truth] of truths) {
+    const words = `--source ${source} --symbol BTC/USD:BTC --interval ${interval} --from ${from} --to ${to}`;
+    await say(`backfill ${datasets[dataset].word} ${words} --json`);
+    const stored = { dataset, exchange: 'okx', baseId: 'BTC', quoteId: 'USD:BTC', interval } as never;
+    expect(await storedPoints(database, stored)).toMatchObject(truth);
+  }
+  const [contract] = await query('select distinct kind, settle, contract_size::text as size from coverage');
+  expect(contract).toEqual({ kind: 'perpetual', settle: 'BTC', size: '100' });
+  const closes = new Map(marked.map(({ period, close }) => [period + intervalMs.m5, close]));
+  const named = `'okx', 'BTC', 'USD:BTC'`;
+  // Of one dollar, in bitcoin. Before the first event there is no mark price.
+  const payments = await query(
+    `select round(rate / mark_price, 12) = round(payment, 12) as "isRight", mark_price::text as price
+     from funding(${named}) order by time offset 1`,
+  );
+  expect(payments).toEqual(paid.slice(1).map(({ timeMs }) => ({ isRight: true, price: closes.get(timeMs) })));
+  const values = await query(`select value::text, mark_price::text as price
+    from open_interest_value(${named}, 'h1', '${from}', '${to}') order by time offset 1`);
+  expect(values).toEqual(
+    open.slice(1).map(({ time, amount }) => {
+      const price = closes.get(time) as DecimalText;
+      return { value: productOf(amount, price), price };
+    }),
+  );
 });

@@ -148,7 +148,9 @@ it('run reads the list of markets again when it is a day old, and keeps what cha
   const { say, begin, query, venues } = await openVenues(['okx-swap']);
   const aDayAgo = "now() - interval '25 hours'";
   await say('track candles --source okx-swap --symbol BTC/USDT:USDT --interval d1 --from 10d');
-  await query(`update tidemark.source_symbols set seen_at = ${aDayAgo}, contract_size = 7 where base = 'BTC'`);
+  await query(
+    `update tidemark.source_symbols set seen_at = ${aDayAgo}, contract_size = 7 where symbol = 'BTC-USDT-SWAP'`,
+  );
   await query(`update tidemark.source_symbols set seen_at = ${aDayAgo}`);
   await query(`insert into tidemark.source_symbols select source, 'OLD', base, quote, null, true, seen_at
                from tidemark.source_symbols where symbol = 'BTC-USDT-SWAP'`);
