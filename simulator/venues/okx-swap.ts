@@ -1,7 +1,7 @@
 /**
- * OKX's REST interface, version 5, for swaps. It has a linear one of each spot market in tether, inverse ones of bitcoin
- * and ether, at the prices of the same spot markets, and candles of spot markets too: all count against the limit of one
- * path.
+ * OKX's REST interface, version 5, for swaps. It has a linear one of each spot market in tether, and inverse ones of
+ * bitcoin and ether at the prices of those markets. It has candles of spot markets too: both count against the limit of
+ * one path.
  *
  * Source: okx.com/docs-v5. Volumes count contracts beside the base asset, each path has a limit of its own, and both
  * ends of a range are exclusive.
