@@ -36,11 +36,14 @@ export async function asStored(
   return storedKeys(context.database.pool, series);
 }
 
+const quotesAre =
+  'tether is the quote of a spot market, tether:tether of a perpetual, tether:tether-261225 of a future';
+
 /** @throws TidemarkError BAD_ARGUMENT for a quote that is none, and a dataset that markets of its kind do not have. */
 export function assertPossible(series: readonly SeriesKey[]): void {
   for (const one of series) {
     const problem = seriesProblem(one);
-    if (problem !== null) throw badArgument(`there can be no ${seriesName(one)}: ${problem}`);
+    if (problem !== null) throw badArgument(`${seriesName(one)}: ${problem}`, quotesAre);
   }
 }
 
