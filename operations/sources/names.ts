@@ -1,7 +1,7 @@
 /** The names of series: one market is one series, however it is named. */
 
 import { badArgument } from '../../errors.ts';
-import { parseQuote, quoteText } from '../../model/market.ts';
+import { marketKind, parseQuote, quoteText } from '../../model/market.ts';
 import { isOfMarket, type SeriesKey, seriesName, seriesProblem } from '../../model/series.ts';
 import { inTransaction } from '../../store/db/database.ts';
 import {
@@ -52,27 +52,34 @@ export function assertPossible(series: readonly SeriesKey[]): void {
  *
  * @throws TidemarkError BAD_ARGUMENT
  */
-async function assertSettledAsListed(
+export async function assertSettledAsListed(
   { database, sources }: Pick<OperationContext, 'database' | 'sources'>,
   series: readonly SeriesKey[],
 ): Promise<void> {
-  const [first] = series;
-  if (first === undefined || !isOfMarket(first)) return;
-  const { exchange, baseId, quoteId } = first;
-  const { asset, settle } = parseQuote(quoteId);
-  if (settle === null) return;
-  const givers = (await sources()).all().filter(({ profile, facts }) => (profile.exchange ?? facts.name) === exchange);
-  const names = givers.map(({ facts }) => facts.name);
-  const listed = (await readContractQuotes(database.pool, names, baseId)).flatMap(({ base, quote, quoteId: id }) => {
-    const both = [parseQuote(quote), parseQuote(id)];
-    return both.some((one) => one.asset === asset)
-      ? [{ base, quote: { ...parseQuote(quote), expiry: null }, both }]
-      : [];
-  });
-  if (listed.length === 0 || listed.some(({ both }) => both.some((one) => one.settle === settle))) return;
-  const known = new Set(listed.map(({ base, quote }) => `${base}/${quoteText(quote)}`));
-  throw badArgument(
-    `${exchange} lists ${[...known].join(', ')}, and not ${baseId}/${quoteText({ asset, settle, expiry: null })}`,
-    'name what it is settled in as the list does',
-  );
+  const contracts = series.filter(isOfMarket).filter(({ quoteId }) => marketKind(quoteId) !== 'spot');
+  for (const exchange of new Set(contracts.map((one) => one.exchange))) {
+    const all = (await sources()).all();
+    const givers = all.filter(({ profile, facts }) => (profile.exchange ?? facts.name) === exchange);
+    const own = contracts.filter((one) => one.exchange === exchange);
+    const bases = [...new Set(own.map(({ baseId }) => baseId))];
+    const names = givers.map(({ facts }) => facts.name);
+    const listed = await readContractQuotes(database.pool, names, bases);
+    for (const { baseId, quoteId } of own) {
+      const { asset, settle } = parseQuote(quoteId);
+      const same = listed.filter(
+        ({ base, baseId: id, quote, quoteId: quoteAs }) =>
+          [base, id].includes(baseId) && [quote, quoteAs].some((text) => parseQuote(text).asset === asset),
+      );
+      const isSo = same.some(({ quote, quoteId: id }) =>
+        [quote, id].some((text) => parseQuote(text).settle === settle),
+      );
+      if (same.length === 0 || isSo) continue;
+      const perpetual = (base: string, quote: string) => `${base}/${quoteText({ ...parseQuote(quote), expiry: null })}`;
+      const known = new Set(same.map(({ base, quote }) => perpetual(base, quote)));
+      throw badArgument(
+        `${exchange} lists ${[...known].join(', ')}, and not ${perpetual(baseId, quoteId)}`,
+        'name what it is settled in as the list does',
+      );
+    }
+  }
 }

@@ -9,7 +9,7 @@ import { assertIsFile } from '../../files/sidecar.ts';
 import { formatDuration } from '../../model/format.ts';
 import { seriesProblem } from '../../model/series.ts';
 import { refreshRollupsAtEnd } from '../../operations/refresh-rollups.ts';
-import { asStored } from '../../operations/sources/names.ts';
+import { asStored, assertSettledAsListed } from '../../operations/sources/names.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { assertOneMarket, type CandleFileKind, checkCandleFile } from '../../transfer/check-candles.ts';
 import { readChecked } from '../../transfer/dry-run.ts';
@@ -53,6 +53,11 @@ export async function run(paths: readonly string[], options: Options): Promise<v
     const before = context.phase('checking the files');
     const checked = await checkAll(files, kind);
     context.phase(before);
+    const stated = checked.flatMap(({ content }) => content.stated?.series ?? []);
+    await assertSettledAsListed(
+      context,
+      stated.map(({ series }) => series),
+    );
     for (const { file, content } of checked) await importFile(file, content);
     const rollups = await refreshRollupsAtEnd(context, undefined, signal);
     const document: JsonDocument<'import'> = tally.asJson(paths.length);

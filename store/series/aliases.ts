@@ -70,18 +70,23 @@ const marketNames = statement({
   row: { symbol: text, baseId: text, quoteId: text },
 });
 
-/** The quotes of the perpetuals and futures that sources list of an asset, in their codes and in the ids for them. */
-export function readContractQuotes(client: pg.Pool | pg.PoolClient, sources: readonly string[], base: string) {
-  return contractQuotes.on(client, { sources, base });
+/** The perpetuals and futures that sources list of some assets, in their codes and in the ids for them. */
+export function readContractQuotes(
+  client: pg.Pool | pg.PoolClient,
+  sources: readonly string[],
+  bases: readonly string[],
+) {
+  return contractQuotes.on(client, { sources, bases });
 }
 
 const contractQuotes = statement({
   name: 'contract-quotes',
   isPlannedAnew: true,
-  text: `select distinct base, quote, quote_id as "quoteId" from public.source_markets
-         where source = any ($sources) and kind <> 'spot' and $base in (base, base_id) order by base, quote`,
-  parameters: { sources: listOf(text), base: text },
-  row: { base: text, quote: text, quoteId: text },
+  text: `select base, base_id as "baseId", quote, quote_id as "quoteId" from public.source_markets
+         where source = any ($sources) and kind <> 'spot' and (base = any ($bases) or base_id = any ($bases))
+         order by base, quote`,
+  parameters: { sources: listOf(text), bases: listOf(text) },
+  row: { base: text, baseId: text, quote: text, quoteId: text },
 });
 
 /** Another name of a series: its market in the codes of a source, or in the ids that stand for them. */

@@ -1,4 +1,5 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startService } from '../command.ts';
@@ -210,4 +211,14 @@ it('refuses names of another settlement than the list has, days that do not exis
     'binance ether/tether:tether h1',
     'binance ether/tether:tether d1',
   ]);
+  // A file of an export that says so.
+  await say(`import ${file} --format binance ${market('ETH', 'USDT:USDT')}`);
+  const path = join(directory, 'x.csv');
+  await say(`export candles ${market('ether', 'tether:tether')} --out ${path}`);
+  const text = readFileSync(path, 'utf8').replaceAll('tether:tether', 'tether:ether');
+  const sidecar = readFileSync(`${path}.meta.json`, 'utf8').replaceAll('tether:tether', 'tether:ether');
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  writeFileSync(path, text);
+  writeFileSync(`${path}.meta.json`, sidecar.replace(/(?<="sha256": ?")\w+/, sha256));
+  await fails(`import ${path}`, 2, 'binance lists ETH/USDT:USDT, and not ether/tether:ether');
 });
