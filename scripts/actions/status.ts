@@ -1,5 +1,6 @@
 /** `tidemark status`: tracked, covered and missing ranges, budget and queue. */
 
+import { join } from 'node:path';
 import { settledWithin, systemClock } from '../../clock.ts';
 import { badArgument, exitCodes, TidemarkError } from '../../errors.ts';
 import { budgetText, counted, formatCount, formatDuration, formatTime, isoTime, nonEmpty } from '../../model/format.ts';
@@ -214,6 +215,7 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     upkeep,
     outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
     embedded: context.embedded,
+    urlFile: context.embedded ? join(config.directory, 'url') : null,
     source: url,
     usesDefault:
       url !== null ||
@@ -247,7 +249,7 @@ function asText(status: Status, showsAll: boolean): string {
     ...nonEmpty([
       headlineLine(status.state.headline),
       ...status.state.also.map((condition) => `also: ${headlineLine(condition)}`),
-      `database: PostgreSQL ${versions.postgres}, ${store}${status.embedded ? ', embedded' : ''}`,
+      `database: PostgreSQL ${versions.postgres}, ${store}${status.urlFile === null ? '' : `, embedded, its URL in ${status.urlFile}`}`,
       status.usesDefault ? `source: ${status.source ?? 'not set (SOURCE_URL)'}` : '',
       message === null
         ? ''

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { freePort } from '../../parts/free-port.ts';
 import { waitFor } from '../../parts/wait-for.ts';
@@ -17,6 +18,8 @@ it('demo --once backfills, refreshes and reports, labels its data, and leaves no
   expect(first.stdout).toMatch(/\[synthetic\] .*bitcoin\/tether m1 .* 100 % /);
   expect(first.stdout).toMatch(/volatility_percent\n\[synthetic\] .* 30 +\d+\.\d\d\n/);
 
+  const status = await tidemark(['status'], { TIDEMARK_DIR: join(directory, 'demo') });
+  expect(status.stdout).toContain(`, embedded, its URL in ${join(directory, 'demo', 'url')}\n`);
   expect(processesOf(directory)).toEqual([]);
 });
 
