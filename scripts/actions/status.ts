@@ -243,13 +243,14 @@ const queueTimeoutMs = 15_000;
 function asText(status: Status, showsAll: boolean): string {
   const { versions, queue, budget, serviceMessage: message } = status;
   const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
+  const embedded = status.urlFile === null ? '' : `, embedded, its URL in ${status.urlFile}`;
   const lanes = laneNames.filter((lane) => budget[lane] > 0).map((lane) => `${formatCount(budget[lane])} ${lane}`);
   const paused = queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return [
     ...nonEmpty([
       headlineLine(status.state.headline),
       ...status.state.also.map((condition) => `also: ${headlineLine(condition)}`),
-      `database: PostgreSQL ${versions.postgres}, ${store}${status.urlFile === null ? '' : `, embedded, its URL in ${status.urlFile}`}`,
+      `database: PostgreSQL ${versions.postgres}, ${store}${embedded}`,
       status.usesDefault ? `source: ${status.source ?? 'not set (SOURCE_URL)'}` : '',
       message === null
         ? ''
