@@ -7,6 +7,7 @@ import { counted, formatDuration, formatTime, isoTime } from '../../model/format
 import type { EpochMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
+import { storedKeys } from '../../store/series/aliases.ts';
 import { exportTo, type Outcome } from '../../transfer/export-files.ts';
 import { type ExportSource, rateExportSource, seriesExportSource } from '../../transfer/export-source.ts';
 import { inSnapshot } from '../../transfer/queries/export-series.ts';
@@ -33,10 +34,10 @@ interface Bounds {
  */
 export function exportSeries(series: SeriesKey[], options: ExportOptions & { allowGaps?: true }): Promise<void> {
   const bounds = boundsOf(options);
-  return run(options, (context, client) =>
+  return run(options, async (context, client) =>
     seriesExportSource(client, {
       ...bounds,
-      series,
+      series: await storedKeys(client, series),
       nowMs: context.clock.now(),
       graceMs: context.config.worker.graceMs,
       allowGaps: options.allowGaps === true,

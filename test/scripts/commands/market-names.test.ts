@@ -214,7 +214,7 @@ it('refuses names of another settlement than the list has, days that do not exis
   // A file of an export that says so.
   await say(`import ${file} --format binance ${market('ETH', 'USDT:USDT')}`);
   const path = join(directory, 'x.csv');
-  await say(`export candles ${market('ether', 'tether:tether')} --out ${path}`);
+  await say(`export candles ${market('ETH', 'USDT:USDT')} --out ${path}`);
   const text = readFileSync(path, 'utf8').replaceAll('tether:tether', 'tether:ether');
   const sidecar = readFileSync(`${path}.meta.json`, 'utf8').replaceAll('tether:tether', 'tether:ether');
   const sha256 = createHash('sha256').update(text).digest('hex');
