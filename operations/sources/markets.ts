@@ -421,10 +421,13 @@ function unlistedMarket(
 async function listerOf(context: OperationContext, source: SourceSetup): Promise<SourceSetup | null> {
   const { lists, marketsOf: names = [] } = source.profile;
   if (lists.symbols !== undefined) return source;
-  const sources = (await context.sources()).all();
+  const givers = (await context.sources()).all().filter((other) => names.includes(other.profile.name));
+  const inUse = await sourcesInUse(context.database);
   return (
-    sources.find(({ facts }) => facts.archive === source.facts.name) ??
-    sources.find((other) => names.includes(other.profile.name)) ??
+    givers.find(({ facts }) => facts.archive === source.facts.name && inUse.includes(facts.name)) ??
+    givers.find(({ facts }) => inUse.includes(facts.name)) ??
+    givers.find(({ facts }) => facts.archive === source.facts.name) ??
+    givers[0] ??
     null
   );
 }

@@ -21,14 +21,10 @@ const archives = {
 /** A source beside its archive, with the same faults, or without one. */
 async function open(
   source: Rest,
-  {
-    hasArchive = true,
-    faults = {},
-    beside = [],
-  }: { hasArchive?: boolean; faults?: Partial<Faults>; beside?: readonly Rest[] } = {},
+  { hasArchive = true, faults = {} }: { hasArchive?: boolean; faults?: Partial<Faults> } = {},
 ) {
   const archive = hasArchive ? archives[source] : null;
-  const opened = await openVenues([source, ...(archive === null ? [] : [archive]), ...beside], { faults });
+  const opened = await openVenues([source, ...(archive === null ? [] : [archive])], { faults });
   if (archive !== null) opened.list({ [source]: `, archive: ${archive}` } as Record<Rest, string>);
   const venues: Readonly<Record<string, RunningVenueSimulator>> = opened.venues;
   const requestsOf = (name: string, part: RegExp) =>
@@ -201,7 +197,7 @@ describe('funding that the venue lacks, gives twice or states late', () => {
 
   it('is found by a comparison with the archive where the distances hide it, and repaired once that is a source', async () => {
     const all = timesOf(january);
-    const opened = await open('binance-usdm-funding', { beside: ['binance-usdm'] });
+    const opened = await open('binance-usdm-funding');
     const { backfill, stored, venues, list, run, say, json } = opened;
     list();
     venues['binance-usdm-funding']?.setFaults({ missingPoints: [all.at(changed) ?? 0] });
