@@ -21,10 +21,14 @@ const archives = {
 /** A source beside its archive, with the same faults, or without one. */
 async function open(
   source: Rest,
-  { hasArchive = true, faults = {} }: { hasArchive?: boolean; faults?: Partial<Faults> } = {},
+  {
+    hasArchive = true,
+    faults = {},
+    beside = [],
+  }: { hasArchive?: boolean; faults?: Partial<Faults>; beside?: readonly Rest[] } = {},
 ) {
   const archive = hasArchive ? archives[source] : null;
-  const opened = await openVenues([source, ...(archive === null ? [] : [archive])], { faults });
+  const opened = await openVenues([source, ...(archive === null ? [] : [archive]), ...beside], { faults });
   if (archive !== null) opened.list({ [source]: `, archive: ${archive}` } as Record<Rest, string>);
   const venues: Readonly<Record<string, RunningVenueSimulator>> = opened.venues;
   const requestsOf = (name: string, part: RegExp) =>
