@@ -9,10 +9,13 @@ import type { Depth } from '../model/sources.ts';
 
 /**
  * End of the last closed period, the limit of coverage. `graceMs` is how long after its end a period may still change:
- * points may appear late, and clocks differ.
+ * points may appear late, and clocks differ. An event happens at the start of its period, which has closed when it can
+ * no longer be late; `tidemark.closed_series` says the same.
  */
-export function closedUpTo(series: SeriesKey, nowMs: EpochMs, graceMs: number): EpochMs {
-  return periodStart(nowMs - graceMs, series.interval);
+export function closedUpTo({ dataset, interval }: SeriesKey, nowMs: EpochMs, graceMs: number): EpochMs {
+  const { time } = datasetOf(dataset);
+  const leadMs = time.density === 'linked' ? intervalMs[interval] - time.latestMs : 0;
+  return periodStart(nowMs - graceMs + leadMs, interval);
 }
 
 /**

@@ -19,11 +19,14 @@ language sql stable parallel safe as $$
          s.blocked_until, s.blocked_message, s.untracked_at, c.up_to as closed_up_to,
          tstzmultirange(s.tracked * tstzrange(null, c.up_to)) - s.covered as missing
   from tidemark.series s
-  -- Of events nothing is awaited after the newest one until the period in which the next is due has closed.
+  -- Of events nothing is awaited after the newest one until the next is due, and a minute late. Then its period counts
+  -- as closed (planning/periods.ts).
   cross join lateral (
-    select least(date_bin(s.period, (select $1 - $2), tidemark.grid_origin()),
-                 case when s.due_at + s.period > (select $1 - $2)
-                      then date_bin(s.period, s.newest, tidemark.grid_origin()) + s.period end) as up_to
+    select case when s.due_at is null then date_bin(s.period, (select $1 - $2), tidemark.grid_origin())
+                when s.due_at > (select $1 - $2 - interval '1 minute')
+                then date_bin(s.period, s.newest, tidemark.grid_origin()) + s.period
+                else date_bin(s.period, (select $1 - $2 - interval '1 minute'), tidemark.grid_origin()) + s.period
+           end as up_to
   ) c
 $$;
 comment on function tidemark.closed_series is

@@ -280,7 +280,7 @@ function timeSpan(
 function staleTimes({ window: { series }, answer, nowMs, rules }: WindowCommit, untilMs: EpochMs) {
   const closedMs = closedUpTo(series, nowMs, rules.graceMs);
   const sourceTimeMs = answer.sourceTimeMs ?? nowMs - answer.durationMs;
-  const closedThereMs = periodStart(Math.min(sourceTimeMs, untilMs), series.interval);
+  const closedThereMs = closedUpTo(series, Math.min(sourceTimeMs, untilMs), 0);
   return (timeMs: EpochMs) => timeMs >= closedThereMs && timeMs < closedMs;
 }
 

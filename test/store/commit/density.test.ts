@@ -68,9 +68,12 @@ it.each([8, null])('awaits no event before the next one is due, and defers what 
   const read = async () =>
     (await store.database.pool.query('select due_at from tidemark.series where id = $1', [tracked.seriesId])).rows[0];
   expect(await read()).toEqual({ due_at: hour(24) });
-  // The next event is due at hour 24: nothing is missing before, and its period when it has closed.
-  expect(await gapsAt(tracked, hour(23))).toEqual([]);
+  // The next event is due at hour 24: nothing is missing before, and its period when it can no longer be late.
+  expect(await gapsAt(tracked, hour(24))).toEqual([]);
+  expect(await gapsAt(tracked, hour(24) + minuteMs)).toEqual(['21-25 not_asked']);
   expect(await gapsAt(tracked, hour(26))).toEqual(['21-26 not_asked']);
+  await commit(tracked, [21, 25], [0, 8, 16, 24], link, hour(24) + minuteMs);
+  expect([await gapsAt(tracked, hour(32)), await read()]).toEqual([[], { due_at: hour(32) }]);
   // The event of hour 32 is missing.
   await commit(tracked, [21, 42], [0, 8, 16, 24, 40], link, hour(42));
   expect(await gapsAt(tracked, hour(42))).toEqual(['25-40 lacks']);
