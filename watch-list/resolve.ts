@@ -210,7 +210,7 @@ function withMarkets(from: readonly NamedSource[], { place }: Noted, notes: Prob
   for (const { name } of from.filter(isUnlisted))
     notes.push({
       ...place,
-      message: `${name} is left out until a worker, or \`tidemark markets --source ${name}\`, has read its list of markets`,
+      message: `${name} is left out until a worker or \`tidemark markets --source ${name}\` reads its list of markets`,
     });
   return from.filter((source) => !source.isArchive && !isUnlisted(source));
 }

@@ -149,7 +149,7 @@ test('leaves out the markets of a source until they are listed, and applies the 
 `);
   const look = keeper();
   for (const afterMs of [0, 1, 2, 3]) await look(startMs + afterMs);
-  const leftOut = (line: number) => expect.stringContaining(`:${line}:5: mirror is left out until a worker, or `);
+  const leftOut = (line: number) => expect.stringContaining(`:${line}:5: mirror is left out until a worker or `);
   expect(lines.splice(0)).toEqual([leftOut(2), leftOut(3), 'the watch list was applied']);
   expect(await readUnlisted(database)).toEqual(['mirror']);
   expect(await series()).toEqual([

@@ -226,7 +226,7 @@ describe('an entry with sources', () => {
 
   it('leaves out a source whose markets were never listed, and never takes those of another exchange instead', () => {
     const leftOut =
-      'unlisted is left out until a worker, or `tidemark markets --source unlisted`, has read its list of markets';
+      'unlisted is left out until a worker or `tidemark markets --source unlisted` reads its list of markets';
     const of = (names: string) => chosen(`{ source: ${names}, symbol: BTC/USDT, interval: h1, from: 1y }`);
     expect(of('unlisted')).toEqual({ series: [], notes: [leftOut] });
     expect(of('[unlisted, binance]')).toEqual({
