@@ -1,10 +1,11 @@
 /** `tidemark why SERIES`: explains the state of one series. */
 
+import { datasetOf } from '../../model/datasets/index.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../model/format.ts';
 import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
 import { overlaps, type Range } from '../../model/ranges.ts';
 import { explainGap } from '../../model/reasons.ts';
-import { seriesName } from '../../model/series.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { defaultSource, fileSource, sourceText } from '../../model/sources.ts';
 import { withQueues } from '../../operations/context.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
@@ -149,11 +150,13 @@ function giverText(source: string | null): string {
 /** What each source of the series is asked for, or would be if its queue were empty. */
 async function nextLines(
   context: Context,
-  { seriesId, series }: SeriesHistory,
+  { seriesId, series, dueMs }: SeriesHistory,
   { nowMs, gaps, bans }: { nowMs: EpochMs; gaps: readonly Gap[]; bans: ReadonlyMap<string, EpochMs> },
 ): Promise<string[]> {
   const { graceMs } = context.config.worker;
-  const closesMs = nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
+  const eventMs = dueMs === null ? nowMs : dueMs + latestOf(series) + graceMs;
+  const awaitsEvent = eventMs > nowMs;
+  const closesMs = awaitsEvent ? eventMs : nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
   const lines: string[] = [];
   await withQueues(context, async (queues) => {
     for (const { source, claimed, next } of await nextWindows(context, queues, seriesId)) {
@@ -175,7 +178,8 @@ async function nextLines(
         lines.push(
           `Next${of}: ${windowText(then)}, ` +
             (then.endMs > nowMs - graceMs
-              ? `from ${formatTime(closesMs)} on, when the open ${series.interval} period has closed.`
+              ? `from ${formatTime(closesMs)} on, when ` +
+                (awaitsEvent ? 'the next event is due.' : `the open ${series.interval} period has closed.`)
               : `from ${formatTime(retryOf(gaps, then) ?? closesMs)} on.`),
         );
     }
@@ -186,6 +190,12 @@ async function nextLines(
       ? 'Next: nothing now; what is missing is deferred as listed above, or no source has it.'
       : 'Next: nothing now: no range is missing.',
   ];
+}
+
+/** How late an event may be. */
+function latestOf({ dataset }: SeriesKey): number {
+  const { time } = datasetOf(dataset);
+  return time.density === 'linked' ? time.latestMs : 0;
 }
 
 /** When the first deferred part of a window is requested again; null: none is deferred. */

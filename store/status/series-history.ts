@@ -118,7 +118,7 @@ const seriesFacts = statement({
   name: 'series-facts',
   text: `
     select ${identityColumns}, created_at as "createdMs", untracked_at as "untrackedMs", tracked,
-           least(earliest, begins) as "beginsMs",
+           least(earliest, begins) as "beginsMs", due_at as "dueMs",
            case when blocked_until > $now then blocked_until end as "blockedUntilMs",
            coalesce(blocked_message, 'refused') as message
     from tidemark.series s where id = $seriesId`,
@@ -130,6 +130,8 @@ const seriesFacts = statement({
     tracked: openRange,
     /** The earliest time with a point, stored or shown by a probe; null: unknown. */
     beginsMs: nullable(time),
+    /** Of events: when the next one is due; null: unknown, or the series is of no events. */
+    dueMs: nullable(time),
     ...{ blockedUntilMs: nullable(time), message: text },
   },
 });

@@ -163,6 +163,15 @@ it.each(cases)('$dataset of $source, to the last digit, with the fewest requests
   expect(why).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(source) });
 });
 
+it('why says when the next event is due', async () => {
+  const { say, run } = await openVenues(['binance-usdm-funding']);
+  await run('backfill funding --source binance-usdm-funding --symbol BTC/USDT:USDT --from 3d');
+  // Within seconds of that it is requested at once.
+  expect(await say('why 1')).toMatch(
+    /Next of binance-usdm-funding: refresh of .*, (from .*Z on, when the next event is due|as soon as the budget allows)\./,
+  );
+});
+
 it('an inverse swap of OKX, whose contracts are dollars, and in SQL what it pays and is worth', async () => {
   const { say, query, venues, database } = await openVenues(['okx-swap', 'okx-swap-data']);
   const range = { startMs: todayMs - 3 * dayMs, endMs: todayMs - dayMs };
