@@ -143,7 +143,6 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   const { database } = context;
   const longestRangeMs = await readRangeLimits(context);
   const known = request.differences ? await readDifferingPeriods(database, request.seriesIds) : [];
-  const missing = request.differences ? await openMissing(database, request.seriesIds, context.clock.now()) : [];
   const ofDifferences = known.flatMap(({ seriesId, series, timesMs }): CoveredWindow[] =>
     windowsAround(timesMs, intervalMs[series.interval], longestRangeMs(series)).map((range) => ({
       ...{ seriesId, series, ...range },
@@ -185,6 +184,7 @@ export async function repair(context: OperationContext, request: RepairRequest) 
     },
   });
   if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
+  const missing = request.differences ? await openMissing(database, request.seriesIds, context.clock.now()) : [];
   return { asked, ...counts, ...outcome, earlier: [...earlier], missing };
 }
 

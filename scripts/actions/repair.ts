@@ -60,7 +60,9 @@ function missingText({ series, source, points, isOpened }: Repair['missing'][num
   const which = points === 1 ? 'that is' : 'that are';
   return (
     `${seriesName(series)}: ${source} has ${counted(points, 'point')} ${which} not stored: ` +
-    (isOpened ? 'missing now' : `kept so, since ${source} is no source of the series`)
+    (isOpened
+      ? 'missing now'
+      : `kept so, since ${source} is no source of the series (its \`archive\`, or a further \`source\`)`)
   );
 }
 

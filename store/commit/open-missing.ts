@@ -3,6 +3,7 @@
  * this source is asked for them.
  */
 
+import { byDataset } from '../../model/datasets/index.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import { normalize } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
@@ -26,7 +27,15 @@ export async function openMissing(
   seriesIds: readonly number[] | undefined,
   nowMs: EpochMs,
 ): Promise<MissingHere[]> {
-  const found = await missingHere.on(database.pool, { seriesIds: seriesIds ?? null });
+  const found: (MissingHere & { readonly timesMs: readonly EpochMs[]; readonly seriesId: number })[] = [];
+  for (const row of await missingHere.on(database.pool, { seriesIds: seriesIds ?? null })) {
+    const { seriesId, timesMs } = row;
+    const stored = await storedTimes[row.series.dataset].on(database.pool, { seriesId, timesMs });
+    // A repair or a refresh may have brought them.
+    const has = new Set(stored.map(({ timeMs }) => timeMs));
+    const missing = timesMs.filter((timeMs) => !has.has(timeMs));
+    if (missing.length > 0) found.push({ ...row, timesMs: missing, points: missing.length });
+  }
   for (const { seriesId, series, source, timesMs, isOpened } of found) {
     if (!isOpened) continue;
     const periods = timesMs.map((timeMs) => {
@@ -38,8 +47,19 @@ export async function openMissing(
       await open.on(client, { seriesId, source, periods: normalize(periods), now: nowMs });
     });
   }
-  return found.map(({ series, source, timesMs, isOpened }) => ({ series, source, isOpened, points: timesMs.length }));
+  return found.map(({ series, source, isOpened, points }) => ({ series, source, isOpened, points }));
 }
+
+const storedTimes = byDataset(({ table }, dataset) =>
+  statement({
+    name: `stored-times-${dataset}`,
+    isPlannedAnew: true,
+    text: `select time as "timeMs" from tidemark.${table}
+           where series_id = $seriesId and time = any (select to_timestamp(ms / 1000) from unnest($timesMs) ms)`,
+    parameters: { seriesId: int4, timesMs: listOf(float8) },
+    row: { timeMs: time },
+  }),
+);
 
 const missingHere = statement({
   name: 'missing-here',

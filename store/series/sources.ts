@@ -22,7 +22,7 @@ import {
   text,
   time,
 } from '../db/statement.ts';
-import { isOfferedToNext } from './reason-sets.ts';
+import { isFailed, isOfferedToNext } from './reason-sets.ts';
 import { keyColumns, seriesKey, seriesNameSql } from './series.ts';
 
 /** A source that gives a series, and the series' market in its terms. */
@@ -149,7 +149,18 @@ export async function writeSeriesSources(
     until: blocked.get(`${one.source} ${one.symbol}`) ?? null,
   }));
   await insertSources.on(client, { seriesId, rows });
+  const known = new Set(before.map(({ source }) => source));
+  // What the others could not give is asked of a new one at once.
+  if (before.length > 0 && sources.some(({ source }) => !known.has(source)))
+    await makeLackedDue.on(client, { seriesId });
 }
+
+const makeLackedDue = statement({
+  name: 'make-lacked-due',
+  text: `update tidemark.pending_windows set retry_at = now()
+         where series_id = $seriesId and retry_at > now() and ${isFailed('reason')}`,
+  parameters: { seriesId: int4 },
+});
 
 const deleteSources = statement({
   name: 'delete-series-sources',

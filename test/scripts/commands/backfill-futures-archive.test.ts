@@ -187,12 +187,11 @@ describe('funding that the venue lacks, gives twice or states late', () => {
   it.each(places)('are filled from an archive that is added later: event %i', async (place) => {
     const all = timesOf(january);
     const opened = await open('binance-usdm-funding');
-    const { backfill, stored, venues, list, run, files } = opened;
+    const { backfill, stored, venues, list, files } = opened;
     list();
     venues['binance-usdm-funding']?.setFaults({ missingPoints: [all.at(place) ?? 0] });
     expect(await backfill('funding_rates', 'h1', january)).toMatchObject({ exitCode: 3 });
     list({ 'binance-usdm-funding': ', archive: binance-usdm-archive' });
-    await run('retry');
     expect(await backfill('funding_rates', 'h1', january)).toMatchObject({ exitCode: 0, stderr: '' });
     expect(files()).toEqual(['2024-01']);
     const kept = (await stored('funding_rates', 'h1')) as readonly { readonly time: EpochMs }[];
