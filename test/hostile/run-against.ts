@@ -1,12 +1,13 @@
 /** Runs `tidemark backfill` against a hostile source, in a database of its own, and compares the results. */
 
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Range } from '../../model/ranges.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
-import { emptyDirectory, market } from '../scripts/command.ts';
+import { market } from '../scripts/command.ts';
 import type { Ended } from '../scripts/ended.ts';
 import { runInProcess } from '../scripts/in-process.ts';
 import { truthOf } from './hostile-source.ts';
@@ -27,7 +28,9 @@ export interface Outcome {
 /** @param redisUrl null: the queue is on PostgreSQL. */
 export async function prepareRun(sourceUrl: string, range: Range, redisUrl: string | null) {
   const database = await createMigratedDatabase();
-  const list = join(emptyDirectory(), 'tidemark.yaml');
+  // Tests that run at once have no hook of their own after an `await`.
+  const directory = mkdtempSync(join(tmpdir(), 'tidemark-test-'));
+  const list = join(directory, 'tidemark.yaml');
   writeFileSync(list, 'sources: { default: { ranges: { candles: { m1: 144m } } } }\n');
   const env = {
     PATH: process.env.PATH ?? '',
@@ -54,7 +57,10 @@ export async function prepareRun(sourceUrl: string, range: Range, redisUrl: stri
       const ended = await runInProcess(['backfill', ...words, '--from', from, '--to', to, ...more], env);
       return { ...saidBy(ended), ...(await compare(database.url, range)) };
     },
-    close: () => database.drop(),
+    async close(): Promise<void> {
+      rmSync(directory, { recursive: true, force: true });
+      await database.drop();
+    },
   };
 }
 
