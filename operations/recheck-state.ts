@@ -35,6 +35,9 @@ export interface RecheckRules {
   readonly onSettled: (settled: RecheckedWindow) => void;
 }
 
+/** The kind of a window whose source this process cannot ask. */
+export const unusableKind = 'unusable';
+
 /** Why a source gives no answer. */
 export type Refusal = Pick<CommandResult, 'kind' | 'message'>;
 

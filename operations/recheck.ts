@@ -45,11 +45,11 @@ import { countRejected } from '../store/ledger/quarantine.ts';
 import { readCoveredRanges } from '../store/series/ranges.ts';
 import { readSourcesOf, type SeriesSource } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
-import { type OperationContext, readRangeLimits } from './context.ts';
+import { type OperationContext, readRangeLimits, withQueues } from './context.ts';
 import { readBudget } from './estimate.ts';
 import { inProcessWorkers } from './in-process-workers.ts';
 import { pollUntil } from './poll-until.ts';
-import { type Account, type RecheckedWindow, RecheckState, windowKey } from './recheck-state.ts';
+import { type Account, type RecheckedWindow, RecheckState, unusableKind, windowKey } from './recheck-state.ts';
 import { refreshRollupsAtEnd } from './refresh-rollups.ts';
 import {
   assertNoServiceMessage,
@@ -81,7 +81,8 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
   const all = await readCoveredRanges(database, request.seriesIds);
   const other = request.against === null ? null : await comparedWith(context, request.against, all);
   for (const line of other?.notes ?? []) request.note(line);
-  const covered = other?.covered ?? all;
+  const unusable = other === null ? await withoutUsableSource(context, all) : [];
+  const covered = (other?.covered ?? all).filter((one) => !unusable.includes(one));
   const longestRangeMs = other?.longestRangeMs ?? (await readRangeLimits(context));
   const windows = countWindows(covered, longestRangeMs);
   const wanted = Math.min(windows, request.sample ?? windows);
@@ -96,16 +97,20 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
     points: 0,
     rewritten: 0,
   };
+  // Not drawn from, and named each: its ranges are refused whole.
+  const refused = [...allWindows(unusable, () => Number.POSITIVE_INFINITY)];
   const outcome = await recheck(context, {
     lane: 'verify',
-    windows:
+    windows: inOrder(
+      refused,
       request.sample === null
         ? allWindows(covered, longestRangeMs)
         : sampleWindows(covered, longestRangeMs, wanted, Math.random),
-    count: wanted,
+    ),
+    count: refused.length + wanted,
     longestRangeMs,
     against: other?.symbols,
-    seriesIds: covered.map(({ seriesId }) => seriesId),
+    seriesIds: [...unusable, ...covered].map(({ seriesId }) => seriesId),
     signal: request.signal,
     progress: request.progress(),
     onSettled(settled) {
@@ -192,6 +197,34 @@ function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow>
   for (const list of lists) yield* list;
 }
 
+/**
+ * The sources that this process cannot ask, as without SOURCE_URL, and that no connected worker asks, with the reason.
+ *
+ * @throws TidemarkError BAD_CONFIGURATION when none of these can be asked.
+ */
+async function unusableSources(context: OperationContext, names: readonly string[]): Promise<Map<string, string>> {
+  const registry = await context.sources();
+  const unset = names.filter((name) => registry.find(name)?.problem !== null);
+  if (unset.length === 0) return new Map();
+  const unusable = await withQueues(context, async (queues) => {
+    const workers = await Promise.all(unset.map((name) => queues.requestsOf(name).countWorkers()));
+    return unset.filter((_, place) => workers[place] === 0);
+  });
+  const [first] = unusable;
+  if (first !== undefined && unusable.length === names.length) usable(registry.get(first));
+  return new Map(unusable.map((name) => [name, registry.find(name)?.problem ?? `no source is named ${name}`]));
+}
+
+async function withoutUsableSource(
+  context: OperationContext,
+  covered: readonly CoveredSeries[],
+): Promise<readonly CoveredSeries[]> {
+  const ids = covered.map(({ seriesId }) => seriesId);
+  const sourcesOf = await readSourcesOf(context.database, ids);
+  const unusable = await unusableSources(context, distinctSources(ids, sourcesOf));
+  return covered.filter(({ seriesId }) => unusable.has(sourcesOf.get(seriesId)?.source ?? ''));
+}
+
 interface RecheckRequest {
   readonly lane: 'verify' | 'repair';
   readonly windows: Iterable<CoveredWindow>;
@@ -229,11 +262,14 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   const run = randomBytes(8).toString('hex');
   const { against } = request;
   const sourcesOf = against ?? (await readSourcesOf(database, request.seriesIds));
-  const sources = distinctSources(request.seriesIds, sourcesOf);
+  const named = distinctSources(request.seriesIds, sourcesOf);
+  const unusable = against === undefined ? await unusableSources(context, named) : new Map<string, string>();
+  const sources = named.filter((name) => !unusable.has(name));
   const parts = inProcessWorkers(context, null, { sources, run });
   const startedMs = clock.now();
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, keptMs: ledgerMs, seriesIds: request.seriesIds });
   const state = stateOf(request, run, ({ seriesId }) => sourcesOf.get(seriesId)?.source ?? '');
+  for (const [source, message] of unusable) state.refuse(source, { kind: unusableKind, message });
 
   /** Ends the windows of sources that pause for long. @returns the longest pause of the others. */
   async function refuseBanned(queues: QueueBackend): Promise<number> {

@@ -9,7 +9,13 @@ import { findSeries } from '../../store/status/series-history.ts';
 import { parseAge } from '../input/parse-options.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
-import { differenceJson, differencesText, refuseUnanswered, unansweredJson } from '../output/recheck-report.ts';
+import {
+  differenceJson,
+  differencesText,
+  refuseUnanswered,
+  unansweredJson,
+  unansweredText,
+} from '../output/recheck-report.ts';
 
 export interface Options {
   readonly differences?: true;
@@ -51,6 +57,7 @@ function repairText(outcome: Repair): string {
     `requested ${what.join(' and ')} again, ${formatCount(answered)} answered: ${counted(fresh, 'point')} new, ` +
       `${formatCount(revised)} changed`,
     ...(differences.length > 0 ? [kept] : []),
+    ...unansweredText(outcome.unanswered, 'repaired'),
     ...outcome.earlier.map((one) => `${seriesName(one)} begins earlier than known: the range before is missing now`),
     ...missed,
   ].join('\n');

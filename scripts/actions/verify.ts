@@ -10,7 +10,13 @@ import { countDiffering } from '../../store/commit/differences.ts';
 import { findSeries } from '../../store/status/series-history.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
-import { differenceJson, differencesText, refuseUnanswered, unansweredJson } from '../output/recheck-report.ts';
+import {
+  differenceJson,
+  differencesText,
+  refuseUnanswered,
+  unansweredJson,
+  unansweredText,
+} from '../output/recheck-report.ts';
 import { noteOnStderr } from '../output/table.ts';
 
 export interface Options {
@@ -45,7 +51,7 @@ function pointsOf(windows: readonly RecheckedWindow[]): number {
 /** @param against null: the series' own sources. */
 function verificationText(outcome: Verification, against: string | null): string {
   const { windows, compared, points, differing, rewritten, unanswered, differences } = outcome;
-  if (windows === 0) return 'nothing is covered yet';
+  if (windows === 0 && unanswered.length === 0) return 'nothing is covered yet';
   const found =
     differing.length === 0
       ? `nothing differs${outcome.isWhole ? '' : ' so far'}`
@@ -68,8 +74,7 @@ function verificationText(outcome: Verification, against: string | null): string
     );
   if (outcome.rejected > 0)
     lines.push(`${counted(outcome.rejected, 'rejected row')} in quarantine: their periods were not compared`);
-  if (unanswered.length > 0) lines.push(`${counted(unanswered.length, 'window')} could not be compared`);
-  return lines.join('\n');
+  return [...lines, ...unansweredText(unanswered, 'compared')].join('\n');
 }
 
 function verificationJson({

@@ -3,11 +3,13 @@
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount, formatTime, nonEmpty } from '../../model/format.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
-import type { RecheckedWindow } from '../../operations/recheck-state.ts';
+import { type RecheckedWindow, unusableKind } from '../../operations/recheck-state.ts';
 import type { Difference } from '../../store/commit/differences.ts';
 
-/** Printed differences per window. */
+/** Printed differences per window, and series with unanswered windows. */
 const maxShown = 10;
+
+const unusableRemedy = 'set it; `verify --against SOURCE` compares with another source';
 
 /**
  * A paragraph per differing window: its range, the counts, and the first points with both values.
@@ -71,6 +73,20 @@ export function unansweredJson(windows: readonly RecheckedWindow[]) {
   }));
 }
 
+/** A line for each series, with the reason of its first window. @param what the failed action, such as `compared`. */
+export function unansweredText(windows: readonly RecheckedWindow[], what: string): string[] {
+  const bySeries = new Map<number, RecheckedWindow[]>();
+  for (const one of windows) bySeries.set(one.window.seriesId, [...(bySeries.get(one.window.seriesId) ?? []), one]);
+  const lines = [...bySeries].flatMap(([id, of]) => {
+    const [first] = of;
+    if (first === undefined) return [];
+    const name = `${seriesName(first.window.series)} (${id})`;
+    return [`${name}: ${counted(of.length, 'window')} could not be ${what}: ${first.message}`];
+  });
+  const rest = lines.length - maxShown;
+  return rest > 0 ? [...lines.slice(0, maxShown), `and windows of ${rest} more series`] : lines;
+}
+
 /**
  * @param what the failed action, such as `compared`.
  * @throws TidemarkError WINDOWS_UNANSWERED unless there is none.
@@ -81,5 +97,6 @@ export function refuseUnanswered(windows: readonly RecheckedWindow[], what: stri
   throw new TidemarkError(
     'WINDOWS_UNANSWERED',
     `${counted(windows.length, 'window')} could not be ${what}, the first: ${first.message}`,
+    first.kind === unusableKind ? { remedy: unusableRemedy } : {},
   );
 }

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { decimalText } from '../../../model/decimal.ts';
 import { hourMs } from '../../../model/intervals.ts';
@@ -67,4 +69,27 @@ it('names what the other source lacks', async () => {
   await query(`update tidemark.series set covered = '{[2024-03-01,2024-03-02)}' where base_id = 'no-such'`);
   const lacks = 'bybit does not have 1 series, such as binance no-such/tether h1';
   await fails('verify --against bybit --all', 0, lacks);
+});
+
+it('verifies the other series where one has no source that can be asked', async () => {
+  const { say, fails, run, query, directory } = await open();
+  const rows = ['2024-03-01T00:00:00Z,1,2,1,2,3', '2024-03-01T01:00:00Z,1,2,1,2,3'];
+  writeFileSync(join(directory, 'own.csv'), ['time,open,high,low,close,volume', ...rows, ''].join('\n'));
+  const names = ['time', 'open', 'high', 'low', 'close', 'volume'].map((name) => `${name}=${name}`).join();
+  await run(`import own.csv --columns ${names} --exchange own --base a --quote b --interval h1`);
+  const unset = 'SOURCE_URL is not set';
+  const said = await fails(
+    'verify --sample 2',
+    3,
+    `WINDOWS_UNANSWERED: 1 window could not be compared, the first: ${unset}`,
+  );
+  expect(said).toMatch(/compared 1 of 1 covered window, 48 points, .*: nothing differs/);
+  expect(said).toContain(`own a/b h1 (2): 1 window could not be compared: ${unset}`);
+  await fails('verify own a/b h1', 2, `BAD_CONFIGURATION: ${unset}`);
+  await say('verify binance BTC/USDT h1');
+  await query(
+    `insert into tidemark.differences (series_id, time, kind, seen_at)
+     select id, '2024-03-01', 'changed', now() from tidemark.series`,
+  );
+  expect(await fails('repair', 3, unset)).toContain(`own a/b h1 (2): 1 window could not be repaired: ${unset}`);
 });
