@@ -5,13 +5,14 @@ import { badArgument } from '../../errors.ts';
 import { type FileFormat, fileFormats } from '../../files/layout.ts';
 import { counted, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import type { SeriesKey } from '../../model/series.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { storedKeys } from '../../store/series/aliases.ts';
+import { keysNamed } from '../../store/status/series-history.ts';
 import { exportTo, type Outcome } from '../../transfer/export-files.ts';
 import { type ExportSource, rateExportSource, seriesExportSource } from '../../transfer/export-source.ts';
 import { inSnapshot } from '../../transfer/queries/export-series.ts';
 import { parseTime } from '../input/parse-options.ts';
+import type { StoredSelection } from '../input/selectors.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showPointProgress } from '../output/progress.ts';
 
@@ -32,12 +33,15 @@ interface Bounds {
 /**
  * @throws TidemarkError BAD_ARGUMENT for options that contradict each other; RANGE_HAS_GAPS unless gaps are allowed.
  */
-export function exportSeries(series: SeriesKey[], options: ExportOptions & { allowGaps?: true }): Promise<void> {
+export function exportSeries(selection: StoredSelection, options: ExportOptions & { allowGaps?: true }): Promise<void> {
   const bounds = boundsOf(options);
   return run(options, async (context, client) =>
     seriesExportSource(client, {
       ...bounds,
-      series: await storedKeys(client, series),
+      series:
+        'names' in selection
+          ? await keysNamed(context.database, selection.names)
+          : await storedKeys(client, selection.series),
       nowMs: context.clock.now(),
       graceMs: context.config.worker.graceMs,
       allowGaps: options.allowGaps === true,

@@ -2,16 +2,16 @@ import { type Command, Option } from 'commander';
 import { fileFormats } from '../../files/layout.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { ExportOptions } from '../actions/export.ts';
-import { type SeriesNames, seriesNamed, seriesOptions, times } from '../input/selectors.ts';
+import { type SeriesNames, storedOptions, storedSelection, times } from '../input/selectors.ts';
 
 export function exportCommand(parent: Command): void {
   parent.helpCommand(false);
   for (const name of datasetNames) {
     const { word, about } = datasets[name];
-    addOptions(seriesOptions(parent.command(word).description(about), name), true).action(
-      async (options: SeriesNames & ExportOptions & { allowGaps?: true }) => {
-        const series = seriesNamed(name, options);
-        await (await import('../actions/export.ts')).exportSeries(series, options);
+    addOptions(storedOptions(parent.command(word).description(about), name), true).action(
+      async (options: SeriesNames & ExportOptions & { allowGaps?: true }, command: Command) => {
+        const selection = storedSelection(name, options, command);
+        await (await import('../actions/export.ts')).exportSeries(selection, options);
       },
     );
   }

@@ -7,7 +7,7 @@ import { type DatasetName, datasetNames, datasets, datasetText } from '../../mod
 import type { EpochMs } from '../../model/intervals.ts';
 import { mayBeName, visible } from '../../model/names.ts';
 import type { Selection, SourceChoice } from '../../model/selection.ts';
-import { keyNames, type SeriesKey, seriesOfKey } from '../../model/series.ts';
+import { keyNames, nameEnds, type SeriesKey, seriesOfKey } from '../../model/series.ts';
 import { parseTime } from './parse-options.ts';
 
 interface SourceOptions {
@@ -82,13 +82,7 @@ function marketChosen(
 ): Pick<Selection, 'series' | 'source'> {
   const choice = choiceOf(options);
   const isNamed = choice === null || (choice.symbol === null && options.exchange !== undefined);
-  const needed = isNamed ? [...keyNames.market, 'from'] : ['interval', 'from'];
-  const missing = needed.find((name) => !Object.hasOwn(options, name));
-  const option = command.options.find((one) => one.attributeName() === missing);
-  if (option !== undefined)
-    command.error(`error: required option '${option.flags}' not specified`, {
-      code: 'commander.missingMandatoryOptionValue',
-    });
+  requireOptions(command, options, isNamed ? [...keyNames.market, 'from'] : ['interval', 'from']);
   if (choice === null && options.symbol !== undefined) throw badArgument('--symbol needs --source');
   if (choice !== null && choice.symbol === null && !isNamed)
     throw badArgument(
@@ -97,6 +91,50 @@ function marketChosen(
   const { exchange, base, quote, interval = '' } = options;
   const named = { exchange: exchange ?? options.source ?? '', base: base ?? 'base', quote: quote ?? 'quote', interval };
   return { series: seriesNamed(dataset, named), source: choice === null ? null : { ...choice, exchange, base, quote } };
+}
+
+/** Refuses a command without one of its options, which it needs in this case only. */
+function requireOptions(command: Command, options: object, needed: readonly string[]): void {
+  const missing = needed.find((name) => !Object.hasOwn(options, name));
+  const option = command.options.find((one) => one.attributeName() === missing);
+  if (option !== undefined)
+    command.error(`error: required option '${option.flags}' not specified`, {
+      code: 'commander.missingMandatoryOptionValue',
+    });
+}
+
+/** Stored series that a user selects: by their keys, or by names that one series each has. */
+export type StoredSelection = { readonly series: readonly SeriesKey[] } | { readonly names: readonly string[] };
+
+/** Adds the options that select stored series of a dataset; those of markets also by symbol. */
+export function storedOptions(command: Command, dataset: DatasetName): Command {
+  if (datasets[dataset].of !== 'market') return seriesOptions(command, dataset);
+  return seriesOptions(command, dataset, 'option')
+    .option('--symbol <pair>', 'market in place of these names: BTC/USDT, BTC/USDT:USDT, or as its source names it')
+    .option('--source <name>', 'source of the symbol, where several markets have it');
+}
+
+/** @throws TidemarkError BAD_ARGUMENT */
+export function storedSelection(
+  dataset: DatasetName,
+  options: SeriesNames & SourceOptions,
+  command: Command,
+): StoredSelection {
+  const { exchange, base, quote, source, symbol, interval = '' } = options;
+  if (symbol === undefined) {
+    if (source !== undefined) throw badArgument('--source needs --symbol');
+    if (datasets[dataset].of === 'market') requireOptions(command, options, keyNames.market);
+    return { series: seriesNamed(dataset, options) };
+  }
+  if (base !== undefined || quote !== undefined) throw badArgument('--symbol stands in place of --base and --quote');
+  if (source !== undefined && exchange !== undefined) throw badArgument('--source stands in place of --exchange');
+  requireOptions(command, options, ['interval']);
+  const place = exchange ?? source;
+  const market = nameOf(symbol, '--symbol');
+  // Checks the intervals.
+  const keys = seriesNamed(dataset, { exchange: place ?? 'any', base: 'any', quote: 'any', interval });
+  const before = place === undefined ? '' : `${nameOf(place, source === undefined ? '--exchange' : '--source')} `;
+  return { names: keys.map((key) => `${before}${market} ${key.interval}${nameEnds[dataset]}`) };
 }
 
 /**

@@ -56,12 +56,13 @@ export const seriesColumns = `s.id, ${keyColumns}`;
 export const identityColumns = `s.id as "seriesId", ${keyColumns}`;
 
 const nameEnd = Object.entries(nameEnds).map(([dataset, end]) => `when '${dataset}' then '${end}'`);
+/** What the name of a series `s` ends with, as SQL. */
+export const nameEndSql = `case s.dataset ${nameEnd.join(' ')} end`;
 /**
  * The name of a series `s` as `seriesName` of model/series.ts has it, as SQL, with the ids of the base and the quote.
  */
 export const seriesNameAs = (base: string, quote: string) =>
-  `coalesce(s.asset_id, s.exchange_id || ' ' || ${base} || '/' || ${quote}) || ' ' || s.interval
-    || case s.dataset ${nameEnd.join(' ')} end`;
+  `coalesce(s.asset_id, s.exchange_id || ' ' || ${base} || '/' || ${quote}) || ' ' || s.interval || ${nameEndSql}`;
 export const seriesNameSql = seriesNameAs('s.base_id', 's.quote_id');
 
 const maybe = nullable(text);

@@ -2,7 +2,7 @@
 
 import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { seriesName } from '../../model/series.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { Database } from '../db/database.ts';
 import {
   int4,
@@ -19,7 +19,7 @@ import {
 } from '../db/statement.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import { readOtherNames } from '../series/aliases.ts';
-import { identity, identityColumns, seriesColumns, seriesKey } from '../series/series.ts';
+import { identity, identityColumns, nameEndSql, seriesColumns, seriesKey } from '../series/series.ts';
 
 export type PastFetch = RowOf<(typeof fetches)['row']>;
 export type SeriesHistory = Awaited<ReturnType<typeof readSeriesHistory>>;
@@ -37,10 +37,17 @@ export async function findSeries(database: Database, words: readonly string[]): 
   return [...new Set(ids)];
 }
 
+/** The keys of series, by the names of {@link findSeriesByName}. @throws TidemarkError UNKNOWN_SERIES */
+export async function keysNamed(database: Database, names: readonly string[]): Promise<SeriesKey[]> {
+  const ids = await Promise.all(names.map((name) => findSeriesByName(database, name)));
+  const known = new Map((await listSeriesNames(database)).map(({ id, series }) => [id, series]));
+  return ids.flatMap((id) => known.get(id) ?? []);
+}
+
 /** Every series, tracked or not, with its name as in `status`. */
-export async function listSeriesNames(database: Database): Promise<{ readonly id: number; readonly name: string }[]> {
+export async function listSeriesNames(database: Database) {
   const rows = await keysOfSeries.on(database.pool, {});
-  return rows.map(({ id, series }) => ({ id, name: seriesName(series) }));
+  return rows.map(({ id, series }) => ({ id, series, name: seriesName(series) }));
 }
 
 const keysOfSeries = statement({
@@ -53,9 +60,10 @@ const maxSuggested = 3;
 
 /**
  * Finds a series by its id, or by its name as in `status`, also by the codes or ids that its source's market has
- * besides. Case is ignored where that leaves one.
+ * besides, by the source's symbol (`binance BTCUSDT h1`), and with the source in place of the exchange, or neither.
+ * Case is ignored where that leaves one.
  *
- * @throws TidemarkError BAD_ARGUMENT for several that differ in case alone.
+ * @throws TidemarkError BAD_ARGUMENT for a name of several.
  * @throws TidemarkError UNKNOWN_SERIES that suggests the names that contain these words, or else the nearest one.
  */
 export async function findSeriesByName(database: Database, name: string): Promise<number> {
@@ -64,7 +72,8 @@ export async function findSeriesByName(database: Database, name: string): Promis
   const names = await listSeriesNames(database);
   const exact = names.find((one) => String(one.id) === spelled || one.name === spelled);
   if (exact !== undefined) return exact.id;
-  const other = (await readOtherNames(database.pool)).find((one) => one.name.toLowerCase() === wanted);
+  const others = await readOtherNames(database.pool);
+  const other = others.find((one) => one.name.toLowerCase() === wanted);
   if (other !== undefined) return other.id;
   const [found, another] = names.filter((one) => one.name.toLowerCase() === wanted);
   if (found !== undefined && another === undefined) return found.id;
@@ -72,6 +81,16 @@ export async function findSeriesByName(database: Database, name: string): Promis
     throw new TidemarkError('BAD_ARGUMENT', `several series are named ${JSON.stringify(spelled)} but for case`, {
       remedy: `did you mean ${JSON.stringify(found.name)} or ${JSON.stringify(another.name)}?`,
     });
+  const ids = new Set([
+    ...(await marketsNamed.on(database.pool, { wanted })).map(({ id }) => id),
+    ...others.filter((one) => withoutExchange(one.name.toLowerCase()) === wanted).map(({ id }) => id),
+  ]);
+  const named = names.filter(({ id }) => ids.has(id));
+  if (named.length > 1)
+    throw new TidemarkError('BAD_ARGUMENT', `several series are named ${JSON.stringify(spelled)}`, {
+      remedy: `did you mean ${named.map((one) => JSON.stringify(one.name)).join(' or ')}?`,
+    });
+  if (named[0] !== undefined) return named[0].id;
   const [near] = await nearNames.on(database.pool, { wanted, names: names.map((one) => one.name) });
   const [nearest] = near?.near ?? [];
   // Of a part of a name, such as `binance bitcoin`, the first few that contain it.
@@ -90,6 +109,26 @@ export async function findSeriesByName(database: Database, name: string): Promis
       : { remedy: `did you mean ${suggested.map((one) => JSON.stringify(one)).join(' or ')}${more}?` },
   );
 }
+
+function withoutExchange(name: string): string {
+  return name.slice(name.indexOf(' ') + 1);
+}
+
+/** The series of markets by names that begin with the source, or nothing, or have the symbol of a source. */
+const marketsNamed = statement({
+  name: 'markets-named',
+  isPlannedAnew: true,
+  text: `
+    select distinct s.id from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
+    left join tidemark.source_symbols y on y.source = x.source and y.symbol = x.symbol
+    cross join lateral (values (s.exchange_id || ' '), (x.source || ' '), ('')) p (prefix)
+    cross join lateral (values (s.base_id || '/' || s.quote_id), (y.base || '/' || y.quote), (x.symbol)) m (market)
+    where s.exchange_id is not null and m.market <> ''
+      and lower(p.prefix || m.market || ' ' || s.interval || ${nameEndSql}) = $wanted
+    order by s.id`,
+  parameters: { wanted: text },
+  row: { id: int4 },
+});
 
 const nearNames = statement({
   name: 'near-names',

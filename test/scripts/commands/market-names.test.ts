@@ -222,3 +222,32 @@ it('refuses names of another settlement than the list has, days that do not exis
   writeFileSync(`${path}.meta.json`, sidecar.replace(/(?<="sha256": ?")\w+/, sha256));
   await fails(`import ${path}`, 2, 'binance lists ETH/USDT:USDT, and not ether/tether:ether');
 });
+
+it('finds a stored market by the symbol of its source in export, why and verify, and refuses one of two', async () => {
+  const { fails, list, say } = await openVenues(['binance', 'binance-usdm']);
+  list({}, 'aliases: { BTC: bitcoin, USDT: tether }');
+  const range = '--interval h1 --from 2024-05-01 --to 2024-05-02';
+  await say(`backfill candles --source binance-usdm --symbol BTCUSDT ${range}`);
+  const exported = (words: string) => say(`export candles ${words} --interval h1`);
+  const perpetual = await exported('--exchange binance --base bitcoin --quote tether:tether');
+  expect(perpetual.trimEnd().split('\n')).toHaveLength(25);
+  for (const words of ['--symbol BTCUSDT', '--symbol btc/usdt:usdt', '--symbol bitcoin/tether:tether'])
+    expect(await exported(words)).toBe(perpetual);
+  expect(await say('why BTCUSDT h1')).toContain('binance bitcoin/tether:tether h1, id 1');
+
+  await say(`backfill candles --source binance --symbol BTCUSDT ${range}`);
+  const both = 'did you mean "binance bitcoin/tether:tether h1" or "binance bitcoin/tether h1"?';
+  for (const words of ['export candles --symbol BTCUSDT --interval h1', 'why binance BTCUSDT h1', 'verify BTCUSDT h1'])
+    await fails(words, 2, both);
+  for (const words of ['--source binance-usdm --symbol BTCUSDT', '--exchange binance --symbol BTC/USDT:USDT'])
+    expect(await exported(words)).toBe(perpetual);
+  await say('verify binance-usdm BTCUSDT h1');
+  for (const [words, exitCode, said] of [
+    ['--symbol BTCUSDT --base bitcoin --interval h1', 2, '--symbol stands in place of --base and --quote'],
+    ['--source binance --interval h1', 2, '--source needs --symbol'],
+    ['--symbol BTCUSDT', 2, `required option '--interval <list>' not specified`],
+    ['--interval h1', 2, `required option '--exchange <id>' not specified`],
+    ['--symbol ETHUSDT --interval h1', 2, 'no series has the id or the name "ETHUSDT h1"'],
+  ] as const)
+    await fails(`export candles ${words}`, exitCode, said);
+});
