@@ -3,6 +3,7 @@
 import { byDataset, type DatasetName, type Datasets, datasetOf, datasets, datasetText } from './datasets/index.ts';
 import type { EpochMs, Interval, Range } from './intervals.ts';
 import { expiryMs, type MarketKind, marketKind, quoteProblem } from './market.ts';
+import { offerOf, type SourceFacts } from './sources.ts';
 
 interface OfMarket {
   readonly exchange: string;
@@ -48,6 +49,16 @@ export function marketProblem(dataset: DatasetName, quote: string): string | nul
   if (problem !== null) return problem;
   const kind = marketKind(quote);
   return datasetOf(dataset).kinds.includes(kind) ? null : `a ${kind} market has no ${datasetText(dataset)}`;
+}
+
+/** The kinds of markets of which a source gives a dataset. */
+export function kindsGiven(
+  { kinds, offers }: Pick<SourceFacts, 'kinds' | 'offers'>,
+  dataset: DatasetName,
+): readonly MarketKind[] {
+  const offer = offerOf(offers, dataset);
+  const given = offer === undefined ? [] : (offer.kinds ?? kinds);
+  return given.filter((kind) => datasetOf(dataset).kinds.includes(kind));
 }
 
 /** The end of a range of a series; null: open-ended. A future ends when it is delivered. */

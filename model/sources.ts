@@ -66,6 +66,8 @@ export type Depth = { readonly periods: number } | { readonly ms: number };
 /** How a source gives one dataset. */
 export interface OfferFacts {
   readonly dataset: DatasetName;
+  /** Kinds of the markets of which it gives it; absent: all that it has. */
+  readonly kinds?: readonly MarketKind[] | undefined;
   readonly longestRangeMs: LongestRanges;
   /** Null: it keeps all. */
   readonly depth: Depth | null;

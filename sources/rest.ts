@@ -36,6 +36,8 @@ export interface Asked {
 /** How an exchange gives one dataset. */
 export interface RestOffer {
   readonly dataset: DatasetName;
+  /** Of these markets; absent: of all. */
+  readonly kinds?: readonly MarketKind[];
   /** What the exchange calls each interval that it gives. */
   readonly intervals: Partial<Readonly<Record<Interval, string | number>>>;
   /** Rows of an answer at most. */
@@ -143,6 +145,7 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 function offerOf(offer: RestOffer, resultOf: ResultOf): Offer {
   const {
     dataset,
+    kinds,
     intervals,
     maxRows,
     longestMs = Number.POSITIVE_INFINITY,
@@ -152,7 +155,7 @@ function offerOf(offer: RestOffer, resultOf: ResultOf): Offer {
   } = offer;
   const usualMs = (interval: Interval) => offer.usualMs ?? intervalMs[interval];
   return {
-    ...{ dataset, depth, cost, absence: 'unknown' },
+    ...{ dataset, kinds, depth, cost, absence: 'unknown' },
     longestRangeMs: rangesOf(1, intervals, (interval) => {
       return usualMs(interval) * Math.min(maxRows, Math.floor(longestMs / usualMs(interval)));
     }),

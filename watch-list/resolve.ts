@@ -8,6 +8,7 @@
 import { type DatasetName, datasets, datasetText, type MarketDataset } from '../model/datasets/index.ts';
 import type { EpochMs, Interval } from '../model/intervals.ts';
 import { listName, type PolledList } from '../model/lists/index.ts';
+import { type MarketKind, marketKind } from '../model/market.ts';
 import { isOfMarket, marketProblem, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
 import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
@@ -89,7 +90,10 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
       }
       const has = intervals.filter((interval) => sourcesAt(interval)?.length !== 0);
       if (has.length === 0 && intervals.length > 0)
-        notes.push({ ...entry.place, message: `left out: no source of it has ${exchange} ${base}/${quote}` });
+        notes.push({
+          ...entry.place,
+          message: `left out: no source of it has ${datasets[entry.dataset].word} of ${exchange} ${base}/${quote}`,
+        });
       for (const interval of has) want(entry, [exchange, base, quote, interval], sourcesAt(interval));
     }
   }
@@ -150,16 +154,21 @@ function otherMarket(
   return null;
 }
 
+/** What a source gives of each dataset. */
+interface Given {
+  readonly intervals: Readonly<Record<DatasetName, readonly string[]>>;
+  /** Of markets of these kinds. */
+  readonly kinds: Readonly<Record<DatasetName, readonly MarketKind[]>>;
+}
+
 /** A source as the watch list needs it. */
-export interface ListedSource {
+export interface ListedSource extends Given {
   /** Null: a request names the exchange. */
   readonly exchange: string | null;
   /** An archive has no list of markets: entries name the source that it is the archive of. */
   readonly isArchive: boolean;
-  /** The intervals that it gives. */
-  readonly intervals: Readonly<Record<DatasetName, readonly string[]>>;
   /** The source that has its history by months; null: none. */
-  readonly archive: { readonly name: string; readonly intervals: ListedSource['intervals'] } | null;
+  readonly archive: (Given & { readonly name: string }) | null;
   /** Its stored list of markets. */
   readonly markets: ReadonlyArray<{ readonly symbol: string; readonly base: string; readonly quote: string }>;
   /** The user's names of markets, by symbol; one that is absent has the source's codes. */
@@ -282,14 +291,14 @@ function marketSources(
   dataset: MarketDataset,
   interval: Interval,
 ): WantedSource[] {
-  if (!source.intervals[dataset].includes(interval)) return [];
+  const has = ({ intervals, kinds }: Given) =>
+    intervals[dataset].includes(interval) && kinds[dataset].includes(marketKind(market.quote));
+  if (!has(source)) return [];
   const symbol = symbolAt(source, market);
   if (symbol === undefined) return [];
   const own = { source: source.name, symbol, isArchive: false };
   const { archive } = source;
-  return archive?.intervals[dataset].includes(interval) === true
-    ? [{ source: archive.name, symbol, isArchive: true }, own]
-    : [own];
+  return archive !== null && has(archive) ? [{ source: archive.name, symbol, isArchive: true }, own] : [own];
 }
 
 /** @returns undefined: the source does not have the market. Where a request names the exchange, there is no symbol. */

@@ -1,15 +1,18 @@
 /** What the watch list needs to know of configured sources. */
 
 import { byDataset } from '../model/datasets/index.ts';
+import { kindsGiven } from '../model/series.ts';
 import { offerOf, type SourceFacts } from '../model/sources.ts';
 import type { SourceEntries } from './plan.ts';
 
-type WatchedSource = Pick<SourceFacts, 'exchange' | 'offers' | 'archive' | 'files'>;
+type WatchedSource = Pick<SourceFacts, 'exchange' | 'kinds' | 'offers' | 'archive' | 'files'>;
 
 /** The sources as the watch list resolves them, without their markets. */
 export function watchedSources(sources: ReadonlyMap<string, WatchedSource>): ReadonlyMap<string, SourceEntries> {
-  const intervalsOf = ({ offers }: WatchedSource) =>
-    byDataset((_, dataset) => Object.keys(offerOf(offers, dataset)?.longestRangeMs ?? {}));
+  const givenBy = (facts: WatchedSource) => ({
+    intervals: byDataset((_, dataset) => Object.keys(offerOf(facts.offers, dataset)?.longestRangeMs ?? {})),
+    kinds: byDataset((_, dataset) => kindsGiven(facts, dataset)),
+  });
   return new Map(
     [...sources].map(([name, facts]) => {
       const archive = facts.archive === null ? undefined : sources.get(facts.archive);
@@ -18,11 +21,9 @@ export function watchedSources(sources: ReadonlyMap<string, WatchedSource>): Rea
         {
           exchange: facts.exchange,
           isArchive: facts.files !== null,
-          intervals: intervalsOf(facts),
+          ...givenBy(facts),
           archive:
-            archive === undefined || facts.archive === null
-              ? null
-              : { name: facts.archive, intervals: intervalsOf(archive) },
+            archive === undefined || facts.archive === null ? null : { name: facts.archive, ...givenBy(archive) },
         },
       ];
     }),

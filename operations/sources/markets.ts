@@ -6,8 +6,8 @@ import { formatTime } from '../../model/format.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { marketKind, quoteProblem } from '../../model/market.ts';
 import type { SourceChoice } from '../../model/selection.ts';
-import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
-import { offerOf, type SourceFacts } from '../../model/sources.ts';
+import { isOfMarket, kindsGiven, type SeriesKey, seriesName } from '../../model/series.ts';
+import { defaultSource, offerOf, type SourceFacts } from '../../model/sources.ts';
 import {
   assetsOf,
   isMisnamed,
@@ -247,7 +247,7 @@ export async function chooseSource(
     return { series: [...series], sources: [{ source: source.facts.name, symbol, isArchive: false }] };
   }
   const market = await findMarket(context, source, choice.symbol, choice, nowMs);
-  for (const { dataset } of series) assertHas(dataset, market);
+  for (const { dataset } of series) assertHas(dataset, market, source);
   await storeAliases(context);
   if (choice.quote !== undefined && marketKind(choice.quote) !== marketKind(market.quote))
     throw new TidemarkError(
@@ -438,9 +438,9 @@ export function pairOf({ base, quote }: { readonly base: string; readonly quote:
 }
 
 /** Whether the source gives the interval of the series. */
-function isGiven({ offers, kinds }: SourceFacts, series: SeriesKey): boolean {
-  if (offerOf(offers, series.dataset)?.longestRangeMs[series.interval] === undefined) return false;
-  return !isOfMarket(series) || kinds.includes(marketKind(series.quoteId));
+function isGiven(facts: SourceFacts, series: SeriesKey): boolean {
+  if (offerOf(facts.offers, series.dataset)?.longestRangeMs[series.interval] === undefined) return false;
+  return !isOfMarket(series) || kindsGiven(facts, series.dataset).includes(marketKind(series.quoteId));
 }
 
 function assertGives({ facts: { name, offers } }: SourceSetup, key: SeriesKey, all: readonly SourceSetup[]): void {
@@ -457,22 +457,31 @@ function assertGives({ facts: { name, offers } }: SourceSetup, key: SeriesKey, a
   );
 }
 
-/** @throws TidemarkError BAD_ARGUMENT for a dataset that markets of the kind do not have. */
-function assertHas(dataset: DatasetName, { symbol, quote }: StoredMarket): void {
+/** @throws TidemarkError BAD_ARGUMENT for a dataset that markets of the kind do not have, or not at the source. */
+function assertHas(dataset: DatasetName, { symbol, quote }: StoredMarket, { facts }: SourceSetup): void {
   const kind = marketKind(quote);
   const { of, kinds } = datasetOf(dataset);
-  if (of === 'asset' || kinds.includes(kind)) return;
-  throw new TidemarkError('BAD_ARGUMENT', `${symbol} is a ${kind} market, which has no ${datasetText(dataset)}`, {
-    remedy: `name a ${kinds.join(' or ')} market`,
-  });
+  if (of === 'asset') return;
+  const given = kindsGiven(facts, dataset);
+  if (given.includes(kind)) return;
+  const what = datasetText(dataset);
+  throw new TidemarkError(
+    'BAD_ARGUMENT',
+    kinds.includes(kind)
+      ? `${facts.name} gives no ${what} of a ${kind} market such as ${symbol}`
+      : `${symbol} is a ${kind} market, which has no ${what}`,
+    { remedy: `name a ${given.join(' or ')} market` },
+  );
 }
 
-/** Which sources are such, in a sentence. Archives are used by themselves. */
+/** Which sources are such, in a sentence: first those that can be asked. Archives are used by themselves. */
 function namesOf(all: readonly SourceSetup[], isSuch: (facts: SourceFacts) => boolean, what: string): string {
-  const names = all.filter(({ facts }) => facts.files === null && isSuch(facts)).map(({ facts }) => facts.name);
-  return names.length === 0
-    ? 'docs/sources.md lists what each source gives'
-    : `one of these ${what}: ${names.join(', ')}`;
+  const such = all.filter(({ facts }) => facts.files === null && isSuch(facts));
+  const isUsable = ({ problem }: SourceSetup) => problem === null;
+  const others = such.filter((one) => !isUsable(one) && one.facts.name !== defaultSource);
+  const names = [...such.filter(isUsable), ...others].map(({ facts }) => facts.name);
+  if (names.length > 0) return `one of these ${what}: ${names.join(', ')}`;
+  return 'docs/sources.md lists what each source gives';
 }
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Bybit's REST interface, version 5, for linear markets. It has a perpetual of each spot market in tether.
+ * Bybit's REST interface, version 5, for linear markets. It has a perpetual of each spot market in tether, and a future
+ * of bitcoin at the prices of its perpetual.
  *
  * Source: bybit-exchange.github.io/docs/v5. A page holds the newest rows of a range, descending, and both ends count.
  */
@@ -13,6 +14,8 @@ import { answered, bybit, intervals } from './bybit.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
 
 const category = 'linear';
+/** Its time of delivery is 08:00. */
+const future = { symbol: 'BTC-28JUN30', contractType: 'LinearFutures', deliveryTime: '1908950400000' };
 const statisticIntervals = {
   '5min': 'm5',
   '15min': 'm15',
@@ -36,8 +39,12 @@ export const bybitLinear: Venue = {
   ],
 };
 
-const marketOf = ({ query, data }: VenueRequest): VenueMarket | undefined =>
-  query.category === category ? perpetualsOf(data).find(({ base, quote }) => base + quote === query.symbol) : undefined;
+function marketOf({ query, data }: VenueRequest): VenueMarket | undefined {
+  const symbol = query.symbol === future.symbol ? 'BTCUSDT' : query.symbol;
+  return query.category === category
+    ? perpetualsOf(data).find(({ base, quote }) => base + quote === symbol)
+    : undefined;
+}
 
 const rangeOf = ({ query, nowMs }: VenueRequest, start: 'start' | 'startTime', end: 'end' | 'endTime'): Range => ({
   startMs: Number(query[start] ?? 0),
@@ -133,6 +140,5 @@ function instruments({ query, data, nowMs }: VenueRequest): VenueAnswer {
     ...{ symbol: base + quote, contractType: 'LinearPerpetual', status: 'Trading', baseCoin: base, quoteCoin: quote },
     ...{ launchTime: '1585526400000', deliveryTime: '0', settleCoin: quote, fundingInterval: 480 },
   }));
-  const dated = { ...list[0], symbol: 'BTC-28JUN30', contractType: 'LinearFutures', deliveryTime: '1908950400000' };
-  return answered(0, 'OK', { category, list: [...list, dated], nextPageCursor: '' }, nowMs);
+  return answered(0, 'OK', { category, list: [...list, { ...list[0], ...future }], nextPageCursor: '' }, nowMs);
 }

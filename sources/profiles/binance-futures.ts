@@ -167,7 +167,7 @@ const longestMs = 200 * dayMs;
 const prices = (dataset: RestOffer['dataset'], path: string, more: Parameters<typeof candlesOf>[2] = {}) =>
   candlesOf(dataset, path, { longestMs, ...more });
 
-/** Statistics name a pair and the type of a contract. @throws SourceError of a future, whose type changes with time. */
+/** Statistics name a pair and the type of a contract. @throws SourceError of a future: its type changes with time. */
 function perpetualOf(symbol: string) {
   if (symbol.endsWith('_PERP')) return { pair: pairOf(symbol), contractType: 'PERPETUAL' };
   throw new SourceError({ kind: 'refused', message: `Binance has no open interest of ${symbol} alone` });
@@ -196,6 +196,7 @@ export const binanceCoinm = restExchange({
     {
       // `sumOpenInterest` counts contracts, and the other one, whatever its name, the base asset.
       ...statistic('open_interest', '/futures/data/openInterestHist', { amount: 'sumOpenInterestValue' }, perpetualOf),
+      kinds: ['perpetual'],
       refuses: ({ contractType }) => (contractType === 'PERPETUAL' ? null : `of the contracts ${contractType}`),
     },
   ],

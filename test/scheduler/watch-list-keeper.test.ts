@@ -11,7 +11,7 @@ import { readKnownSeries } from '../../store/settings/series-changes.ts';
 import { readUnlisted } from '../../store/settings/settings.ts';
 import { writeRetention } from '../../store/upkeep/retention.ts';
 import { emptyDirectory } from '../scripts/command.ts';
-import { intervalsOf } from '../sources/source-facts.ts';
+import { givenBy } from '../sources/source-facts.ts';
 import { answerPage, assetOf, onlyPage } from '../store/lists/polling.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
@@ -29,7 +29,7 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
       sources: new Map(
         Object.entries(exchanges).map(([name, exchange]) => [
           name,
-          { exchange, isArchive: false, intervals: intervalsOf({ candles: ['h1', 'd1'] }), archive: null },
+          { exchange, isArchive: false, ...givenBy({ candles: ['h1', 'd1'] }), archive: null },
         ]),
       ),
       log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) }),

@@ -1,13 +1,18 @@
 import { parse, stringify } from 'lossless-json';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CandleInterval } from '../../model/datasets/candles.ts';
+import { datasetOf } from '../../model/datasets/index.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { marketKind } from '../../model/market.ts';
+import { kindsGiven, type SeriesKey } from '../../model/series.ts';
 import { perpetualCandle } from '../../simulator/derivatives.ts';
 import {
   type RunningVenueSimulator,
   startVenueSimulator,
   type VenueSimulatorOptions,
 } from '../../simulator/venues/start.ts';
+import type { VenueName } from '../../simulator/venues/venue.ts';
+import { venues } from '../../simulator/venues/venues.ts';
 import { profiles } from '../../sources/profiles/profiles.ts';
 import type { Candle } from '../../v2/resources.ts';
 import { clockAt } from '../parts/test-clock.ts';
@@ -464,4 +469,32 @@ describeRecordings('answers have the structure of recorded ones', () => {
     const { text } = await get(path);
     expect(shape(JSON.parse(text))).toEqual(shape(JSON.parse(recording(name))));
   });
+});
+
+/** Each profile of futures that has a list of its markets. */
+const ofFutures = (Object.keys(venues) as VenueName[]).flatMap((name) => {
+  const profile = profiles[name];
+  return profile?.kinds.includes('perpetual') && profile.files === null ? [{ name, profile }] : [];
+});
+
+test.each(ofFutures)('$name answers what its profile says of each kind of its markets', async ({ name, profile }) => {
+  await begin(name);
+  const source = sourceAt(venue?.url ?? '', { profile, clock: clockAt(() => nowMs) });
+  const { rows: markets } = await source.symbols();
+  const answered: string[] = [];
+  const stated: string[] = [];
+  for (const kind of profile.kinds) {
+    const market = markets.find(({ base, quote }) => base === 'BTC' && marketKind(quote) === kind);
+    const offers = profile.offers.filter(({ dataset }) => datasetOf(dataset).kinds.includes(kind));
+    for (const { dataset, longestRangeMs } of market === undefined ? [] : offers) {
+      const [interval] = Object.keys(longestRangeMs);
+      const key = { exchange: 'any', baseId: 'BTC', quoteId: market?.quote, dataset, interval } as SeriesKey;
+      const query = { ...key, startMs: nowMs - dayMs, endMs: nowMs, symbol: market?.symbol };
+      const { rows } = await source.points(query).catch(() => ({ rows: [] }));
+      if (rows.length > 0) answered.push(`${dataset} of a ${kind}`);
+      if (kindsGiven(profile, dataset).includes(kind)) stated.push(`${dataset} of a ${kind}`);
+    }
+  }
+  expect(answered).toEqual(stated);
+  expect(answered.length).toBeGreaterThan(0);
 });

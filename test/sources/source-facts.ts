@@ -34,9 +34,7 @@ export function sourcesOf(...given: readonly GivenFacts[]): ReadonlyMap<string, 
   return new Map(given.map(factsOf).map((facts) => [facts.name, facts]));
 }
 
-/** Intervals that a source gives, by dataset; of another dataset none. */
-export function intervalsOf(
-  given: Partial<Record<DatasetName, readonly string[]>>,
-): Record<DatasetName, readonly string[]> {
-  return byDataset((_, name) => given[name] ?? []);
+/** What a source gives to the watch list: intervals by dataset, of another dataset none, of markets of all kinds. */
+export function givenBy(given: Partial<Record<DatasetName, readonly string[]>>) {
+  return { intervals: byDataset((_, name) => given[name] ?? []), kinds: byDataset(() => marketKinds) };
 }

@@ -3,7 +3,7 @@ import { listName } from '../../model/lists/index.ts';
 import { seriesName } from '../../model/series.ts';
 import { readWatchList } from '../../watch-list/read.ts';
 import { type Listed, type ListedSource, listsNeeded, resolve } from '../../watch-list/resolve.ts';
-import { intervalsOf } from '../sources/source-facts.ts';
+import { givenBy } from '../sources/source-facts.ts';
 
 const nowMs = Date.UTC(2026, 10, 20, 12);
 
@@ -146,7 +146,7 @@ describe('an entry with sources', () => {
   const venue = (exchange: string, symbol: string, archive: ListedSource['archive'] = null): ListedSource => ({
     exchange,
     isArchive: false,
-    intervals: intervalsOf({ candles }),
+    ...givenBy({ candles }),
     archive,
     markets: [{ symbol, base: 'BTC', quote: 'USDT' }],
     names: new Map([[symbol, { baseId: 'bitcoin', quoteId: 'tether' }]]),
@@ -154,13 +154,13 @@ describe('an entry with sources', () => {
   const service: ListedSource = {
     exchange: null,
     isArchive: false,
-    intervals: intervalsOf({ candles: ['h1', 'd1'], asset_history: ['d1'] }),
+    ...givenBy({ candles: ['h1', 'd1'], asset_history: ['d1'] }),
     archive: null,
     markets: [],
     names: new Map(),
   };
   const sources = new Map([
-    ['binance', venue('binance', 'BTCUSDT', { name: 'files', intervals: intervalsOf({ candles: ['m1'] }) })],
+    ['binance', venue('binance', 'BTCUSDT', { name: 'files', ...givenBy({ candles: ['m1'] }) })],
     ['mirror', venue('binance', 'BTC-USDT')],
     ['kraken', venue('kraken', 'XBTUSDT')],
     ['unlisted', { ...venue('binance', ''), markets: [] }],
@@ -216,7 +216,7 @@ describe('an entry with sources', () => {
     ]);
     expect(chosen(`{ source: kraken, ${named} }`)).toEqual({
       series: [],
-      notes: ['left out: no source of it has binance bitcoin/tether'],
+      notes: ['left out: no source of it has candles of binance bitcoin/tether'],
     });
     expect(chosen('{ source: [binance, kraken], symbol: BTC/USDT, interval: h1, from: 1y }')).toEqual({
       series: [['binance bitcoin/tether h1', ['binance BTCUSDT']]],

@@ -191,6 +191,15 @@ it('refuses names of another settlement than the list has, days that do not exis
     [`track funding ${unsourced('BTC', 'USDT')} ${since}`, 'a spot market has no funding rates'],
     [`track open-interest ${unsourced('BTC', 'USDT')} ${since}`, 'a spot market has no open interest'],
     [`track funding ${unsourced('BTC', 'USDT:USDT-301227')} ${since}`, 'a future market has no funding rates'],
+    [
+      `track open-interest --source binance-coinm --symbol BTCUSD_300628 --interval h1 ${since}`,
+      'binance-coinm gives no open interest of a future market such as BTCUSD_300628; name a perpetual market',
+    ],
+    // SOURCE_URL is not set.
+    [
+      `track long-short-ratios ${inverse} --interval h1 ${since}`,
+      'gives no long short ratios; one of these gives them: binance-usdm-data, bybit-linear, okx-swap-data',
+    ],
   ] as const)
     await fails(line, 2, said);
   expect(await names()).toEqual([]);
