@@ -193,9 +193,26 @@ comment on function public.funding_panel_wide is
   'where it has no event, and whether of each all is known.
 Example: select * from funding_panel_wide(array[''binance bitcoin/tether:tether''], ''2024-12-31'', ''2025-01-01'')';
 
+--: function tidemark.usual_interval(text, text, text, text)
+create or replace function tidemark.usual_interval(of_dataset text, exchange text, base text, quote text) returns text
+language plpgsql stable parallel safe as $$
+declare
+  own record;
+begin
+  select * into own from tidemark.own_names(exchange, base, quote, of_dataset);
+  return coalesce((
+    select s.interval from tidemark.series s
+    where s.dataset = of_dataset and s.exchange_id = exchange
+      and (s.base_id, s.quote_id) in (($3, $4), (own.base_id, own.quote_id))
+      and (s.untracked_at is null or s.points > 0)
+    order by s.interval <> 'h1', s.period limit 1), 'h1');
+end $$;
+comment on function tidemark.usual_interval is
+  'Internal: the interval of a market in a dataset where none is named: h1, or if that is not stored the shortest.';
+
 --: function public.open_interest_value(text, text, text, text, timestamptz, timestamptz, interval)
 create or replace function public.open_interest_value(exchange text, base text, quote text,
-  interval_name text default 'h1', from_time timestamptz default null, to_time timestamptz default null,
+  interval_name text default null, from_time timestamptz default null, to_time timestamptz default null,
   max_age interval default interval '1 hour')
 returns table ("time" timestamptz, amount numeric, value numeric, value_from text, mark_price numeric,
                price_age interval, coverage numeric)
@@ -207,7 +224,9 @@ begin
   if max_age < interval '0' then
     raise exception 'max_age is %, and cannot be negative', max_age using errcode = '22023';
   end if;
-  select * into line from tidemark.dataset_line('open_interest', exchange, base, quote, interval_name);
+  select * into line from tidemark.dataset_line(
+    'open_interest', exchange, base, quote,
+    coalesce(interval_name, tidemark.usual_interval('open_interest', exchange, base, quote)));
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
   return query execute format('
@@ -227,8 +246,8 @@ end $$;
 comment on function public.open_interest_value is
   'Open interest in [from_time, to_time) in the base asset, and its value in the quote: as the source gave it '
   '(value_from: source), else at the close of the mark candle that had ended price_age before, at most max_age '
-  '(mark_candles), else null. Coverage is the known share of the period; a closed one that is not known is a row of '
-  'nulls.
+  '(mark_candles), else null. Without an interval it is that of h1, or if that is not stored of the shortest one that '
+  'is. Coverage is the known share of the period; a closed one that is not known is a row of nulls.
 Example: select * from open_interest_value(''binance'', ''bitcoin'', ''tether:tether'', ''h1'', ''2024-12-31'', '
   '''2025-01-01'')';
 
@@ -246,7 +265,7 @@ comment on function tidemark.refuse_kind is
   'Internal: refuses the quote of a market of another kind.';
 
 --: function public.basis(text, text, text, text, text, timestamptz, timestamptz, text)
-create or replace function public.basis(exchange text, base text, quote text, spot_quote text,
+create or replace function public.basis(exchange text, base text, quote text, spot_quote text default null,
   interval_name text default 'h1', from_time timestamptz default null, to_time timestamptz default null,
   spot_exchange text default null)
 returns table ("time" timestamptz, price numeric, spot numeric, index_price numeric, basis numeric,
@@ -262,9 +281,10 @@ begin
   return query
     select time, p.close, s.close, i.close, d.basis, d.basis / nullif(s.close, 0),
            case when time < closed then (p.close - i.close) / nullif(i.close, 0) end,
-           least(coalesce(p.coverage, 0), coalesce(s.coverage, 0))
+           least(coalesce(p.coverage, 0), case when $4 is not null then coalesce(s.coverage, 0) end)
     from public.ohlcv($1, $2, $3, $5, $6, $7) p
-    full join public.ohlcv(coalesce($8, $1), $2, $4, $5, $6, $7) s using (time)
+    full join (select o.* from public.ohlcv(coalesce($8, $1), $2, $4, $5, $6, $7) o where $4 is not null) s
+      using (time)
     left join (
       select c.time, c.close from tidemark.index_candle_points c
       where c.time >= coalesce($6, '-infinity') and c.time < coalesce($7, 'infinity') and c.series_id = (
@@ -278,6 +298,7 @@ comment on function public.basis is
   'How far a perpetual or future closes above a spot market (of spot_exchange, by default its own) and above its '
   'index, at the end of each period that starts in [from_time, to_time): in the quote, and as a share of the spot and '
   'index price. Null where a side has no price, and while the period is open: its two prices are of different moments. '
-  'Coverage is that of the side of which less is known, and 0 where one has no candle.
+  'Coverage is that of the side of which less is known, and 0 where one has no candle. Without spot_quote there is no '
+  'spot market: its columns are null, and coverage is that of the perpetual or future.
 Example: select * from basis(''binance'', ''bitcoin'', ''tether:tether'', ''tether'', ''h1'', ''2024-12-01'', '
   '''2024-12-02'')';

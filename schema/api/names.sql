@@ -141,10 +141,25 @@ begin
   if exchange = any (names) is not true then
     perform tidemark.refuse_name('exchange', exchange, names, of_where);
   end if;
-  select array_agg(distinct m.base) into names from tidemark.market_names(of_dataset) m;
-  if base = any (names) is not true then perform tidemark.refuse_name('base', base, names, of_where); end if;
-  select array_agg(distinct m.quote) into names from tidemark.market_names(of_dataset) m;
-  if quote = any (names) is not true then perform tidemark.refuse_name('quote', quote, names, of_where); end if;
+  -- Suggestions are names of this exchange, and quotes of this base, if it has any.
+  if not exists (select from tidemark.market_names(of_dataset) m where m.base = $2) then
+    select string_agg(distinct format('%s of %s is %L, %L', x.symbol, x.source, s.base_id, s.quote_id), '; ')
+    into tracked
+    from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
+    where s.dataset = of_dataset and s.exchange_id = exchange and lower(x.symbol) = lower($2)
+      and (s.untracked_at is null or s.points > 0);
+    if tracked is not null then
+      raise exception 'unknown base "%"%: it is the symbol of a market', left(base, 200), of_where
+        using errcode = '22023', hint = tracked;
+    end if;
+    select array_agg(distinct m.base) into names from tidemark.market_names(of_dataset) m where m.exchange_id = $1;
+    perform tidemark.refuse_name('base', base, names, of_where);
+  end if;
+  if not exists (select from tidemark.market_names(of_dataset) m where m.quote = $3) then
+    select coalesce(array_agg(distinct m.quote) filter (where m.base = $2), array_agg(distinct m.quote)) into names
+    from tidemark.market_names(of_dataset) m where m.exchange_id = $1;
+    perform tidemark.refuse_name('quote', quote, names, of_where);
+  end if;
 
   select string_agg(s.interval, ', ' order by s.period) into tracked from tidemark.series s
   where s.dataset = of_dataset and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote

@@ -308,6 +308,13 @@ it('basis compares closes of the same period, and is null where a side is not kn
     '2 | - | 103 | 103 | - | - | - | 0',
     '3 | 99 | 100 | 99 | -1 | -0.01 | 0 | 1',
   ]);
+  const withoutSpot = `select price, spot, index_price, basis, basis_share, trim_scale(round(index_share, 12)), coverage`;
+  expect(await rows(`${withoutSpot} from basis(${named})`)).toEqual([
+    '101 | - | 100.5 | - | - | 0.004975124378 | 1',
+    '102.5 | - | - | - | - | - | 1',
+    '- | - | 103 | - | - | - | 0',
+    '99 | - | 99 | - | - | 0 | 1',
+  ]);
 });
 
 it.each([
@@ -340,6 +347,15 @@ it.each([
       return `${hourOf} | ${amount} | ${value} | 1`;
     }),
   );
+});
+
+it('open_interest_value is that of h1, or of the shortest interval that is stored', async () => {
+  const usual = `select * from open_interest_value('x', 'interest', 'b:b')`;
+  for (const interval of ['h4', 'm5', 'h1'] as const) {
+    const line = { ...key('open_interest', interval, 'b:b'), baseId: 'interest' } as SeriesKey;
+    await storeLine(store.database, { key: line, startMs, endMs: startMs + 4 * hourMs, prices: ['1'] });
+    expect(await rows(usual)).toEqual(await rows(usual.replace("'b:b'", `'b:b', '${interval}'`)));
+  }
 });
 
 it('takes the codes that a source has for a market', async () => {

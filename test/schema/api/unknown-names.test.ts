@@ -30,6 +30,9 @@ describe('unknown names are refused with suggestions', () => {
     [`ohlcv('kc', 'bitcoin', 'tether')`, 'unknown exchange "kc"', 'nothing known is near; known: binance, kraken'],
     [`ohlcv(null, 'bitcoin', 'tether')`, 'exchange must be named, and is null', 'known: binance, kraken'],
     [`ohlcv('binance', 'bitconi', 'tether')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
+    // Names that only another exchange has are not suggested.
+    [`ohlcv('kraken', 'bitcoin', 'dollar')`, 'unknown quote "dollar"', 'nothing known is near; known: euro'],
+    [`ohlcv('kraken', 'bitcoincash', 'euro')`, 'unknown base "bitcoincash"', 'nothing known is near; known: bitcoin'],
     [`ohlcv('binance', 'btc', 'tether')`, 'unknown base "btc"', 'did you mean "bitcoin"?'],
     [
       `ohlcv('binance', 'bitcoin', 'euro')`,
@@ -136,6 +139,11 @@ it('unknown names are told from the codes of a source that stand for ids', async
     [`'BTC', 'USDTX'`, 'unknown quote "USDTX"', 'did you mean "USDT"?'],
     [`'BTCX', 'USDT'`, 'unknown base "BTCX"', 'did you mean "BTC"?'],
     [`'XBT', 'USDTX'`, 'unknown quote "USDTX"', 'did you mean "USDT"?'],
+    [
+      `'btcusdt', 'USDT'`,
+      'unknown base "btcusdt": it is the symbol of a market',
+      "BTCUSDT of binance is 'bitcoin', 'tether'",
+    ],
   ] as const)
     await expect(closes(names)).rejects.toMatchObject({ message, hint });
   for (const names of ["'BTC', 'USDT'", "'BTC', 'tether'"]) expect(await closes(names)).toHaveLength(3);
