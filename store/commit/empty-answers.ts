@@ -18,7 +18,7 @@ import type { CommitRules, WindowResult } from './prepare-window.ts';
 /** Whether a pending range is silent for longer than a pause: no empty answer counts for it yet. */
 const isLongSilence = `(reason = 'silent'
                         and upper(range) - lower(range) > make_interval(secs => ${longestPauseMs / 1000}))`;
-/** Pause of the newest data then: otherwise each planning pass would send the same request. */
+/** Longest pause of the newest data then. Without one each planning pass would send the same request. */
 const truncatedTailRetryMs = 60_000;
 
 /**
@@ -27,8 +27,9 @@ const truncatedTailRetryMs = 60_000;
  * leaves a row in any answer that has one. An answer that lacks stored points counts for nothing.
  */
 export async function recordSilence(client: pg.PoolClient, window: EvaluatedWindow): Promise<void> {
-  const { nowMs, evaluation } = window;
-  const retryAtMs = nowMs + (window.window.lane === 'refresh' ? truncatedTailRetryMs : 0);
+  const { nowMs, evaluation, rules } = window;
+  const pauseMs = Math.min(truncatedTailRetryMs, rules.failedRetryMs ?? truncatedTailRetryMs);
+  const retryAtMs = nowMs + (window.window.lane === 'refresh' ? pauseMs : 0);
   const said = evaluation.isContradicted
     ? (['truncated', 'the answer lacks points that are stored beside the window'] as const)
     : (['silent', 'the source answered with points beside the window only'] as const);

@@ -264,6 +264,17 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await pending()).toEqual([]);
   });
 
+  it.each([
+    [undefined, minuteMs],
+    [2000, 2000],
+  ])('requests the newest data again after a truncated answer, failed windows after at most %s ms', async (...one) => {
+    const [failedRetryMs, pauseMs] = one;
+    await track(startMs, minute(240));
+    await commit(upTo(20));
+    await commit([candle(18)], { ...within(18, 240), lane: 'refresh', ...(failedRetryMs && { failedRetryMs }) });
+    expect(await select('retry_at', 'pending_windows where series_id = $1')).toEqual([{ retry_at: nowMs + pauseMs }]);
+  });
+
   it('uses a row in quarantine as a witness that the answer was not truncated there', async () => {
     await commit(upTo(20));
     const rejected = [19, 40].map((at) => ({ raw: `{"period":${minute(at)}}`, reason: 'open: missing' }));
