@@ -91,7 +91,7 @@ export function planWindows(input: PlanInput): Plan {
     const free = subtract(series.gaps, tail === null ? claimed : [...claimed, tail]);
     // If a part of the newest gap is queued, the rest is requested after that.
     if (tail !== null && !claimed.some((window) => overlaps(window, tail))) {
-      refreshes.push({ ...ofSeries(series, input), ...tail, ...asksNewest(tail, series.series), lane: 'refresh' });
+      refreshes.push({ ...ofSeries(series, input), ...tail, lane: 'refresh' });
     }
     const held = holdBack({
       gaps: series.gaps,
@@ -140,7 +140,7 @@ const defaultRereadPeriods = 2;
  * last closed periods: a quiet minute of a thin market then is a hole between points instead of an empty answer, and
  * late changes are seen.
  */
-function tailOf(series: SeriesGaps, spanMs: number, input: PlanRules): Range | null {
+function tailOf(series: SeriesGaps, spanMs: number, input: PlanRules): (Range & Pick<Window, 'asks'>) | null {
   if (!series.reachesNow) return null;
   const endMs = newestEnd(series.series, input.nowMs, input.graceMs);
   const newestGap = series.gaps.at(-1);
@@ -153,7 +153,8 @@ function tailOf(series: SeriesGaps, spanMs: number, input: PlanRules): Range | n
   const backToMs =
     series.newestMs === null || isSilent ? wantedFromMs : Math.min(series.newestMs, wantedFromMs - reachMs);
   const startMs = Math.max(backToMs, series.trackedFromMs, endMs - spanMs);
-  return startMs < endMs ? { startMs, endMs } : null;
+  const tail = { startMs, endMs };
+  return startMs < endMs ? { ...tail, ...(isSilent ? asksAlone(tail) : asksNewest(tail, series.series)) } : null;
 }
 
 function startsIn(timeMs: EpochMs, { startMs, endMs }: Range): boolean {

@@ -9,7 +9,7 @@ import { type Database, inTransaction } from '../db/database.ts';
 import { LostRace, retryLostRaces } from '../db/failure.ts';
 import { quarantineRows } from '../ledger/quarantine.ts';
 import { createChunks } from './create-chunks.ts';
-import { holdUnusualSilences, lackBetweenPoints, recordEmptyTimes } from './empty-answers.ts';
+import { holdUnusualSilences, lackAfterPoints, recordEmptyTimes } from './empty-answers.ts';
 import { evaluateAnswers, mayContainPoints, type WrittenWindow } from './evaluate-answers.ts';
 import type { PreparedWindow, WindowResult } from './prepare-window.ts';
 import { markReread } from './reread.ts';
@@ -84,7 +84,7 @@ async function commitTogether(
     }
     const linked: WrittenWindow[] = [];
     for (const window of written) linked.push(await withStoredLinks(client, window));
-    const judged = await lackBetweenPoints(client, await evaluateAnswers(client, linked));
+    const judged = await lackAfterPoints(client, await evaluateAnswers(client, linked));
     const answered = await holdUnusualSilences(client, judged);
     const evaluated = await reopenSilences(client, answered);
     const recorded = await recordCoverage(client, evaluated);

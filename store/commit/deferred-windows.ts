@@ -268,7 +268,10 @@ async function deferMissingRange(
   await deferUpstreamGaps(client, {
     ...deferred,
     range,
-    isFirstAtOnce: evaluated.answer.isWhole !== true && (reason === 'disputed' || evaluated.unproved !== undefined),
+    // The newest point may be late.
+    isFirstAtOnce:
+      evaluated.answer.isWhole !== true &&
+      (reason === 'disputed' || (evaluated.unproved !== undefined && lane !== 'refresh')),
   });
   // The range is covered, and the re-read of it is deferred as well.
   if (lane === 'reread') await deferWindow(client, { ...deferred, window: range, ofCovered: true });

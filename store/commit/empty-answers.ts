@@ -2,8 +2,10 @@
 
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
+import { expiryMs } from '../../model/market.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Reason } from '../../model/reasons.ts';
+import type { MarketSeries } from '../../model/series.ts';
 import type { Window } from '../../model/window.ts';
 import { proofOf } from '../../planning/proof.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
@@ -64,39 +66,58 @@ export async function holdUnusualSilences(
 
 /**
  * Takes an answer that proves nothing of its window for a statement that the source lacks the closed part of it, where
- * the series never pauses and has points on either side. It may be truncated or falsely empty: it is requested again.
+ * the series never pauses and has points before it. It may be truncated or falsely empty: it is requested again. Only a
+ * market that is no longer traded may have ended before.
  */
-export async function lackBetweenPoints(
+export async function lackAfterPoints(
   client: pg.PoolClient,
   windows: readonly EvaluatedWindow[],
 ): Promise<EvaluatedWindow[]> {
   const lacking: EvaluatedWindow[] = [];
   for (const window of windows) {
+    const { evaluation } = window;
     const hole = await findHole(client, window);
     if (hole === null) lacking.push(window);
     else
       lacking.push({
         ...{ ...window, unproved: hole },
         lacking: { ...window.lacking, missing: [hole] },
-        evaluation: { ...window.evaluation, verdict: 'cut_short', covered: null, rest: [], isContradicted: false },
+        evaluation: {
+          ...{ ...evaluation, verdict: 'cut_short', isContradicted: false },
+          covered: evaluation.verdict === 'empty' ? null : evaluation.covered,
+          rest: evaluation.rest.filter((range) => range !== hole),
+        },
       });
   }
   return lacking;
 }
 
-async function findHole(client: pg.PoolClient, { window, evaluation }: EvaluatedWindow): Promise<Range | null> {
+async function findHole(client: pg.PoolClient, evaluated: EvaluatedWindow): Promise<Range | null> {
+  const { window, evaluation, nowMs } = evaluated;
   const { verdict, covered, rest } = evaluation;
-  const unproved = verdict === 'empty' ? covered : verdict === 'cut_short' && covered === null ? rest[0] : null;
+  const isUnproved = verdict === 'cut_short' && (covered === null || isTailWithout(evaluated));
+  const unproved = verdict === 'empty' ? covered : isUnproved ? rest.at(-1) : null;
   if (unproved == null || proofOf(window.series).mayPause) return null;
-  const [found] = await betweenPoints.on(client, { seriesId: window.seriesId, range: unproved });
+  const { quoteId = '' } = window.series as Partial<MarketSeries>;
+  const isDelivered = (expiryMs(quoteId) ?? Number.POSITIVE_INFINITY) <= nowMs;
+  const [found] = await afterPoints.on(client, { seriesId: window.seriesId, range: unproved, isDelivered });
   return found === undefined ? null : unproved;
 }
 
-const betweenPoints = statement({
-  name: 'is-between-points',
-  text: `select from tidemark.series
-         where id = $seriesId and $range <@ tstzrange(earliest, newest) and earliest < lower($range)`,
-  parameters: { seriesId: int4, range },
+/** Whether an answer for the newest data has no new point. */
+export function isTailWithout({ window, changes }: EvaluatedWindow): boolean {
+  return window.lane === 'refresh' && changes.fresh === 0;
+}
+
+const afterPoints = statement({
+  name: 'is-after-points',
+  text: `select from tidemark.series s
+         where id = $seriesId and earliest < lower($range) and (
+           $range <@ tstzrange(earliest, newest) or not $isDelivered and not exists (
+             select from tidemark.series_sources x join tidemark.source_symbols m
+               on (m.source, m.symbol) = (x.source, x.symbol)
+             where x.series_id = s.id and (m.gone_since is not null or not m.trading)))`,
+  parameters: { seriesId: int4, range, isDelivered: bool },
 });
 
 async function isUnusual(client: pg.PoolClient, seriesId: number, silence: Range): Promise<boolean> {

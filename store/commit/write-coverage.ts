@@ -22,7 +22,7 @@ import { neverPauses } from '../series/never-pauses.ts';
 import { isAwaiting } from '../series/reason-sets.ts';
 import { daysBehind } from '../series/rollups-behind.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
-import { recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';
+import { isTailWithout, recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';
 import type { WindowResult } from './prepare-window.ts';
 import type { ReopenedWindow } from './witnesses.ts';
@@ -71,7 +71,7 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
   }
   let outcome: Outcome = { verdict: evaluation.verdict, covered: evaluation.covered };
   if (evaluation.verdict !== 'cut_short') return outcome;
-  const isTail = window.window.lane === 'refresh' && window.changes.fresh === 0;
+  const isTail = isTailWithout(window);
   // A tail answer with no new point shows a quiet market, or an answer truncated to the points it reached
   // back to. An answer to a request for the rest alone decides.
   if (isTail && !evaluation.isContradicted)

@@ -12,6 +12,7 @@ import { estimate } from '../../../planning/estimate.ts';
 import { planWindows } from '../../../planning/plan.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { setSeriesSources, storeMarkets } from '../../../store/series/sources.ts';
 import { fillOf, rulesOf } from '../../parts/windows.ts';
 import { answerOf, commitWindow } from '../committing.ts';
 import { useStore } from '../open-store.ts';
@@ -80,42 +81,100 @@ it.each([8, null])('awaits no event before the next one is due, and defers what 
   expect(await read()).toEqual({ due_at: hour(48) });
 });
 
+/** Stores a list of the markets of a source, with this one alone. */
+const list = (symbol: string, at: number) => {
+  const market = { base: 'B', quote: 'Q', listedMs: null, isTrading: true, contract: null };
+  return storeMarkets(store.database, 'venue', [{ ...market, symbol }], hour(at));
+};
+
 const dense = [
   ['open_interest', interest],
   ['funding_rates', funding],
 ] as const;
 
-it.each(dense)('%s: takes no answer without points for proof of a pause between two points', async (name, series) => {
-  const tracked = await track(series, `between ${name}`, hour(400));
-  const confirmed = async () =>
-    (
-      await store.database.pool.query<{ ranges: string }>(
-        'select confirmed_empty - before_beginning as ranges from tidemark.series where id = $1',
-        [tracked.seriesId],
-      )
-    ).rows[0]?.ranges;
-  const link = name === 'funding_rates' ? 1 : null;
-  const hours = (from: number, to: number) => Array.from({ length: to - from }, (_, place) => from + place);
-  // Before the first point two answers may agree.
-  for (const now of [500, 502]) await commit(tracked, [100, 200], [], null, hour(now));
-  expect(await gapsAt(tracked, hour(503))).toEqual(['0-100 not_asked', '200-400 not_asked']);
-  await commit(tracked, [200, 300], hours(200, 300), link, hour(503));
-  expect(await confirmed()).not.toBe('{}');
-  // Then a point comes before: the series was no pause.
-  await commit(tracked, [0, 50], hours(0, 50), link, hour(504));
-  expect(await confirmed()).toBe('{}');
-  expect(await gapsAt(tracked, hour(504))).toEqual(['50-200 not_asked', '300-400 not_asked']);
-  for (const [at, beside] of [[], [79], [170], []].entries())
-    await commit(tracked, [80, 170], beside, link, hour(505 + 2 * at));
-  expect(await gapsAt(tracked, hour(511))).toEqual([
-    ...['50-80 not_asked', '80-170 lacks', '170-200 not_asked', '300-400 not_asked'],
-  ]);
-  await commit(tracked, [50, 200], hours(50, 200), link, hour(512));
-  expect(await gapsAt(tracked, hour(512))).toEqual(['300-400 not_asked']);
-  // After the last one they may agree again.
-  for (const now of [513, 515]) await commit(tracked, [340, 400], [], null, hour(now));
-  expect(await gapsAt(tracked, hour(516))).toEqual(['300-340 not_asked']);
-});
+it.each(dense)(
+  '%s: takes no answer without points for proof of a pause after the first point',
+  async (name, series) => {
+    const tracked = await track(series, `between ${name}`, hour(400));
+    const confirmed = async () =>
+      (
+        await store.database.pool.query<{ ranges: string }>(
+          'select confirmed_empty - before_beginning as ranges from tidemark.series where id = $1',
+          [tracked.seriesId],
+        )
+      ).rows[0]?.ranges;
+    const link = name === 'funding_rates' ? 1 : null;
+    const hours = (from: number, to: number) => Array.from({ length: to - from }, (_, place) => from + place);
+    // Before the first point two answers may agree.
+    for (const now of [500, 502]) await commit(tracked, [100, 200], [], null, hour(now));
+    expect(await gapsAt(tracked, hour(503))).toEqual(['0-100 not_asked', '200-400 not_asked']);
+    await commit(tracked, [200, 300], hours(200, 300), link, hour(503));
+    expect(await confirmed()).not.toBe('{}');
+    // Then a point comes before: the series was no pause.
+    await commit(tracked, [0, 50], hours(0, 50), link, hour(504));
+    expect(await confirmed()).toBe('{}');
+    expect(await gapsAt(tracked, hour(504))).toEqual(['50-200 not_asked', '300-400 not_asked']);
+    for (const [at, beside] of [[], [79], [170], []].entries())
+      await commit(tracked, [80, 170], beside, link, hour(505 + 2 * at));
+    expect(await gapsAt(tracked, hour(511))).toEqual([
+      ...['50-80 not_asked', '80-170 lacks', '170-200 not_asked', '300-400 not_asked'],
+    ]);
+    await commit(tracked, [50, 200], hours(50, 200), link, hour(512));
+    expect(await gapsAt(tracked, hour(512))).toEqual(['300-400 not_asked']);
+    // After the last one neither, until the market is no longer listed.
+    for (const now of [513, 515]) await commit(tracked, [340, 400], [], null, hour(now));
+    expect(await gapsAt(tracked, hour(516))).toEqual(['300-340 not_asked', '340-400 lacks']);
+    await setSeriesSources(store.database, tracked.seriesId, [{ source: 'venue', symbol: name, isArchive: false }]);
+    await list(name, 516);
+    for (const now of [517, 519]) await commit(tracked, [340, 400], [], null, hour(now));
+    expect(await gapsAt(tracked, hour(520))).toEqual(['300-340 not_asked', '340-400 lacks']);
+    for (const now of [520, 522]) await list('another', now);
+    for (const now of [523, 525]) await commit(tracked, [340, 400], [], null, hour(now));
+    expect(await gapsAt(tracked, hour(526))).toEqual(['300-340 not_asked']);
+  },
+);
+
+/** A market that has no point after hour 24, and from hour 49 on none in any answer. */
+it.each([
+  ['open_interest', 'q:q', null, 0, ['24-59 lacks', '59-60 not_asked']],
+  ['funding_rates', 'q:q', null, 0, ['24-60 lacks']],
+  ['open_interest', 'q:q-240102', 32, 0, []],
+  ['open_interest', 'q:q', null, 30, ['58-59 awaiting', '59-60 not_asked']],
+  ['funding_rates', 'q:q', null, 30, ['59-60 awaiting']],
+] as const)(
+  '%s of %s, tracked to %s, gone at %i: its end is a gap, seldom requested, until it is gone',
+  async (...one) => {
+    const [dataset, quoteId, endHour, goneHour, left] = one;
+    const values =
+      dataset === 'open_interest' ? [decimalText('1'), null] : [decimalText('1'), decimalText('1'), null, null];
+    const all = Array.from({ length: 24 }, (_, place) => ({ timeMs: hour(place), values }));
+    const series = { ...market, dataset, quoteId };
+    const symbol = `${dataset} ${quoteId} ${goneHour}`;
+    const tracked = await track(series, symbol, endHour === null ? null : hour(endHour));
+    const seriesIds = [tracked.seriesId];
+    await setSeriesSources(store.database, tracked.seriesId, [{ source: 'venue', symbol, isArchive: false }]);
+    await list(symbol, 24);
+    let requests = 0;
+    for (let nowMs = hour(24); nowMs < hour(60); nowMs += minuteMs) {
+      const read = { ...{ nowMs, graceMs: 0, openRefreshMs: null }, rangesPerSeries: 10, seriesIds };
+      const { windows } = planWindows({
+        ...{ nowMs, graceMs: 0, claimed: new Map(), cursor: 0, source: 'x', longestRangeMs: () => 30 * dayMs },
+        ...{ series: await seriesWithGaps(store.database, read), slots: { total: 9, refresh: 9 } },
+      });
+      for (const window of windows) {
+        const points = all.filter(({ timeMs }) => nowMs < hour(49) && timeMs >= window.asks.startMs);
+        const answer = { ...answerOf([], nowMs), rows: linesOf(dataset, points) };
+        const rules = { ...rulesOf(hourMs, 0), failedRetryMs: 10 * minuteMs };
+        await commitWindow(store.database, { window, attempt: 1, answer, nowMs, rules });
+      }
+      requests += windows.length;
+      if (nowMs === hour(goneHour) || nowMs === hour(goneHour + 2))
+        await list(`not ${symbol}`, (nowMs - startMs) / hourMs);
+    }
+    expect(await gapsAt(tracked, hour(60))).toEqual(left);
+    expect(requests).toBeLessThan(50);
+  },
+);
 
 it.each([true, false])('covers intervals of 8, 4 and 1 hours and back, stated or not: %s', async (isStated) => {
   const tracked = await track(funding, `changing ${isStated}`, hour(72));
