@@ -278,6 +278,15 @@ declare
 begin
   perform tidemark.refuse_kind(quote, false, 'basis takes a perpetual or future before the spot market'),
           tidemark.refuse_kind(spot_quote, true, 'basis takes a spot market after the perpetual or future');
+  -- Such a name is no mistake, so that no similar one helps.
+  if spot_exchange is null and spot_quote = (select p.asset from tidemark.quote_parts(quote) p)
+     and not exists (select from tidemark.series s
+                     where s.dataset = 'candles' and (s.exchange_id, s.base_id, s.quote_id) = ($1, $2, $4))
+     and (select o.base_id is null from tidemark.own_names($1, $2, $4) o)
+     and tidemark.stored_series('candles', $1, $2, $3, $5) is not null then
+    raise exception 'the spot market % %/% is not tracked', exchange, base, spot_quote using errcode = '22023',
+      hint = 'without spot_quote, basis is that of the index alone';
+  end if;
   return query
     select time, p.close, s.close, i.close, d.basis, d.basis / nullif(s.close, 0),
            case when time < closed then (p.close - i.close) / nullif(i.close, 0) end,

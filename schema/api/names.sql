@@ -139,6 +139,13 @@ begin
   select coalesce(array_agg(distinct exchange_id), '{}') into names from tidemark.series s
   where dataset = of_dataset and (s.untracked_at is null or s.points > 0);
   if exchange = any (names) is not true then
+    select string_agg(distinct s.exchange_id, ', ') into tracked
+    from tidemark.series s join tidemark.series_sources x on x.series_id = s.id
+    where x.source = exchange and s.exchange_id = any (names);
+    if tracked is not null then
+      raise exception 'unknown exchange "%"%: it is a source', left(exchange, 200), of_where using errcode = '22023',
+        hint = format('its series are of the exchange %s', tracked);
+    end if;
     perform tidemark.refuse_name('exchange', exchange, names, of_where);
   end if;
   -- Suggestions are names of this exchange, and quotes of this base, if it has any.

@@ -315,6 +315,12 @@ it('basis compares closes of the same period, and is null where a side is not kn
     '- | - | 103 | - | - | - | 0',
     '99 | - | 99 | - | - | 0 | 1',
   ]);
+  const lone = { ...key('candles', 'h1'), baseId: 'lone' } as SeriesKey;
+  await storeLine(store.database, { key: lone, startMs, endMs: startMs + hourMs, prices: ['1'] });
+  await expect(rows(`select * from basis('x', 'lone', 'tether:tether', 'tether')`)).rejects.toMatchObject({
+    message: 'the spot market x lone/tether is not tracked',
+    hint: 'without spot_quote, basis is that of the index alone',
+  });
 });
 
 it.each([

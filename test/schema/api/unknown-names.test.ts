@@ -146,6 +146,12 @@ it('unknown names are told from the codes of a source that stand for ids', async
     ],
   ] as const)
     await expect(closes(names)).rejects.toMatchObject({ message, hint });
+  await own.database.pool.query(`update tidemark.series_sources set source = 'binance-us'`);
+  await expect(rowsIn(own)(`select * from ohlcv('binance-us', 'bitcoin', 'tether')`)).rejects.toMatchObject({
+    message: 'unknown exchange "binance-us": it is a source',
+    hint: 'its series are of the exchange binance',
+  });
+  await own.database.pool.query(`update tidemark.series_sources set source = 'binance'`);
   for (const names of ["'BTC', 'USDT'", "'BTC', 'tether'"]) expect(await closes(names)).toHaveLength(3);
 
   // Each part of a quote has its names; markets settled otherwise are other markets.
