@@ -1,6 +1,7 @@
 /** The context of a command: configuration, log, database and queue. Starts the embedded database. */
 
 import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../clock.ts';
@@ -19,7 +20,7 @@ import { connectTimeoutMs, embeddedConnectTimeoutMs, openDatabase } from '../sto
 import { explainDatabaseError } from '../store/db/failure.ts';
 import { leaveRoom } from '../store/db/spare-connections.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import { namesRanges } from '../watch-list/file.ts';
+import { type FileText, namesRanges, readWatchListFile } from '../watch-list/file.ts';
 import { onStop, stopSignals } from './lifecycle.ts';
 import { openPhases } from './phases.ts';
 import { type OpenMetrics, openMetrics, openTracing } from './telemetry.ts';
@@ -161,18 +162,8 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     await close();
     throw explainDatabaseError(error);
   }
-  let sources: ReturnType<OperationContext['sources']> | undefined;
-  const parts = {
-    clock,
-    config,
-    log,
-    database,
-    embedded,
-    metrics,
-    tracing,
-    phase,
-    sources: () => (sources ??= withWatchList(config, options, log, readSources)),
-  };
+  const sources = sourcesOf(config, options, log);
+  const parts = { clock, config, log, database, embedded, metrics, tracing, phase, sources };
   return {
     ...parts,
     runWorker: async (queues, source) => (await import('./pipeline.ts')).runWorker(parts, queues, { source }),
@@ -212,6 +203,24 @@ async function withWatchList<Value>(
     log.warn(`the sources of the watch list are left out: ${error.message}`);
     return read({ ...config, watchList: undefined });
   }
+}
+
+/** Reads them once; again when the file has changed, if the process runs until it is stopped. */
+function sourcesOf(config: Config, options: ContextOptions, log: Logger): OperationContext['sources'] {
+  const { watchList: file } = config;
+  const read = () => withWatchList(config, options, log, readSources);
+  let known: { readonly file: FileText | null; readonly sources: ReturnType<typeof readSources> } | null = null;
+  return async () => {
+    if (known !== null && options.isMeasured !== true) return known.sources;
+    const found = file === undefined ? null : await readWatchListFile(file);
+    if (known === null) known = { file: found, sources: read() };
+    else if (!isDeepStrictEqual(found, known.file)) {
+      const before = known.sources;
+      // Those of before stay while the file is wrong, which the scheduler says.
+      known = { file: found, sources: read().catch(() => before) };
+    }
+    return known.sources;
+  };
 }
 
 const readSources = async (config: Config) => (await import('./sources.ts')).readRegistry(config);

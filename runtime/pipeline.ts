@@ -178,6 +178,7 @@ export async function runScheduler(
       activity?.pass(pass);
     },
     watchList: only === undefined ? config.watchList : undefined,
+    readSources: async () => (await readRegistry(config)).facts,
     log,
   });
 }

@@ -43,6 +43,8 @@ export interface SchedulerOptions
   readonly reread?: RereadSettings | undefined;
   /** File of the watch list, applied whenever it changes; absent: none. */
   readonly watchList?: string | undefined;
+  /** The sources by the file as it is now; absent: they never change. @throws TidemarkError BAD_WATCH_LIST */
+  readonly readSources?: (() => Promise<SchedulerOptions['sources']>) | undefined;
   /** Interval of checking rollups; absent: one minute. */
   readonly rollupsEveryMs?: number | undefined;
   /** Age at which the scheduler moves chunks in place of a failing policy; absent: it does not. */
@@ -103,18 +105,22 @@ function extraTickIn({ added, queued }: Counts, passesWithoutWindow: number): nu
 }
 
 export async function startScheduler(options: SchedulerOptions) {
-  const { clock, database, queues, settings, sources, log } = options;
+  const { clock, database, queues, settings, log } = options;
+  let { sources } = options;
   const middleware = options.middleware ?? ((pass) => pass());
   const checkWatchList =
-    options.watchList === undefined
-      ? null
-      : keepWatchList({ database, file: options.watchList, sources: watchedSources(sources), log });
+    options.watchList === undefined ? null : keepWatchList({ database, file: options.watchList, readSources, log });
   const budgets = new Map<string, number>();
   const cursors = new Map<string, number>();
   const reportedUnknown = new Set<string>();
   let passesWithoutWindow = 0;
   let isFailing = false;
   let loggedBudgets: string | null = null;
+
+  async function readSources() {
+    sources = (await options.readSources?.()) ?? sources;
+    return watchedSources(sources);
+  }
 
   /** The series of each source, within its own budget. */
   async function planAll(): Promise<Tick> {
@@ -219,7 +225,7 @@ export async function startScheduler(options: SchedulerOptions) {
   const tasks = [
     // The queue logs its own errors, and the planning pass those of the database.
     { everyMs: keepAliveMs, firstMs: keepAliveMs, run: () => keepAlive().catch(() => {}) },
-    ...upkeepTasks(options),
+    ...upkeepTasks(options, () => sources),
   ];
   // Not awaited: they may wait for a lock.
   const running = tasks.map((task) => startTask(clock, task));
@@ -241,8 +247,8 @@ async function readRules({ database, refresh, reread, settings, graceMs }: Sched
   return { ...rules, reread: refresh ? await readRereadSettings(database, reread) : { ...reread, rangeMs: 0 } };
 }
 
-function upkeepTasks(options: SchedulerOptions): Task[] {
-  const { columnstoreAfterDays: afterDays, ledgerMs, sources } = options;
+function upkeepTasks(options: SchedulerOptions, sources: () => SchedulerOptions['sources']): Task[] {
+  const { columnstoreAfterDays: afterDays, ledgerMs } = options;
   const { database, log, clock } = options;
   const context = { database, log, clock };
   return [

@@ -117,14 +117,14 @@ export function pruneTask({
 }: UpkeepContext & {
   /** Retention of the ledger; undefined: forever. */
   readonly ledgerMs: number | undefined;
-  readonly sources: ReadonlyMap<string, Pick<SourceFacts, 'longLimit'>>;
+  readonly sources: () => ReadonlyMap<string, Pick<SourceFacts, 'longLimit'>>;
 }): Task {
   const warn = (message: string) => (error: unknown) => log.warn({ err: error }, message);
 
   /** The use of a long limit is known from the ledger: its period is kept as well. */
   async function pruneFor(keptMs: number): Promise<void> {
     const used = await sourcesInUse(database);
-    const periodsMs = used.map((source) => sources.get(source)?.longLimit?.periodMs ?? 0);
+    const periodsMs = used.map((source) => sources().get(source)?.longLimit?.periodMs ?? 0);
     await pruneLedger(database, clock.now() - Math.max(keptMs, ...periodsMs));
   }
 

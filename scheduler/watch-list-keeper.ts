@@ -15,7 +15,7 @@
  */
 
 import type { Logger } from 'pino';
-import { messageOf } from '../errors.ts';
+import { messageOf, TidemarkError } from '../errors.ts';
 import { dayMs, type EpochMs } from '../model/intervals.ts';
 import { listName } from '../model/lists/index.ts';
 import { seriesName } from '../model/series.ts';
@@ -37,6 +37,13 @@ interface Applied {
   readonly unlisted: readonly string[];
 }
 
+type Sources = NonNullable<WatchListContext['sources']>;
+
+interface ReadFile {
+  readonly list: WatchList;
+  readonly sources: Sources;
+}
+
 /** Interval of resolving the patterns again. */
 const resolveEveryMs = dayMs;
 
@@ -46,10 +53,11 @@ const resolveEveryMs = dayMs;
 export function keepWatchList(options: {
   readonly database: Database;
   readonly file: string;
-  readonly sources?: WatchListContext['sources'];
+  /** The sources by the file as it is now. @throws TidemarkError BAD_WATCH_LIST */
+  readonly readSources: () => Promise<Sources>;
   readonly log: Logger;
 }): (nowMs: EpochMs) => Promise<void> {
-  const { database, file, sources, log } = options;
+  const { database, file, readSources, log } = options;
   let seen: FileText = { kind: 'absent' };
   let isSettled = false;
   /** Of the text whose error was logged. */
@@ -77,11 +85,11 @@ export function keepWatchList(options: {
     const stands = (one: typeof refused) => one?.text === found.text && nowMs - one.atMs < resolveEveryMs;
     if (stands(refused)) return;
     if (stands(done) && !(await areAnyListed(database, done?.unlisted ?? []))) return holdsAgain();
-    const read = readWatchList(found.text, nowMs);
-    if (read.kind === 'problems') {
+    const read = await readText(found.text, nowMs);
+    if ('problems' in read) {
       refused = { text: found.text, atMs: nowMs };
       const [first] = read.problems;
-      if (first !== undefined) refuse(problemText(file, first), read.problems.length - 1);
+      if (first !== undefined) refuse(first, read.problems.length - 1);
       return;
     }
     const hash = hashOf(found.text);
@@ -90,12 +98,23 @@ export function keepWatchList(options: {
       done = { text: found.text, atMs: before.atMs, unlisted: [] };
       return holdsAgain();
     }
-    const plan = await apply(read.list, hash, nowMs);
+    const plan = await apply(read, hash, nowMs);
     if (plan === null) return;
     done = { text: found.text, atMs: nowMs, unlisted: plan.unlisted };
     await writeUnlisted(database, plan.unlisted);
     said = null;
     isWrong = false;
+  }
+
+  async function readText(text: string, nowMs: EpochMs): Promise<ReadFile | { readonly problems: string[] }> {
+    const read = readWatchList(text, nowMs);
+    if (read.kind === 'problems') return { problems: read.problems.map((problem) => problemText(file, problem)) };
+    try {
+      return { list: read.list, sources: await readSources() };
+    } catch (error) {
+      if (error instanceof TidemarkError && error.code === 'BAD_WATCH_LIST') return { problems: [error.message] };
+      throw error;
+    }
   }
 
   function refuse(why: string, more: number): void {
@@ -110,9 +129,8 @@ export function keepWatchList(options: {
   }
 
   /** @returns null: its patterns await a poll. */
-  async function apply(list: WatchList, hash: string, nowMs: EpochMs): Promise<WatchListPlan | null> {
-    const given = sources === undefined ? {} : { sources };
-    const context = { nowMs, prune: list.prune, mayDrop: new Set<never>(), hash, ...given };
+  async function apply({ list, sources }: ReadFile, hash: string, nowMs: EpochMs): Promise<WatchListPlan | null> {
+    const context = { nowMs, prune: list.prune, mayDrop: new Set<never>(), hash, sources };
     const plan = await applyWatchList(database, list, context);
     if (plan.kind === 'lists') {
       const lists = plan.lists.map(listName);

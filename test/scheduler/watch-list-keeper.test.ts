@@ -26,12 +26,13 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
     keepWatchList({
       database,
       file,
-      sources: new Map(
-        Object.entries(exchanges).map(([name, exchange]) => [
-          name,
-          { exchange, isArchive: false, ...givenBy({ candles: ['h1', 'd1'] }), archive: null },
-        ]),
-      ),
+      readSources: async () =>
+        new Map(
+          Object.entries(exchanges).map(([name, exchange]) => [
+            name,
+            { exchange, isArchive: false, ...givenBy({ candles: ['h1', 'd1'] }), archive: null },
+          ]),
+        ),
       log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) }),
     });
   const tracked = async () =>

@@ -58,6 +58,35 @@ it('two schedulers apply a change once, and an invalid file never', async () => 
   expect(await applied()).toEqual(begun);
 });
 
+it('run takes a source and an archive that are added to the list, and refuses wrong ones', async () => {
+  const { list, begin, query, venues } = await openVenues(['binance', 'binance-archive']);
+  const candles = (source: string, interval: string) =>
+    `  - { source: ${source}, symbol: BTC/USDT, interval: ${interval}, from: 2h }\n`;
+  const first = `candles:\n${candles('binance', 'h1')}`;
+  const sources = () =>
+    query(`select interval, string_agg(ss.source, ' ' order by ss.rank) as sources
+           from tidemark.series s join tidemark.series_sources ss on ss.series_id = s.id group by interval order by 1`);
+  list({}, first);
+  const running = begin('run');
+  await waitFor('the list to be applied', async () => (await sources()).length > 0);
+  expect(await sources()).toEqual([{ interval: 'h1', sources: 'binance' }]);
+
+  list({ binance: ', archive: kraken' }, first);
+  const wrong =
+    /^the watch list is invalid; .*: tidemark.yaml: the source "binance" has an archive, kraken, without its/;
+  await waitFor('a refused list', () => messages(running).some((message) => wrong.test(message)));
+
+  const mirror = `  mirror: { profile: binance, url: '${venues.binance.url}', archive: binance-archive }\n`;
+  list({ binance: ', archive: binance-archive' }, `${mirror}${first}${candles('mirror', 'd1')}`);
+  const added = [
+    { interval: 'd1', sources: 'binance-archive mirror' },
+    { interval: 'h1', sources: 'binance-archive binance' },
+  ];
+  await waitFor('its sources', async () => JSON.stringify(await sources()) === JSON.stringify(added));
+  running.kill('SIGTERM');
+  expect((await running.ended).exitCode).toBe(0);
+});
+
 it('run needs no SOURCE_URL where the watch list names its sources, and reports series that need it', async () => {
   const { list, begin, run } = await openVenues(['kraken']);
   list({}, 'candles: [{ source: kraken, symbol: BTC/USD, interval: h1, from: 2h }]');
