@@ -95,7 +95,9 @@ export async function findSeriesByName(database: Database, name: string): Promis
   const [nearest] = near?.near ?? [];
   // Of a part of a name, such as `binance bitcoin`, the first few that contain it.
   const typed = wanted.split(/[ /]/);
-  const containing = names.filter((one) => typed.every((word) => one.name.toLowerCase().includes(word)));
+  const containingAll = names.filter((one) => typed.every((word) => one.name.toLowerCase().includes(word)));
+  const ofSymbol = new Set((await seriesOfSymbols.on(database.pool, { symbols: typed })).map(({ id }) => id));
+  const containing = containingAll.length > 0 ? containingAll : names.filter(({ id }) => ofSymbol.has(id));
   const suggested =
     /^\d*$/.test(wanted) || containing.length === 0
       ? [nearest].filter((one) => one !== undefined)
@@ -127,6 +129,15 @@ const marketsNamed = statement({
       and lower(p.prefix || m.market || ' ' || s.interval || ${nameEndSql}) = $wanted
     order by s.id`,
   parameters: { wanted: text },
+  row: { id: int4 },
+});
+
+const seriesOfSymbols = statement({
+  name: 'series-of-symbols',
+  isPlannedAnew: true,
+  text: `select distinct series_id as id from tidemark.series_sources
+         where symbol <> '' and lower(symbol) = any ($symbols)`,
+  parameters: { symbols: listOf(text) },
   row: { id: int4 },
 });
 

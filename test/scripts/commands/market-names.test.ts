@@ -256,6 +256,7 @@ it('finds a stored market by the symbol of its source in export, why and verify,
     ['--source binance --interval h1', 2, '--source needs --symbol'],
     ['--symbol BTCUSDT', 2, `required option '--interval <list>' not specified`],
     ['--interval h1', 2, `required option '--exchange <id>' not specified`],
+    ['--source binance-usdm --symbol btcusdt --interval d1', 2, 'did you mean "binance bitcoin/tether:tether h1"'],
     ['--symbol ETHUSDT --interval h1', 2, 'no series has the id or the name "ETHUSDT h1"'],
   ] as const)
     await fails(`export candles ${words}`, exitCode, said);
