@@ -42,7 +42,7 @@ export function apiObjects(timescale: boolean): ApiObject[] {
   return objects.map((object) => (object.name.includes('(') ? object : withBodies(object, objects)));
 }
 
-const shared = ['tidemark.closed_series', 'tidemark.gap_pieces', 'tidemark.rejected_ranges'];
+const shared = ['closed_series', 'deferred_parts', 'gap_pieces', 'rejected_ranges'].map((name) => `tidemark.${name}`);
 
 /**
  * Writes the body of a shared function in place of a call in a view. PostgreSQL would do the same, but it checks the

@@ -230,6 +230,7 @@ const own: Readonly<Record<string, string>> = {
   'tidemark.gap_reasons.asked_alone': 'Whether the next request is for this range alone.',
   'tidemark.gap_reasons.counts': 'Figure that counts it: missing, awaiting, failed, lost (never requested) or stale.',
   'tidemark.gap_reasons.left_to_next': 'Whether the next source of the series is asked at once.',
+  'tidemark.gap_reasons.may_be_elsewhere': 'Whether a source after this one may have the range.',
   'tidemark.gap_reasons.reason': 'Name of the cause.',
   'tidemark.gap_reasons.shown': 'The reason in the view gaps.',
   'tidemark.help.kind': 'view, table, function or aggregate.',

@@ -127,11 +127,11 @@ create or replace view tidemark.gap_reasons as
   select * from (values
     ${reasonNames
       .map((name) => {
-        const { shown, counts, isLeftToNext, isAskedAlone }: ReasonRule = reasons[name];
-        return `(${text(name)}, ${text(shown)}, ${text(counts)}, ${isLeftToNext}, ${isAskedAlone})`;
+        const { shown, counts, isLeftToNext, isAskedAlone, mayBeElsewhere }: ReasonRule = reasons[name];
+        return `(${text(name)}, ${text(shown)}, ${text(counts)}, ${isLeftToNext}, ${isAskedAlone}, ${mayBeElsewhere})`;
       })
       .join(',\n    ')}
-  ) r (reason, shown, counts, left_to_next, asked_alone);
+  ) r (reason, shown, counts, left_to_next, asked_alone, may_be_elsewhere);
 -- It holds constants only. A viewer that an earlier version created lists gaps without a new grant.
 grant select on tidemark.gap_reasons to public;
 comment on view tidemark.gap_reasons is

@@ -43,8 +43,12 @@ const bands = statement({
                greatest(coalesce($endMs, upper(s.tracked), $nowMs),
                         coalesce($startMs, lower(s.tracked)) + s.period) as ending
         from tidemark.closed_series(${atAndGrace}) s where s.id = any ($seriesIds)
+      ), deferred as materialized (
+        select d.series_id as id, range_agg(d.parts) as failed_ranges
+        from tidemark.deferred_parts(${atAndGrace}, $seriesIds, false) d
+        where ${isFailed('d.reason')} group by d.series_id
       ), a as materialized (
-        select *, extract(epoch from ending - start) / $columns as step from measured
+        select *, extract(epoch from ending - start) / $columns as step from measured left join deferred using (id)
       )
       select a.id, a.start as "startMs", a.ending as "endMs",
              ${touchedColumns(trackedUpToNow)} as tracked,
@@ -52,9 +56,7 @@ const bands = statement({
              ${touchedColumns('a.confirmed_empty')} as empty,
              ${touchedColumns('a.missing_ranges')} as gap,
              ${touchedColumns(`case when a.blocked_until > $nowMs then a.missing_ranges
-               else a.missing_ranges * coalesce((
-               select range_agg(p.range) from tidemark.pending_windows p
-               where p.series_id = a.id and ${isFailed('p.reason')} and not p.of_covered), '{}') end`)} as failed
+               else a.missing_ranges * coalesce(a.failed_ranges, '{}') end`)} as failed
       from a order by a.id`,
   parameters: {
     ...{ ...nowAndGrace, seriesIds: listOf(int4), columns: int4 },

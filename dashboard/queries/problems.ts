@@ -20,19 +20,19 @@ const namesOfSeries = String.raw`regexp_replace(
              '[^\w|]', '\\\&', 'g')`;
 
 /** With the parameter `nowMs`. Without the names of series, which would make a cause of each. */
-const failing = String.raw`with listed as (
+const failing = String.raw`with deferred as materialized (
+             select * from tidemark.deferred_parts($nowMs, interval '0', null, false) d
+             where ${isFailed('d.reason')} and not d.of_covered and d.parts <> '{}'
+           ), listed as (
              select id as series_id, null::tstzrange as range, coalesce(blocked_message, 'refused') as message,
                     blocked_until as retry_at, blocked_until as newest
              from tidemark.series where untracked_at is null and blocked_until > $nowMs
              union all
-             select p.series_id, p.range, coalesce(p.message, p.kind, p.reason), p.retry_at, p.first_at
-             from tidemark.pending_windows p join tidemark.series s on s.id = p.series_id
-             where ${isFailed('p.reason')} and not p.of_covered and s.untracked_at is null
-               and (s.blocked_until is null or s.blocked_until <= $nowMs)
+             select p.series_id, p.range, coalesce(p.message, p.reason), p.retry_at, p.since
+             from deferred p join tidemark.series s on s.id = p.series_id
+             where s.untracked_at is null and (s.blocked_until is null or s.blocked_until <= $nowMs)
                -- A failed part of another failed window is shown with it.
-               and not exists (select from tidemark.pending_windows whole
-                               where whole.series_id = p.series_id and ${isFailed('whole.reason')}
-                                 and not whole.of_covered
+               and not exists (select from deferred whole where whole.series_id = p.series_id
                                  and whole.range @> p.range and whole.range <> p.range)
            ), failing as (
              select l.series_id, l.range, l.retry_at, l.newest,

@@ -32,6 +32,59 @@ $$;
 comment on function tidemark.closed_series is
   'Internal: every series with the end of its last closed period and the gaps of its tracked range up to there.';
 
+--: function tidemark.deferred_parts(timestamptz, interval, integer[], boolean)
+-- Deferred windows of two plans may overlap. A period is requested when the last of them is due, so that one gives its
+-- reason. What the next source of the series is asked for is not_asked, unless that source is deferred too. (The files
+-- of an archive come late: what failed is not left to them.) Overlaps are searched among neighbours only, because
+-- thousands may be deferred. With the ledger, recent requests for what is missing give the reason where nothing is
+-- deferred, as for a window that is retried: for two hours, which is longer than any pause of the queue. That is too
+-- slow for a loop.
+create or replace function tidemark.deferred_parts(at timestamptz, grace interval, ids integer[], ledger boolean)
+returns table (
+  series_id integer, range tstzrange, reason text, message text, retry_at timestamptz, since timestamptz, source text,
+  of_covered boolean, parts tstzmultirange
+)
+language sql stable parallel safe as $$
+  with deferred as (
+    select p.*, not p.of_covered and r.shown = 'failed' and r.may_be_elsewhere and exists (
+             select from tidemark.series_sources own
+             join tidemark.series_sources next on next.series_id = own.series_id and next.rank > own.rank
+             where own.series_id = p.series_id and own.source = p.source and (r.left_to_next or not next.archive)
+               and coalesce(next.blocked_until <= $1, true)) as is_left
+    from tidemark.pending_windows p join tidemark.gap_reasons r using (reason)
+    where $3 is null or p.series_id = any ($3)
+  ), asked as (
+    select series_id, range, case when is_left then 'not_asked' else reason end as reason, message,
+           case when not is_left then retry_at end as retry_at, first_at, 'infinity'::timestamptz as asked_at, source,
+           of_covered
+    from deferred
+    union all
+    (select distinct on (f.series_id, f.range) f.series_id, f.range,
+            case when f.error is null then 'not_asked' else 'failed' end, f.error, null::timestamptz,
+            null::timestamptz, f.time, f.source, false
+     from tidemark.fetches f
+     where $4 and f.verdict <> 'checksum' and f.time > $1 - interval '2 hours'
+       and ($3 is null or f.series_id = any ($3))
+       and exists (select from tidemark.closed_series($1, $2) s where s.id = f.series_id and s.missing && f.range)
+     order by f.series_id, f.range, f.time desc)
+  ), apart as (
+    select *, coalesce(lower(range) >= max(upper(range)) over (
+                         partition by series_id order by range rows between unbounded preceding and 1 preceding), true)
+                as is_apart
+    from asked
+  ), neighbours as (
+    select *, count(*) filter (where is_apart) over (partition by series_id order by range) as place from apart
+  )
+  select series_id, range, reason, message, retry_at, min(first_at) over (partition by series_id, place) as since,
+         source, of_covered,
+         tstzmultirange(range) - coalesce(range_agg(range) over (
+           partition by series_id, place order by retry_at desc nulls last, asked_at desc, range
+           rows between unbounded preceding and 1 preceding), '{}') as parts
+  from neighbours
+$$;
+comment on function tidemark.deferred_parts is
+  'Internal: the deferred windows, each with the part of it to which it gives the reason.';
+
 --: function tidemark.measured_series(timestamptz, interval, integer[])
 -- `offset 0` keeps PostgreSQL from computing the ranges again for each column that is made of them.
 create or replace function tidemark.measured_series(at timestamptz, grace interval, ids integer[])
@@ -52,17 +105,11 @@ language sql stable parallel safe as $$
   cross join lateral (select s.tracked * tstzrange(null, s.closed_up_to) as wanted offset 0) w
   cross join lateral (select tstzmultirange(w.wanted) - s.covered as missing offset 0) g
   left join (
-    select series_id, range_agg(range) filter (where r.shown = 'failed') as failed,
-           range_agg(range) filter (where r.counts = 'lost') as beyond_depth,
-           range_agg(range) filter (where r.counts = 'awaiting') as awaiting
-    from tidemark.pending_windows p join tidemark.gap_reasons r using (reason)
-    where not p.of_covered and ($3 is null or p.series_id = any ($3))
-      -- The next source of the series is asked for what this one says it lacks.
-      and not (r.left_to_next and exists (
-        select from tidemark.series_sources own
-        join tidemark.series_sources next on next.series_id = own.series_id and next.rank > own.rank
-        where own.series_id = p.series_id and own.source = p.source))
-    group by series_id
+    select d.series_id, range_agg(d.parts) filter (where r.shown = 'failed') as failed,
+           range_agg(d.parts) filter (where r.counts = 'lost') as beyond_depth,
+           range_agg(d.parts) filter (where r.counts = 'awaiting') as awaiting
+    from tidemark.deferred_parts($1, $2, $3, false) d join tidemark.gap_reasons r using (reason)
+    group by d.series_id
   ) p on p.series_id = s.id
   where s.untracked_at is null and ($3 is null or s.id = any ($3))
 $$;
@@ -71,10 +118,6 @@ comment on function tidemark.measured_series is
   'longer keeps, and that await a second answer.';
 
 --: function tidemark.gap_pieces(timestamptz, interval, integer[], boolean)
--- Deferred windows of two plans may overlap. A period is requested when the last of them is due, so that one gives its
--- reason. Overlaps are searched among neighbours only, because thousands may be deferred. With the ledger, recent
--- failed requests give the reason where nothing is deferred, as for a window that is retried: for two hours, which is
--- longer than any pause of the queue. That is too slow for a loop.
 create or replace function tidemark.gap_pieces(at timestamptz, grace interval, ids integer[], ledger boolean)
 returns table (
   id integer, dataset text, exchange_id text, base_id text, quote_id text, asset_id text, "interval" text,
@@ -86,43 +129,16 @@ language sql stable parallel safe as $$
     select s.id, s.dataset, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.interval, s.blocked_until,
            s.blocked_message, s.missing as gaps
     from tidemark.closed_series($1, $2) s where s.untracked_at is null and ($3 is null or s.id = any ($3))
-  ), asked as (
-    select m.id, m.gaps, p.range, p.reason, p.message, p.retry_at, p.first_at, null::timestamptz as asked_at, p.source
-    from missing m join tidemark.pending_windows p on p.series_id = m.id and p.range && m.gaps
-    join tidemark.gap_reasons r using (reason)
-    -- The next source of the series is asked for what this one says it lacks.
-    where not (r.left_to_next and exists (
-      select from tidemark.series_sources own
-      join tidemark.series_sources next on next.series_id = own.series_id and next.rank > own.rank
-      where own.series_id = p.series_id and own.source = p.source))
-    union all
-    (select distinct on (m.id, f.range) m.id, m.gaps, f.range,
-            case when f.error is null then 'not_asked' else 'failed' end, f.error, null::timestamptz,
-            null::timestamptz, f.time, f.source
-     from missing m join tidemark.fetches f
-       on f.series_id = m.id and f.range && m.gaps and f.verdict <> 'checksum' and f.time > $1 - interval '2 hours'
-     where $4
-     order by m.id, f.range, f.time desc)
-  ), apart as (
-    select *, coalesce(lower(range) >= max(upper(range)) over (
-                         partition by id order by range rows between unbounded preceding and 1 preceding), true)
-                as is_apart
-    from asked
-  ), neighbours as (
-    select *, count(*) filter (where is_apart) over (partition by id order by range) as place from apart
   ), reasons as (
-    select id, reason, message, retry_at, source, min(first_at) over (partition by id, place) as since,
-           tstzmultirange(range) * gaps - coalesce(range_agg(range) over (
-             partition by id, place order by retry_at desc nulls last, asked_at desc, range
-             rows between unbounded preceding and 1 preceding), '{}') as ranges
-    from neighbours
+    select m.id, d.reason, d.message, d.retry_at, d.source, d.since, d.parts * m.gaps as ranges
+    from missing m join tidemark.deferred_parts($1, $2, $3, $4) d on d.series_id = m.id and d.parts && m.gaps
+    where d.reason <> 'not_asked'
   ), pieces as (
-    select id, reason, message, retry_at, source, since, ranges from reasons where reason <> 'not_asked'
+    select * from reasons
     union all
     select m.id, 'not_asked', null, null, null, null, m.gaps - coalesce(known.ranges, '{}')
     from missing m left join (
-      select reasons.id, range_agg(r) as ranges from reasons, unnest(ranges) r
-      where reasons.reason <> 'not_asked' group by reasons.id
+      select reasons.id, range_agg(r) as ranges from reasons, unnest(ranges) r group by reasons.id
     ) known on known.id = m.id
   )
   select s.id, s.dataset, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.interval, lower(gap) as gap_start,

@@ -9,7 +9,7 @@ export const lengthsMs = {
   beforeBeginning: lengthUnlessNone('s.before_beginning', 'tstzmultirange(s.wanted) * s.before_beginning'),
   failed: lengthUnlessNone('s.failed', 's.missing * s.failed'),
   beyondDepth: lengthUnlessNone('s.beyond_depth', 's.missing * s.beyond_depth'),
-  awaiting: lengthUnlessNone('s.awaiting', "s.missing * s.awaiting - coalesce(s.failed, '{}')"),
+  awaiting: lengthUnlessNone('s.awaiting', 's.missing * s.awaiting'),
 };
 
 /** Most series have none of a kind, and the length of nothing is not free. */

@@ -1,6 +1,7 @@
 /** Messages are for people. What is planned, counted and said follows from reasons and kinds of errors. */
 
 import { expect, it } from 'vitest';
+import { readBands } from '../../dashboard/queries/bands.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { type Reason, reasonNames, reasonsWith } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -167,27 +168,35 @@ it('replacing every message by x changes no plan, status, headline or exit code'
   expect(withoutMessages(await everythingOf(database))).toBe(withoutMessages(before));
 });
 
-it('status counts as failed and as awaiting what gaps lists so, also where a next source was asked', async () => {
+it('status, gaps and the page count the same as failed and as awaiting, also where a next source was asked', async () => {
   const database = await openGaps();
   await database.pool.query(
     `insert into tidemark.pending_windows (series_id, range, source, reason, first_at, retry_at)
      select id, tracked, 'kraken', 'awaiting', lower(tracked), $1::timestamptz + interval '9 days'
-     from tidemark.series where base_id in ('lacks-named', 'truncated-named')`,
+     from tidemark.series where base_id in ('lacks-named', 'truncated-named', 'failed-default')`,
     [new Date(nowMs)],
   );
-  const gaps = await listGaps(database, { nowMs, graceMs: 0 });
+  await database.pool.query(
+    `insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, error, source, bytes, duration_ms)
+     select $1::timestamptz - interval '1 minute', dataset, p.series_id, p.range, 'backfill', 1, 'incomplete', 'no file', p.source, 0, 1
+     from tidemark.pending_windows p join tidemark.series on id = series_id where base_id like '%-named' and p.source = 'binance-archive'`,
+    [new Date(nowMs)],
+  );
+  const gaps = await listGaps(database, { nowMs, graceMs: 0, ledger: true });
   const lengths = (seriesId: number, reason: string) =>
     gaps
       .filter((gap) => gap.seriesId === seriesId && gap.reason === reason)
       .reduce((sum, { startMs: fromMs, endMs }) => sum + endMs - fromMs, 0);
-  for (const { seriesId, series, failedMs, awaitingMs, missingMs } of await seriesStatus(database, {
-    nowMs,
-    graceMs: 0,
-  })) {
-    expect(failedMs + awaitingMs).toBeLessThanOrEqual(missingMs);
-    // Of two that overlap, `gaps` has the one that is due later.
-    if (series.dataset === 'candles' && series.baseId === 'truncated-named') continue;
+  const status = await seriesStatus(database, { nowMs, graceMs: 0 });
+  const seriesIds = status.map(({ seriesId }) => seriesId);
+  const bands = await readBands(database, { ...{ nowMs, graceMs: 0, seriesIds }, range: null, columns: 2 });
+  for (const { seriesId, series, failedMs, awaitingMs, blocked } of status) {
+    if (blocked !== null || series.dataset !== 'candles' || series.baseId === 'retried') continue;
     const listed = [lengths(seriesId, 'failed'), lengths(seriesId, 'awaits_second_answer')];
-    expect([series, failedMs, awaitingMs]).toEqual([series, ...listed]);
+    expect([series.baseId, failedMs, awaitingMs]).toEqual([series.baseId, ...listed]);
+    const band = bands.find(({ id }) => id === seriesId);
+    expect([series.baseId, (band?.failed ?? []).length > 0]).toEqual([series.baseId, failedMs > 0]);
   }
+  // The source after the archive is asked for what the archive failed to give.
+  expect(status.filter(({ series, failedMs }) => failedMs > 0 && /-named$/.test(JSON.stringify(series)))).toEqual([]);
 });
