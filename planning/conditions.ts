@@ -38,6 +38,7 @@ export const conditions = {
   rows_rejected: { level: 'bad', list: 'quarantine', command: 'tidemark gaps' },
   limited_by_budget: { level: 'working', list: 'series', command: 'tidemark status --all' },
   catching_up: { level: 'working', list: 'series', command: 'tidemark status --all' },
+  watch_list_waits: { level: 'waiting', list: null, command: 'tidemark apply' },
   awaiting_second_answer: { level: 'waiting', list: 'awaiting', command: 'tidemark gaps' },
   nothing_tracked: { level: 'waiting', list: null, command: 'tidemark track --help' },
   healthy: { level: 'ok', list: 'series', command: null },

@@ -46,6 +46,8 @@ export interface QueueFacts {
 export interface StoredFacts {
   /** When somebody paused all requests, and who; null: nobody has. */
   readonly pause: { readonly sinceMs: EpochMs; readonly by: string | null } | null;
+  /** What the watch list leaves out until a list is read. */
+  readonly unapplied: readonly string[];
   /** Tracked series. */
   readonly series: number;
   /** Windows that can be requested now. */
@@ -261,6 +263,11 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
     const who = by === null ? '' : ` by ${printable(by)}`;
     const text = `requests are paused since ${formatTime(seconds(sinceMs))}${who}`;
     found.push(condition('paused', text));
+  }
+  const [first, ...more] = facts.unapplied;
+  if (first !== undefined) {
+    const others = more.length === 0 ? '' : `, and ${formatCount(more.length)} more`;
+    found.push(condition('watch_list_waits', `a part of the watch list waits: ${printable(first)}${others}`));
   }
   if (series === 0) return [...found, condition('nothing_tracked', 'nothing is tracked')];
   const isStopped =

@@ -109,7 +109,12 @@ export async function startScheduler(options: SchedulerOptions) {
   let { sources } = options;
   const middleware = options.middleware ?? ((pass) => pass());
   const checkWatchList =
-    options.watchList === undefined ? null : keepWatchList({ database, file: options.watchList, readSources, log });
+    options.watchList === undefined
+      ? null
+      : keepWatchList({
+          ...{ database, file: options.watchList, readSources, log },
+          countWorkers: () => queues.requests.countWorkers(),
+        });
   const budgets = new Map<string, number>();
   const cursors = new Map<string, number>();
   const reportedUnknown = new Set<string>();

@@ -5,9 +5,9 @@
  *   changed    The text differs from the last check. It counts as complete when the next check reads the same: an
  *              editor may have been writing.
  *   invalid    The file has errors, which are logged once. The last applied state stays until the text changes.
- *   waiting    Its patterns need lists without a recent poll. Single polls of these are queued.
- *   applied    Until the text changes, or for a day: then its patterns are resolved again. What needs the markets of a
- *              source that was never listed is left out until a worker has listed them: the scheduler makes no request.
+ *   applied    Until the text changes, or for a day: then its patterns are resolved again. What needs a list that was
+ *              never read, or is old, is left out until a worker has read it: the scheduler makes no request. It queues
+ *              single polls of the lists of SOURCE_URL.
  *
  * Each planning pass checks the file, and one pass runs at a time over all schedulers. The database records what was
  * applied and when: of several schedulers one applies a change, and a restart applies nothing again. The file is read
@@ -16,14 +16,14 @@
 
 import type { Logger } from 'pino';
 import { messageOf, TidemarkError } from '../errors.ts';
-import { dayMs, type EpochMs } from '../model/intervals.ts';
-import { listName } from '../model/lists/index.ts';
+import { dayMs, type EpochMs, hourMs } from '../model/intervals.ts';
+import { listName, type PolledList } from '../model/lists/index.ts';
 import { seriesName } from '../model/series.ts';
 import { changeKinds } from '../planning/watch-list-changes.ts';
 import type { Database } from '../store/db/database.ts';
 import { areAnyListed } from '../store/series/sources.ts';
-import { requestListPoll } from '../store/settings/polled-lists.ts';
-import { readApplied, writeUnlisted } from '../store/settings/settings.ts';
+import { isRecent, readListFetches, readListStates, requestListPoll } from '../store/settings/polled-lists.ts';
+import { readApplied, writeUnlisted, writeWaiting } from '../store/settings/settings.ts';
 import { applyWatchList, hashOf } from '../watch-list/apply.ts';
 import { type FileText, readWatchListFile } from '../watch-list/file.ts';
 import { isNothing, type WatchListContext, type WatchListPlan } from '../watch-list/plan.ts';
@@ -33,8 +33,10 @@ import { problemText, type WatchList } from '../watch-list/watch-list.ts';
 interface Applied {
   readonly text: string;
   readonly atMs: EpochMs;
-  /** Sources whose markets it lacks. */
+  /** What it lacks: markets of sources, and lists of SOURCE_URL for a reason. */
   readonly unlisted: readonly string[];
+  readonly unpolled: readonly PolledList[];
+  readonly whyUnpolled: string | null;
 }
 
 type Sources = NonNullable<WatchListContext['sources']>;
@@ -43,6 +45,11 @@ interface ReadFile {
   readonly list: WatchList;
   readonly sources: Sources;
 }
+
+const neededLists: readonly PolledList[] = [
+  { dataset: 'assets', asset: null },
+  { dataset: 'markets', asset: null },
+];
 
 /** Interval of resolving the patterns again. */
 const resolveEveryMs = dayMs;
@@ -55,9 +62,11 @@ export function keepWatchList(options: {
   readonly file: string;
   /** The sources by the file as it is now. @throws TidemarkError BAD_WATCH_LIST */
   readonly readSources: () => Promise<Sources>;
+  /** Workers of SOURCE_URL. */
+  readonly countWorkers: () => Promise<number>;
   readonly log: Logger;
 }): (nowMs: EpochMs) => Promise<void> {
-  const { database, file, readSources, log } = options;
+  const { database, file, readSources, countWorkers, log } = options;
   let seen: FileText = { kind: 'absent' };
   let isSettled = false;
   /** Of the text whose error was logged. */
@@ -79,12 +88,13 @@ export function keepWatchList(options: {
     if (!isSettled) {
       isSettled = true;
       said = null;
+      if (found.kind === 'absent') await writeWaiting(database.pool, []);
     }
     if (found.kind === 'absent') return;
     if (found.kind === 'unreadable') return refuse(`${file} ${found.why}`, 0);
     const stands = (one: typeof refused) => one?.text === found.text && nowMs - one.atMs < resolveEveryMs;
     if (stands(refused)) return;
-    if (stands(done) && !(await areAnyListed(database, done?.unlisted ?? []))) return holdsAgain();
+    if (done !== null && stands(done) && !(await isMoreKnown(done, nowMs))) return holdsAgain();
     const read = await readText(found.text, nowMs);
     if ('problems' in read) {
       refused = { text: found.text, atMs: nowMs };
@@ -95,13 +105,18 @@ export function keepWatchList(options: {
     const hash = hashOf(found.text);
     const before = await readApplied(database.pool);
     if (before?.hash === hash && nowMs - before.atMs < resolveEveryMs) {
-      done = { text: found.text, atMs: before.atMs, unlisted: [] };
+      done = { text: found.text, atMs: before.atMs, unlisted: [], unpolled: [], whyUnpolled: null };
       return holdsAgain();
     }
-    const plan = await apply(read, hash, nowMs);
-    if (plan === null) return;
-    done = { text: found.text, atMs: nowMs, unlisted: plan.unlisted };
-    await writeUnlisted(database, plan.unlisted);
+    const { list, sources } = read;
+    const whyUnpolled = await whyNotPolled(nowMs);
+    const context = { nowMs, prune: list.prune, mayDrop: new Set<never>(), hash, file, sources, whyUnpolled };
+    const plan = await applyWatchList(database, list, context);
+    tell(plan);
+    const { unlisted, unpolled } = plan;
+    await writeUnlisted(database, unlisted);
+    for (const list of unpolled) await requestListPoll(database, { list, nowMs, isPatient: true });
+    done = { text: found.text, atMs: nowMs, unlisted, unpolled, whyUnpolled };
     said = null;
     isWrong = false;
   }
@@ -128,24 +143,27 @@ export function keepWatchList(options: {
     isWrong = false;
   }
 
-  /** @returns null: its patterns await a poll. */
-  async function apply({ list, sources }: ReadFile, hash: string, nowMs: EpochMs): Promise<WatchListPlan | null> {
-    const context = { nowMs, prune: list.prune, mayDrop: new Set<never>(), hash, sources };
-    const plan = await applyWatchList(database, list, context);
-    if (plan.kind === 'lists') {
-      const lists = plan.lists.map(listName);
-      sayOnce(lists.join(), () =>
-        log.info({ file, lists }, 'the watch list waits for a poll of the lists that its patterns need'),
-      );
-      for (const list of plan.lists) await requestListPoll(database, { list, nowMs, isPatient: true });
-      return null;
-    }
-    tell(plan);
-    return plan;
+  /** Whether a list that it lacks has been read, or why it cannot be is another reason. */
+  async function isMoreKnown({ unlisted, unpolled, whyUnpolled }: Applied, nowMs: EpochMs): Promise<boolean> {
+    if (await areAnyListed(database, unlisted)) return true;
+    if (unpolled.length === 0) return false;
+    if (whyUnpolled !== (await whyNotPolled(nowMs))) return true;
+    const states = await readListStates(database.pool);
+    const stateOf = (list: PolledList) => states.find((one) => listName(one.list) === listName(list));
+    if (unpolled.some((list) => isRecent(stateOf(list), nowMs))) return true;
+    for (const list of unpolled) await requestListPoll(database, { list, nowMs, isPatient: true });
+    return false;
+  }
+
+  /** Why the lists of SOURCE_URL are not polled; null: it is not known. */
+  async function whyNotPolled(nowMs: EpochMs): Promise<string | null> {
+    if ((await countWorkers()) === 0) return 'no worker has SOURCE_URL';
+    const { failedInARow, message } = await readListFetches(database, nowMs - hourMs, neededLists);
+    return failedInARow === 0 ? null : message;
   }
 
   function tell(plan: WatchListPlan): void {
-    for (const note of plan.notes) log.info(`the watch list: ${problemText(file, note)}`);
+    for (const note of [...plan.notes, ...plan.waiting]) log.info(`the watch list: ${problemText(file, note)}`);
     for (const { dataset, after, dropsBeforeMs } of plan.heldBack) {
       const before = dropsBeforeMs === null ? undefined : new Date(dropsBeforeMs);
       log.warn(

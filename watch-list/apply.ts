@@ -6,27 +6,26 @@ import { type Database, inTransaction } from '../store/db/database.ts';
 import { startPolling, stopPolling } from '../store/lists/lists.ts';
 import { writeSeriesSources } from '../store/series/sources.ts';
 import { readKnownSeries, writeSeriesChanges } from '../store/settings/series-changes.ts';
-import { lockWatchList, writeApplied, writeRereadOverride } from '../store/settings/settings.ts';
+import { lockWatchList, writeApplied, writeRereadOverride, writeWaiting } from '../store/settings/settings.ts';
 import { writeRetention } from '../store/upkeep/retention.ts';
-import { type ListsMissing, planWatchList, type WatchListContext, type WatchListPlan } from './plan.ts';
-import type { WatchList } from './watch-list.ts';
+import { planWatchList, type WatchListContext, type WatchListPlan } from './plan.ts';
+import { problemText, type WatchList } from './watch-list.ts';
 
 /**
  * Concurrent calls wait for each other and see each other's changes. No point is deleted here: the scheduler applies a
  * retention once a day.
  *
- * @returns the changes; or the lists that must be polled first, without any change.
+ * @returns the changes.
  */
 export function applyWatchList(
   database: Database,
   list: WatchList,
-  context: WatchListContext & { readonly hash: string },
-): Promise<WatchListPlan | ListsMissing> {
+  context: WatchListContext & { readonly hash: string; readonly file: string },
+): Promise<WatchListPlan> {
   return inTransaction(database, async (client) => {
     await lockWatchList(client);
     const plan = await planWatchList(client, list, context);
-    if (plan.kind === 'lists') return plan;
-    const { nowMs, hash } = context;
+    const { nowMs, hash, file } = context;
     const series = await writeSeriesChanges(client, plan.series, nowMs);
     if (plan.sources.length > 0) {
       const ids = new Map((await readKnownSeries(client)).map((known) => [nameOfChange(known.series), known.seriesId]));
@@ -40,8 +39,12 @@ export function applyWatchList(
       await (afterMs === null ? stopPolling(client, list, nowMs) : startPolling(client, list, afterMs));
     for (const { dataset, after } of plan.retention) await writeRetention(client, dataset, after);
     if (plan.reread !== null) await writeRereadOverride(client, plan.reread.after);
-    // A list that lacks the markets of a source is applied again as soon as these are read.
-    if (plan.unlisted.length === 0) await writeApplied(client, { hash, atMs: nowMs });
+    await writeWaiting(
+      client,
+      plan.waiting.map((one) => problemText(file, one)),
+    );
+    // What waits for a list is applied as soon as this is read.
+    if (plan.waiting.length === 0) await writeApplied(client, { hash, atMs: nowMs });
     return { ...plan, series };
   });
 }
@@ -51,7 +54,7 @@ export async function previewWatchList(
   database: Database,
   list: WatchList,
   context: WatchListContext,
-): Promise<WatchListPlan | ListsMissing> {
+): Promise<WatchListPlan> {
   const client = await database.pool.connect();
   try {
     await client.query('begin');

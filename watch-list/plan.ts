@@ -42,6 +42,8 @@ export interface WatchListContext {
   readonly nowMs: EpochMs;
   /** Untracks series and lists that the file does not name. */
   readonly prune: boolean;
+  /** Why lists of SOURCE_URL cannot be polled; null: it is not known. */
+  readonly whyUnpolled: string | null;
   /** The sources by name; absent: none may be named. */
   readonly sources?: ReadonlyMap<string, SourceEntries>;
   /** Datasets whose points a new retention may drop. For others such a retention is held back. */
@@ -69,7 +71,6 @@ export interface CutByRetention {
 }
 
 export interface WatchListPlan {
-  readonly kind: 'plan';
   readonly series: readonly SeriesChange[];
   readonly lists: readonly ListChange[];
   /** Series whose sources change, and new ones with a source of their own. */
@@ -84,8 +85,12 @@ export interface WatchListPlan {
   /** Tracked series and polled lists that the file does not name. */
   readonly left: { readonly series: readonly KnownSeries[]; readonly lists: ReadonlyArray<Pick<ListState, 'list'>> };
   readonly notes: readonly Problem[];
-  /** Sources whose markets were never listed: what needs them is left out, with a note. */
+  /** What is left out until a list is read: */
+  readonly waiting: readonly Problem[];
+  /** of a source whose markets were never listed, */
   readonly unlisted: readonly string[];
+  /** or of SOURCE_URL, that was never polled or is old. */
+  readonly unpolled: readonly PolledList[];
   /** Series whose wanted range is entirely older than the retention. */
   readonly notKept: readonly SeriesKey[];
   /** Changed series whose wanted range starts before the retention. */
@@ -98,34 +103,28 @@ export interface WatchListPlan {
   };
 }
 
-/** The patterns need lists that were never polled or are old. */
-export interface ListsMissing {
-  readonly kind: 'lists';
-  readonly lists: readonly PolledList[];
-}
-
 /** @param client of a transaction, which the caller may roll back. */
 export async function planWatchList(
   client: pg.PoolClient,
   list: WatchList,
   context: WatchListContext,
-): Promise<WatchListPlan | ListsMissing> {
+): Promise<WatchListPlan> {
   const { nowMs } = context;
   const aliases = await changedAliases(client, list);
   if (aliases !== null) await writeAliases(client, aliases);
   const standings = await readListStates(client);
   const standing = (dataset: string) => standings.find((one) => one.list.dataset === dataset);
-  const missing = [...listsNeeded(list)].filter((dataset) => !isRecent(standing(dataset), nowMs));
+  const missing = new Set([...listsNeeded(list)].filter((dataset) => !isRecent(standing(dataset), nowMs)));
   const sources = await listedSources(client, list, context.sources ?? new Map());
   const unlisted = sourcesNeeded(list).filter((name) => {
     const source = sources.get(name);
     return source !== undefined && isUnlisted(source);
   });
-  if (missing.length > 0) return { kind: 'lists', lists: missing.map((dataset) => ({ dataset, asset: null })) };
-  // What such a source gives is not known.
-  const prune = context.prune && unlisted.length === 0;
+  // What they have is not known.
+  const prune = context.prune && unlisted.length === 0 && missing.size === 0;
   const wasPolled = (dataset: string) => (standing(dataset)?.completedMs ?? null) !== null;
-  const { series, lists, notes } = resolve(list, {
+  const { series, lists, notes, waiting } = resolve(list, {
+    ...{ missing, whyMissing: context.whyUnpolled },
     markets: wasPolled('markets') ? await readListedMarkets(client) : null,
     assets: wasPolled('assets') ? await readListedAssets(client) : null,
     sources,
@@ -140,7 +139,6 @@ export async function planWatchList(
   const polled = listChanges(lists, standings, prune);
   const before = await readRereadOverride(client);
   return {
-    kind: 'plan',
     series: changes.changes,
     lists: polled.changes,
     sources: await changedSources(client, series, known),
@@ -149,8 +147,8 @@ export async function planWatchList(
     heldBack: retention.heldBack,
     reread: isSame(before, list.reread) ? null : { before, after: list.reread },
     left: { series: changes.left, lists: polled.left },
-    notes,
-    unlisted,
+    ...{ notes, waiting, unlisted },
+    unpolled: [...missing].map((dataset) => ({ dataset, asset: null })),
     notKept: changes.notKept,
     cut: [...cuts].flatMap(([dataset, cut]) => {
       const series = changes.cut.filter((key) => key.dataset === dataset);

@@ -28,21 +28,43 @@ export interface Resolved {
   readonly lists: readonly WantedList[];
   /** Notes with their places. They do not prevent the changes. */
   readonly notes: readonly Problem[];
+  /** What is left out until a list is read. */
+  readonly waiting: readonly Problem[];
 }
+
+/** A polled list of SOURCE_URL that an entry needs. */
+export type NeededList = 'assets' | 'markets';
 
 /** @returns the lists that the watch list needs. */
-export function listsNeeded(list: WatchList): ReadonlySet<'assets' | 'markets'> {
-  const assets = [...list.assets, ...list.assetLists];
-  const needed = new Set<'assets' | 'markets'>();
-  if (list.markets.some((entry) => entry.symbols === null && marketsNamed(entry) === null)) needed.add('markets');
-  if (list.markets.some(({ top }) => top !== null) || assets.some((entry) => assetsNamed(entry) === null))
-    needed.add('assets');
-  return needed;
+export function listsNeeded(list: WatchList): ReadonlySet<NeededList> {
+  return new Set([
+    ...list.markets.flatMap(listsOfMarkets),
+    ...[...list.assets, ...list.assetLists].flatMap(listsOfAssets),
+  ]);
 }
 
-/** @param listed contains every needed list. */
+function listsOfMarkets(entry: MarketEntry): NeededList[] {
+  const isFromList = entry.symbols === null && marketsNamed(entry) === null;
+  return [...(isFromList ? ['markets' as const] : []), ...(entry.top === null ? [] : ['assets' as const])];
+}
+
+function listsOfAssets(entry: AssetFilter): NeededList[] {
+  return assetsNamed(entry) === null ? ['assets'] : [];
+}
+
+/** Entries that need a missing list, or markets of a source that were never listed, are left out. */
 export function resolve(list: WatchList, listed: Listed): Resolved {
   const notes: Problem[] = [];
+  const waiting: Problem[] = [];
+  const answerable = <Entry extends Noted>(entries: readonly Entry[], needs: (entry: Entry) => NeededList[]) =>
+    entries.filter((entry) => {
+      const lacked = needs(entry).filter((name) => listed.missing?.has(name));
+      if (lacked.length === 0) return true;
+      const why = listed.whyMissing ?? 'SOURCE_URL gives it';
+      const message = `left out until the list of ${lacked.join(' and ')} is polled: ${why}`;
+      waiting.push({ ...entry.place, message });
+      return false;
+    });
   const series = new Map<string, WantedSeries & { starts: Start[]; endMs: EpochMs | null; sources?: WantedSources }>();
   const want = (
     { dataset, start, endMs, place }: MarketEntry | AssetEntry,
@@ -69,9 +91,9 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
       same.endMs = same.endMs === null || endMs === null ? null : Math.max(same.endMs, endMs);
     }
   };
-  for (const entry of list.markets) {
+  for (const entry of answerable(list.markets, listsOfMarkets)) {
     const named = sourcesOf(entry, listed, notes);
-    const from = withMarkets(named, entry, notes);
+    const from = withMarkets(named, entry, { notes, waiting });
     const markets =
       entry.symbols === null
         ? marketsOf(entry, listed, notes)
@@ -97,7 +119,7 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
       for (const interval of has) want(entry, [exchange, base, quote, interval], sourcesAt(interval));
     }
   }
-  for (const entry of list.assets) {
+  for (const entry of answerable(list.assets, listsOfAssets)) {
     const from = sourcesOf(entry, listed, notes);
     for (const assetId of assetsOf(entry, listed, notes))
       for (const interval of given(entry, from, notes)) {
@@ -111,7 +133,7 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
   for (const [dataset, everyMs] of list.lists) {
     lists.set(dataset, { list: { dataset, asset: null }, everyMs });
   }
-  for (const entry of list.assetLists) {
+  for (const entry of answerable(list.assetLists, listsOfAssets)) {
     for (const asset of assetsOf(entry, listed, notes)) {
       const wanted: PolledList = { dataset: entry.list, asset };
       // The more frequent of two entries applies.
@@ -119,7 +141,7 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
       lists.set(listName(wanted), { list: wanted, everyMs });
     }
   }
-  return { series: [...series.values()], lists: [...lists.values()], notes };
+  return { series: [...series.values()], lists: [...lists.values()], notes, waiting };
 }
 
 type WantedSources = readonly WantedSource[];
@@ -210,14 +232,18 @@ function exchangeOf(sources: readonly NamedSource[]): string | null {
 }
 
 /** Without archives, and the sources whose markets were never listed. Notes them. */
-function withMarkets(from: readonly NamedSource[], { place }: Noted, notes: Problem[]): NamedSource[] {
+function withMarkets(
+  from: readonly NamedSource[],
+  { place }: Noted,
+  { notes, waiting }: { readonly notes: Problem[]; readonly waiting: Problem[] },
+): NamedSource[] {
   for (const { name } of from.filter(({ isArchive }) => isArchive))
     notes.push({
       ...place,
       message: `left out: ${name} is read through the source that it is the \`archive\` of: name that one`,
     });
   for (const { name } of from.filter(isUnlisted))
-    notes.push({
+    waiting.push({
       ...place,
       message: `${name} is left out until a worker or \`tidemark markets --source ${name}\` reads its list of markets`,
     });
@@ -437,6 +463,10 @@ function noteUnlisted(market: Market, markets: Listed['markets'], entry: Noted, 
 export interface Listed {
   readonly markets: readonly MarketRow[] | null;
   readonly assets: readonly AssetRow[] | null;
+  /** Of them, those without a recent poll. */
+  readonly missing?: ReadonlySet<NeededList>;
+  /** Why they were not polled; null: it is not known. */
+  readonly whyMissing?: string | null;
   /** By name; absent: there is none beside the default one. */
   readonly sources?: ReadonlyMap<string, ListedSource>;
   /** Stored series of markets, each by its dataset and another name of its market. */

@@ -22,7 +22,7 @@ import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readFollowedSources, readSourceLists } from '../../store/series/sources.ts';
-import { readPause } from '../../store/settings/settings.ts';
+import { readPause, readWaiting } from '../../store/settings/settings.ts';
 import { countTracked } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
@@ -56,6 +56,7 @@ export async function readStoredFacts(
   const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
   return {
     pause: await readPause(database.pool),
+    unapplied: await readWaiting(database),
     series,
     arriving,
     left: sum(windows.values()),

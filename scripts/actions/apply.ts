@@ -40,11 +40,12 @@ export async function run(options: ApplyOptions): Promise<void> {
     const planContext: WatchListContext = {
       nowMs: context.clock.now(),
       prune: options.prune === true || list.prune,
+      whyUnpolled: null,
       mayDrop: new Set(storedDatasets),
       sources: watchedSources((await context.sources()).facts),
     };
-    const failure = await readOldMarkets(context, list, planContext.nowMs);
-    const plan = await planned(context, list, planContext, signal);
+    const unlisted = await readOldMarkets(context, list, planContext.nowMs);
+    const { plan, failure = unlisted, whyUnpolled } = await planned(context, list, planContext, signal);
     const cost = await costAfter(context, plan, planContext.nowMs);
     // Text shows the planned changes first; JSON shows only the result.
     const tell = (text: string) => (options.json === true ? undefined : console.log(text));
@@ -61,8 +62,7 @@ export async function run(options: ApplyOptions): Promise<void> {
     if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before any change');
     context.phase('applying the changes');
     const mayDrop = new Set(plan.retention.map(({ dataset }) => dataset));
-    const done = await applyWatchList(context.database, list, { ...planContext, mayDrop, hash });
-    if (done.kind === 'lists') throw new Error('a list is missing right after its poll');
+    const done = await applyWatchList(context.database, list, { ...planContext, mayDrop, hash, file, whyUnpolled });
     // Another apply or a scheduler may have changed it meanwhile.
     const text = planText(done, file);
     const isAsForeseen = text === foreseen;
@@ -126,20 +126,31 @@ async function readOldMarkets(context: Context, list: WatchList, nowMs: number):
   return failure;
 }
 
-/** Polls the lists that it needs if they are old. */
+interface Planned {
+  readonly plan: WatchListPlan;
+  /** Why a list that it needs could not be polled: what needs it is left out. */
+  readonly failure?: TidemarkError;
+  readonly whyUnpolled: string | null;
+}
+
+/** Polls the lists that it needs if they are old. @throws TidemarkError INTERRUPTED */
 async function planned(
   context: Context,
   list: WatchList,
   planContext: WatchListContext,
   signal: AbortSignal,
-): Promise<WatchListPlan> {
-  const plan = await previewWatchList(context.database, list, planContext);
-  if (plan.kind === 'plan') return plan;
-  await pollLists(context, plan.lists, signal);
+): Promise<Planned> {
+  const preview = (whyUnpolled: string | null) =>
+    previewWatchList(context.database, list, { ...planContext, whyUnpolled });
+  const plan = await preview(null);
+  if (plan.unpolled.length === 0) return { plan, whyUnpolled: null };
+  const failure = await pollLists(context, plan.unpolled, signal).catch((error: unknown) => {
+    if (error instanceof TidemarkError && error.code !== 'INTERRUPTED') return error;
+    throw error;
+  });
   context.phase('waiting for the database');
-  const again = await previewWatchList(context.database, list, planContext);
-  if (again.kind === 'plan') return again;
-  throw new Error('a list is missing right after its poll');
+  const whyUnpolled = failure?.message ?? null;
+  return { plan: await preview(whyUnpolled), whyUnpolled, ...(failure && { failure }) };
 }
 
 /** The cost after the changes, as `plan` shows it. */

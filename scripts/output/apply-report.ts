@@ -23,7 +23,7 @@ export function planText(plan: WatchListPlan, file: string): string {
   lines.push(...shortened(plan.lists.map(listLine), 'more lists'));
   for (const change of plan.retention) lines.push(retentionLine(change));
   if (plan.reread !== null) lines.push(rereadLine(plan.reread.before, plan.reread.after));
-  lines.push(...leftLines(plan), ...plan.notes.map((note) => `note: ${problemText(file, note)}`));
+  lines.push(...leftLines(plan), ...notesOf(plan).map((note) => `note: ${problemText(file, note)}`));
   for (const { age, cutMs, series } of plan.cut)
     lines.push(
       `note: the retention of ${age} keeps nothing before ${formatTime(cutMs)}, which shortens ` +
@@ -36,6 +36,8 @@ export function planText(plan: WatchListPlan, file: string): string {
     );
   return [summary(plan, file), ...lines].join('\n');
 }
+
+const notesOf = ({ notes, waiting }: WatchListPlan) => [...notes, ...waiting];
 
 function summary(plan: WatchListPlan, file: string): string {
   if (isNothing(plan)) return `nothing to do: the database matches ${file}`;
@@ -150,7 +152,7 @@ export function planJson(plan: WatchListPlan) {
       series: plan.left.series.map(({ series, seriesId }) => ({ seriesId, ...seriesJson(series) })),
       lists: plan.left.lists.map(({ list }) => ({ list: list.dataset, asset: list.asset })),
     },
-    notes: plan.notes,
+    notes: notesOf(plan),
     notKept: plan.notKept.map(seriesJson),
     cut: plan.cut.map(({ dataset, age, cutMs, series }) => ({
       dataset: storedWords[dataset],

@@ -37,6 +37,7 @@ export interface Pause {
 const names = {
   applied: 'watch_list.applied',
   unlisted: 'watch_list.unlisted',
+  waiting: 'watch_list.waiting',
   reread: 'watch_list.reread',
   paused: 'requests.paused',
   store: 'store.id',
@@ -123,6 +124,15 @@ export async function readUnlisted(database: Database): Promise<readonly string[
 
 export async function writeUnlisted(database: Database, sources: readonly string[]): Promise<void> {
   await writeSetting(database.pool, names.unlisted, sources.length === 0 ? null : JSON.stringify(sources));
+}
+
+/** What the watch list leaves out until a list is read, with its place and the reason. */
+export async function readWaiting(database: Database): Promise<readonly string[]> {
+  return ((await readSetting(database.pool, names.waiting)) ?? []) as readonly string[];
+}
+
+export async function writeWaiting(client: pg.Pool | pg.PoolClient, waiting: readonly string[]): Promise<void> {
+  await writeSetting(client, names.waiting, waiting.length === 0 ? null : JSON.stringify(waiting));
 }
 
 export async function readRereadOverride(client: pg.Pool | pg.PoolClient): Promise<RereadOverride> {

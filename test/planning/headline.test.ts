@@ -18,6 +18,7 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
   return {
     nowMs,
     pause: null,
+    unapplied: [],
     series: 310,
     left: 0,
     behind: 0,
@@ -61,6 +62,11 @@ const due = {
 
 const states: [string, Headline['kind'], Headline['level'], string, Partial<StateFacts>][] = [
   ['nothing missing', 'healthy', 'ok', 'up to date: 310 series', {}],
+  [
+    ...(['a list that cannot be read', 'watch_list_waits', 'waiting'] as const),
+    'a part of the watch list waits: a.yaml:1:2: left out, and 2 more',
+    { unapplied: ['a.yaml:1:2: left out', '', ''] },
+  ],
   ['no series', 'nothing_tracked', 'waiting', 'nothing is tracked', { series: 0, arriving: 0, sources: [] }],
   ['a backlog', 'catching_up', 'working', 'catching up: 7,000 windows left, ETA 35 min', due],
   [

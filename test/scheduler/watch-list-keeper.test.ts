@@ -8,7 +8,7 @@ import { keepWatchList } from '../../scheduler/watch-list-keeper.ts';
 import { openPages } from '../../store/lists/polls.ts';
 import { storeMarkets } from '../../store/series/sources.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';
-import { readUnlisted } from '../../store/settings/settings.ts';
+import { readUnlisted, readWaiting } from '../../store/settings/settings.ts';
 import { writeRetention } from '../../store/upkeep/retention.ts';
 import { emptyDirectory } from '../scripts/command.ts';
 import { givenBy } from '../sources/source-facts.ts';
@@ -19,6 +19,7 @@ const startMs = Date.UTC(2026, 10, 20, 12);
 
 /** @param exchanges of sources, by name. */
 async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
+  let workers = 0;
   const { database } = await openOwnStore();
   const file = join(emptyDirectory(), 'tidemark.yaml');
   const lines: string[] = [];
@@ -26,6 +27,7 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
     keepWatchList({
       database,
       file,
+      countWorkers: async () => workers,
       readSources: async () =>
         new Map(
           Object.entries(exchanges).map(([name, exchange]) => [
@@ -44,34 +46,54 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
     await answerPage(database, await onlyPage(database), rows, { timeMs: nowMs });
     await answerPage(database, await onlyPage(database), [], { timeMs: nowMs });
   };
-  return { database, keeper, write: (text: string) => writeFileSync(file, text), lines, tracked, answer };
+  const begin = () => {
+    workers = 1;
+  };
+  return { database, begin, keeper, write: (text: string) => writeFileSync(file, text), lines, tracked, answer };
 }
 
-test('waits for a poll when the list selects by rank, keeps the selection for a day, and keeps series that drop out', async () => {
-  const { database, keeper, write, lines, tracked, answer } = await openKeeper();
+test('applies the rest when the list selects by rank, waits for a poll, keeps the selection for a day, and series that drop out', async () => {
+  const { database, begin, keeper, write, lines, tracked, answer } = await openKeeper();
   const look = keeper();
   await look(startMs);
-  write('history: [{ top: 2, interval: d1, from: 2026-01-01 }]');
+  write('history: [{ top: 2, interval: d1, from: 2026-01-01 }, { asset: dash, interval: d1, from: 2026-01-01 }]');
   await look(startMs);
   expect(lines).toEqual([]); // The file may still be incomplete.
   await look(startMs);
   await look(startMs + 1000);
-  expect(lines).toEqual(['the watch list waits for a poll of the lists that its patterns need']);
+  const leftOut = 'tidemark.yaml:1:11: left out until the list of assets is polled: ';
+  expect(lines.splice(0)).toEqual([
+    expect.stringContaining(`${leftOut}no worker has SOURCE_URL`),
+    'the watch list was applied',
+  ]);
+  begin();
+  await look(startMs + 1001);
+  await look(startMs + 1002);
+  expect(lines.splice(0)).toEqual([
+    expect.stringContaining(`${leftOut}SOURCE_URL gives it`),
+    'the watch list is applied: nothing changed',
+  ]);
+  expect(await tracked()).toEqual(['dash']);
+  expect(await readWaiting(database)).toEqual([expect.stringContaining(leftOut)]);
   expect(await openPages(database)).toMatchObject([{ list: { dataset: 'assets' }, firstRow: 0 }]);
-  await answer(startMs, 'bitcoin', 'ethereum', 'tether');
+  await answer(startMs, 'bitcoin', 'ethereum', 'tether', 'dash');
   await look(startMs + 2000);
-  expect(lines.splice(0).slice(1)).toEqual(['the watch list was applied']);
-  expect(await tracked()).toEqual(['bitcoin', 'ethereum']);
+  expect(lines.splice(0)).toEqual(['the watch list was applied']);
+  expect(await tracked()).toEqual(['bitcoin', 'dash', 'ethereum']);
+  expect(await readWaiting(database)).toEqual([]);
 
   // Within a day the selection is not resolved again. After it the list is too old, so it is polled first.
   await look(startMs + 2000 + dayMs - 1);
   expect(lines).toEqual([]);
   const nextMs = startMs + 2000 + dayMs;
   await look(nextMs);
-  await answer(nextMs, 'bitcoin', 'tether', 'ethereum');
+  await answer(nextMs, 'bitcoin', 'tether', 'ethereum', 'dash');
   await look(nextMs);
-  expect(lines.splice(0).slice(1)).toEqual(['the watch list was applied']);
-  expect(await tracked()).toEqual(['bitcoin', 'ethereum', 'tether']);
+  expect(lines.splice(0).slice(1)).toEqual([
+    'the watch list is applied: nothing changed',
+    'the watch list was applied',
+  ]);
+  expect(await tracked()).toEqual(['bitcoin', 'dash', 'ethereum', 'tether']);
 
   // Another new process has nothing to do. Nor has this one when only the end of the text differs.
   const other = keeper();

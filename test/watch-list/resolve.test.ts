@@ -168,13 +168,17 @@ describe('an entry with sources', () => {
     ['files', { ...venue('binance', ''), isArchive: true, markets: [] }],
   ]);
   const chosen = (entry: string, dataset = 'candles') => {
-    const { series, notes } = resolve(read(`${dataset}: [${entry}]`), { markets: null, assets: null, sources });
+    const { series, notes, waiting } = resolve(read(`${dataset}: [${entry}]`), {
+      markets: null,
+      assets: null,
+      sources,
+    });
     return {
       series: series.map((one) => [
         seriesName(one.series),
         one.sources?.map(({ source, symbol }) => `${source} ${symbol}`) ?? null,
       ]),
-      notes: notes.map(({ message }) => message),
+      notes: [...waiting, ...notes].map(({ message }) => message),
     };
   };
 

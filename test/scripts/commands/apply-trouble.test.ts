@@ -84,20 +84,33 @@ test('a database that is lost in the middle ends it in one line, and nothing is 
   expect(await state(watched)).toEqual(was);
 });
 
-const pattern = 'candles: [{ quote: tether, interval: h1, from: 1y }]';
+/** The second part needs no list. */
+const pattern = `candles: [{ quote: tether, interval: h1, from: 1y }]
+history: [{ asset: bitcoin, interval: d1, from: 2024-01-01 }]
+prune: true`;
 
-it('fails in one line without a change when the lists of a pattern cannot be polled', async () => {
-  const { write, fails, say, query, series, simulator } = await openWatched();
+it('applies the rest and fails in one line when the lists of a pattern cannot be polled', async () => {
+  const { write, fails, run, say, query, series, simulator } = await openWatched();
+  await run('track history --asset ethereum --interval d1 --from 2024-01-01');
   write(pattern);
   const unset =
     /^tidemark: BAD_CONFIGURATION: the patterns of the watch list need the list of markets of the last day, and SOURCE_URL is not set; [^\n]+\n$/;
-  expect(await fails('apply', 2, unset, { SOURCE_URL: '' })).toBe('');
+  const leftOut = /\nnote: tidemark.yaml:1:11: left out until the list of markets is polled: /;
+  expect(await fails('apply --dry-run', 2, unset, { SOURCE_URL: '' })).toMatch(leftOut);
+  expect(await series()).toHaveLength(1);
+  expect(await fails('apply', 2, unset, { SOURCE_URL: '' })).toMatch(leftOut);
+  expect(await say('status')).toContain('a part of the watch list waits: tidemark.yaml:1:11: left out until the list');
   const away = { SOURCE_URL: 'http://127.0.0.1:1/v2', WORKER_ATTEMPTS: '1' };
   const notPolled = /^tidemark: LIST_NOT_POLLED: the list of markets could not be polled: [^\n]+; [^\n]+\n$/;
-  expect(await fails('apply', 4, notPolled, away)).toBe('');
+  expect(await fails('apply', 4, notPolled, away)).toMatch(leftOut);
   expect(await query('select from tidemark.list_polls where completed_at is null and given_up_at is null')).toEqual([]);
-  expect(await series()).toEqual([]);
+  // What is not in the file stays until it is known as a whole.
+  expect(await series()).toEqual(
+    ['bitcoin', 'ethereum'].map((asset) => `${asset} d1 [2024-01-01 00:00,) tracked 0 {}`),
+  );
   // A source that is there again is asked at once, whatever the failure was.
   expect(await say('apply')).toMatch(/\napplied\n$/);
   expect(simulator.requests().total).toBe(2);
+  expect((await series()).filter((line) => / ethereum .* untracked /.test(` ${line}`))).toHaveLength(1);
+  expect(await say('status')).not.toContain('waits');
 });
