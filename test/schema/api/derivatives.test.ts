@@ -288,7 +288,8 @@ it('funding of a series that is followed is known up to its newest event, until 
     seriesId,
     timestamp(nowMs - hourMs),
   ]);
-  expect((await coverage())[0]).toMatch(/^0\.8\d+ \| 2$/);
+  // In the first two minutes of an hour the one before has not closed.
+  expect((await coverage())[0]).toMatch(/^0\.(8\d+|9) \| 2$/);
   expect(await beside()).toEqual(['- | 0']);
 });
 
