@@ -1,6 +1,6 @@
 /** Estimates the cost of a plan beside what is stored, tracked and polled already. */
 
-import { byDataset, datasetNames, datasets } from '../model/datasets/index.ts';
+import { byDataset, datasetNames, datasetOf, datasets } from '../model/datasets/index.ts';
 import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import { subtract } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
@@ -36,6 +36,8 @@ export interface PlanCost extends Estimate {
   readonly laterRequests: number;
   /** When the last deferred request is due; null: there is none. */
   readonly lastAtMs: EpochMs | null;
+  /** Series of events that are counted as if they were as rare as they can be, since too little of them is stored. */
+  readonly assumed: readonly SeriesKey[];
   /** Whether a key would raise the budget. */
   readonly isWithoutKey: boolean;
   /** The part of each source. */
@@ -130,6 +132,9 @@ export async function estimateCost(
     requestsPerMinute: perMinuteOf(largest?.source.name),
     isShared: used.length > 1,
     sources: costs.filter(({ series }) => series > 0),
+    assumed: planned.flatMap(({ series, density }) =>
+      density === null && datasetOf(series.dataset).time.density === 'linked' ? [series] : [],
+    ),
     ...laterRequests(division, found),
     isWithoutKey: apiKey === undefined && perMinuteOf(defaultSource) === requestsPerMinute.withoutKey,
   };

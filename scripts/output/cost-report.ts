@@ -1,6 +1,6 @@
 /** Formats the cost of a plan for `plan` and `--dry-run`. */
 
-import { datasets } from '../../model/datasets/index.ts';
+import { datasetNames, datasetOf, datasets } from '../../model/datasets/index.ts';
 import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { intervalMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -29,7 +29,13 @@ export function costText(cost: PlanCost): string {
     disk: diskInAll(cost.disk, 'bytes'),
   };
   if (all.requests === 0 && all.series > 0)
-    return [backfillLine(cost), ...laterLines(cost), ...freshLines(cost), ...sourceLines(cost)].join('\n');
+    return [
+      backfillLine(cost),
+      ...laterLines(cost),
+      ...freshLines(cost),
+      ...assumedLines(cost),
+      ...sourceLines(cost),
+    ].join('\n');
   if (all.series === 0) return 'no series is tracked: see `tidemark track --help`';
   const rows = lines.length > 1 ? [...lines, all] : lines;
   return [
@@ -53,6 +59,7 @@ export function costText(cost: PlanCost): string {
     ...laterLines(cost),
     ...peakLines(cost),
     ...freshLines(cost),
+    ...assumedLines(cost),
     ...sourceLines(cost),
   ].join('\n');
 }
@@ -156,6 +163,21 @@ function laterLines({ laterRequests, lastAtMs }: PlanCost): string[] {
     `of them ${formatCount(laterRequests)} deferred after failures or for a second answer: the last ` +
       `${formatTime(lastAtMs)}`,
   ];
+}
+
+/** Of events of which too little is stored to tell how often they come. */
+function assumedLines({ assumed }: PlanCost): string[] {
+  return datasetNames.flatMap((dataset) => {
+    const of = assumed.filter((series) => series.dataset === dataset);
+    const [first] = of;
+    const { word, time } = datasetOf(dataset);
+    if (first === undefined || time.density !== 'linked') return [];
+    return [
+      `the interval of ${word} is not known yet of ${formatCount(of.length)} series: one event in ` +
+        `${formatDuration(time.longestMs)} is assumed, and there may be up to ` +
+        `${time.longestMs / intervalMs[first.interval]} times as many, with as many more requests`,
+    ];
+  });
 }
 
 /** A smaller peak is not shown. */

@@ -165,7 +165,11 @@ it.each(cases)('$dataset of $source, to the last digit, with the fewest requests
 
 it('why says when the next event is due', async () => {
   const { say, run } = await openVenues(['binance-usdm-funding']);
-  await run('backfill funding --source binance-usdm-funding --symbol BTC/USDT:USDT --from 3d');
+  const backfill = 'backfill funding --source binance-usdm-funding --symbol BTC/USDT:USDT --from 3d';
+  expect(await say(`${backfill} --dry-run`)).toMatch(
+    /\nthe interval of funding is not known yet of 1 series: one event in 8 h is assumed, and there may be up to 8 times/,
+  );
+  await run(backfill);
   // Within seconds of that it is requested at once.
   expect(await say('why 1')).toMatch(
     /Next of binance-usdm-funding: refresh of .*, (from .*Z on, when the next event is due|as soon as the budget allows)\./,
