@@ -73,6 +73,8 @@ export interface OfferFacts {
   readonly depth: Depth | null;
   /** Of one request, in the unit of the source's limits. */
   readonly cost: number;
+  /** Since when it gives a value that the files of its archive lack: what they gave is requested once more. */
+  readonly addsSinceMs?: EpochMs | undefined;
   /** What a period without a row means: no trade, or nothing. */
   readonly absence: 'no trade' | 'unknown';
 }

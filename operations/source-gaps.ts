@@ -7,7 +7,7 @@ import { clip, normalize, type Range, subtract } from '../model/ranges.ts';
 import type { Reason } from '../model/reasons.ts';
 import { longestRange } from '../model/request-range.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
-import { defaultSource } from '../model/sources.ts';
+import { defaultSource, offerOf } from '../model/sources.ts';
 import { beyondDepthText, closedUpTo } from '../planning/periods.ts';
 import { countWindows, type SeriesGaps } from '../planning/plan.ts';
 import { depthOf, divideGaps, partsOfSource, type SourceRules } from '../planning/source-share.ts';
@@ -92,7 +92,16 @@ export async function readGapDivision(
     // A series of the default source alone. As below, in less time: the dashboard counts for every series.
     if (named === undefined) return { parts: [partOf(ofDefault, entry)], live: ofDefault, lost: [], unpublished: [] };
     const { parts, ...rest } = divideGaps(named, entry, nowMs);
-    return { ...rest, parts: parts.map(({ source, open }) => partOf(source, open)) };
+    const ofFiles = parts.flatMap(({ source, open }) => (source.files == null ? [] : open.gaps));
+    /** Requests for what files lack. */
+    const more = (source: AskedSource) => {
+      const startMs = offerOf(source.offers ?? [], series.dataset)?.addsSinceMs;
+      if (startMs === undefined) return 0;
+      const again = clip(normalize(ofFiles), { startMs, endMs: Number.POSITIVE_INFINITY });
+      return countWindows({ ...entry, gaps: again, reachesNow: false }, { ...source, nowMs, graceMs });
+    };
+    const all = parts.map(({ source, open }) => partOf(source, open));
+    return { ...rest, parts: all.map((part) => ({ ...part, windows: part.windows + more(part.source) })) };
   };
   return { ofDefault, divide };
 }

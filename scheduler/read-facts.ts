@@ -1,12 +1,12 @@
 /** Reads the facts of a planning pass, for the scheduler and for `why`. */
 
 import type { EpochMs } from '../model/intervals.ts';
-import type { Range } from '../model/ranges.ts';
+import { clip, type Range } from '../model/ranges.ts';
 import { longestRange } from '../model/request-range.ts';
 import type { Claimed, LoadFacts, PassFacts, PassSource } from '../planning/pass.ts';
 import { type RereadSettings, roundStart } from '../planning/reread.ts';
 import { passedOverAfterMs, type SourcePlace } from '../planning/source-share.ts';
-import { readDueRereads } from '../store/commit/reread.ts';
+import { readDueRereads, readLackingValues } from '../store/commit/reread.ts';
 import type { Database } from '../store/db/database.ts';
 import { countFetchesSince, readUse } from '../store/ledger/ledger.ts';
 import { readOutageOf } from '../store/ledger/source-outage.ts';
@@ -66,6 +66,8 @@ export async function readLoad(
 
 export type SourcePassFacts = Omit<PassFacts, 'series' | 'isAll' | 'cursor' | 'duePages'>;
 
+const always: Range = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
+
 /** What holds for all series of the source at this time. @param most rereads to read. */
 export async function readFacts(
   context: FactsContext,
@@ -82,6 +84,7 @@ export async function readFacts(
   const waiting = [...load.claimed.windows.values()].filter((windows) =>
     windows.some(({ lane }) => lane === 'reread'),
   ).length;
+  const due = { nowMs, seriesIds, source: source.name, limit: most + waiting };
   return {
     ...load,
     nowMs,
@@ -92,12 +95,13 @@ export async function readFacts(
     places: shares,
     away: await sourcesAway(context, shares, nowMs),
     roundMs,
-    dueRereads: isRereading
-      ? await readDueRereads(database, {
-          ...rules.reread,
-          ...{ roundMs, nowMs, seriesIds, source: source.name, limit: most + waiting },
-        })
-      : [],
+    dueRereads: [
+      ...(isRereading ? await readDueRereads(database, { ...rules.reread, ...due, roundMs }) : []),
+      ...(await readLackingValues(database, due, source.offers ?? [])).map((one) => ({
+        ...one,
+        ranges: clip(one.ranges, context.within?.get(one.seriesId) ?? always),
+      })),
+    ],
   };
 }
 

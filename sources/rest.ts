@@ -48,6 +48,8 @@ export interface RestOffer {
   readonly longestMs?: number;
   /** Absent: it keeps all. */
   readonly depth?: Depth;
+  /** Since when it gives a value that the files of its archive lack; absent: it gives none. */
+  readonly addsSinceMs?: EpochMs;
   /** Of a request; default 1. */
   readonly cost?: number;
   /** Path and query of a request. The range is half-open, and that of the exchange may be another one. */
@@ -155,7 +157,7 @@ function offerOf(offer: RestOffer, resultOf: ResultOf): Offer {
   } = offer;
   const usualMs = (interval: Interval) => offer.usualMs ?? intervalMs[interval];
   return {
-    ...{ dataset, kinds, depth, cost, absence: 'unknown' },
+    ...{ dataset, kinds, depth, cost, absence: 'unknown', addsSinceMs: offer.addsSinceMs },
     longestRangeMs: rangesOf(1, intervals, (interval) => {
       return usualMs(interval) * Math.min(maxRows, Math.floor(longestMs / usualMs(interval)));
     }),

@@ -24,6 +24,7 @@ import { type BackfillProgress, isPausedBySource } from '../../planning/progress
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
+import { readLackingValues } from '../../store/commit/reread.ts';
 import { countFetchesSince } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes, tallyFetches } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts';
@@ -70,6 +71,8 @@ export interface BackfillRequest {
   readonly progress: BackfillProgress;
 }
 
+const never: Range = { startMs: 0, endMs: 0 };
+
 /** Poll interval while waiting. */
 const idlePollMs = 1000;
 
@@ -111,6 +114,18 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     if (differing !== null && name === defaultSource) request.progress.say(differing);
   }
 
+  /** Whether a source is still asked for a value that files lack. */
+  async function lacksValues(nowMs: EpochMs): Promise<boolean> {
+    const { seriesIds } = request;
+    for (const source of sources) {
+      const { offers } = registry.get(source).facts;
+      const found = await readLackingValues(database, { source, seriesIds, nowMs, limit: seriesIds.length }, offers);
+      if (found.some(({ seriesId, ranges }) => clip(ranges, bounds.ranges.get(seriesId) ?? never).length > 0))
+        return true;
+    }
+    return false;
+  }
+
   async function poll(): Promise<BackfillOutcome | null> {
     context.assertFreeSpace();
     const queues = await parts.ensure(wanted !== undefined);
@@ -124,7 +139,8 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     wanted ??= lengthsBySeries(gaps);
     const left = portionsOf(gaps, wanted, bounds.series, windowsLeft(gaps, nowMs, divide));
     const queued = gaps.some((gap) => claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)));
-    const isWorking = queued || gaps.some((gap) => isWorkable(gap, nowMs));
+    const isWorking =
+      queued || gaps.some((gap) => isWorkable(gap, nowMs)) || (gaps.length === 0 && (await lacksValues(nowMs)));
     const awaited = isWorking ? [] : gaps.filter((gap) => isAwaited(gap, nowMs, request.wait === true));
     if (isWorking && !queued && longLimit !== null) {
       const spanMs = await readRangeLimits(context);

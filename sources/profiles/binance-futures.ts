@@ -129,7 +129,8 @@ export const binanceUsdmFunding = restExchange({
   archive: 'binance-usdm-archive',
   // Shared with `fundingInfo`, which is not asked for.
   limits: [{ unit: 'request', amount: 500, periodMs: fiveMinutesMs }],
-  offers: [fundingOf('/fapi/v1/fundingRate')],
+  // Files have no mark price. Here it is empty before.
+  offers: [{ ...fundingOf('/fapi/v1/fundingRate'), addsSinceMs: Date.UTC(2023, 10, 1) }],
 });
 
 /** A statistic of each period. @param marketOf parameters that name the market. */

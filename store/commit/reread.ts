@@ -4,13 +4,16 @@
  */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../model/intervals.ts';
+import { type EpochMs, hourMs } from '../../model/intervals.ts';
+import { clip, subtract } from '../../model/ranges.ts';
 import { gridOrigin } from '../../model/rollup-levels.ts';
+import type { OfferFacts } from '../../model/sources.ts';
 import type { RereadDue } from '../../planning/reread.ts';
 import type { Database } from '../db/database.ts';
-import { float8, int4, listOf, nullable, range, ranges, statement, text, time } from '../db/statement.ts';
+import { float8, int4, listOf, nullable, range, ranges, rowsOf, statement, text, time } from '../db/statement.ts';
 import { identity, identityColumns } from '../series/series.ts';
 import { byKindOfSource, isOfSource } from '../series/sources.ts';
+import { deferWindow } from './deferred-windows.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 
 export interface RereadQuery {
@@ -78,14 +81,67 @@ const dueRereads = byKindOfSource((source, ofKind) =>
 );
 
 /**
+ * What an archive gave of series of which a source has a value more (`addsSinceMs` of its offers), once it has given
+ * all, without what was asked for in vain within the last hour.
+ */
+export async function readLackingValues(
+  database: Database,
+  query: Pick<RereadQuery, 'nowMs' | 'limit' | 'seriesIds'> & { readonly source: string },
+  offers: readonly OfferFacts[],
+): Promise<RereadDue[]> {
+  const adding = offers.flatMap(({ dataset, addsSinceMs }) =>
+    addsSinceMs === undefined ? [] : [{ dataset, since: addsSinceMs }],
+  );
+  if (adding.length === 0) return [];
+  const { nowMs: now, limit, seriesIds = null, source } = query;
+  return lackingValues.on(database.pool, { now, limit, seriesIds, source, adding });
+}
+
+const lackingValues = statement({
+  name: 'lacking-values',
+  text: `
+    select ${identityColumns}, l.ranges
+    from $adding join tidemark.series s on s.dataset = adding.dataset
+    join tidemark.series_sources own on own.series_id = s.id and own.source = $source,
+         lateral (
+      select range_agg(g.covered) * s.covered * tstzmultirange(s.tracked * tstzrange(adding.since, null))
+             - coalesce(range_agg(p.held), '{}') as ranges,
+             tstzmultirange(s.tracked * tstzrange(null, upper(range_agg(g.covered)))) - s.covered
+             - coalesce(range_agg(p.every), '{}') as open
+      from tidemark.series_sources x join tidemark.source_ranges g using (series_id, source),
+           (select range_agg(range) as every, range_agg(range) filter (where retry_at > $now) as held
+            from tidemark.pending_windows p where p.series_id = s.id) p
+      where x.series_id = s.id and x.archive) l
+    where s.untracked_at is null and coalesce(own.blocked_until <= $now, true) and isempty(l.open)
+      and ($seriesIds is null or s.id = any ($seriesIds)) and not isempty(l.ranges)
+    order by s.id limit $limit`,
+  parameters: {
+    ...{ adding: rowsOf({ dataset: text, since: time }), source: text, now: time },
+    ...{ limit: int4, seriesIds: nullable(listOf(int4)) },
+  },
+  row: { ...identity, ranges },
+});
+
+/** Pause of a reread whose answer proves nothing. */
+const unprovedRetryMs = hourMs;
+
+/**
  * Records which part of the trailing range the windows of a round have read, within the commit's transaction.
  * The part beyond a truncated answer stays to be read in this round.
  */
 export async function markReread(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
-  for (const { window, evaluation, nowMs } of windows) {
-    if (window.lane !== 'reread' || evaluation.covered === null) continue;
+  for (const { window, evaluation, lacking, attempt, nowMs } of windows) {
+    if (window.lane !== 'reread') continue;
     const { seriesId } = window;
-    const read = { seriesId, read: evaluation.covered };
+    const { covered } = evaluation;
+    if (covered === null || clip(subtract([covered], lacking.holes), window).length === 0) {
+      await deferWindow(client, {
+        ...{ seriesId, window, source: window.source, attempts: attempt, nowMs, reason: 'failed' },
+        ...{ message: 'the answer proves nothing', retryAtMs: nowMs + unprovedRetryMs, ofCovered: true },
+      });
+      continue;
+    }
+    const read = { seriesId, read: covered };
     await mark.on(client, { ...read, round: window.roundMs, now: nowMs });
     await deleteDeferred.on(client, read);
   }

@@ -149,6 +149,20 @@ onEachBackend('the trailing range', (kind) => {
     });
   });
 
+  test('waits an hour after an answer that lacks what is stored', async () => {
+    const { clock, simulator, pipeline, database, load } = await filled([hours]);
+    simulator.setFaults({ emptyRate: 1 });
+    const worker = await pipeline.startWorker();
+    expect(await load()).toMatchObject({ reread: 1 });
+    await waitFor('the answer', async () => (await requestsOf(database, 'reread'))?.requests === 1);
+    await worker.close();
+    clock.nowMs += hourMs - minuteMs;
+    expect(await load()).toMatchObject({ reread: 0 });
+    clock.nowMs += minuteMs;
+    expect(await load()).toMatchObject({ reread: 1 });
+    await emptyQueue(pipeline.queueOptions);
+  });
+
   test('leaves the hypertables unchanged to the byte when nothing changed', async () => {
     const { pipeline, database, load } = await filled(everySeries);
     const tables = ['candle_points', 'asset_history_points'] as const;
