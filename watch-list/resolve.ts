@@ -112,10 +112,7 @@ export function resolve(list: WatchList, listed: Listed): Resolved {
       }
       const has = intervals.filter((interval) => sourcesAt(interval)?.length !== 0);
       if (has.length === 0 && intervals.length > 0)
-        notes.push({
-          ...entry.place,
-          message: `left out: no source of it has ${datasets[entry.dataset].word} of ${exchange} ${base}/${quote}`,
-        });
+        notes.push({ ...entry.place, message: `left out: ${notGiven(entry.dataset, market, from)}` });
       for (const interval of has) want(entry, [exchange, base, quote, interval], sourcesAt(interval));
     }
   }
@@ -264,6 +261,16 @@ function given(entry: MarketEntry | AssetEntry, from: readonly NamedSource[], no
     notes.push({ ...place, message: `left out: ${who} does not give ${what}${only}` });
   }
   return intervals.filter((interval) => known.includes(interval));
+}
+
+/** Why no source of an entry gives a dataset of a market. */
+function notGiven(dataset: MarketDataset, { exchange, base, quote }: Market, from: readonly NamedSource[]): string {
+  const kind = marketKind(quote);
+  const market = `${exchange} ${base}/${quote}`;
+  if (from.some(({ kinds }) => kinds[dataset].includes(kind)))
+    return `no source of it has ${datasets[dataset].word} of ${market}`;
+  const names = from.map(({ name }) => name).join(' and ');
+  return `${names} gives no ${datasetText(dataset)} of a ${kind} market: ${market}`;
 }
 
 /** A market by the user's names. */

@@ -14,8 +14,8 @@ import { answered, bybit, intervals } from './bybit.ts';
 import { turnoverOf, type Venue, type VenueAnswer, type VenueMarket, type VenueRequest } from './venue.ts';
 
 const category = 'linear';
-/** Its time of delivery is 08:00. */
-const future = { symbol: 'BTC-28JUN30', contractType: 'LinearFutures', deliveryTime: '1908950400000' };
+/** 08:00 of the day. */
+const future = { symbol: 'BTC-28JUN30', contractType: 'LinearFutures', deliveryTime: String(Date.UTC(2030, 5, 28, 8)) };
 const statisticIntervals = {
   '5min': 'm5',
   '15min': 'm15',

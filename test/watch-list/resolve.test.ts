@@ -213,6 +213,18 @@ describe('an entry with sources', () => {
     expect(notes).toEqual([]);
   });
 
+  it('leaves out a dataset that the source does not give of the kind of market', () => {
+    const markets = ['', '-300628'].map((end) => ({ symbol: `BTC${end}`, base: 'BTC', quote: `USD:BTC${end}` }));
+    const { intervals, kinds } = givenBy({ open_interest: ['h1'] });
+    const given = { intervals, kinds: { ...kinds, open_interest: ['perpetual'] as const } };
+    const coinm = { ...venue('binance', ''), ...given, markets, names: new Map() };
+    const text = `open-interest: [{ source: coinm, symbol: 'BTC/*', interval: h1, from: 1y }]`;
+    const { series, notes } = resolve(read(text), { ...listed, sources: new Map([['coinm', coinm]]) });
+    expect(series.map((one) => seriesName(one.series))).toEqual(['binance BTC/USD:BTC h1 open-interest']);
+    const leftOut = 'left out: coinm gives no open interest of a future market: binance BTC/USD:BTC-300628';
+    expect(notes.map(({ message }) => message)).toEqual([leftOut]);
+  });
+
   it('may name the market by ids, and leaves out exchanges of other markets', () => {
     const named = 'exchange: binance, base: bitcoin, quote: tether, interval: h1, from: 1y';
     expect(chosen(`{ source: [mirror, service], ${named} }`).series).toEqual([
