@@ -106,7 +106,8 @@ const lackingValues = statement({
          lateral (
       select range_agg(g.covered) * s.covered * tstzmultirange(s.tracked * tstzrange(adding.since, null))
              - coalesce(range_agg(p.held), '{}') as ranges,
-             tstzmultirange(s.tracked * tstzrange(null, upper(range_agg(g.covered)))) - s.covered
+             -- Newer than any file: what is refreshed.
+             tstzmultirange(s.tracked * tstzrange(null, $now - interval '1 day')) - s.covered
              - coalesce(range_agg(p.every), '{}') as open
       from tidemark.series_sources x join tidemark.source_ranges g using (series_id, source),
            (select range_agg(range) as every, range_agg(range) filter (where retry_at > $now) as held
