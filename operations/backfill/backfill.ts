@@ -118,7 +118,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   async function lacksValues(nowMs: EpochMs): Promise<boolean> {
     const { seriesIds } = request;
     for (const source of sources) {
-      const { offers } = registry.get(source).facts;
+      const offers = registry.find(source)?.facts.offers ?? [];
       const found = await readLackingValues(database, { source, seriesIds, nowMs, limit: seriesIds.length }, offers);
       if (found.some(({ seriesId, ranges }) => clip(ranges, bounds.ranges.get(seriesId) ?? never).length > 0))
         return true;
