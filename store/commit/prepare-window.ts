@@ -284,9 +284,9 @@ function staleTimes({ window: { series }, answer, nowMs, rules }: WindowCommit, 
   return (timeMs: EpochMs) => timeMs >= closedThereMs && timeMs < closedMs;
 }
 
-function countOutOfRange(timesMs: readonly EpochMs[], { series, startMs, endMs }: Window): number {
+function countOutOfRange(timesMs: readonly EpochMs[], { series, startMs, endMs, asks }: Window): number {
   const slackMs = intervalMs[series.interval];
-  const near = { startMs: startMs - slackMs, endMs: endMs + slackMs };
+  const near = { startMs: Math.min(startMs - slackMs, asks.startMs), endMs: Math.max(endMs + slackMs, asks.endMs) };
   return timesMs.reduce((count, timeMs) => (isWithin(timeMs, near) ? count : count + 1), 0);
 }
 
