@@ -13,7 +13,7 @@
  */
 
 import type { Clock } from '../../clock.ts';
-import { type EpochMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
+import { type EpochMs, hourMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
 import { untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -114,16 +114,17 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     if (differing !== null && name === defaultSource) request.progress.say(differing);
   }
 
-  /** Whether a source is still asked for a value that files lack. */
-  async function lacksValues(nowMs: EpochMs): Promise<boolean> {
+  /** The sources that are to be asked for a value that files lack. */
+  async function sourcesToAdd(nowMs: EpochMs): Promise<string[]> {
     const { seriesIds } = request;
+    const found: string[] = [];
     for (const source of sources) {
       const offers = registry.find(source)?.facts.offers ?? [];
-      const found = await readLackingValues(database, { source, seriesIds, nowMs, limit: seriesIds.length }, offers);
-      if (found.some(({ seriesId, ranges }) => clip(ranges, bounds.ranges.get(seriesId) ?? never).length > 0))
-        return true;
+      const lacking = await readLackingValues(database, { source, seriesIds, nowMs, limit: seriesIds.length }, offers);
+      if (lacking.some(({ seriesId, ranges }) => clip(ranges, bounds.ranges.get(seriesId) ?? never).length > 0))
+        found.push(source);
     }
-    return false;
+    return found;
   }
 
   async function poll(): Promise<BackfillOutcome | null> {
@@ -139,8 +140,8 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     wanted ??= lengthsBySeries(gaps);
     const left = portionsOf(gaps, wanted, bounds.series, windowsLeft(gaps, nowMs, divide));
     const queued = gaps.some((gap) => claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)));
-    const isWorking =
-      queued || gaps.some((gap) => isWorkable(gap, nowMs)) || (gaps.length === 0 && (await lacksValues(nowMs)));
+    const isAdding = async () => gaps.length === 0 && (await sourcesToAdd(nowMs)).length > 0;
+    const isWorking = queued || gaps.some((gap) => isWorkable(gap, nowMs)) || (await isAdding());
     const awaited = isWorking ? [] : gaps.filter((gap) => isAwaited(gap, nowMs, request.wait === true));
     if (isWorking && !queued && longLimit !== null) {
       const spanMs = await readRangeLimits(context);
@@ -191,6 +192,8 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     if (awaited.length === 0) reportedWait = null;
     if (isWorking || awaited.length > 0) return null;
     assertSourceUsable(tallyFetches(await ledger.read(clock.now())), name);
+    for (const source of await sourcesToAdd(nowMs + hourMs))
+      request.progress.say(`${source} did not give values that files lack: run or backfill asks it again later`);
     const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
     const rejected = await countRejected(database, bounds.ranges);

@@ -4,7 +4,7 @@
  */
 
 import type pg from 'pg';
-import { type EpochMs, hourMs } from '../../model/intervals.ts';
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { clip, subtract } from '../../model/ranges.ts';
 import { gridOrigin } from '../../model/rollup-levels.ts';
 import type { OfferFacts } from '../../model/sources.ts';
@@ -14,7 +14,7 @@ import { float8, int4, listOf, nullable, range, ranges, rowsOf, statement, text,
 import { identity, identityColumns } from '../series/series.ts';
 import { byKindOfSource, isOfSource } from '../series/sources.ts';
 import { deferWindow } from './deferred-windows.ts';
-import type { EvaluatedWindow } from './evaluate-answers.ts';
+import { type EvaluatedWindow, hasStoredPoint } from './evaluate-answers.ts';
 
 export interface RereadQuery {
   /** Start of the round. */
@@ -82,7 +82,7 @@ const dueRereads = byKindOfSource((source, ofKind) =>
 
 /**
  * What an archive gave of series of which a source has a value more (`addsSinceMs` of its offers), once it has given
- * all, without what was asked for in vain within the last hour.
+ * all, without what was asked for in vain just now.
  */
 export async function readLackingValues(
   database: Database,
@@ -123,22 +123,24 @@ const lackingValues = statement({
   row: { ...identity, ranges },
 });
 
-/** Pause of a reread whose answer proves nothing. */
-const unprovedRetryMs = hourMs;
+/** Longest pause of a reread whose answer proves nothing. */
+const unprovedRetryMs = 10 * minuteMs;
 
 /**
  * Records which part of the trailing range the windows of a round have read, within the commit's transaction.
  * The part beyond a truncated answer stays to be read in this round.
  */
 export async function markReread(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
-  for (const { window, evaluation, lacking, attempt, nowMs } of windows) {
+  for (const evaluated of windows) {
+    const { window, evaluation, rules, attempt, nowMs } = evaluated;
     if (window.lane !== 'reread') continue;
     const { seriesId } = window;
     const { covered } = evaluation;
-    if (covered === null || clip(subtract([covered], lacking.holes), window).length === 0) {
+    if (covered === null || !(await provesAny(client, evaluated))) {
+      const retryAtMs = nowMs + Math.min(unprovedRetryMs, rules.failedRetryMs ?? unprovedRetryMs);
       await deferWindow(client, {
         ...{ seriesId, window, source: window.source, attempts: attempt, nowMs, reason: 'failed' },
-        ...{ message: 'the answer proves nothing', retryAtMs: nowMs + unprovedRetryMs, ofCovered: true },
+        ...{ message: 'the answer proves nothing', retryAtMs, ofCovered: true },
       });
       continue;
     }
@@ -146,6 +148,16 @@ export async function markReread(client: pg.PoolClient, windows: readonly Evalua
     await mark.on(client, { ...read, round: window.roundMs, now: nowMs });
     await deleteDeferred.on(client, read);
   }
+}
+
+/** Whether the answer to a reread says something of the window. */
+async function provesAny(
+  client: pg.PoolClient,
+  { window, evaluation: { covered, verdict }, lacking }: EvaluatedWindow,
+): Promise<boolean> {
+  if (covered === null || clip(subtract([covered], lacking.holes), window).length === 0) return false;
+  const { seriesId, series, startMs, endMs } = window;
+  return verdict !== 'empty' || !(await hasStoredPoint(client, seriesId, series.dataset, startMs, endMs));
 }
 
 const mark = statement({

@@ -235,6 +235,20 @@ describe('funding that the venue lacks, gives twice or states late', () => {
   });
 });
 
+it('mark prices that REST does not give are requested again later, and not at once', async () => {
+  const { backfill, stored, query, run, venues } = await open('binance-usdm-funding');
+  venues['binance-usdm-funding'].setFaults({ emptyRate: 1 });
+  const stderr = expect.stringContaining('binance-usdm-funding did not give values that files lack');
+  expect(await backfill('funding_rates', 'h1', months)).toMatchObject({ exitCode: 0, stderr });
+  const rereads = async () => (await query(`select from tidemark.fetches where lane = 'reread'`)).length;
+  expect([await rereads(), (await stored('funding_rates', 'h1')).length]).toEqual([1, events(months).length]);
+  venues['binance-usdm-funding'].setFaults({});
+  await run('retry');
+  expect(await backfill('funding_rates', 'h1', months)).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await stored('funding_rates', 'h1')).toEqual(events(months));
+  expect(await rereads()).toBe(2);
+});
+
 it('verify finds no difference where a file lacks a mark price, and names each other one with the values that there are', async () => {
   // Before it is known by REST.
   const range = { startMs: Date.UTC(2023, 8, 1), endMs: Date.UTC(2023, 9, 1) };
