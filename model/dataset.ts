@@ -23,6 +23,8 @@ export interface Column {
   readonly isOptional?: true;
   /** A smaller value is impossible; absent: none is. */
   readonly least?: '0';
+  /** Of an optional one: it is never zero, and one that a source sends stands for none. */
+  readonly isZeroUnknown?: true;
 }
 
 /** What no point has, of two of its columns: `high is below low`. */

@@ -30,16 +30,19 @@ function bySchema<Row extends object>(schema: z.ZodType<Row>): RowReader<Row> {
 /** Reads a point from an object with the names of the interface. */
 export function pointReader(dataset: DatasetName, interval: Interval): RowReader<Point> {
   const [plain, schema] = [plainReaders[dataset], schemaReaders[dataset]];
+  const hasPlaceholders = datasetOf(dataset).columns.some(({ isZeroUnknown }) => isZeroUnknown);
   return (value) => {
-    const point = plain(value) ?? schema(value);
-    return typeof point === 'string' ? point : (impossible(dataset, interval, point) ?? point);
+    const read = plain(value) ?? schema(value);
+    if (typeof read === 'string') return read;
+    const point = hasPlaceholders ? withoutPlaceholders(dataset, read) : read;
+    return impossible(dataset, interval, point) ?? point;
   };
 }
 
 /** Why no market has the point in a series of the interval; null: one may have it. */
 export function impossible(dataset: DatasetName, interval: Interval, { timeMs, values }: Point): string | null {
   if (!isOnGridOf(dataset, timeMs, interval)) return `does not start a period of ${interval}`;
-  if (datasets[dataset].areZerosUnknown && values.every((value) => value === null || !/[1-9]/.test(significand(value))))
+  if (datasets[dataset].areZerosUnknown && values.every((value) => value === null || isZero(value)))
     return 'all values are zero or absent: the source does not know them';
   return impossibilities[dataset](values);
 }
@@ -66,8 +69,16 @@ export function isOnGridOf(dataset: DatasetName, timeMs: EpochMs, interval: Inte
   return !datasets[dataset].isOnGrid || isOnGrid(timeMs, interval === 'w1' ? 'd1' : interval);
 }
 
-/** Without the exponent. */
-const significand = (value: DecimalText) => value.replace(/e.*/i, '');
+/** Whether no digit before an exponent is another one. */
+export const isZero = (value: DecimalText) => !/[1-9]/.test(value.replace(/e.*/i, ''));
+
+/** The point with none in place of each zero that its column never has. */
+function withoutPlaceholders(dataset: DatasetName, { timeMs, values }: Point): Point {
+  const { columns } = datasetOf(dataset);
+  const known = (value: DecimalText | null, column: number) =>
+    value !== null && columns[column]?.isZeroUnknown && isZero(value) ? null : value;
+  return { timeMs, values: values.map(known) };
+}
 
 /** Reads points of any form. */
 export const schemaReaders = byDataset(({ columns, timeField }, name) =>

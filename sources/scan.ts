@@ -8,7 +8,7 @@ import { byDataset, type DatasetName } from '../model/datasets/index.ts';
 import { type DecimalText, longestDecimal } from '../model/decimal.ts';
 import type { EpochMs, Interval } from '../model/intervals.ts';
 import { collectPoints, type Point, type PointLines } from '../model/point-lines.ts';
-import { impossible, isOnGridOf, orders } from './rows.ts';
+import { impossible, isOnGridOf, isZero, orders } from './rows.ts';
 
 const [quote, comma, point, zero, nine, bracket, brace] = [34, 44, 46, 48, 57, 93, 125] as const;
 
@@ -103,6 +103,7 @@ const forms = byDataset(({ columns, timeField }) => {
     keys: keys.map((key) => Buffer.from(`${key}"`)),
     /** In place of a decimal; null: the column has one always. */
     nulls: columns.map(({ isOptional }, column) => (isOptional ? Buffer.from(`${keys[column]}null`) : null)),
+    neverZero: columns.map(({ isZeroUnknown }) => isZeroUnknown),
     timeKey: Buffer.from(`,"${timeField}":`),
     /** Bytes of a row at least. */
     shortest: keys.join('').length + columns.length * 3 + timeField.length + 5,
@@ -123,7 +124,7 @@ export interface ScannedPoints {
  */
 export function scanPoints(body: Buffer, dataset: DatasetName, interval: Interval): ScannedPoints | null {
   if (!startsAt(body, 0, head)) return null;
-  const { keys, nulls, timeKey, shortest } = forms[dataset];
+  const { keys, nulls, neverZero, timeKey, shortest } = forms[dataset];
   const isPossible = arePossible[dataset];
   const rows = collectPoints(dataset, body, Math.ceil(body.length / shortest));
   const row = newPlaces(keys.length);
@@ -136,6 +137,7 @@ export function scanPoints(body: Buffer, dataset: DatasetName, interval: Interva
         at = scanDecimal(body, at + key.length, row, column);
         if (at < 0 || body[at] !== quote) return null;
         at += 1;
+        if (neverZero[column] && isZero(decimalAt(body, row, column))) return null;
         continue;
       }
       const none = nulls[column] ?? null;

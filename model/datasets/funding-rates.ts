@@ -21,6 +21,7 @@ export const fundingRates = {
       json: 'intervalHours',
       isOptional: true,
       least: '0',
+      isZeroUnknown: true,
       about: 'Hours since the event before, as the source states them; null: it does not.',
     },
     {
@@ -28,6 +29,7 @@ export const fundingRates = {
       json: 'markPrice',
       isOptional: true,
       least: '0',
+      isZeroUnknown: true,
       about: 'Mark price at which positions were valued, in the quote; null: the source does not give it.',
     },
     {

@@ -16,6 +16,7 @@ export const openInterest = {
       json: 'value',
       isOptional: true,
       least: '0',
+      isZeroUnknown: true,
       about: 'The same in the quote, by the venue; null: it does not give it.',
     },
   ],

@@ -57,6 +57,14 @@ test.each([
   expect(pointReader(dataset, interval)(placed)).toMatch(reason);
 });
 
+test.each([
+  ['funding_rates', 'h1', { rate: '0.0', intervalHours: '0', markPrice: '0.00000000' }, ['0.0', null, null, null]],
+  ['open_interest', 'm5', { amount: '1', value: '0E-16' }, ['1', null]],
+  ['long_short_ratios', 'm5', { ratio: '1', takerRatio: '0' }, ['1', null, null, null, null, '0']],
+] as const)('%s of %s: of %j a zero that cannot be a value is none', (dataset, interval, row, values) => {
+  expect(pointReader(dataset, interval)({ time: 0, ...row })).toEqual({ timeMs: 0, values });
+});
+
 test('a premium may open outside of its highest and lowest, and be negative', () => {
   const row = { period: 0, open: '-0.000587', high: '-0.000344', low: '-0.000480', close: '-0.000344' };
   expect(pointReader('premium_candles', 'd1')(row)).toMatchObject({ timeMs: 0 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { pointAt } from '../../model/point-lines.ts';
 import { pointsAnswer } from '../../sources/answer.ts';
 import { scanPoints } from '../../sources/scan.ts';
 import { candlesOf } from '../parts/points.ts';
@@ -36,6 +37,15 @@ describe('candles read by bytes', () => {
     for (const byte of [0x0b, 0x0c, 0xa0]) {
       expect(scan(Buffer.concat([body, Buffer.from([byte])]))).toBeNull();
     }
+  });
+
+  test.each([
+    ['0.00', null],
+    ['0.01', '0.01'],
+  ])('of a value %s that cannot be zero: %s', (value, expected) => {
+    const body = plain({ data: [{ amount: '0.5', value, time: 0 }], timestamp: 1 });
+    const { rows } = pointsAnswer(reply(body), { dataset: 'open_interest', interval: 'm5' });
+    expect(pointAt(rows, 0)).toEqual({ timeMs: 0, values: ['0.5', expected] });
   });
 
   test('reads the plain form without JSON, and keeps an impossible candle verbatim', () => {
