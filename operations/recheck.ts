@@ -6,8 +6,8 @@
  *   queueing   Keeps a few windows in the queue, with the lowest priority. Without a worker this process runs one.
  *   ended      All windows are settled, or Ctrl-C. Windows that no worker started are removed from the queue.
  *
- * recheck-state.ts decides what is requested next. The windows of a source that accepts no request for long, or whose
- * credits are used up, remain unanswered. A crash leaves a few windows queued.
+ * recheck-state.ts decides what is requested next. The windows of a source that accepts no request for long, whose
+ * credits are used up, or of several one that is away, remain unanswered. A crash leaves a few windows queued.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -31,7 +31,8 @@ import {
   sampleWindows,
   windowsAround,
 } from '../planning/sample.ts';
-import { depthOf } from '../planning/source-share.ts';
+import { outageSince } from '../planning/source-outage.ts';
+import { depthOf, passedOverAfterMs } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { usable } from '../sources/registry.ts';
 import { consumeResults, deleteUnreadResults } from '../store/commit/command-results.ts';
@@ -42,6 +43,7 @@ import { unboundedKind } from '../store/commit/verification.ts';
 import { readUse } from '../store/ledger/ledger.ts';
 import { ledgerMinutes, tallyFetches } from '../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../store/ledger/quarantine.ts';
+import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { readCoveredRanges } from '../store/series/ranges.ts';
 import { readSourcesOf, type SeriesSource } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
@@ -49,7 +51,14 @@ import { type OperationContext, readRangeLimits, withQueues } from './context.ts
 import { readBudget } from './estimate.ts';
 import { inProcessWorkers } from './in-process-workers.ts';
 import { pollUntil } from './poll-until.ts';
-import { type Account, type RecheckedWindow, RecheckState, unusableKind, windowKey } from './recheck-state.ts';
+import {
+  type Account,
+  type RecheckedWindow,
+  RecheckState,
+  type Refusal,
+  unusableKind,
+  windowKey,
+} from './recheck-state.ts';
 import { refreshRollupsAtEnd } from './refresh-rollups.ts';
 import {
   assertNoServiceMessage,
@@ -271,19 +280,36 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   const state = stateOf(request, run, ({ seriesId }) => sourcesOf.get(seriesId)?.source ?? '');
   for (const [source, message] of unusable) state.refuse(source, { kind: unusableKind, message });
 
+  /** Ends the windows of a source. */
+  async function refuse(source: string, queues: QueueBackend, refusal: Refusal): Promise<void> {
+    await queues.requestsOf(source).dropRun(run);
+    state.refuse(source, refusal);
+  }
+
   /** Ends the windows of sources that pause for long. @returns the longest pause of the others. */
   async function refuseBanned(queues: QueueBackend): Promise<number> {
     let longestMs = 0;
     for (const source of sources.filter((name) => !state.isRefusing(name))) {
-      const requests = queues.requestsOf(source);
-      const pausedMs = await requests.pausedForMs();
+      const pausedMs = await queues.requestsOf(source).pausedForMs();
       if (pausedMs <= longestPauseMs) longestMs = Math.max(longestMs, pausedMs);
       else {
-        await requests.dropRun(run);
-        state.refuse(source, { kind: 'rate_limited', message: banText(source, clock.now() + pausedMs) });
+        const message = banText(source, clock.now() + pausedMs);
+        await refuse(source, queues, { kind: 'rate_limited', message });
       }
     }
     return longestMs;
+  }
+
+  /** Ends the windows of sources that fail now and have failed for long, before this command too. */
+  async function refuseAway(queues: QueueBackend): Promise<void> {
+    const nowMs = clock.now();
+    const minutes = await ledger.read(nowMs);
+    for (const source of sources.filter((name) => !state.isRefusing(name))) {
+      if (!tallyFetches(minutes.filter((of) => of.source === source)).endsInFailure) continue;
+      const outage = await readOutageOf(database, source, nowMs);
+      if (outage !== null && nowMs - outage.sinceMs >= passedOverAfterMs)
+        await refuse(source, queues, { kind: outage.kind, message: outageSince(outage) });
+    }
   }
 
   async function readAccounts(): Promise<Map<string, Account>> {
@@ -300,10 +326,11 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
 
   async function assertSourcesUsable(pausedMs: number): Promise<void> {
     await assertNoServiceMessage(context, { startedMs, pausedMs });
-    const [only, ...others] = sources;
-    const name = only !== undefined && others.length === 0 ? only : defaultSource;
+    // Of several, one that does not answer ends its own windows.
+    const [name, ...others] = sources;
+    if (name === undefined || others.length > 0) return;
     assertSourceUsable(tallyFetches(await ledger.read(clock.now())), name);
-    const setup = others.length > 0 ? undefined : (await context.sources()).find(name);
+    const setup = (await context.sources()).find(name);
     if (setup !== undefined) await assertNotRefused(context, setup, startedMs);
   }
 
@@ -315,6 +342,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     const claimed = await requests.claimedWindows();
     for (const answer of await consumeResults.on(database.pool, { run })) state.receive(answer);
     const pausedMs = await refuseBanned(queues);
+    if (sources.length > 1) await refuseAway(queues);
     const queued = [...claimed.windows].flatMap(([seriesId, windows]) =>
       windows.filter((window) => window.run === run).map((window) => windowKey({ seriesId, ...window })),
     );

@@ -63,7 +63,7 @@ export function ledgerMinutes(
   return { read, recount };
 }
 
-/** Requests of one minute with the same lane, verdict and outcome. */
+/** Requests of one minute with the same source, lane, verdict and outcome. */
 type LedgerMinute = RowOf<typeof minutesBetween.row>;
 
 // Planned for its bounds each time, which excludes the chunks of other days.
@@ -71,15 +71,15 @@ const minutesBetween = statement({
   name: 'ledger-minutes',
   isPlannedAnew: true,
   text: `
-    select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as "minuteMs", lane, verdict,
+    select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as "minuteMs", source, lane, verdict,
            error is not null as failed, count(*) as requests, coalesce(sum(fresh), 0)::bigint as fresh,
            max(time) as "newestMs", (array_agg(error order by time desc))[1] as message
     from tidemark.fetches
     where time >= $from and ($to is null or time < $to) and ($seriesIds is null or series_id = any ($seriesIds))
-    group by 1, 2, 3, 4`,
+    group by 1, 2, 3, 4, 5`,
   parameters: { from: time, to: nullable(time), seriesIds: nullable(listOf(int4)) },
   row: {
-    ...{ minuteMs: time, lane: oneOf<Lane>(), verdict: text, failed: bool, requests: int8 },
+    ...{ minuteMs: time, source: text, lane: oneOf<Lane>(), verdict: text, failed: bool, requests: int8 },
     /** Points that were not stored before. */
     fresh: int8,
     newestMs: time,

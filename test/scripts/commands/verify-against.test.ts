@@ -93,3 +93,17 @@ it('verifies the other series where one has no source that can be asked', async 
   );
   expect(await fails('repair', 3, unset)).toContain(`own a/b h1 (2): 1 window could not be repaired: ${unset}`);
 });
+
+it('verifies the others where a source is away already, which costs one try', async () => {
+  const { say, fails, query, bybit } = await open();
+  await say('backfill candles --source bybit --symbol BTC/USDT --interval m1 --from 2024-03-01 --to 2024-03-03');
+  await bybit.close();
+  await query(
+    `update tidemark.fetches set time = now() - interval '2 minutes', verdict = 'unreachable', error = 'none'
+     where source = 'bybit'`,
+  );
+  const away = /WINDOWS_UNANSWERED: \d windows could not .*, the first: bybit is unreachable since .*ECONNREFUSED/;
+  expect(await fails('verify --all', 3, away)).toContain('compared 1 of 4 covered windows, 48 points');
+  const tries = `select max(attempt) from tidemark.fetches where source = 'bybit' and lane = 'verify'`;
+  expect(await query(tries)).toEqual([{ max: 1 }]);
+});
