@@ -25,6 +25,16 @@ begin
     raise exception 'no period is between % and %', coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity')
       using errcode = '22023', hint = 'leave out from_time for the beginning of what is tracked, and to_time for now';
   end if;
+  -- An end that the caller did not give is not said to be theirs.
+  if not coalesce(isfinite(to_time), false) and from_time > least(now(), upper(tracked)) then
+    raise exception using errcode = '22023',
+      message = case when from_time > now() then format('the range begins in the future, at %s', from_time)
+                     else format('the range begins at %s, and what is tracked ends at %s', from_time, upper(tracked)) end,
+      hint = 'leave out from_time for the beginning of what is tracked';
+  elsif not coalesce(isfinite(from_time), false) and to_time < lower(tracked) then
+    raise exception 'the range ends at %, and what is tracked begins at %', to_time, lower(tracked)
+      using errcode = '22023', hint = 'leave out to_time for now';
+  end if;
   from_time := case when isfinite(from_time) then from_time else lower(tracked) end;
   to_time := case when isfinite(to_time) then to_time else least(now(), upper(tracked)) end;
   perform tidemark.is_range(from_time, to_time);

@@ -110,6 +110,9 @@ it('returns an open candle with its covered share, and no row for a period that 
 it('refuses a range that ends before it begins, and one beyond all bounds', async () => {
   const of = (range: string) => rows(`select time from ohlcv('x', 'a', 'tether', 'h1', ${range})`);
   await expect(of(`'2024-03-11Z', '2024-03-10Z'`)).rejects.toThrow(/ends before/);
+  await expect(of(`'2024-03-20Z'`)).rejects.toThrow(/^the range begins at 2024-03-20 .*, and what is tracked ends/);
+  await expect(of(`'2999-01-01Z'`)).rejects.toThrow(/^the range begins in the future, at 2999-01-01 /);
+  await expect(of(`null, '2000-01-01Z'`)).rejects.toThrow(/^the range ends at 2000-01-01 .*, and what is tracked begi/);
   await expect(of(`'0001-01-01Z', '9999-01-01Z'`)).rejects.toThrow(/million periods/);
   await expect(of(`'infinity', null`)).rejects.toThrow(/no period is between infinity and infinity/);
   await expect(of(`null, '-infinity'`)).rejects.toThrow(/no period is between -infinity and -infinity/);
