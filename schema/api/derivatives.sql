@@ -35,6 +35,24 @@ comment on function tidemark.mark_prices_at is
   'Internal: the last close of a mark candle that was known at each time, of the market of a series, and since how '
   'long; none that is older than max_age.';
 
+--: function tidemark.tell_no_price(integer)
+create or replace function tidemark.tell_no_price(series_id integer) returns void
+language plpgsql stable parallel safe as $$
+declare
+  market text := (
+    select format('%s %s/%s', s.exchange_id, s.base_id, s.quote_id) from tidemark.series s
+    where s.id = $1 and not exists (
+      select from tidemark.series m
+      where (m.dataset, m.exchange_id, m.base_id, m.quote_id) = ('mark_candles', s.exchange_id, s.base_id, s.quote_id)
+        and (m.untracked_at is null or m.points > 0)));
+begin
+  if market is not null then
+    raise notice 'the mark price of % is not tracked', market using hint = 'tidemark backfill mark-candles adds it';
+  end if;
+end $$;
+comment on function tidemark.tell_no_price is
+  'Internal: raises a notice where the mark price of the market of a series is not tracked.';
+
 --: function tidemark.funding_events(integer, tstzmultirange, timestamptz, timestamptz)
 create or replace function tidemark.funding_events(series_id integer, covered tstzmultirange, first timestamptz,
   ending timestamptz)
@@ -112,17 +130,19 @@ begin
   select * into line from tidemark.dataset_line('funding_rates', exchange, base, quote, 'h1');
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   asked.closed := least(asked.closed, line.settled);
-  return query
-    select case when sums.events = 0 and known.share = 1 then quantity * 0 else sums.paid end,
-           (select s.settle_id from tidemark.series s where s.id = line.series_id), sums.events, sums.from_candles,
-           sums.without_price, known.share
-    from (select sum(quantity * f.payment) as paid, count(*) as events,
-                 count(*) filter (where f.price_from = 'mark_candles') as from_candles,
-                 count(*) filter (where f.payment is null) as without_price
-          from public.funding(exchange, base, quote, from_time, to_time) f) sums,
-         (select case when asked.first < asked.closed
-                        then tidemark.share_covered(line.covered, tstzrange(asked.first, asked.closed)) end as share
-         ) known;
+  select case when sums.events = 0 and known.share = 1 then quantity * 0 else sums.paid end,
+         (select s.settle_id from tidemark.series s where s.id = line.series_id), sums.events, sums.from_candles,
+         sums.without_price, known.share
+  into paid, paid_in, events, from_candles, without_price, coverage
+  from (select sum(quantity * f.payment) as paid, count(*) as events,
+               count(*) filter (where f.price_from = 'mark_candles') as from_candles,
+               count(*) filter (where f.payment is null) as without_price
+        from public.funding(exchange, base, quote, from_time, to_time) f) sums,
+       (select case when asked.first < asked.closed
+                      then tidemark.share_covered(line.covered, tstzrange(asked.first, asked.closed)) end as share
+       ) known;
+  if without_price > 0 then perform tidemark.tell_no_price(line.series_id); end if;
+  return next;
 end $$;
 comment on function public.funding_paid is
   'What a position paid for funding in [from_time, to_time), in paid_in, the asset that it is settled in; negative: '
@@ -139,7 +159,8 @@ returns table ("time" timestamptz, name text, rate numeric, hours numeric, annua
 language plpgsql stable parallel safe as $$
 #variable_conflict use_column
 declare
-  written constant text := '^\s*(\S+)\s+(.+?)/(.+?)\s*$';
+  -- Also as status names its series.
+  written constant text := '^\s*(\S+)\s+(.+?)/(.+?)(?:\s+h1)?(?:\s+funding)?\s*$';
   wrong text[] := array(select n from unnest(series) n where n ~ written is not true);
 begin
   if series is null then
@@ -229,6 +250,13 @@ begin
     coalesce(interval_name, tidemark.usual_interval('open_interest', exchange, base, quote)));
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
+  -- A source gives values always or never.
+  if (select n.value is null from (
+        select p.value from tidemark.open_interest_points p
+        where p.series_id = line.series_id and p.time >= asked.first and p.time < asked.ending
+        order by p.time desc limit 1) n) then
+    perform tidemark.tell_no_price(line.series_id);
+  end if;
   return query execute format('
     with points as materialized (%s)
     select p.time, p.amount, coalesce(p.value, p.amount * m.price),

@@ -2,7 +2,8 @@
 -- combination.
 --
 -- The distance counts edits of one character (insert, delete, replace, or swap with the neighbour), ignoring case. The
--- symbol of a currency or an asset counts like its name (BTC is near bitcoin). It is written in PL/pgSQL, so that no
+-- symbol of a currency or an asset counts like its name (BTC is near bitcoin), and the asset of a quote like the quote
+-- (tether is near tether:tether). It is written in PL/pgSQL, so that no
 -- extension is needed. It runs only before an error, and reads 40 characters of a name.
 
 --: function tidemark.edit_distance(text, text)
@@ -42,13 +43,15 @@ create or replace function tidemark.near_names(given text, known text[]) returns
 language sql stable strict parallel safe as $$
   select coalesce(array_agg(name order by distance, name), '{}')
   from (
-    select name, case when symbol then 0 else tidemark.edit_distance(given, name) end as distance
+    select name, case when same then 0 else tidemark.edit_distance(given, name) end as distance
     from (
-      select k.name, exists (select from tidemark.currencies c where c.currency = k.name
-                                                                and lower(c.symbol) = lower(given)) as symbol
+      select k.name,
+             lower(split_part(k.name, ':', 1)) = lower(given)
+             or exists (select from tidemark.currencies c where c.currency = k.name
+                                                          and lower(c.symbol) = lower(given)) as same
       from unnest(known) k (name)
     ) named
-    where symbol or abs(length(name) - length(given)) <= greatest(2, least(length(given), 40) / 3)
+    where same or abs(length(name) - length(given)) <= greatest(2, least(length(given), 40) / 3)
     order by 2, 1 limit 3
   ) nearest
   where distance <= greatest(2, least(length(given), 40) / 3)
@@ -163,8 +166,17 @@ begin
     perform tidemark.refuse_name('base', base, names, of_where);
   end if;
   if not exists (select from tidemark.market_names(of_dataset) m where m.quote = $3) then
+    -- In ids or in codes, not one part of each, though such a quote is known too.
     select coalesce(array_agg(distinct m.quote) filter (where m.base = $2), array_agg(distinct m.quote)) into names
-    from tidemark.market_names(of_dataset) m where m.exchange_id = $1;
+    from (
+      select n.base, n.quote, in_codes, max(in_codes) over (partition by n.quote_id) as most
+      from tidemark.market_names(of_dataset) n
+      cross join lateral tidemark.quote_parts(n.quote) p
+      cross join lateral tidemark.quote_parts(n.quote_id) i
+      cross join lateral (values ((p.asset <> i.asset)::integer + coalesce(p.settle <> i.settle, false)::integer))
+        as v (in_codes)
+      where n.exchange_id = $1
+    ) m where in_codes in (0, most);
     perform tidemark.refuse_name('quote', quote, names, of_where);
   end if;
 

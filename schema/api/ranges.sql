@@ -28,8 +28,9 @@ begin
   -- An end that the caller did not give is not said to be theirs.
   if not coalesce(isfinite(to_time), false) and from_time > least(now(), upper(tracked)) then
     raise exception using errcode = '22023',
-      message = case when from_time > now() then format('the range begins in the future, at %s', from_time)
-                     else format('the range begins at %s, and what is tracked ends at %s', from_time, upper(tracked)) end,
+      message = case
+        when from_time > now() then format('the range begins in the future, at %s', from_time)
+        else format('the range begins at %s, and what is tracked ends at %s', from_time, upper(tracked)) end,
       hint = 'leave out from_time for the beginning of what is tracked';
   elsif not coalesce(isfinite(from_time), false) and to_time < lower(tracked) then
     raise exception 'the range ends at %, and what is tracked begins at %', to_time, lower(tracked)

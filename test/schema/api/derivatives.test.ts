@@ -195,20 +195,39 @@ it('funding_panel has a row of each market at the time of an event of any', asyn
     const four = at === 0 ? ['0', '-', '-', '1'] : [decimal(BigInt(at), 4), 4, decimal(BigInt(at * 2190), 4), '1'];
     return [first, four].map((row, place) => [at, place === 0 ? 'x' : 'y', ...row].join(' | '));
   });
-  const asked = `array['x a/tether:tether', 'y a/tether:tether', 'x a/tether:tether']`;
+  const asked = `array['x a/tether:tether', 'y a/tether:tether h1 funding', 'x a/tether:tether']`;
   const found = await rows(
     `select extract(epoch from time - '2024-01-01Z')::int / 3600, left(name, 1), trim_scale(rate), hours,
             trim_scale(annual_rate), coverage from funding_panel(${asked})`,
   );
   expect(found).toEqual(expected);
   const wide = await rows(
-    `select trim_scale((rates ->> 'x a/tether:tether')::numeric), (annual_rates ->> 'y a/tether:tether')::numeric, complete
+    `select trim_scale((rates ->> 'x a/tether:tether')::numeric), (annual_rates ->> 'y a/tether:tether h1 funding')::numeric, complete
      from funding_panel_wide(${asked}, '2024-01-01 20:00Z', '2024-01-02 09:00Z')`,
   );
   expect(wide).toEqual(['- | 4.38 | f', '- | 5.256 | f', '- | 6.132 | t', '0.00012345 | 7.008 | f']);
   const { notices } = await ask(store.url, `select * from funding_panel(${asked}, to_time => '2024-01-02 09:00Z')`);
   expect(notices).toEqual([expect.stringMatching(/^75\.75 % of /)]);
   await expect(rows(`select * from funding_panel(array['a'])`)).rejects.toThrow('a market is written as');
+});
+
+it('says where no price is known which candles to track', async () => {
+  const bare = { startMs, endMs: startMs + hourMs, prices: ['1'] };
+  for (const dataset of ['funding_rates', 'open_interest'] as const)
+    await storeLine(store.database, { ...bare, key: { ...key(dataset, 'h1'), baseId: 'bare' } as SeriesKey });
+  await store.database.pool.query(`
+    update tidemark.funding_rate_points set mark_price = null
+    where series_id = (select id from tidemark.series where dataset = 'funding_rates' and base_id = 'bare');
+    update tidemark.open_interest_points set value = null
+    where series_id = (select id from tidemark.series where dataset = 'open_interest' and base_id = 'bare')`);
+  const notices = async (call: string) => (await ask(store.url, `select * from ${call}`)).notices;
+  const said = 'the mark price of x bare/tether:tether is not tracked; tidemark backfill mark-candles adds it';
+  for (const name of ['funding_paid', 'open_interest_value']) {
+    expect(await notices(`${name}('x', 'bare', 'tether:tether')`)).toEqual([said]);
+    expect(await notices(`${name}('x', 'a', 'tether:tether')`)).not.toContainEqual(
+      expect.stringContaining('mark price'),
+    );
+  }
 });
 
 it('basis takes the spot market of another exchange', async () => {

@@ -92,9 +92,9 @@ describe('unknown names are refused with suggestions', () => {
       ],
       [`${name}('binance', null, 'tether:tether', ${rest})`, 'base must be named, and is null', 'known: bitcoin'],
       [
-        `${name}('binance', 'bitcoin', 'tether', ${rest})`,
-        `unknown quote "tether" in ${dataset}`,
-        'nothing known is near; known: tether:tether',
+        `${name}('binance', 'bitcoin', 'Tether', ${rest})`,
+        `unknown quote "Tether" in ${dataset}`,
+        'did you mean "tether:tether"?',
       ],
     ]),
     [`funding_panel(array['binance bitconi/tether:tether'])`, 'unknown base "bitconi" in funding_rates', '"bitcoin"'],
@@ -173,6 +173,14 @@ it('unknown names are told from the codes of a source that stand for ids', async
     const intervals = await rowsIn(own)(`select interval_name from intervals_of('binance BTC/${quote}')`);
     expect(intervals[0]).toBe('h8');
   }
+  // Suggested are the codes of each part or the ids, never one of each.
+  const funding = { ...eightHours, dataset: 'funding_rates', quoteId: 'tether:tether', interval: 'h1' } as SeriesKey;
+  await storeLine(own.database, { key: funding, ...day, prices: ['1'] });
+  for (const [quote, hint] of [
+    ['USDT', 'did you mean "USDT:USDT"?'],
+    ['EUR', 'nothing known is near; known: USDT:USDT, tether:tether'],
+  ])
+    await expect(rowsIn(own)(`select * from funding('binance', 'BTC', '${quote}')`)).rejects.toMatchObject({ hint });
   // A market that is stored by ids and by codes.
   await storeLine(own.database, { key: { ...eightHours, baseId: 'XBT' }, ...day, prices: ['6'] });
   await expect(rowsIn(own)(`select * from candles('binance', 'bitcoin', 'tether', 'm1')`)).rejects.toThrow(
