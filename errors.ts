@@ -60,7 +60,8 @@ export const errorTable = Object.freeze({
   ...entries(exitCodes.different, {
     DIFFERENCES_FOUND: '`tidemark repair` requests them again; `select * from tidemark.differences` lists them',
     DIFFERENCES_REMAIN:
-      'points that the source no longer has are never deleted; `select * from tidemark.differences` lists them',
+      '`select * from tidemark.differences` lists them; `tidemark repair --remove-absent` removes them, and keeps ' +
+      'their values as revisions',
     IMPORT_DIFFERS: "stored values were kept; --overwrite stores the file's values and keeps the old ones as revisions",
     MOVE_DIFFERS: 'nothing was moved; look for a trigger or a rule on that table in either database',
   }),

@@ -39,7 +39,7 @@ export type TimeRule =
   /**
    * Events: each tells in a column how long ago the one before it was. `reachMs` is how far beside a window one is
    * asked for, to prove the silence up to it. The time between two is from the interval of the series to `longestMs`.
-   * Events happen at the start of a period or up to `latestMs` beside it: their time is that start, and
+   * Events happen at the start of a period or up to `latestMs` after it: their time is that start, and
    * `delay` is the column of the rest, milliseconds.
    */
   | {

@@ -38,6 +38,7 @@ import { usable } from '../sources/registry.ts';
 import { consumeResults, deleteUnreadResults } from '../store/commit/command-results.ts';
 import { type Difference, readDifferences, readDifferingPeriods } from '../store/commit/differences.ts';
 import { openMissing } from '../store/commit/open-missing.ts';
+import { removeAbsent } from '../store/commit/remove-absent.ts';
 import { readOldEmptyRanges } from '../store/commit/reread.ts';
 import { unboundedKind } from '../store/commit/verification.ts';
 import { readUse } from '../store/ledger/ledger.ts';
@@ -144,6 +145,8 @@ export interface RepairRequest {
   /** Absent: every tracked series. */
   readonly seriesIds: readonly number[] | undefined;
   readonly differences: boolean;
+  /** Removes stored points that the source still does not have. */
+  readonly removesAbsent: boolean;
   /** Empty ranges last requested before this time; null: none. */
   readonly sinceMs: number | null;
   readonly signal: AbortSignal;
@@ -197,9 +200,14 @@ export async function repair(context: OperationContext, request: RepairRequest) 
       if (settled.message === null) counts.answered += 1;
     },
   });
-  if (counts.fresh + counts.revised > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
-  const missing = request.differences ? await openMissing(database, request.seriesIds, context.clock.now()) : [];
-  return { asked, ...counts, ...outcome, earlier: [...earlier], missing };
+  const nowMs = context.clock.now();
+  const isAnswered = outcome.isWhole && outcome.unanswered.length === 0;
+  const removed = request.removesAbsent && isAnswered ? await removeAbsent(database, request.seriesIds, nowMs) : 0;
+  if (counts.fresh + counts.revised + removed > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
+  const missing = request.differences ? await openMissing(database, request.seriesIds, nowMs) : [];
+  const isLeft = ({ kind }: Difference) => !(request.removesAbsent && isAnswered && kind === 'missing_there');
+  const differences = outcome.differences.filter(isLeft);
+  return { asked, ...counts, ...outcome, differences, removed, earlier: [...earlier], missing };
 }
 
 function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow> {

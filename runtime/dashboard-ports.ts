@@ -70,7 +70,14 @@ async function runAction(
     }
     case 'repair': {
       const seriesIds = await idsOf(request);
-      const ofRepair = { seriesIds, differences: true, sinceMs: null, signal, progress: () => progress };
+      const ofRepair = {
+        seriesIds,
+        differences: true,
+        removesAbsent: false,
+        sinceMs: null,
+        signal,
+        progress: () => progress,
+      };
       const { asked, answered, fresh, revised, differences, isWhole } = await repair(context, ofRepair);
       return ended(isWhole, [
         `requested ${counted(asked.differences, 'window')} with differences again, ${formatCount(answered)} ` +

@@ -47,6 +47,9 @@ export function impossible(dataset: DatasetName, interval: Interval, { timeMs, v
   return impossibilities[dataset](values);
 }
 
+/** How long before its hour an event may be stated: a clock that is a little ahead. */
+const earlyMs = 1000;
+
 /**
  * The time of an event: the start of the period that it happens at, and how much later it is stated. One that is too
  * far from any has its own time, at which no period starts.
@@ -60,7 +63,7 @@ export function eventTime(
   if (time.density !== 'linked') return { timeMs: statedMs };
   const timeMs = periodStart(statedMs + intervalMs[interval] / 2, interval);
   const delayMs = statedMs - timeMs;
-  if (Math.abs(delayMs) > time.latestMs) return { timeMs: statedMs };
+  if (delayMs > time.latestMs || delayMs < -earlyMs) return { timeMs: statedMs };
   return { timeMs, delay: { [time.delay]: decimalText(String(delayMs)) } };
 }
 

@@ -35,10 +35,19 @@ returns text language sql stable parallel safe as $$
         order by time, seen_at
       ) r using (time)
       where series_id = %1$s and p.time >= %3$L::timestamptz and p.time < %4$L::timestamptz
+      union all  -- what a repair has removed since
+      (select distinct on (r.time) series_id, r.time, %7$s, r.seen_at
+       from tidemark.point_revisions r
+       where series_id = %1$s and seen_at > %2$L::timestamptz
+         and time >= %3$L::timestamptz and time < %4$L::timestamptz
+         and time in (select time from tidemark.point_revisions where series_id = %1$s and before ? ''removed'')
+         and not exists (select from %6$s p where p.series_id = %1$s and p.time = r.time)
+       order by r.time, seen_at)
     ) points', series_id, known_at, first, ending,
     (select string_agg(format('coalesce((r.before ->> %1$L)::numeric, p.%1$I) as %1$I', c), ', ')
      from unnest(columns) c),
-    points)
+    points,
+    (select string_agg(format('(r.before ->> %1$L)::numeric', c), ', ') from unnest(columns) c))
 $$;
 comment on function tidemark.points_known_at is
   'Internal: the points of a table for a range of a series, with the values that were known at a time.';

@@ -19,6 +19,7 @@ import {
 
 export interface Options {
   readonly differences?: true;
+  readonly removeAbsent?: true;
   readonly emptyOlderThan?: string;
   readonly json?: true;
 }
@@ -32,7 +33,8 @@ export async function run(words: string[], options: Options): Promise<void> {
     const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
     const outcome = await repair(context, {
       seriesIds,
-      differences: options.differences === true || sinceMs === null,
+      differences: options.differences === true || options.removeAbsent === true || sinceMs === null,
+      removesAbsent: options.removeAbsent === true,
       sinceMs,
       signal,
       progress: () => showWindowProgress(context.clock, 'repair'),
@@ -43,7 +45,7 @@ export async function run(words: string[], options: Options): Promise<void> {
 }
 
 function repairText(outcome: Repair): string {
-  const { asked, answered, fresh, revised, differing, differences, missing } = outcome;
+  const { asked, answered, fresh, revised, removed, differing, differences, missing } = outcome;
   const missed = missing.map(missingText);
   if (asked.differences + asked.empties === 0)
     return missed.length > 0 ? missed.join('\n') : 'no known differences: see `tidemark verify`';
@@ -57,6 +59,9 @@ function repairText(outcome: Repair): string {
     `requested ${what.join(' and ')} again, ${formatCount(answered)} answered: ${counted(fresh, 'point')} new, ` +
       `${formatCount(revised)} changed`,
     ...(differences.length > 0 ? [kept] : []),
+    ...(removed > 0
+      ? [`${counted(removed, 'point')} removed that the source does not have: see revisions in SQL`]
+      : []),
     ...unansweredText(outcome.unanswered, 'repaired'),
     ...outcome.earlier.map((one) => `${seriesName(one)} begins earlier than known: the range before is missing now`),
     ...missed,

@@ -5,6 +5,7 @@ export function repairCommand(command: Command): void {
   command
     .argument('[series...]', 'ids or names of series, as `status` shows them (default: all)')
     .option('--differences', 'differences that `verify` found (default)')
+    .option('--remove-absent', 'remove points that the source still does not have: their values stay as revisions')
     .option('--empty-older-than <age>', 'ranges that were confirmed empty longer ago than this: 30d, 8w')
     .option('--json', 'print the outcome as JSON')
     .action(async (words: string[], options: Options) => (await import('../actions/repair.ts')).run(words, options));

@@ -279,6 +279,7 @@ const repair = z
     answered: count,
     fresh: count,
     revised: count,
+    removed: count,
     earlier: z.array(series),
     missing: z.array(z.strictObject({ series, source: text, points: count, isOpened: z.boolean() })),
     remaining: z.array(difference),

@@ -35,7 +35,7 @@ describe('rows', () => {
 test.each([
   ['of the full hour', 0, { rate: '0.0001' }, { rate: '0.0001', delayMs: '0' }],
   ['15 ms late', 15, { rate: '-8.1e-10' }, { rate: '-8.1e-10', delayMs: '15' }],
-  ['a minute early', -60_000, { rate: '0E-16' }, { rate: '0E-16', delayMs: '-60000' }],
+  ['a second early', -1000, { rate: '0E-16' }, { rate: '0E-16', delayMs: '-1000' }],
 ])('an event %s has the time of the hour, and its delay', (_, delayMs, values, expected) => {
   const hour = Date.UTC(2024, 0, 1, 8);
   const { timeMs, delay } = eventTime('funding_rates', 'h1', hour + delayMs);

@@ -235,6 +235,21 @@ describe('funding that the venue lacks, gives twice or states late', () => {
   });
 });
 
+it('an event that a source no longer has is removed when repair is told to, as one that came late', async () => {
+  const { backfill, stored, json, run, query } = await open('bybit-linear', { hasArchive: false });
+  await backfill('funding_rates', 'h1', months);
+  const truth = await stored('funding_rates', 'h1');
+  await query(`insert into tidemark.funding_rate_points (series_id, time, rate)
+               select series_id, time + interval '2 hours', rate from tidemark.funding_rate_points
+               where time = '2024-01-10 08:00Z'`);
+  await query('update tidemark.series set points = points + 1');
+  expect(await run('verify 1 --all')).toMatchObject({ exitCode: 7 });
+  expect(await run('repair 1')).toMatchObject({ exitCode: 7, stderr: expect.stringContaining('--remove-absent') });
+  expect(await json('repair 1 --remove-absent')).toMatchObject({ removed: 1, remaining: [] });
+  expect(await stored('funding_rates', 'h1')).toEqual(truth);
+  expect(await json('verify 1 --all')).toMatchObject({ points: truth.length, differing: 0 });
+});
+
 it('mark prices that REST does not give are requested again later, and not at once', async () => {
   const { backfill, stored, query, run, venues } = await open('binance-usdm-funding');
   venues['binance-usdm-funding'].setFaults({ emptyRate: 1 });

@@ -139,6 +139,30 @@ it('never deletes a point that the source no longer has, and reports it', async 
   await say('verify --all');
 });
 
+it('removes a point that the source does not have when it is told to, and keeps its values as a revision', async () => {
+  const { say, fails, simulator, query, stored } = await backfilled();
+  const before = await stored(minutes);
+  simulator.revise({ series: minutes, timeMs: extraMs, fromMs: 0, values: null });
+  await fails('verify --all', 7, 'DIFFERENCES_FOUND');
+  const [{ at } = { at: '' }] = await query('select now()::text as at');
+  expect(await say('repair --remove-absent')).toMatch(/1 point removed that the source does not have/);
+  const rest = before.filter((row) => !('period' in row && row.period === extraMs));
+  expect(await stored(minutes)).toEqual(rest);
+  expect(await query('select points::int from tidemark.series where id = 1')).toEqual([{ points: rest.length }]);
+  const [kept] = await query(
+    `select before ->> 'close' as close from revisions where after is null`,
+  );
+  const { exchange, baseId, quoteId, interval } = minutes;
+  const known = (at: string) =>
+    query(
+      `select close::text from candles_as_known_at('${exchange}', '${baseId}', '${quoteId}', '${interval}', '${at}')
+       where time = to_timestamp(${extraMs / 1000})`,
+    );
+  expect([await known(at), await known('2999-01-01')]).toEqual([[kept], []]);
+  await say('verify --all');
+  expect(await say('repair')).toMatch(/no known differences/);
+});
+
 it('handles a source that truncates its answers, answers empty or fails', async () => {
   const { say, json, fails, simulator, asked, query } = await backfilled();
   simulator.setFaults({ maxRows: 400 });

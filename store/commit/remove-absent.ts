@@ -1,0 +1,89 @@
+/**
+ * Removes points that a series' own source does not have, as a comparison found: a phantom that a late event left, or a
+ * point of another market. Their values stay as revisions, with `removed`.
+ */
+
+import type pg from 'pg';
+import { byDataset, columnNames } from '../../model/datasets/index.ts';
+import { type EpochMs, intervalMs } from '../../model/intervals.ts';
+import type { SeriesKey } from '../../model/series.ts';
+import { type Database, inTransaction } from '../db/database.ts';
+import { int4, listOf, nullable, range, statement, time } from '../db/statement.ts';
+import { markChangedMonths } from '../series/changed-months.ts';
+import { lockSeries } from '../series/lock.ts';
+import { daysBehind } from '../series/rollups-behind.ts';
+import { identity, identityColumns } from '../series/series.ts';
+
+/** @param seriesIds absent: every series. @returns the number of points. */
+export async function removeAbsent(
+  database: Database,
+  seriesIds: readonly number[] | undefined,
+  nowMs: EpochMs,
+): Promise<number> {
+  let removed = 0;
+  for (const { seriesId, series } of await withAbsent.on(database.pool, { seriesIds: seriesIds ?? null }))
+    removed += await inTransaction(database, (client) => removeOf(client, seriesId, series, nowMs));
+  return removed;
+}
+
+async function removeOf(client: pg.PoolClient, seriesId: number, series: SeriesKey, nowMs: EpochMs): Promise<number> {
+  await lockSeries.on(client, { seriesIds: [seriesId] });
+  const rows = await removals[series.dataset].on(client, { seriesId, now: nowMs });
+  const [first] = rows;
+  if (first === undefined) return 0;
+  const lastMs = rows.at(-1)?.timeMs ?? first.timeMs;
+  const days = daysBehind(series, { startMs: first.timeMs, endMs: lastMs + intervalMs[series.interval] });
+  await settle[series.dataset].on(client, { seriesId, points: rows.length, days });
+  await markChangedMonths(client, [{ seriesId, firstMs: first.timeMs, lastMs }]);
+  return rows.length;
+}
+
+const withAbsent = statement({
+  name: 'series-with-absent-points',
+  isPlannedAnew: true,
+  text: `select ${identityColumns} from tidemark.series s
+         where ($seriesIds is null or s.id = any ($seriesIds)) and exists (
+           select from tidemark.differences d where d.series_id = s.id and d.kind = 'missing_there')
+         order by s.id`,
+  parameters: { seriesIds: nullable(listOf(int4)) },
+  row: identity,
+});
+
+const removals = byDataset(({ table }, dataset) =>
+  statement({
+    name: `remove-absent-${dataset}`,
+    isPlannedAnew: true,
+    text: `
+      with absent as (
+        delete from tidemark.differences where series_id = $seriesId and kind = 'missing_there' returning time
+      ), removed as (
+        delete from tidemark.${table} p using absent where p.series_id = $seriesId and p.time = absent.time
+        returning p.*
+      ), kept as (
+        insert into tidemark.point_revisions (series_id, time, seen_at, before)
+        select $seriesId, time, $now, jsonb_build_object(
+          ${columnNames[dataset].map((column) => `'${column}', ${column}`).join(', ')}, 'removed', true)
+        from removed on conflict do nothing
+      )
+      select time as "timeMs" from removed order by time`,
+    parameters: { seriesId: int4, now: time },
+    row: { timeMs: time },
+  }),
+);
+
+const settle = byDataset(({ table }, dataset) =>
+  statement({
+    name: `settle-removed-${dataset}`,
+    isPlannedAnew: true,
+    text: `
+      with rest as materialized (
+        select min(time) as earliest, max(time) as newest from tidemark.${table} where series_id = $seriesId
+      )
+      update tidemark.series
+         set points = points - $points, revised = revised + $points, earliest = rest.earliest, newest = rest.newest,
+             newest_covered = least(newest_covered, rest.newest),
+             rollups_behind = rollups_behind + case when $days is null then '{}' else tstzmultirange($days) end
+      from rest where id = $seriesId`,
+    parameters: { seriesId: int4, points: int4, days: nullable(range) },
+  }),
+);
