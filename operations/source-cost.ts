@@ -1,8 +1,8 @@
 /** The part of each source in an estimate: in its own unit, beside its limits and its depth. */
 
-import { type EpochMs, type Interval, intervalMs, minuteMs } from '../model/intervals.ts';
+import { type EpochMs, intervalMs, minuteMs } from '../model/intervals.ts';
 import { lengthMs, normalize } from '../model/ranges.ts';
-import { seriesName } from '../model/series.ts';
+import { type SeriesKey, seriesName } from '../model/series.ts';
 import { costOfWindow, type Depth, type Limit, offerOf } from '../model/sources.ts';
 import { expectedCost } from '../planning/budget.ts';
 import { type Estimate, type EstimateRules, estimate, type PlannedSeries } from '../planning/estimate.ts';
@@ -21,8 +21,8 @@ export interface SourceCost extends Estimate {
   readonly requestsPerMinute: number;
   /** What it keeps of a series; null: all. */
   readonly depth: Depth | null;
-  /** The shortest interval of its followed series; null: it has none. */
-  readonly shortest: Interval | null;
+  /** Followed series that it alone keeps, and not for ever: those that no archive has. The shortest interval first. */
+  readonly atRisk: readonly SeriesKey[];
   /** Missing ranges of wanted series that are older than it keeps, milliseconds. */
   readonly lostMs: number;
   /** Missing ranges of wanted series that it alone gives, and has no file of yet, milliseconds. */
@@ -47,6 +47,8 @@ export interface WantedSeries extends Omit<PlannedSeries, 'requests'> {
 interface Part {
   readonly source: AskedSource;
   readonly planned: PlannedSeries[];
+  /** Followed series that no archive has. */
+  readonly unarchived: SeriesKey[];
   wanted: number;
   lostMs: number;
   unpublishedMs: number;
@@ -71,7 +73,7 @@ export function dividePlan(
 ): DividedPlan {
   const parts = new Map<AskedSource, Part>();
   const partOf = (source: AskedSource): Part => {
-    const part = parts.get(source) ?? { source, planned: [], wanted: 0, lostMs: 0, unpublishedMs: 0 };
+    const part = parts.get(source) ?? { source, planned: [], unarchived: [], wanted: 0, lostMs: 0, unpublishedMs: 0 };
     parts.set(source, part);
     return part;
   };
@@ -91,7 +93,12 @@ export function dividePlan(
     }
     // Nobody is asked: no source of its list is configured, or all of them refuse it.
     if (divided.parts.length === 0) partOf(ofDefault).planned.push({ ...entry, requests: 0, isFollowed: false });
-    if (divided.live !== undefined) partOf(divided.live).lostMs += lengthMs(divided.lost);
+    if (divided.live !== undefined) {
+      const part = partOf(divided.live);
+      part.lostMs += lengthMs(divided.lost);
+      if (entry.isFollowed && !divided.parts.some(({ source }) => hasFilesOf(source, entry.series)))
+        part.unarchived.push(entry.series);
+    }
     const unasked = normalize([...divided.lost, ...divided.unpublished]);
     if (unasked.length > 0) lost.set(seriesName(entry.series), unasked);
   };
@@ -100,26 +107,32 @@ export function dividePlan(
   return { parts: [...parts.values()], lost };
 }
 
+function hasFilesOf({ files, offers = [] }: AskedSource, { dataset, interval }: SeriesKey): boolean {
+  return files != null && offerOf(offers, dataset)?.longestRangeMs[interval] !== undefined;
+}
+
 /** What the part of a source costs. */
 export async function costOfPart(
   { database }: Pick<OperationContext, 'database'>,
-  { source, planned, wanted, lostMs, unpublishedMs }: Part,
+  { source, planned, unarchived, wanted, lostMs, unpublishedMs }: Part,
   rules: EstimateRules,
   nowMs: EpochMs,
 ): Promise<SourceCost> {
   const estimated = estimate(planned, rules);
   const { name, limits, longLimit, offers } = source.setup.facts;
   const each = costOfWindow(offers);
-  const depths = planned.map(({ series }) => offerOf(offers, series.dataset)?.depth ?? null);
+  const depthOf = ({ dataset }: SeriesKey) => offerOf(offers, dataset)?.depth ?? null;
   const { requests, points, freshness } = estimated;
   const rest = {
     source: name,
     series: wanted,
     requestsPerMinute: rules.requestsPerMinute,
-    depth: depths.find((depth) => depth !== null) ?? null,
+    depth: planned.map(({ series }) => depthOf(series)).find((depth) => depth !== null) ?? null,
     lostMs,
     unpublishedMs,
-    shortest: shortestOf(planned),
+    atRisk: unarchived
+      .filter((series) => depthOf(series) !== null)
+      .sort((a, b) => intervalMs[a.interval] - intervalMs[b.interval]),
   };
   const [first] = limits;
   if (longLimit === null)
@@ -131,9 +144,4 @@ export async function costOfPart(
   const fresh = Math.round((expectedCost(longLimit, 1) * perMinute * periodMs) / minuteMs);
   const long = { unit, amount, periodMs, left: Math.max(0, amount - used), fresh };
   return { ...estimated, ...rest, cost: expectedCost(longLimit, points, requests), unit, long };
-}
-
-function shortestOf(planned: readonly PlannedSeries[]): Interval | null {
-  const followed = planned.filter(({ isFollowed }) => isFollowed).map(({ series }): Interval => series.interval);
-  return followed.sort((a, b) => intervalMs[a] - intervalMs[b])[0] ?? null;
 }

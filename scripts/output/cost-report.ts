@@ -3,6 +3,7 @@
 import { datasetNames, datasetOf, datasets } from '../../model/datasets/index.ts';
 import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { intervalMs } from '../../model/intervals.ts';
+import { seriesName } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
 import type { SourceCost } from '../../operations/source-cost.ts';
@@ -118,7 +119,7 @@ function creditWarning({ source, cost, long }: SourceCost): string[] {
   return lines;
 }
 
-function depthWarnings({ source, depth, shortest, lostMs }: SourceCost): string[] {
+function depthWarnings({ source, depth, atRisk, lostMs }: SourceCost): string[] {
   if (depth === null) return [];
   const kept =
     `${source} keeps the newest ` +
@@ -126,9 +127,12 @@ function depthWarnings({ source, depth, shortest, lostMs }: SourceCost): string[
   const lines: string[] = [];
   if (lostMs > 0)
     lines.push(`warning: ${kept}: ${formatDuration(lostMs)} of the missing ranges are older, and stay missing`);
-  if (shortest !== null) {
-    const of = 'ms' in depth ? '' : ` (${formatDuration(depth.periods * intervalMs[shortest])} of ${shortest})`;
-    lines.push(`warning: ${kept}${of}: a longer break loses data for good`);
+  const [first, ...others] = atRisk;
+  if (first !== undefined) {
+    const { interval } = first;
+    const of = 'ms' in depth ? '' : ` (${formatDuration(depth.periods * intervalMs[interval])} of ${interval})`;
+    const which = others.length === 0 ? seriesName(first) : [...new Set(atRisk.map((one) => one.interval))].join(', ');
+    lines.push(`warning: ${kept}${of}: a longer break loses data of ${which} for good`);
   }
   return lines;
 }

@@ -29,7 +29,21 @@ it('counts only what a source still keeps, and warns of the rest', async () => {
   expect(text).toMatch(
     /warning: kraken keeps the newest 721 periods: 2 d 1\d h of the missing ranges are older, and stay missing/,
   );
-  expect(text).toContain('kraken keeps the newest 721 periods (2 d 12 h of m5): a longer break loses data for good');
+  const forGood = 'a longer break loses data of kraken BTC/USD m5 for good';
+  expect(text).toContain(`kraken keeps the newest 721 periods (2 d 12 h of m5): ${forGood}`);
+});
+
+it('warns of a break only of series that no archive has', async () => {
+  const { say, list } = await openVenues(['binance-usdm-data', 'binance-usdm-archive-daily']);
+  list({ 'binance-usdm-data': ', archive: binance-usdm-archive-daily' });
+  const words = '--source binance-usdm-data --symbol BTC/USDT:USDT --from 1d --interval';
+  const risk = async () => /30 d: a longer break loses (.*) for good/.exec(await say('plan'))?.[1];
+  await say(`track open-interest ${words} m5`);
+  expect(await risk()).toBe(undefined);
+  await say(`track open-interest ${words} h1`);
+  expect(await risk()).toBe('data of binance BTC/USDT:USDT h1 open-interest');
+  await say(`track long-short-ratios ${words} h1,m15`);
+  expect(await risk()).toBe('data of m15, h1');
 });
 
 it('counts the requests of the planner, beyond a depth and in the files of an archive', async () => {
