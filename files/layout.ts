@@ -119,7 +119,7 @@ export function layoutOf(columns: readonly string[], dataset: StoredDataset | nu
     );
   if (first !== undefined) return first;
   throw new FileProblem(
-    `its columns are not those of an export of candles, history or rates: ${shown}`,
+    `its columns are not those of an export: ${shown}`,
     'for candles of another program, --format or --columns says how they are read',
   );
 }
