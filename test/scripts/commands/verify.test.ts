@@ -149,9 +149,7 @@ it('removes a point that the source does not have when it is told to, and keeps 
   const rest = before.filter((row) => !('period' in row && row.period === extraMs));
   expect(await stored(minutes)).toEqual(rest);
   expect(await query('select points::int from tidemark.series where id = 1')).toEqual([{ points: rest.length }]);
-  const [kept] = await query(
-    `select before ->> 'close' as close from revisions where after is null`,
-  );
+  const [kept] = await query(`select before ->> 'close' as close from revisions where after is null`);
   const { exchange, baseId, quoteId, interval } = minutes;
   const known = (at: string) =>
     query(
