@@ -4,7 +4,7 @@
  */
 
 import type pg from 'pg';
-import { type EpochMs, minuteMs } from '../../model/intervals.ts';
+import { dayMs, type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { clip, subtract } from '../../model/ranges.ts';
 import { gridOrigin } from '../../model/rollup-levels.ts';
 import type { OfferFacts } from '../../model/sources.ts';
@@ -123,8 +123,10 @@ const lackingValues = statement({
   row: { ...identity, ranges },
 });
 
-/** Longest pause of a reread whose answer proves nothing. */
-const unprovedRetryMs = 10 * minuteMs;
+/** Longest pause of a reread whose answer is empty, though points are stored. */
+const emptiedRetryMs = 10 * minuteMs;
+/** Pause of one whose answer has rows and proves nothing of the window: the source lacks it. */
+const unprovedRetryMs = dayMs;
 
 /**
  * Records which part of the trailing range the windows of a round have read, within the commit's transaction.
@@ -132,12 +134,13 @@ const unprovedRetryMs = 10 * minuteMs;
  */
 export async function markReread(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
   for (const evaluated of windows) {
-    const { window, evaluation, rules, attempt, nowMs } = evaluated;
+    const { window, evaluation, rules, attempt, nowMs, seen } = evaluated;
     if (window.lane !== 'reread') continue;
     const { seriesId } = window;
     const { covered } = evaluation;
     if (covered === null || !(await provesAny(client, evaluated))) {
-      const retryAtMs = nowMs + Math.min(unprovedRetryMs, rules.failedRetryMs ?? unprovedRetryMs);
+      const emptiedMs = Math.min(emptiedRetryMs, rules.failedRetryMs ?? emptiedRetryMs);
+      const retryAtMs = nowMs + (seen.rows === 0 ? emptiedMs : unprovedRetryMs);
       await deferWindow(client, {
         ...{ seriesId, window, source: window.source, attempts: attempt, nowMs, reason: 'failed' },
         ...{ message: 'the answer proves nothing', retryAtMs, ofCovered: true },
