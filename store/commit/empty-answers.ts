@@ -177,7 +177,7 @@ const recordAlone = statement({
       where series_id = $seriesId and ${isAwaiting('reason')} and range && $range)) r
     where s.id = $seriesId
     on conflict (series_id, range) do update
-      set reason = excluded.reason, kind = null, message = excluded.message,
+      set reason = excluded.reason, kind = null, message = excluded.message, of_covered = false,
           attempts = p.attempts + excluded.attempts, retry_at = excluded.retry_at`,
   parameters: { seriesId: int4, range, reason: text, message: text, attempts: int4, now: time, retryAt: time },
 });
@@ -270,7 +270,8 @@ const confirmEmpty = statement({
       select $seriesId, r, $reason, $message, $now, $retryAt
       from asked, held, unnest(asked.ranges - held.ranges) r
       on conflict (series_id, range) do update
-        set reason = excluded.reason, kind = null, message = excluded.message, attempts = p.attempts + 1,
+        set reason = excluded.reason, kind = null, message = excluded.message, of_covered = false,
+            attempts = p.attempts + 1,
             first_at = case when ${isAwaiting('p.reason')} then p.first_at else excluded.first_at end,
             retry_at = excluded.retry_at
     )

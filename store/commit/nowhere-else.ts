@@ -27,6 +27,6 @@ export const findNowhereElse = statement({
            source
     from lacks, unnest(parts) part
     on conflict (series_id, range) do update
-      set reason = excluded.reason, kind = null, message = excluded.message`,
+      set reason = excluded.reason, kind = null, message = excluded.message, of_covered = false`,
   parameters: { seriesId: int4, lost: ranges, message: text, source: text },
 });

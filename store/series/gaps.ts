@@ -104,8 +104,9 @@ const seriesDue = byKindOfSource((source, ofKind) => {
           and ($seriesIds is null or s.id = any ($seriesIds))
           and ${source === undefined ? '$source is null' : isOfSource(source, '$source', mayKnow)}
       ), waiting as materialized (
-        select series_id, range_agg(range) filter (where retry_at > $nowMs${notLacked}) as ranges,
-               min(lower(range)) as asked_from,
+        select series_id,
+               range_agg(range) filter (where retry_at > $nowMs and not of_covered${notLacked}) as ranges,
+               min(lower(range)) filter (where not of_covered) as asked_from,
                range_agg(range) filter (where ${hasReason('reason', (rule) => rule.isAskedAlone)}) as silent
         from tidemark.pending_windows p group by series_id
       ), due as materialized (  -- materialized: else the gaps are computed again for each use

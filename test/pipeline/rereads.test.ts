@@ -158,6 +158,13 @@ onEachBackend('the trailing range', (kind) => {
     await worker.close();
     clock.nowMs += 9 * minuteMs;
     expect(await load()).toMatchObject({ reread: 0 });
+    // What becomes a gap meanwhile is requested at once.
+    await database.pool.query(`update tidemark.series set covered = covered - (select range_agg(range) from
+      tidemark.pending_windows)`);
+    expect(await load()).toMatchObject({ reread: 0, refresh: 1 });
+    await emptyQueue(pipeline.queueOptions);
+    await database.pool.query(`update tidemark.series set covered = covered + (select range_agg(range) from
+      tidemark.pending_windows)`);
     clock.nowMs += minuteMs;
     expect(await load()).toMatchObject({ reread: 1 });
     await emptyQueue(pipeline.queueOptions);

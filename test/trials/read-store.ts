@@ -55,7 +55,7 @@ export async function readStore({ pool }: Database, seriesIds: readonly number[]
               array(select extract(epoch from lower(p.range))::float8 * 1000 || ' '
                            || extract(epoch from upper(p.range))::float8 * 1000 || ' '
                            || extract(epoch from p.retry_at)::float8 * 1000
-                    from tidemark.pending_windows p where p.series_id = s.id) as pending,
+                    from tidemark.pending_windows p where p.series_id = s.id and not p.of_covered) as pending,
               array(select raw from tidemark.quarantine q where q.series_id = s.id order by raw) as quarantined
        from tidemark.series s where id = any ($1)`,
       [seriesIds],
