@@ -202,12 +202,13 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   });
   const nowMs = context.clock.now();
   const isAnswered = outcome.isWhole && outcome.unanswered.length === 0;
-  const removed = request.removesAbsent && isAnswered ? await removeAbsent(database, request.seriesIds, nowMs) : 0;
-  if (counts.fresh + counts.revised + removed > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
+  const removed = request.removesAbsent && isAnswered ? await removeAbsent(database, request.seriesIds, nowMs) : [];
+  if (counts.fresh + counts.revised + removed.length > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
   const missing = request.differences ? await openMissing(database, request.seriesIds, nowMs) : [];
-  const isLeft = ({ kind }: Difference) => !(request.removesAbsent && isAnswered && kind === 'missing_there');
-  const differences = outcome.differences.filter(isLeft);
-  return { asked, ...counts, ...outcome, differences, removed, earlier: [...earlier], missing };
+  const keyOf = ({ seriesId, timeMs }: Pick<Difference, 'seriesId' | 'timeMs'>) => `${seriesId} ${timeMs}`;
+  const gone = new Set(removed.map(keyOf));
+  const differences = outcome.differences.filter((one) => !gone.has(keyOf(one)));
+  return { asked, ...counts, ...outcome, differences, removed: removed.length, earlier: [...earlier], missing };
 }
 
 function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow> {

@@ -140,8 +140,8 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     wanted ??= lengthsBySeries(gaps);
     const left = portionsOf(gaps, wanted, bounds.series, windowsLeft(gaps, nowMs, divide));
     const queued = gaps.some((gap) => claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)));
-    const isAdding = async () => gaps.length === 0 && (await sourcesToAdd(nowMs)).length > 0;
-    const isWorking = queued || gaps.some((gap) => isWorkable(gap, nowMs)) || (await isAdding());
+    const isFilling = queued || gaps.some((gap) => isWorkable(gap, nowMs));
+    const isWorking = isFilling || (await sourcesToAdd(nowMs)).length > 0;
     const awaited = isWorking ? [] : gaps.filter((gap) => isAwaited(gap, nowMs, request.wait === true));
     if (isWorking && !queued && longLimit !== null) {
       const spanMs = await readRangeLimits(context);

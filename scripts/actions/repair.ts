@@ -60,7 +60,7 @@ function repairText(outcome: Repair): string {
       `${formatCount(revised)} changed`,
     ...(differences.length > 0 ? [kept] : []),
     ...(removed > 0
-      ? [`${counted(removed, 'point')} removed that the source does not have: see revisions in SQL`]
+      ? [`${counted(removed, 'point')} removed that the source does not have: requested again, and in revisions`]
       : []),
     ...unansweredText(outcome.unanswered, 'repaired'),
     ...outcome.earlier.map((one) => `${seriesName(one)} begins earlier than known: the range before is missing now`),

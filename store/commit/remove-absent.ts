@@ -1,41 +1,52 @@
 /**
- * Removes points that a series' own source does not have, as a comparison found: a phantom that a late event left, or a
- * point of another market. Their values stay as revisions, with `removed`.
+ * Removes points that the source which gave them does not have any more, as a comparison found: the trace of an event
+ * that came late, or a point of another market. Their values stay as revisions, with `removed`, and their periods are
+ * requested again: another answer decides whether they are silent, or missing.
  */
 
 import type pg from 'pg';
 import { byDataset, columnNames } from '../../model/datasets/index.ts';
 import { type EpochMs, intervalMs } from '../../model/intervals.ts';
+import { normalize } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { periodOf } from '../../planning/periods.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import { int4, listOf, nullable, range, statement, time } from '../db/statement.ts';
+import { int4, listOf, nullable, range, ranges, statement, time } from '../db/statement.ts';
 import { markChangedMonths } from '../series/changed-months.ts';
 import { lockSeries } from '../series/lock.ts';
 import { daysBehind } from '../series/rollups-behind.ts';
 import { identity, identityColumns } from '../series/series.ts';
 
-/** @param seriesIds absent: every series. @returns the number of points. */
+/** @param seriesIds absent: every series. @returns the removed points. */
 export async function removeAbsent(
   database: Database,
   seriesIds: readonly number[] | undefined,
   nowMs: EpochMs,
-): Promise<number> {
-  let removed = 0;
-  for (const { seriesId, series } of await withAbsent.on(database.pool, { seriesIds: seriesIds ?? null }))
-    removed += await inTransaction(database, (client) => removeOf(client, seriesId, series, nowMs));
+): Promise<Removed[]> {
+  const removed: Removed[] = [];
+  for (const { seriesId, series } of await withAbsent.on(database.pool, { seriesIds: seriesIds ?? null })) {
+    const rows = await inTransaction(database, (client) => removeOf(client, seriesId, series, nowMs));
+    removed.push(...rows.map(({ timeMs }) => ({ seriesId, timeMs })));
+  }
   return removed;
 }
 
-async function removeOf(client: pg.PoolClient, seriesId: number, series: SeriesKey, nowMs: EpochMs): Promise<number> {
+interface Removed {
+  readonly seriesId: number;
+  readonly timeMs: EpochMs;
+}
+
+async function removeOf(client: pg.PoolClient, seriesId: number, series: SeriesKey, nowMs: EpochMs) {
   await lockSeries.on(client, { seriesIds: [seriesId] });
   const rows = await removals[series.dataset].on(client, { seriesId, now: nowMs });
   const [first] = rows;
-  if (first === undefined) return 0;
+  if (first === undefined) return [];
   const lastMs = rows.at(-1)?.timeMs ?? first.timeMs;
   const days = daysBehind(series, { startMs: first.timeMs, endMs: lastMs + intervalMs[series.interval] });
-  await settle[series.dataset].on(client, { seriesId, points: rows.length, days });
+  const periods = rows.map(({ timeMs }) => periodOf(timeMs, series.interval));
+  await settle[series.dataset].on(client, { seriesId, points: rows.length, days, periods: normalize(periods) });
   await markChangedMonths(client, [{ seriesId, firstMs: first.timeMs, lastMs }]);
-  return rows.length;
+  return rows;
 }
 
 const withAbsent = statement({
@@ -55,7 +66,13 @@ const removals = byDataset(({ table }, dataset) =>
     isPlannedAnew: true,
     text: `
       with absent as (
-        delete from tidemark.differences where series_id = $seriesId and kind = 'missing_there' returning time
+        -- Only one source was asked: what another one gave is not known to be absent there.
+        delete from tidemark.differences d using (
+          select source from tidemark.series_sources where series_id = $seriesId order by archive, rank limit 1) asked
+        where d.series_id = $seriesId and d.kind = 'missing_there' and not exists (
+          select from tidemark.source_ranges g
+          where g.series_id = $seriesId and g.source <> asked.source and g.covered @> d.time)
+        returning d.time
       ), removed as (
         delete from tidemark.${table} p using absent where p.series_id = $seriesId and p.time = absent.time
         returning p.*
@@ -78,12 +95,15 @@ const settle = byDataset(({ table }, dataset) =>
     text: `
       with rest as materialized (
         select min(time) as earliest, max(time) as newest from tidemark.${table} where series_id = $seriesId
+      ), given as (
+        update tidemark.source_ranges set covered = covered - $periods where series_id = $seriesId
       )
       update tidemark.series
-         set points = points - $points, revised = revised + $points, earliest = rest.earliest, newest = rest.newest,
+         set covered = covered - $periods, points = points - $points, revised = revised + $points,
+             earliest = rest.earliest, newest = rest.newest,
              newest_covered = least(newest_covered, rest.newest),
              rollups_behind = rollups_behind + case when $days is null then '{}' else tstzmultirange($days) end
       from rest where id = $seriesId`,
-    parameters: { seriesId: int4, points: int4, days: nullable(range) },
+    parameters: { seriesId: int4, points: int4, days: nullable(range), periods: ranges },
   }),
 );

@@ -114,6 +114,9 @@ const lackingValues = statement({
             from tidemark.pending_windows p where p.series_id = s.id) p
       where x.series_id = s.id and x.archive) l
     where s.untracked_at is null and coalesce(own.blocked_until <= $now, true) and isempty(l.open)
+      -- Only the source that gives the newest data rereads.
+      and not exists (select from tidemark.series_sources b
+                      where b.series_id = s.id and not b.archive and b.rank < own.rank)
       and ($seriesIds is null or s.id = any ($seriesIds)) and not isempty(l.ranges)
     order by s.id limit $limit`,
   parameters: {

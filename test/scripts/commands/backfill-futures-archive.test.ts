@@ -246,8 +246,23 @@ it('an event that a source no longer has is removed when repair is told to, as o
   expect(await run('verify 1 --all')).toMatchObject({ exitCode: 7 });
   expect(await run('repair 1')).toMatchObject({ exitCode: 7, stderr: expect.stringContaining('--remove-absent') });
   expect(await json('repair 1 --remove-absent')).toMatchObject({ removed: 1, remaining: [] });
+  expect(await json('gaps')).toMatchObject({ gaps: [{ start: '2024-01-10T10:00:00.000Z' }] });
+  expect(await backfill('funding_rates', 'h1', months)).toMatchObject({ exitCode: 0, stderr: '' });
   expect(await stored('funding_rates', 'h1')).toEqual(truth);
   expect(await json('verify 1 --all')).toMatchObject({ points: truth.length, differing: 0 });
+});
+
+it('an event that another source of the series gave is not removed', async () => {
+  const { backfill, stored, run, venues } = await open('binance-usdm-funding');
+  const timeMs = events(months)[40]?.time ?? 0;
+  venues['binance-usdm-funding'].setFaults({ missingPoints: [timeMs] });
+  await backfill('funding_rates', 'h1', months);
+  const before = await stored('funding_rates', 'h1');
+  expect(before).toHaveLength(events(months).length);
+  expect(await run('verify 1')).toMatchObject({ exitCode: 7 });
+  const kept = { exitCode: 7, stderr: expect.stringContaining('DIFFERENCES_REMAIN') };
+  expect(await run('repair 1 --remove-absent')).toMatchObject(kept);
+  expect(await stored('funding_rates', 'h1')).toEqual(before);
 });
 
 it('mark prices that REST does not give are requested again later, and not at once', async () => {
