@@ -110,7 +110,10 @@ async function settleWindow(client: pg.PoolClient, answered: EvaluatedWindow): P
   return comparison;
 }
 
-/** Whether the window holds points, except those that a non-empty answer has shown to be missing at the source. */
+/**
+ * Whether the window holds points, except those that a non-empty answer has shown to be missing at the source, or the
+ * source has shown one there that is not stored.
+ */
 async function holdsPoints(client: pg.PoolClient, { window }: EvaluatedWindow): Promise<boolean> {
   const { series, seriesId, startMs: start, endMs: end } = window;
   return (await heldPoints[series.dataset].on(client, { seriesId, start, end })).length > 0;
@@ -123,6 +126,9 @@ const heldPoints = byDataset(({ table }, dataset) =>
            where series_id = $seriesId and time >= $start and time < $end and not exists (
              select from tidemark.differences d
              where d.series_id = p.series_id and d.time = p.time and d.kind = 'missing_there')
+           union all
+           select from tidemark.differences
+           where series_id = $seriesId and time >= $start and time < $end and kind = 'missing_here'
            limit 1`,
     parameters: { seriesId: int4, start: time, end: time },
   }),

@@ -139,6 +139,18 @@ it('never deletes a point that the source no longer has, and reports it', async 
   await say('verify --all');
 });
 
+it('takes no empty answer for the repair of a point that is missing here', async () => {
+  const { say, fails, simulator, query } = await backfilled();
+  await query('delete from tidemark.candle_points where series_id = 1 and time = $1', [new Date(extraMs)]);
+  await fails('verify --all', 7, 'DIFFERENCES_FOUND');
+  simulator.setFaults({ emptyRate: 1 });
+  await fails('repair', 3, 'WINDOWS_UNANSWERED');
+  expect(await query('select kind from tidemark.differences')).toEqual([{ kind: 'missing_here' }]);
+  simulator.setFaults({});
+  expect(await say('repair')).toMatch(/1 point new/);
+  await say('verify --all');
+});
+
 it('removes a point that the source does not have when it is told to, and keeps its values as a revision', async () => {
   const { say, fails, simulator, query, stored } = await backfilled();
   const before = await stored(minutes);
