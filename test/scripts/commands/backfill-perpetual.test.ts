@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { datasets, type MarketDataset } from '../../../model/datasets/index.ts';
 import { type DecimalText, productOf } from '../../../model/decimal.ts';
-import { dayMs, type EpochMs, type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs, type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
 import { fundingEvents, perpetualCandle, positionsAt, premiumAt } from '../../../simulator/derivatives.ts';
 import { eightDecimals } from '../../../simulator/venues/binance-usdm.ts';
 import type { RunningVenueSimulator } from '../../../simulator/venues/start.ts';
@@ -70,7 +70,9 @@ const marked: Case['truth'] = (venue, range) => {
 };
 /** Of days, 200 are the most that a request may ask for. */
 const year = { startMs: Date.UTC(2023, 0, 1), endMs: Date.UTC(2024, 0, 1) };
-const newest = { startMs: todayMs - 4 * dayMs, endMs: todayMs - dayMs };
+/** OKX keeps five days: those of the UTC day would be too old in its last minutes. */
+const hourStartMs = Math.floor(Date.now() / hourMs) * hourMs;
+const newest = { startMs: hourStartMs - 4 * dayMs, endMs: hourStartMs - dayMs };
 const recently = { startMs: todayMs - 80 * dayMs, endMs: todayMs - dayMs };
 
 const cases: readonly Case[] = [
