@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [scale]
- * [sources] [--quick]`: prints the results on standard output and the progress on standard error, and writes
+ * [sources] [files] [--quick]`: prints the results on standard output and the progress on standard error, and writes
  * `bench-result.json`. docs/performance.md explains each number.
  */
 
@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import type { BenchOptions, BenchResult } from './bench.ts';
 import { benchBudget } from './budget/bench.ts';
 import { benchDashboard } from './dashboard/bench.ts';
+import { benchFiles } from './files/bench.ts';
 import { benchGrowth } from './growth/bench.ts';
 import { describeMachine } from './machine.ts';
 import { obtainParts } from './parts.ts';
@@ -33,6 +34,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   growth: benchGrowth,
   scale: benchScale,
   sources: benchSources,
+  files: benchFiles,
 };
 const resultFile = 'bench-result.json';
 

@@ -4,11 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { table } from '../../scripts/output/table.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
+import { findInstalled } from '../installed.ts';
 import { withDatabase } from '../parts.ts';
 import { figure, type Spread, spreadOf, told } from '../spread.ts';
 import type { Outcome } from './client-process.ts';
 import { type Extent, load } from './load.ts';
-import { findPgbench, pgbench } from './pgbench.ts';
+import { pgbench } from './pgbench.ts';
 import { type Question, questionsOn } from './questions.ts';
 import { ask, type Serving, startBareHttp, startServing } from './serving.ts';
 
@@ -48,7 +49,7 @@ interface Memory {
 }
 
 export async function benchService({ parts, isQuick, say }: BenchOptions): Promise<BenchResult> {
-  const program = findPgbench();
+  const program = findInstalled('pgbench');
   if (program === null) return { text: '(f) service: not measured, as there is no pgbench', result: {} };
   const settings = isQuick ? quick : full;
   return withDatabase(parts, async (url) => {

@@ -1,24 +1,13 @@
 /** pgbench, which comes with PostgreSQL: the same prepared statement without the service. */
 
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Question } from './questions.ts';
 
 const run = promisify(execFile);
-
-/** Its path. Null: not installed. */
-export function findPgbench(): string | null {
-  const folders = [
-    ...(process.env.PATH ?? '').split(':'),
-    ...(existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : [])
-      .sort((a, b) => Number(b) - Number(a))
-      .map((version) => `/usr/lib/postgresql/${version}/bin`),
-  ];
-  return folders.map((folder) => join(folder, 'pgbench')).find((file) => existsSync(file)) ?? null;
-}
 
 /** Transactions a second. */
 export async function pgbench(
