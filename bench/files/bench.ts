@@ -230,7 +230,8 @@ function textOf(
 ): string {
   const blank = (value: number | null, digits: number) => (value === null ? '' : figure(value, digits));
   return [
-    `(l) files: ${days} days of m1 of one market, ${rounds} round${rounds === 1 ? '' : 's'} in turns, median (least to most)`,
+    `(l) files: ${days} days of m1 of one market, ${rounds} round${rounds === 1 ? '' : 's'} in turns, ` +
+      'median (least to most)',
     ...measured.flatMap(({ digits, rows, lines }) => [
       `\n${figure(rows)} candles, ${digits}`,
       table(
