@@ -60,8 +60,10 @@ if (existsSync(compiler) && !(isCurrent && process.argv.includes('--if-changed')
   const files = join(built, 'service/pages/files');
   await bundle('service/pages/browser/try.ts', join(files, 'try.js'));
   copyFiles('service/pages/browser', files, ['frame.css', 'icon.svg']);
-  mkdirSync(join(built, 'schema/api'));
-  copyFiles('schema/api', join(built, 'schema/api'), readdirSync('schema/api'));
+  for (const folder of ['schema/api', 'schema/api/analysis']) {
+    mkdirSync(join(built, folder));
+    copyFiles(folder, join(built, folder), sqlFilesOf(folder));
+  }
   writeFileSync(join(built, stamp), hash);
   const previous = `${built}-previous`;
   if (existsSync('dist')) renameSync('dist', previous);
@@ -108,6 +110,10 @@ async function bundle(input, file) {
 
 function copyFiles(source, target, names) {
   for (const name of names) copyFileSync(join(source, name), join(target, name));
+}
+
+function sqlFilesOf(folder) {
+  return readdirSync(folder).filter((name) => name.endsWith('.sql'));
 }
 
 function writeLicences(file) {

@@ -3,9 +3,11 @@
  * names it, such as `--: function tidemark.edit_distance(text, text)`, and with its comment; a long name continues on a
  * line after
  * `--:   `. `derived.ts` generates the others.
+ *
+ * `api/analysis/*.sql` come last. Nothing needs them, nor do they need each other: a file that is removed is left out.
  */
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { candleFunctions, constants, derivedViews, gapReasons, knownAtFunctions, rejectedRanges } from './derived.ts';
@@ -24,8 +26,18 @@ const read = (subject: string) => readFileSync(join(folder, `${subject}.sql`), '
 
 /** @param timescale whether the points are a hypertable. */
 export function apiObjects(timescale: boolean): ApiObject[] {
+  return [...coreObjects(timescale), ...[...analyses().values()].flat()];
+}
+
+/** The functions of analysis, by their file. */
+export function analyses(): ReadonlyMap<string, ApiObject[]> {
+  const names = readdirSync(join(folder, 'analysis')).filter((name) => name.endsWith('.sql'));
+  return new Map(names.sort().map((name) => [name, readObjects(read(`analysis/${name.slice(0, -'.sql'.length)}`))]));
+}
+
+function coreObjects(timescale: boolean): ApiObject[] {
   const subjects = [
-    ...['names', 'lines', 'ranges', 'figures', 'candles', 'returns', 'averages', 'charts', 'currencies', 'joins'],
+    ...['names', 'lines', 'ranges', 'figures', 'candles', 'charts', 'currencies', 'joins'],
     ...['buckets', 'derivatives', 'coverage', 'revisions', 'sources', 'service', 'help'],
   ].map(read);
   const functions = [candleFunctions, knownAtFunctions];

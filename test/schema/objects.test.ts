@@ -42,7 +42,9 @@ it('every function is dropped and created again, and none hides another in the s
 });
 
 it('no line of api/*.sql is longer than 120 characters', () => {
-  const names = readdirSync('schema/api');
+  const names = readdirSync('schema/api', { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.sql'),
+  );
   expect(names.length).toBeGreaterThan(10);
   const lines = names.flatMap((name) => readFileSync(`schema/api/${name}`, 'utf8').split('\n'));
   expect(lines.filter((line) => line.length > 120)).toEqual([]);
