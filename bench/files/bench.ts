@@ -246,6 +246,6 @@ function textOf(
         lines,
       ),
     ]),
-    'Every file was read by DuckDB and every store by PostgreSQL after each run: all have the same points, to the digit.',
+    'After each run DuckDB read the files, and PostgreSQL the store: all have the same points, to the digit.',
   ].join('\n');
 }
