@@ -16,10 +16,11 @@ const published = apiObjects(false)
   .map(({ name }) => name)
   .filter((name) => name.startsWith('public.'));
 
-it('docs/cookbook.md answers twenty-six questions, each without an error and with rows', () => {
+it('docs/cookbook.md answers numbered questions, each without an error and with rows', () => {
   const questions = cookbook.split(/^## /m).slice(1);
+  expect(questions.length).toBeGreaterThan(26);
   expect(questions.map((question) => question.slice(0, question.indexOf('.')))).toEqual(
-    Array.from({ length: 26 }, (_, place) => String(place + 1)),
+    questions.map((_, place) => String(place + 1)),
   );
   for (const question of questions) expect(question).toMatch(/```sql\n[^`]+```\n\n```text\n[^`]+\n[^`]+```/);
   expect(cookbook).not.toContain('ERROR');

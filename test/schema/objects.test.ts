@@ -97,6 +97,7 @@ it('a read-only role can call every function', async () => {
     prices_in: `'a', 'euro'`,
     correlation: `'x a/tether', 'a'`,
     asof: `'x a/tether', 'a'`,
+    prices_asof: `array['x a/tether', 'a'], array['2024-01-02 12:00Z']::timestamptz[], 'd1'`,
     aligned: `array['x a/tether', 'a']`,
     aligned_wide: `array['x a/tether', 'a']`,
     rolling_correlation: `'x a/tether', 'a'`,

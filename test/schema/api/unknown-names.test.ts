@@ -74,6 +74,8 @@ describe('unknown names are refused with suggestions', () => {
       'binance bitcoin/tether has no series at d1: those candles are derived',
       `tidemark.series_id('binance', 'bitcoin', 'tether', 'h8') is the series that they are derived from`,
     ],
+    [`prices_asof(array['binance bitconi/tether'], '{}', 'h8')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
+    [`prices_asof(null, '{}')`, 'series must be given, and is null', 'binance bitcoin/tether'],
     [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
     ...[
       ...perpetuals.map(({ dataset, knownAt }) => [dataset, knownAt, `'h1', now()`] as const),
