@@ -72,6 +72,8 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   ],
   aligned: [`array['x a/tether', 'a'], 'h1'`, `array['a', 'x a/tether'], 'h1', gap_fill => true`],
   aligned_wide: [`array['x a/tether', 'a'], 'h1'`],
+  returns_panel: [`array['x a/tether', 'a'], 'h1'`],
+  returns_panel_wide: [`array['x a/tether', 'a'], 'h1'`],
   rolling_correlation: [`'x a/tether', 'a', 'h1'`],
   candles_as_known_at: [`${named}, 'h1', now()`],
   history_as_known_at: [`'a', 'h1', now()`],
@@ -88,6 +90,8 @@ const byDefault = [`'a', 'h1'`, `'x a/tether', 'h4'`];
 const ofRanges: Readonly<Record<string, string>> = {
   maximum_drawdown: `'a', 'h1'`,
   correlation: `'x a/tether', 'a', 'h1'`,
+  correlations: `array['x a/tether', 'a'], 'h1'`,
+  correlation_matrix: `array['x a/tether', 'a'], 'h1'`,
   seasonality_by_hour: `'a', 'h1'`,
   seasonality_by_weekday: `'a', 'h1'`,
   coverage_share: `'a', 'h1'`,

@@ -75,6 +75,9 @@ describe('unknown names are refused with suggestions', () => {
       `tidemark.series_id('binance', 'bitcoin', 'tether', 'h8') is the series that they are derived from`,
     ],
     [`prices_asof(array['binance bitconi/tether'], '{}', 'h8')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
+    [`correlations(array['ethereum', 'etherium'])`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
+    [`correlation_matrix(null)`, 'series must be given, and is null', 'binance bitcoin/tether'],
+    [`returns_panel(null)`, 'series must be given, and is null', 'binance bitcoin/tether'],
     [`prices_asof(null, '{}')`, 'series must be given, and is null', 'binance bitcoin/tether'],
     [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
     ...[
