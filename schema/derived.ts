@@ -364,7 +364,7 @@ export const candleFunctions = `
 create or replace function tidemark.derived_candles(exchange text, base text, quote text, interval_name text,
   from_time timestamptz, to_time timestamptz)
 returns table ("time" timestamptz, ${typedValues(candles)}, derived_from text, points bigint)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 declare
   line record;
   first timestamptz := coalesce(from_time, '-infinity');
@@ -393,7 +393,7 @@ language sql stable parallel safe as $$
     union all
     select 0, time, ${values}, derived_from, points from tidemark.derived_candles($1, $2, $3, $4, $5, $6)
   ) c
-  where series_id = (select tidemark.stored_or_zero($1, $2, $3, $4))
+  where series_id = tidemark.stored_or_zero($1, $2, $3, $4)
     and time >= coalesce($5, '-infinity') and time < coalesce($6, 'infinity') and tidemark.is_range($5, $6)
 $$;
 comment on function public.candles is
@@ -430,7 +430,7 @@ function knownAtFunction(dataset: Dataset): string {
 create or replace function public.${name}(${names.map((key) => `${key} text, `).join('')}interval_name text,
   known_at timestamptz, from_time timestamptz default null, to_time timestamptz default null)
 returns table ("time" timestamptz, ${typedValues(dataset)}, changed_at timestamptz, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   line record;

@@ -5,22 +5,10 @@
 
 import type pg from 'pg';
 import { inLockedTransaction } from '../store/db/locked-transaction.ts';
+import { type PlannerSetting, plannerSettings } from '../store/db/planner-settings.ts';
 
-interface RoleSetting {
-  readonly name: string;
-  readonly value: string;
-  /** The value that is changed. Any other one is somebody's choice. */
-  readonly from: string;
-}
-
-const roleSettings: readonly RoleSetting[] = [
-  // The view `candles` plans every level of the rollups: compiling that takes longer than most queries. Tidemark's own
-  // sessions and its viewers have JIT off by themselves.
-  { name: 'jit', from: 'on', value: 'off' },
-  // TimescaleDB 2.28 cannot plan `candles(...)` with bounds from a row beside it where it prefers a bitmap scan of the
-  // columnstore ("could not create decompression path"): such paths are left out, after they have displaced all others
-  // (columnar_scan.c). An index scan reads the same batches.
-  { name: 'enable_bitmapscan', from: 'on', value: 'off' },
+const roleSettings: readonly PlannerSetting[] = [
+  ...plannerSettings,
   // Rows of a batch of the columnstore. A column of 1,000 candles fills the pages of TOAST badly: with 3,000 a candle
   // takes a tenth less (22.9 and 20.7 bytes), and queries take as long. Changing an old point takes 8 ms instead of 3.
   { name: 'timescaledb.compression_batch_size_limit', from: '1000', value: '3000' },
@@ -51,7 +39,7 @@ export async function removeRoleSettings(client: pg.ClientBase): Promise<void> {
 
 async function changeSettings(
   client: pg.ClientBase,
-  changeOf: (setting: RoleSetting) => { readonly condition: string; readonly change: string },
+  changeOf: (setting: PlannerSetting) => { readonly condition: string; readonly change: string },
 ): Promise<void> {
   await inLockedTransaction(client, 'role settings', async () => {
     for (const setting of roleSettings) {

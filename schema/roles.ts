@@ -19,6 +19,7 @@ import { rollupLevels } from '../model/rollup-levels.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { isPermissionDenied } from '../store/db/failure.ts';
 import { inLockedTransaction } from '../store/db/locked-transaction.ts';
+import { plannerSettings } from '../store/db/planner-settings.ts';
 import { bool, listOf, nullable, statement, text } from '../store/db/statement.ts';
 import { timescaleSchema } from '../store/timescale/extension.ts';
 import { apiObjects } from './api.ts';
@@ -159,8 +160,7 @@ const settings = {
   statement_timeout: '60s',
   idle_in_transaction_session_timeout: '60s',
   timezone: 'UTC',
-  jit: 'off',
-  enable_bitmapscan: 'off',
+  ...Object.fromEntries(plannerSettings.map(({ name, value }) => [name, value])),
 };
 const maxConnections = 20;
 /** Sorts and joins of a query spill to disk up to here. Unlike the settings above, only a superuser may change it. */

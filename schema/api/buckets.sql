@@ -131,7 +131,7 @@ create or replace function public.ohlcv_by(exchange text, base text, quote text,
   session_from time default null, session_to time default null)
 returns table ("time" timestamptz, ends timestamptz, open numeric, high numeric, low numeric, close numeric,
                volume numeric, derived_from text, points bigint, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   own record;
@@ -140,6 +140,7 @@ declare
   line record;
   begin_times timestamptz[];
   end_times timestamptz[];
+  until timestamptz;
   most constant integer := 5000000;
 begin
   select tstzrange(min(lower(s.tracked)), nullif(max(coalesce(upper(s.tracked), 'infinity')), 'infinity')) into wanted
@@ -157,14 +158,19 @@ begin
     raise exception 'the range from % to % has more than % buckets', asked.first, asked.ending, most
       using errcode = '22023', hint = 'ask for a shorter range, or longer buckets';
   end if;
-  select array_agg(b.begins order by b.begins), array_agg(b.ends order by b.begins) into begin_times, end_times
-  from tidemark.bucket_bounds(
-    bucket, zone, session_from, session_to,
-    -- A day more: buckets are counted in local time. At most one bucket contains the beginning.
-    case when isfinite(from_time) then asked.first else asked.first - bucket - interval '1 day' end, asked.ending) b
-  where b.begins >= asked.first or b.ends > asked.first;
+  -- First the buckets of a day or two: what fits into none of them is refused before all are listed.
+  foreach until in array array[least(asked.ending, asked.first + greatest(bucket, interval '1 day')), asked.ending] loop
+    select array_agg(b.begins order by b.begins), array_agg(b.ends order by b.begins) into begin_times, end_times
+    from tidemark.bucket_bounds(
+      bucket, zone, session_from, session_to,
+      -- A day more: buckets are counted in local time. At most one bucket contains the beginning.
+      case when isfinite(from_time) then asked.first else asked.first - bucket - interval '1 day' end, until) b
+    where b.begins >= asked.first or b.ends > asked.first;
+    if begin_times is not null then
+      select * into line from tidemark.bucket_line(exchange, base, quote, begin_times, end_times);
+    end if;
+  end loop;
   if begin_times is null then return; end if;
-  select * into line from tidemark.bucket_line(exchange, base, quote, begin_times, end_times);
   asked.first := begin_times[1];
   asked.ending := end_times[cardinality(end_times)];
   asked.closed := least(asked.ending, now() - tidemark.grace());
@@ -205,7 +211,7 @@ create or replace function public.ohlcv_in(exchange text, base text, quote text,
   max_age interval default null)
 returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
                open_rate_time timestamptz, close_rate_time timestamptz, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   line record;

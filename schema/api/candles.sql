@@ -1,18 +1,22 @@
 -- Candles and prices of a range, with the covered share of each period; and candles by name.
 
 --: function tidemark.stored_or_zero(text, text, text, text)
--- Derived candles have the id 0.
+-- Derived candles have the id 0. Immutable as tidemark.series_id is.
 create or replace function tidemark.stored_or_zero(exchange text, base text, quote text, interval_name text)
 returns integer
-language sql stable parallel safe as $$
-  select coalesce(
-    -- Most calls need nothing else of the series, such as its coverage.
-    (select s.id from tidemark.series s
-     where s.dataset = 'candles' and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote
-       and s.interval = interval_name and (s.untracked_at is null or s.points > 0)),
-    (select case when l.derived_from is null then l.series_id else 0 end
-     from tidemark.market_line(exchange, base, quote, interval_name) l))
-$$;
+language plpgsql immutable parallel safe cost 100000 as $$
+declare
+  found_id integer;
+  line record;
+begin
+  -- Most calls need nothing else of the series, such as its coverage.
+  select s.id into found_id from tidemark.series s
+  where s.dataset = 'candles' and s.exchange_id = exchange and s.base_id = base and s.quote_id = quote
+    and s.interval = interval_name and (s.untracked_at is null or s.points > 0);
+  if found then return found_id; end if;
+  select * into line from tidemark.market_line(exchange, base, quote, interval_name);
+  return case when line.derived_from is null then line.series_id else 0 end;
+end $$;
 comment on function tidemark.stored_or_zero is
   'Internal: the id of a stored series of a market; 0 where its candles are derived.';
 
@@ -40,7 +44,7 @@ create or replace function public.ohlcv(exchange text, base text, quote text, in
   from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false)
 returns table ("time" timestamptz, open numeric, high numeric, low numeric, close numeric, volume numeric,
                filled boolean, derived_from text, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 begin
   return query execute tidemark.ohlcv_statement(exchange, base, quote, interval_name, from_time, to_time, gap_fill);
 end $$;
@@ -74,7 +78,7 @@ comment on function tidemark.prices_statement is
 create or replace function public.prices(series text, interval_name text default 'd1',
   from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false)
 returns table ("time" timestamptz, price numeric, filled boolean, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 begin
   return query execute tidemark.prices_statement(series, interval_name, from_time, to_time, gap_fill);
 end $$;
@@ -87,7 +91,7 @@ Example: select * from prices(''binance bitcoin/tether'', ''d1'', ''2024-03-01''
 create or replace function public.price_history(asset text, interval_name text default 'd1',
   from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false)
 returns table ("time" timestamptz, price_usd numeric, filled boolean, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 begin
   if asset like '%/%' then perform tidemark.asset_line(asset, interval_name); end if;
   return query execute tidemark.prices_statement(asset, interval_name, from_time, to_time, gap_fill);

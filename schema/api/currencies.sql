@@ -78,7 +78,7 @@ create or replace function public.prices_in(series text, currency text, interval
   look_ahead boolean default false)
 returns table ("time" timestamptz, price numeric, source_price numeric, source_currency text, rate_time timestamptz,
                rate_age interval, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   line record;

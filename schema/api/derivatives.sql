@@ -82,7 +82,7 @@ create or replace function public.funding(exchange text, base text, quote text, 
   to_time timestamptz default null)
 returns table ("time" timestamptz, rate numeric, hours numeric, annual_rate numeric, mark_price numeric,
                price_from text, price_age interval, payment numeric, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   line record;
@@ -122,7 +122,7 @@ Example: select * from funding(''binance'', ''bitcoin'', ''tether:tether'', ''20
 create or replace function public.funding_paid(exchange text, base text, quote text,
   from_time timestamptz default null, to_time timestamptz default null, quantity numeric default 1)
 returns table (paid numeric, paid_in text, events bigint, from_candles bigint, without_price bigint, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 declare
   line record;
   asked record;
@@ -156,7 +156,7 @@ Example: select * from funding_paid(''binance'', ''bitcoin'', ''tether:tether'',
 create or replace function public.funding_panel(series text[], from_time timestamptz default null,
   to_time timestamptz default null)
 returns table ("time" timestamptz, name text, rate numeric, hours numeric, annual_rate numeric, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   -- Also as status names its series.
@@ -237,7 +237,7 @@ create or replace function public.open_interest_value(exchange text, base text, 
   max_age interval default interval '1 hour')
 returns table ("time" timestamptz, amount numeric, value numeric, value_from text, mark_price numeric,
                price_age interval, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 declare
   line record;
   asked record;
@@ -298,7 +298,7 @@ create or replace function public.basis(exchange text, base text, quote text, sp
   spot_exchange text default null)
 returns table ("time" timestamptz, price numeric, spot numeric, index_price numeric, basis numeric,
                basis_share numeric, index_share numeric, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   closed timestamptz := date_bin(tidemark.interval_length(interval_name), now() - tidemark.grace(),

@@ -15,7 +15,7 @@ create or replace function public.asof(series text, other text, interval_name te
   max_age interval default null)
 returns table ("time" timestamptz, price numeric, other_price numeric, other_time timestamptz, other_age interval,
                coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   line record;
@@ -77,7 +77,7 @@ Example: select * from asof(''binance bitcoin/tether'', ''bitcoin'', ''h8'', ''2
 create or replace function public.aligned(series text[], interval_name text default 'd1',
   from_time timestamptz default null, to_time timestamptz default null, gap_fill boolean default false)
 returns table ("time" timestamptz, name text, price numeric, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 begin
   if series is null then

@@ -238,9 +238,12 @@ comment on function tidemark.asset_line is
   'Internal: the series, relation, period and coverage behind an asset at an interval; unknown names are refused.';
 
 --: function tidemark.series_id(text, text, text, text)
--- The id of a stored series, for queries of its points. It is looked up once for a statement.
+-- Immutable, although it reads a table: the planner then replaces it by the id, as if that had been written. Of a chunk
+-- that is partly in the columnstore, TimescaleDB evaluates a stable function for each row. Ids never change; a
+-- statement that is prepared under one name looks another one up when it is prepared again. The cost keeps the planner
+-- from evaluating it for each row where names are parameters.
 create or replace function tidemark.series_id(exchange text, base text, quote text, interval_name text) returns integer
-language plpgsql stable parallel safe as $$
+language plpgsql immutable parallel safe cost 100000 as $$
 declare
   line record;
 begin
@@ -258,7 +261,7 @@ Example: select * from tidemark.candle_points where series_id = tidemark.series_
 
 --: function tidemark.series_id(text, text)
 create or replace function tidemark.series_id(asset text, interval_name text) returns integer
-language plpgsql stable parallel safe as $$
+language plpgsql immutable parallel safe cost 100000 as $$
 declare
   line record;
 begin
@@ -338,10 +341,10 @@ begin
       select time, %s, false, %s from missing where not exists (select from stored s where s.time = missing.time)
       order by time', stored, missing, period, first, period, nulls, share);
   end if;
-  execute format('select %s from %s where series_id = %s and time < %L::timestamptz
+  execute format('select %s from %s where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz
     and tstzrange(time, %L) <@ %L::tstzmultirange order by time desc limit 1', price,
     case when 'price_usd' = any (columns) then relation else 'tidemark.candle_points' end,
-    series_id, first, first, covered) into carried;
+    series_id, lower(covered), first, first, covered) into carried;
   return format('with stored as materialized (%s), periods as (
       select time, %s, s.time is not null as is_stored, %s as coverage
       from generate_series(%L::timestamptz, %L::timestamptz - interval ''1 microsecond'', %L::interval) p (time)

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { type Clock, systemClock } from '../../clock.ts';
 import { codeOf, errorOf } from '../../errors.ts';
 import { internals, isQueryTimeout } from './pg-internals.ts';
+import { plannerSettings } from './planner-settings.ts';
 import { leaveRoom } from './spare-connections.ts';
 import { types } from './values.ts';
 
@@ -43,6 +44,7 @@ const defaultTimeoutMarginMs = 5000;
 const maxLockWaitMs = 5000;
 /** Interval of keep-alive packets, for idle connections and queries without a timeout. */
 const keepAliveMs = 10_000;
+const plannerOptions = plannerSettings.map(({ name, value }) => `${name}=${value}`);
 
 /**
  * Opens a pool. It connects at the first query.
@@ -66,9 +68,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
-    // A view plans every level of the rollups. Compiling them took 111 of 123 s of a query of 20,667 candles.
-    // Bitmap scans: role-settings.ts.
-    options: ['timezone=UTC', 'datestyle=ISO', 'jit=off', 'enable_bitmapscan=off', ...(options.settings ?? [])]
+    options: ['timezone=UTC', 'datestyle=ISO', ...plannerOptions, ...(options.settings ?? [])]
       .map((setting) => `-c ${setting}`)
       .join(' '),
     types,

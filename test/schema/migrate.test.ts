@@ -42,14 +42,14 @@ describe('migrate', () => {
     const migrated = await objects(database);
     expect(migrated).toContain('public.candles');
     expect(await up(database)).toEqual([]);
-    expect(await settings()).toEqual(['enable_bitmapscan=off', 'jit=off', ...batches(3000)]);
+    expect(await settings()).toEqual(['enable_bitmapscan=off', 'jit=off', 'random_page_cost=1.1', ...batches(3000)]);
 
     expect(await down()).toEqual([...names].reverse());
     expect(await objects(database)).toEqual(['tidemark.migrations']);
     expect(await settings()).toEqual([]);
     await isRefused();
 
-    const own = ['enable_bitmapscan=on', 'jit=on', ...batches(500)];
+    const own = ['enable_bitmapscan=on', 'jit=on', 'random_page_cost=2', ...batches(500)];
     for (const setting of own) await alter(`set ${setting}`);
     await up(database);
     expect([await objects(database), await settings()]).toEqual([migrated, own]);

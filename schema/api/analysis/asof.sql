@@ -24,7 +24,7 @@ comment on function tidemark.price_blocks is
 create or replace function public.prices_asof(series text[], times timestamptz[], interval_name text default 'm1',
   max_age interval default null)
 returns table ("time" timestamptz, name text, price numeric, price_time timestamptz, age interval, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   one text;

@@ -242,7 +242,7 @@ create or replace function public.vwap(exchange text, base text, quote text, int
   from_time timestamptz default null, to_time timestamptz default null, session text default null)
 returns table ("time" timestamptz, vwap numeric, volume numeric, session_vwap numeric, candles bigint,
                derived_from text, coverage numeric)
-language plpgsql stable parallel safe as $$
+language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 begin
   return query execute tidemark.vwap_statement(exchange, base, quote, interval_name, from_time, to_time,
                                                session);

@@ -6,6 +6,7 @@ import { describeNeeding } from '../../parts/describe-needing.ts';
 import { useStore } from '../../store/open-store.ts';
 import { nodesOf, type PlanNode, planOf } from '../../store/plan.ts';
 import { markBehind, market } from './candles.ts';
+import { storeLine } from './price-line.ts';
 
 /** 120 days of minutes of two markets: five chunks of points, and their rollups. */
 describeNeeding('timescale', 'a query of candles by names', () => {
@@ -63,5 +64,29 @@ describeNeeding('timescale', 'a query of candles by names', () => {
     const all = await chunksIn(nodesOf(await plan(`select * from ${named('m1')}`)));
     expect(await chunksIn(nodesOf(newest).filter(isRead))).toEqual(all.slice(-1));
     expect(pages(newest)).toBeLessThan(50);
+  });
+
+  it('reads of each market of days only its rows, in a chunk that is full of minutes', async () => {
+    const { database } = store;
+    const range = { startMs: Date.UTC(2024, 5, 1), endMs: Date.UTC(2024, 5, 29) };
+    const prices = Array<string>(28).fill('1.5');
+    for (let place = 0; place < 20; place += 1)
+      await storeLine(database, { key: market(`d${place}`, 'd1'), ...range, prices });
+    const minutes = await Promise.all(
+      ['e', 'f', 'g', 'h', 'i'].map((base) => trackSeries(database, market(base, 'm1'), range.startMs, null)),
+    );
+    // Fetched at once, so that rows of a series do not lie together.
+    await database.pool.query(
+      `insert into tidemark.candle_points
+       select id, time, 1.5, 2.25, 1, 1.75, 10
+       from generate_series('2024-06-01'::timestamptz, '2024-06-14', '1 minute') time, unnest($1::integer[]) id
+       order by md5(id || ' ' || time)`,
+      [minutes.map(({ seriesId }) => seriesId)],
+    );
+    await database.pool.query('analyze');
+    const panel = `from candles where interval = 'd1' and time >= '2024-06-02' and derived_from is null`;
+    const { rows } = await database.pool.query<{ count: number }>(`select count(*) ${panel}`);
+    expect(rows).toEqual([{ count: 20 * 27 }]);
+    expect(pages(await plan(`select * ${panel}`))).toBeLessThan(1000);
   });
 });
