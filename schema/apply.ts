@@ -30,6 +30,7 @@ const unnamed = [
   'tidemark.ranges_behind()',
   'tidemark.ranges_unmaterialised(timestamptz)',
   'tidemark.refuse_market(text,text,text,text)',
+  'tidemark.tell_coverage(integer,tstzmultirange,tstzrange,timestamptz,timestamptz)',
 ] as const;
 
 /**

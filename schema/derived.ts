@@ -80,6 +80,16 @@ comment on function tidemark.grace is
   'How long after its end a period may still change, and is not counted as missing.'
   '${example('select tidemark.grace()')}';
 
+--: function tidemark.assert_given(text, boolean)
+create or replace function tidemark.assert_given(name text, is_null boolean) returns boolean
+language plpgsql immutable parallel safe as $$
+begin
+  if is_null then raise exception '% must be given, and is null', name using errcode = '22004'; end if;
+  return true;
+end $$;
+comment on function tidemark.assert_given is
+  'Internal: true; an argument that is null is refused.';
+
 --: function tidemark.grouped_candle()
 create or replace function tidemark.grouped_candle() returns text language sql immutable parallel safe as $$
   select $columns$${groupedValues}$columns$
@@ -441,9 +451,9 @@ begin
   perform tidemark.tell_beginning(line.series_id, known_at);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   -- A period that had not ended at known_at was not known in its present form.
-  asked.ending := greatest(asked.first, least(asked.ending, date_bin(line.period, known_at, tidemark.grid_origin())));
-  asked.closed := least(asked.closed, asked.ending);
-  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
+  asked.closed := least(asked.closed, greatest(asked.first, date_bin(line.period, known_at, tidemark.grid_origin())));
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.since, asked.ending, asked.closed);
+  asked.ending := greatest(asked.first, asked.closed);
   known := tidemark.points_known_at('tidemark.${dataset.table}', '{${columns.join(',')}}', line.series_id, known_at,
                                     asked.first, asked.ending);
   if line.derived_from is not null then
@@ -532,6 +542,7 @@ language sql stable parallel safe as $$
     select max(p.time) from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
     where ${ofList} and p.gone > 0 and p.time <= at
   )
+  where tidemark.assert_given('at', at is null)
 $$;
 comment on function public.${now}_at is
   'The state of each ${entry} at a time: what ${now} would have said then, as far as it was polled.'

@@ -42,13 +42,11 @@ declare
   opens time := coalesce(session_from, '00:00');
   closes time := coalesce(session_to, session_from, '00:00');
 begin
+  perform tidemark.assert_given('zone', zone is null);
+  perform tidemark.assert_given('session_from', session_from is null and session_to is not null);
   if num_nonnulls(nullif(months, 0), nullif(days, 0), nullif(seconds, 0)) <> 1 or least(months, days, seconds) < 0 then
     raise exception 'a bucket is a number of months, a number of days, or a time, not "%"', bucket
       using errcode = '22023', hint = 'such as ''7 minutes'', ''4 hours'', ''1 day'', ''1 month''';
-  end if;
-  if zone is null or session_from is null and session_to is not null then
-    raise exception '% must be given, and is null', case when zone is null then 'zone' else 'session_from' end
-      using errcode = '22004';
   end if;
   if session_from is not null and (months > 0 or days > 1) then
     raise exception 'a bucket of sessions is at most one day, not "%"', bucket using errcode = '22023';
@@ -153,6 +151,7 @@ begin
     return query select * from public.ohlcv_by($1, own.base_id, own.quote_id, $4, $5, $6, $7, $8, $9);
     return;
   end if;
+  perform tidemark.assert_given('bucket', bucket is null);
   select * into asked from tidemark.asked_range(interval '1 minute', wanted, from_time, to_time);
   if bucket > interval '0' and extract(epoch from asked.ending - asked.first) / extract(epoch from bucket) > most then
     raise exception 'the range from % to % has more than % buckets', asked.first, asked.ending, most
@@ -174,7 +173,8 @@ begin
   asked.first := begin_times[1];
   asked.ending := end_times[cardinality(end_times)];
   asked.closed := least(asked.ending, now() - tidemark.grace());
-  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first,
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked,
+                                 greatest(asked.first, asked.since), asked.ending,
                                  date_bin(line.period, asked.closed, tidemark.grid_origin()));
   return query execute format('
     with buckets as materialized (
@@ -216,7 +216,8 @@ language plpgsql stable parallel safe set jit = off set max_parallel_workers_per
 declare
   line record;
   asked record;
-  target integer := tidemark.currency_id(currency);
+  source_name text;
+  target integer;
   source integer;
   oldest interval;
 begin
@@ -225,8 +226,15 @@ begin
   end if;
   select * into line from tidemark.market_line(exchange, base, quote, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
-  select tidemark.currency_id(split_part(s.quote_id, ':', 1)) into source
-  from tidemark.series s where s.id = line.series_id;
+  select split_part(s.quote_id, ':', 1) into source_name from tidemark.series s where s.id = line.series_id;
+  if tidemark.is_currency(currency, source_name) then
+    return query select c.time, c.open, c.high, c.low, c.close, c.volume, null::timestamptz, null::timestamptz,
+                        c.coverage
+                 from public.ohlcv(exchange, base, quote, interval_name, from_time, to_time) c;
+    return;
+  end if;
+  target := tidemark.currency_id(currency);
+  source := tidemark.currency_id(source_name);
   oldest := coalesce(max_age, line.period);
   return query
     with candles as materialized (

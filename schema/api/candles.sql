@@ -30,7 +30,7 @@ declare
 begin
   select * into line from tidemark.market_line(exchange, base, quote, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
-  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.since, asked.ending, asked.closed);
   return format('select time, open, high, low, close, volume, filled, %L::text as derived_from, coverage
                  from (%s) line', line.derived_from,
     tidemark.line_statement(line.relation, line.series_id, '{open,high,low,close,volume}', line.period, line.covered,
@@ -65,7 +65,7 @@ declare
 begin
   select * into line from tidemark.line_of(series, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
-  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.since, asked.ending, asked.closed);
   price := case when line.is_market then 'close' else 'price_usd' end;
   return format('select time, %I as price, filled, coverage from (%s) line', price,
     tidemark.line_statement(line.relation, line.series_id, array[price], line.period, line.covered,
@@ -111,8 +111,8 @@ declare
 begin
   select * into line from tidemark.line_of(series, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
-  if asked.closed <= asked.first then return null; end if;
-  return tidemark.share_covered(line.covered, tstzrange(asked.first, asked.closed));
+  if asked.closed <= asked.since then return null; end if;
+  return tidemark.share_covered(line.covered, tstzrange(asked.since, asked.closed));
 end $$;
 comment on function public.coverage_share is
   'Which share of the closed periods of a range is covered, from 0 to 1; null when none of them has ended.

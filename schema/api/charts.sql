@@ -9,6 +9,7 @@ declare
   parts text[] := regexp_match(series, '^\s*(\S+)\s+(.+?)/(.+?)\s*$');
   own record;
 begin
+  perform tidemark.assert_given('series', series is null);
   if parts is not null and not exists (
     select from tidemark.series s
     where s.dataset = 'candles' and (s.exchange_id, s.base_id, s.quote_id) = (parts[1], parts[2], parts[3])

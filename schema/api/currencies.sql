@@ -10,6 +10,9 @@ language plpgsql stable parallel safe as $$
 declare
   found integer[];
 begin
+  if name is null then
+    perform tidemark.refuse_name('currency', name, array(select c.currency from tidemark.currencies c));
+  end if;
   select array_agg(c.id order by c.id) into found from tidemark.currencies c where c.currency = name;
   if found is null then
     select array_agg(c.id order by c.currency) into found
@@ -32,6 +35,16 @@ end $$;
 comment on function tidemark.currency_id is
   'Internal: the id in tidemark.currencies of a currency by its id or symbol; an unknown or ambiguous one is '
   'refused.';
+
+--: function tidemark.is_currency(text, text)
+create or replace function tidemark.is_currency(name text, id text) returns boolean
+language sql stable parallel safe as $$
+  -- Its own id needs no rate.
+  select name is not distinct from id
+      or tidemark.currency_id(name) = (select c.id from tidemark.currencies c where c.currency = $2)
+$$;
+comment on function tidemark.is_currency is
+  'Internal: whether a name, an id or a symbol, is that of a currency.';
 
 --: function tidemark.rates_around(integer, integer, timestamptz, timestamptz)
 -- Rates for [since, until]: those within, the last one before and the first one after. Where the price is not
@@ -83,7 +96,7 @@ language plpgsql stable parallel safe set jit = off set max_parallel_workers_per
 declare
   line record;
   asked record;
-  target integer := tidemark.currency_id(currency);
+  target integer;
   source integer;
   source_name text := 'united-states-dollar';
   -- From a row's time to the moment of its price: a close is the end of its period, a d1 mean the middle of
@@ -91,6 +104,7 @@ declare
   ahead interval;
   oldest interval;
 begin
+  perform tidemark.assert_given('look_ahead', look_ahead is null);
   if max_age < interval '0' then
     raise exception 'max_age is %, and cannot be negative', max_age using errcode = '22023',
       hint = 'look_ahead => true also uses rates of later';
@@ -99,8 +113,14 @@ begin
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   if line.is_market then
     select split_part(s.quote_id, ':', 1) into source_name from tidemark.series s where s.id = line.series_id;
-    source := tidemark.currency_id(source_name);
   end if;
+  if tidemark.is_currency(currency, source_name) then
+    return query select p.time, p.price, p.price, source_name, null::timestamptz, null::interval, p.coverage
+                 from public.prices(series, interval_name, from_time, to_time) p;
+    return;
+  end if;
+  target := tidemark.currency_id(currency);
+  if line.is_market then source := tidemark.currency_id(source_name); end if;
   oldest := coalesce(max_age, line.period);
   ahead := case when line.is_market then line.period when interval_name = 'd1' then line.period / 2
                 else interval '0' end;

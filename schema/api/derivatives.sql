@@ -92,7 +92,7 @@ begin
   select * into line from tidemark.dataset_line('funding_rates', exchange, base, quote, 'h1');
   is_inverse := (select s.settle_id = s.base_id from tidemark.series s where s.id = line.series_id);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
-  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first,
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.since, asked.ending,
                                  least(asked.closed, line.settled));
   return query
     with events as materialized (
@@ -138,8 +138,8 @@ begin
                count(*) filter (where f.price_from = 'mark_candles') as from_candles,
                count(*) filter (where f.payment is null) as without_price
         from public.funding(exchange, base, quote, from_time, to_time) f) sums,
-       (select case when asked.first < asked.closed
-                      then tidemark.share_covered(line.covered, tstzrange(asked.first, asked.closed)) end as share
+       (select case when asked.since < asked.closed
+                      then tidemark.share_covered(line.covered, tstzrange(asked.since, asked.closed)) end as share
        ) known;
   if without_price > 0 then perform tidemark.tell_no_price(line.series_id); end if;
   return next;
@@ -180,7 +180,7 @@ begin
       from names n
       cross join lateral tidemark.dataset_line('funding_rates', n.parts[1], n.parts[2], n.parts[3], 'h1') l
       cross join lateral tidemark.asked_range(l.period, l.tracked, $2, $3) a
-      cross join lateral tidemark.tell_coverage(l.series_id, l.covered, l.tracked, a.first,
+      cross join lateral tidemark.tell_coverage(l.series_id, l.covered, l.tracked, a.since, a.ending,
                                                 least(a.closed, l.settled))
     ), rates as materialized (
       select n.name, f.* from known n
@@ -249,7 +249,7 @@ begin
     'open_interest', exchange, base, quote,
     coalesce(interval_name, tidemark.usual_interval('open_interest', exchange, base, quote)));
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
-  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.first, asked.closed);
+  perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, asked.since, asked.ending, asked.closed);
   -- A source gives values always or never.
   if (select n.value is null from (
         select p.value from tidemark.open_interest_points p

@@ -232,7 +232,12 @@ begin
   end if;
   if series_id is null then perform tidemark.refuse_asset(asset, interval_name); end if;
   covered := tidemark.known_ranges(series_id, covered);
-  if derived_from is not null then covered := tidemark.sampled_ranges(covered, stored_period, period); end if;
+  if derived_from is not null then
+    covered := tidemark.sampled_ranges(covered, stored_period, period);
+    -- The price of a period is that at its start.
+    tracked := tracked * tstzrange(date_bin(period, lower(tracked) - interval '1 microsecond', tidemark.grid_origin())
+                                     + period, null);
+  end if;
 end $$;
 comment on function tidemark.asset_line is
   'Internal: the series, relation, period and coverage behind an asset at an interval; unknown names are refused.';
@@ -285,6 +290,7 @@ language plpgsql stable parallel safe as $$
 declare
   parts text[] := regexp_match(series, '^\s*(\S+)\s+(.+?)/(.+?)\s*$');
 begin
+  perform tidemark.assert_given('series', series is null);
   is_market := parts is not null;
   if is_market then
     select l.series_id, l.relation, l.period, l.derived_from, l.covered, l.tracked
@@ -329,6 +335,7 @@ declare
   nulls text := array_to_string(array(select 'null' from unnest(columns)), ', ');
   carried text;
 begin
+  perform tidemark.assert_given('gap_fill', gap_fill is null);
   if not gap_fill then
     if isempty(missing) then return stored || ' order by time'; end if;
     return format('with stored as materialized (%s), missing as (

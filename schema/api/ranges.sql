@@ -16,9 +16,10 @@ comment on function tidemark.is_range is
 
 --: function tidemark.asked_range(interval, tstzrange, timestamptz, timestamptz)
 -- The periods that start in [from_time, to_time): [first, ending); those before closed have ended. Null: from
--- the start of the tracked range, and up to now or its end, whichever is earlier.
+-- the period in which the tracked range starts, and up to now or its end, whichever is earlier. What is known is told
+-- of times since `since`: of the first period it may be a part.
 create or replace function tidemark.asked_range(period interval, tracked tstzrange, from_time timestamptz,
-  to_time timestamptz, out first timestamptz, out ending timestamptz, out closed timestamptz)
+  to_time timestamptz, out first timestamptz, out ending timestamptz, out closed timestamptz, out since timestamptz)
 language plpgsql stable parallel safe as $$
 begin
   if from_time = 'infinity' or to_time = '-infinity' then
@@ -36,14 +37,18 @@ begin
     raise exception 'the range ends at %, and what is tracked begins at %', to_time, lower(tracked)
       using errcode = '22023', hint = 'leave out to_time for now';
   end if;
-  from_time := case when isfinite(from_time) then from_time else lower(tracked) end;
+  if not coalesce(isfinite(from_time), false) then since := lower(tracked); end if;
+  from_time := coalesce(since, from_time);
   to_time := case when isfinite(to_time) then to_time else least(now(), upper(tracked)) end;
   perform tidemark.is_range(from_time, to_time);
   if extract(epoch from to_time - from_time) / extract(epoch from period) > 50000000 then
     raise exception 'the range from % to % has more than 50 million periods', from_time, to_time
       using errcode = '22023', hint = 'ask for a shorter range, or a longer interval';
   end if;
-  first := date_bin(period, from_time - interval '1 microsecond', tidemark.grid_origin()) + period;
+  first := case when since is null
+                then date_bin(period, from_time - interval '1 microsecond', tidemark.grid_origin()) + period
+                else date_bin(period, since, tidemark.grid_origin()) end;
+  since := coalesce(since, first);
   ending := date_bin(period, to_time - interval '1 microsecond', tidemark.grid_origin()) + period;
   closed := least(ending, date_bin(period, now() - tidemark.grace(), tidemark.grid_origin()));
 end $$;
@@ -72,14 +77,22 @@ $$;
 comment on function tidemark.share_covered is
   'Internal: the covered share of a range, from 0 to 1, rounded down.';
 
---: function tidemark.tell_coverage(integer, tstzmultirange, tstzrange, timestamptz, timestamptz)
+--: function tidemark.tell_coverage(integer, tstzmultirange, tstzrange, timestamptz, timestamptz, timestamptz)
 create or replace function tidemark.tell_coverage(series_id integer, covered tstzmultirange, tracked tstzrange,
-  first timestamptz, closed timestamptz) returns void
+  since timestamptz, ending timestamptz, closed timestamptz) returns void
 language plpgsql stable parallel safe as $$
 declare
-  wanted tstzrange := case when closed > first then tstzrange(first, closed) else 'empty' end;
+  asked tstzrange := case when ending > since then tstzrange(since, ending) else 'empty' end;
+  wanted tstzrange := case when closed > since then tstzrange(since, closed) else 'empty' end;
 begin
-  if covered @> wanted then return; end if;
+  if covered @> wanted and (not isempty(wanted) or since <= now()) then return; end if;
+  if isempty(asked) then return; end if;
+  if since > now() or not tracked && asked then
+    raise notice '% %', tidemark.utc(asked), case when since > now() then 'has not begun' else 'is not tracked' end
+      using detail = format('tracked is %s', tidemark.utc(tracked)),
+      hint = 'leave out from_time for the beginning of what is tracked; a wider range is tracked by tidemark backfill';
+    return;
+  end if;
   raise notice '% %% of % is covered', trim_scale(trunc(100 * tidemark.share_covered(covered, wanted), 2)),
     tidemark.utc(wanted) using
     detail = format('tracked is %s', tidemark.utc(tracked)),

@@ -11,9 +11,7 @@ language plpgsql stable parallel safe as $$
 declare
   begun timestamptz := (select s.created_at from tidemark.series s where s.id = $1);
 begin
-  if known_at is null then
-    raise exception 'known_at must be given, and is null' using errcode = '22004';
-  end if;
+  perform tidemark.assert_given('known_at', known_at is null);
   if known_at < begun then
     raise notice 'nothing of the series was stored at %: it is tracked since %', known_at, begun
       using detail = 'the answer is what the service gave later, without the changes that were seen since';

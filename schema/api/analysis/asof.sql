@@ -59,7 +59,7 @@ begin
     from tidemark.price_blocks(array(select t - ahead from unnest(times) t where t is not null), oldest, line.period) b;
     read := tstzrange(date_bin(line.period, first - ahead - oldest, tidemark.grid_origin()),
                       date_bin(line.period, last - ahead, tidemark.grid_origin()) + line.period);
-    perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, lower(read),
+    perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, lower(read), upper(read),
       least(upper(read), date_bin(line.period, now() - tidemark.grace(), tidemark.grid_origin())));
     return query execute format('
       with asked as materialized (

@@ -213,7 +213,7 @@ begin
     and extract(epoch from line.period) % extract(epoch from s.period) = 0
   order by tidemark.share_covered(k.covered, tstzrange(asked.first, greatest(asked.closed, asked.first))) desc, s.period
   limit 1;
-  perform tidemark.tell_coverage(source.id, source.covered, source.tracked, asked.first, asked.closed);
+  perform tidemark.tell_coverage(source.id, source.covered, source.tracked, asked.since, asked.ending, asked.closed);
   return format('select time,
       case when volume > 0 then tidemark.price_figure((turnover + tidemark.fine()) / (3 * volume)) end as vwap, volume,
       case when volume is not null and sum(volume) over w > 0
