@@ -200,6 +200,23 @@ const own: Readonly<Record<string, string>> = {
     'Amount of contract_asset in a contract; null: amounts are in the base asset.',
   'public.source_market_snapshots.quote': 'Quote asset, by the code of the source, with what it is settled in.',
   'public.source_market_snapshots.time': 'When the list was first seen so.',
+  'public.quality.empty':
+    'Share of the covered periods, from the first point to the last one, that have no point; null: not of prices.',
+  'public.quality.gaps': 'Number of missing ranges.',
+  'public.quality.inconsistent':
+    'Points whose prices contradict each other (such as a high below the close) or are not above zero.',
+  'public.quality.largest_spike': 'How far the largest spike is from the nearer of its neighbours; 0.1 is 10 %.',
+  'public.quality.largest_spike_time': 'Time of the largest spike.',
+  'public.quality.longest_silence': 'Length of the longest silence.',
+  'public.quality.longest_unchanged': 'Most points in a row with the same price.',
+  'public.quality.longest_unchanged_from': 'Time of the first of them.',
+  'public.quality.quarantined': 'Rows that were rejected.',
+  'public.quality.revisions': 'Changed points of closed periods, whose old values are kept.',
+  'public.quality.silences': 'Stretches without a point, far longer than usual, as in the view silences.',
+  'public.quality.spikes':
+    'Prices beyond both of their neighbours, from the nearer one by more than twenty times the usual move.',
+  'public.quality.unchanged': 'Share of the points whose price is that of the point before.',
+  'public.quality.zero_volume': 'Share of the candles with volume 0; null: without volumes.',
   'public.revisions.seen_at': 'When the change was seen.',
   'public.revisions.time': 'Time of the point.',
   'public.source_differences.time': 'Time of the point.',

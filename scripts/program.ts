@@ -48,6 +48,10 @@ const commands: Readonly<Record<string, readonly [summary: string, declarations:
     'explain one series: what is covered, what is missing and why, what comes next',
     () => import('./commands/why.ts'),
   ],
+  quality: [
+    'report what is odd in stored points: inconsistent or stale prices, spikes, silences, revisions',
+    () => import('./commands/quality.ts'),
+  ],
   verify: [
     'request covered windows again and compare them digit by digit; changes nothing',
     () => import('./commands/verify.ts'),

@@ -12,6 +12,7 @@ import { completionScripts } from '../output/completion-scripts.ts';
 const takesSeveral: Readonly<Record<string, boolean>> = {
   why: false,
   verify: true,
+  quality: true,
   repair: true,
   untrack: true,
   retry: true,

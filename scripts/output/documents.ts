@@ -302,6 +302,21 @@ const verify = z
   })
   .describe('`verify --json`: the outcome, with every difference');
 
+const quality = z
+  .strictObject({
+    series: z.array(
+      z.strictObject({
+        ...{ seriesId, series, points: count, covered: amount.nullable(), gaps: count },
+        ...{ silences: count, longestSilenceSeconds: amount.nullable(), revisions: count, quarantined: count },
+        inconsistent: count.nullable(),
+        ...{ spikes: count.nullable(), largestSpike: amount.nullable(), largestSpikeTime: timeOrNull },
+        ...{ unchanged: amount.nullable(), longestUnchanged: count.nullable(), longestUnchangedFrom: timeOrNull },
+        ...{ zeroVolume: amount.nullable(), empty: amount.nullable() },
+      }),
+    ),
+  })
+  .describe('`quality --json`: what is odd in the points of each series; null: its dataset has no such value');
+
 const queue = { waiting: count, active: count, delayed: count, workers: count, pausedMs: amount };
 
 /** The database or the queue does not answer. */
@@ -448,6 +463,7 @@ export const documents = {
   markets,
   move,
   plan,
+  quality,
   repair,
   sources,
   status,
