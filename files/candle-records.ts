@@ -2,8 +2,9 @@
 
 import type { Cells } from './candle-formats.ts';
 import { openContent } from './content.ts';
+import { fieldsOf, type Separator, separators } from './csv-fields.ts';
 import { downloadAgain, FileProblem } from './file-problem.ts';
-import { fieldsOf, linesOf, type Separator, separators, textOf } from './text-formats.ts';
+import { linesOf, textOf } from './lines.ts';
 
 export interface CandleRecord {
   /** Such as `line 12`. */

@@ -3,19 +3,13 @@
 import { stat } from 'node:fs/promises';
 import { codeOf, messageOf, TidemarkError } from '../errors.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
+import { readCsv } from './csv-reader.ts';
 import { FileProblem } from './file-problem.ts';
-import {
-  type FileFormat,
-  type Layout,
-  layouts,
-  type Output,
-  type ReadRow,
-  type RowFile,
-  type RowWriter,
-} from './layout.ts';
+import { type FileFormat, type Layout, layouts, type Output, type RowWriter } from './layout.ts';
 import { readParquet } from './parquet-reader.ts';
 import { type Digits, parquetWriter } from './parquet-writer.ts';
-import { csvWriter, jsonlWriter, readCsv, readJsonl } from './text-formats.ts';
+import type { FilePage, RowFile } from './point-pages.ts';
+import { csvWriter, jsonlWriter, readJsonl } from './text-formats.ts';
 
 /**
  * @param dataset expected in the file: empty JSON Lines have no columns, and some datasets have the same.
@@ -29,7 +23,7 @@ export async function openRows(
   const open = { csv: readCsv, jsonl: readJsonl, parquet: readParquet }[format];
   const file = await usable(path, async () => {
     if (format === 'jsonl' && dataset !== null && (await stat(path)).size === 0) {
-      return { layout: layouts[dataset], async *pages(): AsyncGenerator<ReadRow[]> {} };
+      return { layout: layouts[dataset], async *pages(): AsyncGenerator<FilePage> {} };
     }
     return open(path, dataset);
   });

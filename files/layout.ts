@@ -127,12 +127,6 @@ export function layoutOf(columns: readonly string[], dataset: StoredDataset | nu
 /** A row, or an unreadable one. */
 export type ReadRow = FileRow | { readonly raw: string; readonly reason: string };
 
-export interface RowFile {
-  readonly layout: Layout;
-  /** Some thousand rows each, so that memory is bounded. */
-  pages(): AsyncGenerator<ReadRow[]>;
-}
-
 /** Resolves when it can take more, so a slow reader slows the writer. */
 export interface Output {
   write(bytes: Uint8Array): Promise<void>;

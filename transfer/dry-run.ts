@@ -2,11 +2,13 @@
 
 import type { FileRow, Layout, ReadRow } from '../files/layout.ts';
 import { timeText } from '../files/layout.ts';
+import { type FilePage, isPoints, lengthOf, rowOfPage } from '../files/point-pages.ts';
 import { counted } from '../model/format.ts';
 import { seriesName } from '../model/series.ts';
 import type { RejectedRow } from '../planning/answer.ts';
 import type { CheckedFile, FileCheck } from './import-file.ts';
 import { pointOf, rateOf, seriesOfRow } from './import-rows.ts';
+import { plainPoints } from './plain-points.ts';
 
 /** @throws TidemarkError FILE_NOT_USABLE */
 export async function readChecked({ path, tally, beforePiece }: FileCheck, { file, unit }: CheckedFile): Promise<void> {
@@ -14,8 +16,8 @@ export async function readChecked({ path, tally, beforePiece }: FileCheck, { fil
   let [rows, first, last]: [number, FileRow | null, FileRow | null] = [0, null, null];
   for await (const page of file.pages()) {
     beforePiece();
-    rows += page.length;
-    for (const row of page) {
+    rows += lengthOf(page);
+    for (const row of rowsToRead(layout, page)) {
       if (!('raw' in row)) [first, last] = [first ?? row, row];
       const { name, refusal } = readingOf(layout, row);
       if (refusal !== null) tally.refuse(name, [refusal]);
@@ -25,8 +27,22 @@ export async function readChecked({ path, tally, beforePiece }: FileCheck, { fil
   const range = first === null || last === null ? '' : `, the first of ${timeOf(first)}, the last of ${timeOf(last)}`;
   tally.note(path, `${counted(rows, 'row')}${range}${times}`);
   if (first === null) return;
-  const values = layout.values.map((name, at) => `${name} ${first?.values[at] ?? null}`);
+  const { values: shown } = first;
+  const values = layout.values.map((name, at) => `${name} ${shown[at] ?? null}`);
   tally.note(path, `its first row is read as ${timeOf(first)} ${values.join(', ')}`);
+}
+
+/** The rows of a page, of points only the first and the last, and those that may be rejected. */
+function* rowsToRead(layout: Layout, page: FilePage): Generator<ReadRow> {
+  if (!isPoints(page)) {
+    yield* page;
+    return;
+  }
+  const { names, tuples } = page;
+  const series = seriesOfRow(layout, names);
+  const isPlain = typeof series === 'string' ? () => false : plainPoints(series.dataset, series.interval);
+  for (let row = 0; row < tuples.length; row += 1)
+    if (row === 0 || row === tuples.length - 1 || !isPlain(tuples, row)) yield rowOfPage(page, row);
 }
 
 function readingOf(layout: Layout, row: ReadRow): { name: string | null; refusal: RejectedRow | null } {
@@ -36,7 +52,7 @@ function readingOf(layout: Layout, row: ReadRow): { name: string | null; refusal
   if (typeof series === 'string') return { name: null, refusal: { raw: JSON.stringify(row), reason: series } };
   const read = pointOf(row, series);
   const reason = read.refusal?.reason ?? row.problem;
-  const refusal = reason === undefined ? null : { raw: read.raw, reason: `${row.place}: ${reason}` };
+  const refusal = reason === undefined ? null : { raw: read.raw(), reason: `${row.place}: ${reason}` };
   return { name: seriesName(series), refusal };
 }
 

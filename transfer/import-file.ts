@@ -7,15 +7,8 @@ import { TidemarkError } from '../errors.ts';
 import type { TimeUnit } from '../files/candle-formats.ts';
 import { unpackedName } from '../files/content.ts';
 import { openRows } from '../files/formats.ts';
-import {
-  type FileFormat,
-  type FileRow,
-  fileFormats,
-  type Layout,
-  type Names,
-  type ReadRow,
-  type RowFile,
-} from '../files/layout.ts';
+import { type FileFormat, type FileRow, fileFormats, type Layout, type Names, type ReadRow } from '../files/layout.ts';
+import { type FilePage, isPoints, lengthOf, type PointPage, type RowFile, rowsOf } from '../files/point-pages.ts';
 import { assertDescribed, assertIsFile, readSidecar, sidecarPath, stampOf } from '../files/sidecar.ts';
 import { counted, formatCount } from '../model/format.ts';
 import type { RejectedRow } from '../planning/answer.ts';
@@ -42,7 +35,7 @@ export interface FileCheck extends ImportOptions, Pick<ImportContext, 'clock' | 
   readonly beforePiece: () => void;
 }
 
-export interface FileImport extends FileCheck, ImportContext {
+export interface FileImport extends FileCheck, Omit<ImportContext, 'onStored'> {
   readonly showProgress: ShowPoints;
 }
 
@@ -107,7 +100,7 @@ export async function importFile(options: FileImport, { file, stated, stamp }: C
       remedy: 'run the same command again; what was imported before is stored',
     });
   };
-  const progress = showProgress('import', stated?.rows ?? null);
+  const progress = showProgress('import', stated?.rows ?? file.rows ?? null);
   const sink =
     file.layout.dataset === 'rates' ? rateSink(options) : seriesSink(options, file.layout, stated?.series ?? null);
   let rows = 0;
@@ -116,12 +109,13 @@ export async function importFile(options: FileImport, { file, stated, stamp }: C
     for await (const page of file.pages()) {
       await assertUnchanged();
       await sink.take(page);
-      rows += page.length;
+      rows += lengthOf(page);
       progress.update(rows);
     }
     await assertUnchanged();
     await sink.end();
   } catch (error) {
+    await sink.settle();
     throw cutOff(error, options);
   } finally {
     progress.stop();
@@ -161,54 +155,64 @@ function formatOf(path: string): FileFormat {
 }
 
 interface Sink {
-  take(page: readonly ReadRow[]): Promise<void>;
+  take(page: FilePage): Promise<void>;
   end(): Promise<void>;
+  /** Waits for what is being stored. */
+  settle(): Promise<void>;
 }
 
 /** The rows of a series are adjacent. With a sidecar, rows of a series that ended before are rejected. */
 function seriesSink(options: FileImport, layout: Layout, stated: readonly StatedSeries[] | null): Sink {
   const { clock, database, tally } = options;
+  const context: ImportContext = { ...options, onStored: (piece) => tally.add(piece) };
   const expected = new Map(stated?.map((one) => [JSON.stringify(one.names), one]));
   let current: { names: Names; series: SeriesImport } | null = null;
 
   async function endCurrent(): Promise<void> {
-    for (const piece of (await current?.series.end()) ?? []) tally.add(piece);
+    await current?.series.end();
     current = null;
   }
-  async function seriesOf(row: FileRow): Promise<SeriesImport | string> {
-    if (current?.names.every((name, place) => name === row.names[place])) return current.series;
-    const series = seriesOfRow(layout, row.names);
+  async function seriesOf(names: Names): Promise<SeriesImport | string> {
+    if (current?.names.every((name, place) => name === names[place])) return current.series;
+    const series = seriesOfRow(layout, names);
     if (typeof series === 'string') return series;
-    const key = JSON.stringify(row.names);
+    const key = JSON.stringify(names);
     const known = expected.get(key);
     if (stated !== null && known === undefined) return 'the sidecar does not name this series here';
     await endCurrent();
     expected.delete(key);
-    current = { names: row.names, series: new SeriesImport(options, series, known?.stated ?? null) };
+    current = { names, series: new SeriesImport(context, series, known?.stated ?? null) };
     return current.series;
+  }
+  async function takePoints(page: PointPage): Promise<readonly RejectedRow[]> {
+    const series = await seriesOf(page.names);
+    if (typeof series === 'string')
+      return rowsOf(page).flatMap((row) => ('raw' in row ? row : refusedAt(row, JSON.stringify(row), series)));
+    await series.addPage(page);
+    return [];
+  }
+  async function takeRows(rows: readonly ReadRow[]): Promise<readonly RejectedRow[]> {
+    const outside: RejectedRow[] = [];
+    for (const row of rows) {
+      const series = 'raw' in row ? row.reason : await seriesOf(row.names);
+      if ('raw' in row) outside.push(row);
+      else if (typeof series === 'string') outside.push(refusedAt(row, JSON.stringify(row), series));
+      else await series.add(row);
+    }
+    return outside;
   }
   return {
     async take(page) {
-      const outside: RejectedRow[] = [];
-      for (const row of page) {
-        const series = 'raw' in row ? row.reason : await seriesOf(row);
-        if ('raw' in row) outside.push(row);
-        else if (typeof series === 'string') outside.push(refusedAt(row, JSON.stringify(row), series));
-        else {
-          const stored = await series.add(row);
-          if (stored !== null) tally.add(stored);
-        }
-      }
+      const outside = isPoints(page) ? await takePoints(page) : await takeRows(page);
       await quarantineOutsideRows(database, { dataset: layout.dataset, rows: outside, seenAtMs: clock.now() });
       tally.refuse(null, outside);
     },
     async end() {
       await endCurrent();
       // A series without points has only coverage.
-      for (const one of expected.values()) {
-        for (const piece of await new SeriesImport(options, one.series, one.stated).end()) tally.add(piece);
-      }
+      for (const one of expected.values()) await new SeriesImport(context, one.series, one.stated).end();
     },
+    settle: async () => current?.series.settle(),
   };
 }
 
@@ -226,26 +230,27 @@ function rateSink({ clock, database, tally }: FileImport): Sink {
     async take(page) {
       const byCurrency = new Map<string, Map<number, TimedRate>>();
       const refused: RejectedRow[] = [];
-      for (const row of page) {
+      for (const row of rowsOf(page)) {
         if ('raw' in row) {
           refused.push(row);
           continue;
         }
         const read = rateOf(row);
         if (read.row === null) {
-          refused.push(refusedAt(row, read.raw, read.refusal.reason));
+          refused.push(refusedAt(row, read.raw(), read.refusal?.reason ?? 'not a rate'));
           continue;
         }
         const { timeMs, rate } = read.row;
         const rates = byCurrency.get(rate.id) ?? new Map<number, TimedRate>();
         byCurrency.set(rate.id, rates);
-        if (timeMs > clock.now()) refused.push(refusedAt(row, read.raw, 'time: lies in the future'));
-        else if (rates.has(timeMs)) refused.push(refusedAt(row, read.raw, 'given twice'));
+        if (timeMs > clock.now()) refused.push(refusedAt(row, read.raw(), 'time: lies in the future'));
+        else if (rates.has(timeMs)) refused.push(refusedAt(row, read.raw(), 'given twice'));
         else rates.set(timeMs, read.row);
       }
       for (const rates of byCurrency.values()) if (rates.size > 0) await store([...rates.values()], []);
       if (refused.length > 0) await store([], refused);
     },
     end: async () => {},
+    settle: async () => {},
   };
 }

@@ -49,13 +49,19 @@ export function rateOf(row: FileRow) {
   });
 }
 
-function read<Row extends object>(
-  value: object,
-  reader: (value: unknown) => Row | string,
-): { row: Row; refusal: null; raw: string } | { row: null; refusal: RejectedRow; raw: string } {
+interface ReadResult<Row> {
+  /** Null: it is refused. */
+  readonly row: Row | null;
+  readonly refusal: RejectedRow | null;
+  readonly raw: () => string;
+}
+
+function read<Row extends object>(value: object, reader: (value: unknown) => Row | string): ReadResult<Row> {
   const row = reader(value);
-  const raw = JSON.stringify(value);
-  return typeof row === 'string' ? { row: null, refusal: { raw, reason: row }, raw } : { row, refusal: null, raw };
+  const raw = () => JSON.stringify(value);
+  return typeof row === 'string'
+    ? { row: null, refusal: { raw: raw(), reason: row }, raw }
+    : { row, refusal: null, raw };
 }
 
 /** The statement of a sidecar about a series. */

@@ -2,8 +2,8 @@
  * Imports one series of a file.
  *
  *   reading   rows arrive in ascending order. Each is validated like a row of an answer, and against the sidecar.
- *   storing   every 5,000 rows are stored in one transaction, without coverage. After a crash the same file again finds
- *             them unchanged and goes on.
+ *   storing   every 20,000 rows are stored in one transaction, without coverage, while the next ones are read. After a
+ *             crash the same file again finds them unchanged and goes on.
  *   claiming  at the end of the series, when it has as many rows as its sidecar states, the stated coverage is added
  *             and the series is tracked.
  *
@@ -14,18 +14,22 @@
 
 import type { Clock } from '../clock.ts';
 import { TidemarkError } from '../errors.ts';
-import type { FileRow } from '../files/layout.ts';
+import { type FileRow, layouts } from '../files/layout.ts';
+import { isPoints, PageCollector, type PointPage, rowOfPage } from '../files/point-pages.ts';
+import { writeDecimal, writeNull } from '../model/binary/numeric.ts';
+import type { TupleRun } from '../model/binary/tuples.ts';
 import { counted, formatCount } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import type { Point } from '../model/point-lines.ts';
-import { confirmedRanges, normalize, type Range } from '../model/ranges.ts';
+import { confirmedRanges, holds, normalize, type Range } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import type { RejectedRow } from '../planning/answer.ts';
 import { closedUpTo, periodOf } from '../planning/periods.ts';
 import type { Database } from '../store/db/database.ts';
 import { ensureSeries, trackSeries } from '../store/series/series.ts';
 import { pointOf, type Stated, timeRejection } from './import-rows.ts';
-import { claimCoverage, emptyPiece, type FilePiece, type PieceResult, storePiece } from './queries/import-points.ts';
+import { type IsPlain, plainPoints } from './plain-points.ts';
+import { claimCoverage, emptyPiece, type PieceResult, storePiece } from './queries/import-points.ts';
 import { quarantineOutsideRows } from './queries/import-rates.ts';
 
 export interface ImportContext {
@@ -34,6 +38,10 @@ export interface ImportContext {
   readonly database: Database;
   readonly overwrite?: boolean;
   readonly graceMs: number;
+  /** Called before each piece. @throws to stop the import. */
+  readonly beforePiece: () => void;
+  /** Called after each piece. */
+  readonly onStored: (piece: StoredPiece) => void;
 }
 
 export interface StoredPiece extends PieceResult {
@@ -41,13 +49,20 @@ export interface StoredPiece extends PieceResult {
   readonly refused: readonly RejectedRow[];
 }
 
-const rowsOfPiece = 5000;
+/** A transaction costs as much as a thousand rows, and a process that is killed loses one. */
+export const rowsOfPiece = 20_000;
 
 export class SeriesImport {
   readonly #context: ImportContext;
   readonly #series: SeriesKey;
   readonly #stated: Stated | null;
-  #rows: Point[] = [];
+  readonly #isPlain: IsPlain;
+  /** Valid rows that were read by themselves since the last run. */
+  readonly #singles: PageCollector;
+  #runs: TupleRun[] = [];
+  /** Valid rows of the piece, and the times of the first and the last of them. */
+  #count = 0;
+  #pieceMs: { firstMs: EpochMs; lastMs: EpochMs } | null = null;
   #refused: RejectedRow[] = [];
   #open: FileRow | null = null;
   /** Periods of rejected rows. */
@@ -61,20 +76,47 @@ export class SeriesImport {
   #storedFromMs: EpochMs | null = null;
   #storedUpToMs: EpochMs | null;
   #seriesId: number | null = null;
+  /** The piece that is being stored, if any. */
+  #storing: Promise<void> = Promise.resolve();
 
   /** @param stated null: there is no sidecar. */
   constructor(context: ImportContext, series: SeriesKey, stated: Stated | null) {
     this.#context = context;
     this.#series = series;
     this.#stated = stated;
+    this.#isPlain = plainPoints(series.dataset, series.interval);
+    this.#singles = new PageCollector(layouts[series.dataset], 'row');
     this.#storedUpToMs = stated?.range.startMs ?? null;
   }
 
-  /** @returns the stored piece, when this row completed one. */
-  async add(row: FileRow): Promise<StoredPiece | null> {
+  /** Adds rows, and stores them once a piece is complete. */
+  async addPage(page: PointPage): Promise<void> {
+    const { tuples } = page;
+    const nowMs = this.#context.clock.now();
+    let from = 0;
+    for (let row = 0; row < tuples.length; row += 1) {
+      const timeMs = tuples.timesMs[row] ?? Number.NaN;
+      if (this.#mayFollow(timeMs, nowMs) && this.#isPlain(tuples, row)) {
+        this.#rowsRead += 1;
+        this.#lastMs = timeMs;
+        this.#keep(timeMs);
+        if (!this.#isComplete()) continue;
+        this.#addRun({ tuples, from, to: row + 1 });
+        await this.#storeLater(null);
+      } else {
+        this.#addRun({ tuples, from, to: row });
+        await this.add(rowOfPage(page, row));
+      }
+      from = row + 1;
+    }
+    this.#addRun({ tuples, from, to: tuples.length });
+  }
+
+  /** Adds a row. */
+  async add(row: FileRow): Promise<void> {
     if (row.mayBeOpen) {
       this.#open = row;
-      return null;
+      return;
     }
     const series = this.#series;
     const read = pointOf(row, series);
@@ -85,37 +127,84 @@ export class SeriesImport {
     if (wrongTime !== null) this.#hasWrongTime = true;
     else this.#lastMs = Number(timeMs);
     if (reason === null && read.row !== null) {
-      this.#firstMs ??= read.row.timeMs;
-      this.#rows.push(read.row);
+      this.#addSingle(read.row);
+      this.#keep(read.row.timeMs);
     } else {
-      this.#refused.push({ raw: read.raw, reason: `${row.place}: ${reason ?? 'not a point'}` });
+      this.#refused.push({ raw: read.raw(), reason: `${row.place}: ${reason ?? 'not a point'}` });
       if (wrongTime === null) this.#holes.push(periodOf(Number(timeMs), series.interval));
     }
-    return this.#rows.length + this.#refused.length < rowsOfPiece ? null : this.#store(null);
+    if (this.#isComplete()) await this.#storeLater(null);
   }
 
   /**
    * Stores the rest, claims coverage and tracks the series. It is not tracked earlier: the scheduler would request the
    * ranges that are being imported.
    *
-   * @returns what was stored.
    * @throws TidemarkError FILE_NOT_USABLE when the sidecar states another number of rows.
    */
-  async end(): Promise<StoredPiece[]> {
-    const stored = await this.#store(this.#stated?.range.endMs ?? null);
+  async end(): Promise<void> {
+    await this.#storeLater(this.#stated?.range.endMs ?? null);
+    await this.#storing;
     this.#assertRowCount();
     if (this.#seriesId !== null) await this.#claim(this.#seriesId);
-    return this.#open === null ? [stored] : [stored, await this.#storeOpen(this.#open)];
+    if (this.#open !== null) await this.#storeOpen(this.#open);
   }
 
-  async #storeOpen(open: FileRow): Promise<StoredPiece> {
+  /** Waits for the piece that is being stored, whether it fails or not. */
+  async settle(): Promise<void> {
+    await this.#storing.catch(() => {});
+  }
+
+  async #storeOpen(open: FileRow): Promise<void> {
     const { mayBeOpen: _, ...row } = open;
-    const last = new SeriesImport({ ...this.#context, overwrite: false }, this.#series, null);
+    const { onStored } = this.#context;
+    // A covered value is final, and no row that may have been open contradicts it.
+    const context: ImportContext = {
+      ...this.#context,
+      overwrite: false,
+      onStored: (piece) => onStored({ ...piece, differences: [] }),
+    };
+    const last = new SeriesImport(context, this.#series, null);
     last.#seriesId = this.#seriesId;
     await last.add(row);
-    const stored = await last.#store(null);
-    // A covered value is final, and no row that may have been open contradicts it.
-    return { ...stored, differences: [] };
+    await last.#storeLater(null);
+    await last.#storing;
+  }
+
+  /** Whether the next row may have this time, as {@link timeRejection} says. */
+  #mayFollow(timeMs: EpochMs, nowMs: EpochMs): boolean {
+    if (!(timeMs > this.#lastMs && timeMs >= 0 && timeMs <= nowMs)) return false;
+    const stated = this.#stated;
+    return stated === null || (holds(stated.covered, timeMs) && !holds(stated.confirmedEmpty, timeMs));
+  }
+
+  #keep(timeMs: EpochMs): void {
+    this.#firstMs ??= timeMs;
+    if (this.#pieceMs === null) this.#pieceMs = { firstMs: timeMs, lastMs: timeMs };
+    else this.#pieceMs.lastMs = timeMs;
+    this.#count += 1;
+  }
+
+  #isComplete(): boolean {
+    return this.#count + this.#refused.length >= rowsOfPiece;
+  }
+
+  #addSingle({ timeMs, values }: Point): void {
+    let end = this.#singles.begin(timeMs);
+    const { bytes } = this.#singles;
+    for (const value of values) end = value === null ? writeNull(bytes, end) : writeDecimal(value, bytes, end);
+    this.#singles.keep(timeMs, end, this.#rowsRead);
+  }
+
+  #addRun(run: TupleRun): void {
+    if (run.from === run.to) return;
+    this.#addSingles();
+    this.#runs.push(run);
+  }
+
+  #addSingles(): void {
+    for (const page of this.#singles.take())
+      if (isPoints(page)) this.#runs.push({ tuples: page.tuples, from: 0, to: page.tuples.length });
   }
 
   #assertRowCount(): void {
@@ -158,13 +247,27 @@ export class SeriesImport {
     if (fromMs !== null) await trackSeries(database, series, fromMs, toMs);
   }
 
-  async #store(endMs: EpochMs | null): Promise<StoredPiece> {
-    const { clock, database, overwrite = false } = this.#context;
+  /** Begins to store what was added, once the piece before is stored. */
+  async #storeLater(endMs: EpochMs | null): Promise<void> {
+    await this.#storing;
+    this.#context.beforePiece();
+    this.#addSingles();
+    const piece = { runs: this.#runs, refused: this.#refused, window: this.#window(endMs) };
+    this.#runs = [];
+    this.#refused = [];
+    this.#count = 0;
+    this.#pieceMs = null;
+    this.#storedFromMs ??= piece.window?.startMs ?? null;
+    this.#storedUpToMs = piece.window?.endMs ?? this.#storedUpToMs;
+    this.#storing = this.#store(piece);
+    // Who waits for it next gets its error.
+    this.#storing.catch(() => {});
+  }
+
+  async #store({ runs, refused, window }: { runs: TupleRun[]; refused: RejectedRow[]; window: Range | null }) {
+    const { clock, database, overwrite = false, onStored } = this.#context;
     const series = this.#series;
-    const rows = this.#rows;
-    const refused = this.#refused;
     const nowMs = clock.now();
-    const window = this.#window(endMs);
     let result = emptyPiece;
     if (window === null) {
       await quarantineOutsideRows(database, { dataset: series.dataset, rows: refused, seenAtMs: nowMs });
@@ -172,22 +275,18 @@ export class SeriesImport {
       this.#seriesId ??= await ensureSeries(database, series, { ...(this.#stated?.range ?? window), nowMs });
       const holes = normalize(this.#holes);
       const covered = confirmedRanges(this.#stated?.covered ?? [], { window, holes });
-      const piece = { seriesId: this.#seriesId, series, rows, window, covered, refused, overwrite, nowMs };
-      result = await storePiece(database, piece as FilePiece);
-      this.#storedFromMs ??= window.startMs;
-      this.#storedUpToMs = window.endMs;
+      const piece = { seriesId: this.#seriesId, series, runs, window, covered, refused, overwrite, nowMs };
+      result = await storePiece(database, piece);
     }
-    this.#rows = [];
-    this.#refused = [];
-    return { ...result, name: seriesName(series), refused };
+    onStored({ ...result, name: seriesName(series), refused });
   }
 
   /** From the end of the last piece to the end of the last valid row's period; null: there is nothing to store. */
   #window(endMs: EpochMs | null): Range | null {
     const { interval } = this.#series;
-    const [first, last] = [this.#rows[0], this.#rows.at(-1)];
-    const firstMs = first === undefined ? null : periodOf(first.timeMs, interval).startMs;
-    const lastMs = last === undefined ? null : periodOf(last.timeMs, interval).endMs;
+    const piece = this.#pieceMs;
+    const firstMs = piece === null ? null : periodOf(piece.firstMs, interval).startMs;
+    const lastMs = piece === null ? null : periodOf(piece.lastMs, interval).endMs;
     const startMs = Math.min(this.#storedUpToMs ?? Infinity, firstMs ?? Infinity);
     const reachesMs = Math.max(endMs ?? -Infinity, lastMs ?? -Infinity);
     return startMs < reachesMs ? { startMs, endMs: reachesMs } : null;

@@ -14,11 +14,15 @@ import { timesWithoutChunk } from '../timescale/internals.ts';
 /** A transaction of fewer points is over in some milliseconds. */
 const fewPoints = 1000;
 
+interface Times {
+  readonly timesMs: readonly EpochMs[] | Float64Array;
+}
+
 /** @param all points of one dataset that are about to be stored together. */
 export async function createChunks(
   database: Database,
   dataset: PointLines['dataset'],
-  all: ReadonlyArray<Pick<PointLines, 'timesMs'>>,
+  all: readonly Times[],
 ): Promise<void> {
   if (all.reduce((sum, { timesMs }) => sum + timesMs.length, 0) < fewPoints) return;
   const table = datasets[dataset].table;
@@ -40,7 +44,7 @@ export async function createChunks(
 }
 
 /** A time of each day: chunks begin and end with a day. */
-function firstOfDays(all: ReadonlyArray<Pick<PointLines, 'timesMs'>>): EpochMs[] {
+function firstOfDays(all: readonly Times[]): EpochMs[] {
   const firsts = new Map<number, EpochMs>();
   for (const { timesMs } of all)
     for (const timeMs of timesMs) {

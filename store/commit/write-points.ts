@@ -11,12 +11,13 @@ import { once } from 'node:events';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { codeOf } from '../../errors.ts';
-import { byDataset, columnNames, datasetNames } from '../../model/datasets/index.ts';
+import type { TupleRun } from '../../model/binary/tuples.ts';
+import { byDataset, columnNames, type DatasetName, datasetNames } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { PointLines } from '../../model/point-lines.ts';
 import type { Range } from '../../model/ranges.ts';
 import { int4, jsonb, nullable, statement, time } from '../db/statement.ts';
-import { binaryCopy } from './binary-copy.ts';
+import { binaryCopy, tupleCopy } from './binary-copy.ts';
 import { pointSql } from './points.ts';
 
 export interface PointChanges {
@@ -86,6 +87,16 @@ export async function copyPoints(client: pg.PoolClient, windows: readonly Window
     if (!(await copyData(client, statements[dataset].copyNew, pieces))) return false;
   }
   return true;
+}
+
+/** Stores points of a series, as {@link copyPoints} does. */
+export async function copyTuples(
+  client: pg.PoolClient,
+  dataset: DatasetName,
+  runs: readonly TupleRun[],
+  seriesId: number,
+): Promise<boolean> {
+  return runs.length === 0 || (await copyData(client, statements[dataset].copyNew, tupleCopy(runs, seriesId)));
 }
 
 /**

@@ -8,6 +8,7 @@ import { afterAll, expect, it } from 'vitest';
 import { openRows, openRowWriter } from '../../files/formats.ts';
 import { columnsOf, type FileFormat, fileFormats, type Layout, layouts, type Rows } from '../../files/layout.ts';
 import { decimalOf, fractionDigitsOf, unscaled } from '../../files/parquet-writer.ts';
+import { isPoints, lengthOf, rowsOf as rowsOfPage } from '../../files/point-pages.ts';
 import type { StoredDataset } from '../../model/stored-datasets.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../parts/duckdb.ts';
 
@@ -66,7 +67,7 @@ async function written(format: FileFormat, layout: Layout, rows: readonly Rows[]
 async function readBack(path: string, format: FileFormat, dataset: StoredDataset | null = null) {
   const file = await openRows(path, format, dataset);
   const rows = [];
-  for await (const page of file.pages()) rows.push(...page);
+  for await (const page of file.pages()) rows.push(...rowsOfPage(page));
   return { dataset: file.layout.dataset, rows };
 }
 
@@ -194,4 +195,39 @@ it('reads a decimal of bytes without a fixed length', async () => {
   const path = join(directory, 'bytes.parquet');
   writeFileSync(path, Buffer.from(writer.getBuffer()));
   expect((await readBack(path, 'parquet')).rows).toMatchObject([{ time: atMs, values: ['-2.55'] }]);
+});
+
+it('reads lines of CSV from their bytes only if each text is the one that its value gives back', async () => {
+  const path = join(directory, 'forms.csv');
+  const row = (time: string, price: string) => `bitcoin,d1,${time},${price}`;
+  const time = '2024-02-29T00:00:00Z';
+  const plain = ['1', '0', '0.00', '-1.50', '0.0001', '-0.1', '100', `0.${'1'.repeat(198)}`].map((price) =>
+    row(time, price),
+  );
+  const other = [
+    ...['01', '-0', '-0.0', '1e5', '1.', '.5', '+1', ' 1', '', '"1"', `0.${'1'.repeat(199)}`].map((price) =>
+      row(time, price),
+    ),
+    ...['2023-02-29T00:00:00Z', '2024-02-29T24:00:00Z', '2024-02-29T00:00:00.500Z', '0024-02-29T00:00:00Z', ''].map(
+      (one) => row(one, '1'),
+    ),
+    `${row(time, '1')},2`,
+    'bitcoin,d1',
+  ];
+  const write = (lines: readonly string[]) =>
+    writeFileSync(path, ['asset,interval,time,price_usd', ...lines, ''].join('\r\n'));
+  const pagesOf = async (lines: readonly string[]) => {
+    write(lines);
+    const pages = [];
+    for await (const page of (await openRows(path, 'csv')).pages()) pages.push(page);
+    return pages;
+  };
+  const [page, ...more] = await pagesOf(plain);
+  expect(more).toEqual([]);
+  expect(page !== undefined && isPoints(page)).toBe(true);
+  for (const line of other) {
+    const pages = await pagesOf([plain[0] ?? '', line, plain[0] ?? '']);
+    expect(pages.map(isPoints), line).toEqual([true, false, true]);
+    expect(pages.map(lengthOf)).toEqual([1, 1, 1]);
+  }
 });

@@ -8,10 +8,10 @@ import { onEachDatabase, openOwnStore } from '../store/open-store.ts';
 
 const series: SeriesKey = { ...bitcoinHours, interval: 'm1' };
 const startMs = Date.UTC(2020, 0, 1);
-const range = { startMs, endMs: startMs + 4 * dayMs };
+const range = { startMs, endMs: startMs + 15 * dayMs };
 const stated = {
   range,
-  points: 4 * 1440,
+  points: 15 * 1440,
   covered: [range],
   confirmedEmpty: [],
   beforeBeginning: [],
@@ -25,7 +25,15 @@ function body(on: 'main' | 'plain') {
   ])('%s', async (_, isDropped) => {
     const { database } = await openOwnStore(on);
     const imported = new SeriesImport(
-      { clock: systemClock, path: 'a.csv', database, overwrite: false, graceMs: 0 },
+      {
+        clock: systemClock,
+        path: 'a.csv',
+        database,
+        overwrite: false,
+        graceMs: 0,
+        beforePiece: () => {},
+        onStored: () => {},
+      },
       series,
       stated,
     );
@@ -37,6 +45,7 @@ function body(on: 'main' | 'plain') {
         values: ['1.0', '1.0', '1.0', '1.0', '1.0'],
         place: 'line 1',
       });
+    await imported.settle();
     if (isDropped) await database.pool.query(`delete from tidemark.candle_points where time < '2020-01-01 06:00Z'`);
     const ended = imported.end();
     if (isDropped)

@@ -5,6 +5,7 @@ import type pg from 'pg';
 import { openRows } from '../../files/formats.ts';
 import { layouts, type Point, timeText } from '../../files/layout.ts';
 import { type Digits, maxDigits, parquetWriter } from '../../files/parquet-writer.ts';
+import { rowsOf } from '../../files/point-pages.ts';
 import type { DatasetName } from '../../model/datasets/index.ts';
 import type { Range } from '../../model/ranges.ts';
 import { keyOf } from '../../model/series.ts';
@@ -54,7 +55,7 @@ async function readPoints(path: string, dataset: DatasetName, ranges: readonly R
   if (ranges.length === 0) return [];
   const points: Point[] = [];
   for await (const page of (await openRows(path, 'parquet', dataset)).pages()) {
-    for (const row of page) {
+    for (const row of rowsOf(page)) {
       if (!('time' in row) || typeof row.time !== 'number') continue;
       const { time: timeMs } = row;
       if (ranges.some(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs))

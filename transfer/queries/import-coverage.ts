@@ -1,8 +1,9 @@
 /** Adds a file's coverage to a series, within the transaction that stores its points. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../model/intervals.ts';
-import { normalize, type Range } from '../../model/ranges.ts';
+import type { TupleRun } from '../../model/binary/tuples.ts';
+import type { EpochMs, Interval } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import { fileSource } from '../../model/sources.ts';
 import { periodOf } from '../../planning/periods.ts';
@@ -31,16 +32,16 @@ export async function addFileCoverage(
   seriesId: number,
   stated: FileCoverage & {
     readonly series: SeriesKey;
-    readonly timesMs: readonly EpochMs[];
+    /** The file's points, ascending. */
+    readonly runs: readonly TupleRun[];
     readonly changes: PointChanges;
   },
 ): Promise<void> {
-  const { timesMs, changes, series } = stated;
-  const { interval } = series;
-  const [firstMs] = timesMs;
-  const isChanged = changes.fresh + changes.changed > 0 && firstMs !== undefined;
-  const lastMs = timesMs.at(-1) ?? firstMs ?? 0;
-  const held = normalize(timesMs.map((timeMs) => periodOf(timeMs, interval)));
+  const { runs, changes, series } = stated;
+  const held = periodsOf(runs, series.interval);
+  const firstMs = timeAt(runs[0], 'first');
+  const lastMs = timeAt(runs.at(-1), 'last');
+  const isChanged = changes.fresh + changes.changed > 0 && firstMs !== null && lastMs !== null;
   await recordGiven(client, [{ seriesId, source: fileSource, ranges: stated.covered }]);
   await coverByFile.on(client, {
     seriesId,
@@ -48,9 +49,8 @@ export async function addFileCoverage(
     empty: stated.confirmedEmpty,
     beforeBeginning: stated.beforeBeginning,
     held,
-    earliest: firstMs ?? null,
-    newest: timesMs.at(-1) ?? null,
-    newestCovered: timesMs.findLast((timeMs) => includes(stated.covered, timeMs)) ?? null,
+    earliest: firstMs,
+    newest: lastMs,
     behind: isChanged ? daysBehind(series, { startMs: firstMs, endMs: lastMs + 1 }) : null,
     fresh: changes.fresh,
     revised: changes.revised,
@@ -75,17 +75,33 @@ const coverByFile = statement({
            uncovered_points = s.uncovered_points + t.held - (s.covered + t.covered),
            rollups_behind = s.rollups_behind + tstzmultirange(coalesce($behind, 'empty')),
            points = s.points + $fresh, revised = s.revised + $revised,
-           earliest = least(s.earliest, $earliest), newest = greatest(s.newest, $newest),
-           newest_covered = greatest(s.newest_covered, $newestCovered)
+           earliest = least(s.earliest, $earliest), newest = greatest(s.newest, $newest)
       from stated t
      where s.id = $seriesId`,
   parameters: {
     ...{ seriesId: int4, covered: ranges, empty: ranges, beforeBeginning: ranges, held: ranges },
-    ...{ earliest: nullable(time), newest: nullable(time), newestCovered: nullable(time), behind: nullable(range) },
+    ...{ earliest: nullable(time), newest: nullable(time), behind: nullable(range) },
     ...{ fresh: int8, revised: int8 },
   },
 });
 
-function includes(ranges: readonly Range[], timeMs: EpochMs): boolean {
-  return ranges.some(({ startMs, endMs }) => startMs <= timeMs && timeMs < endMs);
+function timeAt(run: TupleRun | undefined, which: 'first' | 'last'): EpochMs | null {
+  if (run === undefined) return null;
+  return run.tuples.timesMs[which === 'first' ? run.from : run.to - 1] ?? null;
+}
+
+/** The periods of the points. */
+function periodsOf(runs: readonly TupleRun[], interval: Interval): Range[] {
+  const periods: Range[] = [];
+  let last: { startMs: EpochMs; endMs: EpochMs } | null = null;
+  for (const { tuples, from, to } of runs)
+    for (let row = from; row < to; row += 1) {
+      const { startMs, endMs } = periodOf(tuples.timesMs[row] ?? 0, interval);
+      if (last !== null && startMs <= last.endMs) last.endMs = endMs;
+      else {
+        last = { startMs, endMs };
+        periods.push(last);
+      }
+    }
+  return periods;
 }

@@ -7,26 +7,29 @@
  */
 
 import type pg from 'pg';
+import { pointOfTuple, type TupleRun } from '../../model/binary/tuples.ts';
 import { byDataset } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { linesOf, type Point, type PointLines, pickPoints } from '../../model/point-lines.ts';
-import type { Range } from '../../model/ranges.ts';
+import { linesOf, type PointLines } from '../../model/point-lines.ts';
+import { holds, type Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { RejectedRow } from '../../planning/answer.ts';
+import { createChunks } from '../../store/commit/create-chunks.ts';
 import { hasStoredPoint, mayContainPoints } from '../../store/commit/evaluate-answers.ts';
 import { pointSql } from '../../store/commit/points.ts';
-import { copyPoints, mergePoints, noChanges, type PointChanges } from '../../store/commit/write-points.ts';
+import { copyTuples, mergePoints, noChanges, type PointChanges, sumChanges } from '../../store/commit/write-points.ts';
 import { type Database, inTransaction } from '../../store/db/database.ts';
 import { LostRace, retryLostRaces } from '../../store/db/failure.ts';
 import { int4, jsonb, ranges, statement } from '../../store/db/statement.ts';
 import { quarantineRows } from '../../store/ledger/quarantine.ts';
 import { addFileCoverage, type FileCoverage } from './import-coverage.ts';
+import { compareStored } from './stored-tuples.ts';
 
 export interface FilePiece {
   readonly seriesId: number;
   readonly series: SeriesKey;
   /** Of the series' dataset, ascending, each time once. */
-  readonly rows: readonly Point[];
+  readonly runs: readonly TupleRun[];
   /** Ranges of which the file claims to have every point. The piece does not cover them: see {@link claimCoverage}. */
   readonly covered: readonly Range[];
   /** Holds all of the rows, and all that is covered. */
@@ -76,37 +79,24 @@ export function claimCoverage(
     await client.query('select from tidemark.series where id = $1 for update', [seriesId]);
     if (firstMs !== null && !(await hasStoredPoint(client, seriesId, series.dataset, firstMs, firstMs + 1)))
       return false;
-    await addFileCoverage(client, seriesId, { ...stated, series, timesMs: [], changes: noChanges });
+    await addFileCoverage(client, seriesId, { ...stated, series, runs: [], changes: noChanges });
     return true;
   });
 }
 
 /** Stores a piece. @returns the counts of its rows by outcome. */
-export function storePiece(database: Database, piece: FilePiece): Promise<PieceResult> {
+export async function storePiece(database: Database, piece: FilePiece): Promise<PieceResult> {
+  const times = piece.runs.map(({ tuples, from, to }) => ({ timesMs: tuples.timesMs.subarray(from, to) }));
+  await createChunks(database, piece.series.dataset, times);
   return retryLostRaces((number) => attempt(database, piece, number === 1 ? 'copy' : 'merge'));
 }
 
 async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merge'): Promise<PieceResult> {
   return inTransaction(database, async (client) => {
-    const { seriesId, series, rows, window } = piece;
-    const asked = { seriesId, ...window };
-    const all = linesOf(series.dataset, rows);
-    const [isHeld = true] = how === 'merge' ? [true] : await mayContainPoints(client, [{ window: asked }]);
-    let found: FileComparison = { differences: [], rewritten: 0 };
-    let changes: PointChanges = { ...noChanges, fresh: all.timesMs.length };
-    if (!isHeld) {
-      if (!(await copyPoints(client, [{ window: asked, points: all }]))) throw new LostRace();
-    } else {
-      found = await compareWithFile(client, { ...piece, points: all });
-      const kept = piece.overwrite ? found.differences.filter(({ inFile }) => inFile === null) : found.differences;
-      found = { ...found, differences: kept };
-      const keptTimes = new Set(kept.map(({ timeMs }) => timeMs));
-      const taken = [...all.timesMs.keys()].filter((place) => !keptTimes.has(all.timesMs[place] ?? Number.NaN));
-      const points = pickPoints(all, taken);
-      const merged = await mergePoints(client, { window: asked, points }, piece.nowMs);
-      if (merged === null || (merged.revised > 0 && !piece.overwrite)) throw new LostRace();
-      changes = merged;
-    }
+    const { seriesId, series, runs, window } = piece;
+    const [isHeld = true] =
+      how === 'merge' ? [true] : await mayContainPoints(client, [{ window: { seriesId, ...window } }]);
+    const { changes, ...found } = isHeld ? await mergeRuns(client, piece) : await copyRuns(client, piece, runs);
     await quarantineRows(client, {
       dataset: series.dataset,
       seriesId,
@@ -119,7 +109,7 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
       confirmedEmpty: [],
       beforeBeginning: [],
       series,
-      timesMs: all.timesMs,
+      runs,
       changes,
     });
     return {
@@ -130,6 +120,70 @@ async function attempt(database: Database, piece: FilePiece, how: 'copy' | 'merg
       ...found,
     };
   });
+}
+
+interface StoredRuns extends FileComparison {
+  readonly changes: PointChanges;
+}
+
+/** Stores rows whose times have no point. @throws LostRace when one has. */
+async function copyRuns(
+  client: pg.PoolClient,
+  { series: { dataset }, seriesId }: FilePiece,
+  runs: readonly TupleRun[],
+): Promise<StoredRuns> {
+  if (!(await copyTuples(client, dataset, runs, seriesId))) throw new LostRace();
+  const fresh = runs.reduce((sum, { from, to }) => sum + to - from, 0);
+  return { changes: { ...noChanges, fresh }, rewritten: 0, differences: [] };
+}
+
+/** Rows of one statement. */
+const rowsOfStatement = 5000;
+
+/**
+ * Compares the rows with the stored ones, and stores what may be. A stored point that is not covered is provisional,
+ * like an open candle: the file's point may replace it, and it is not a difference.
+ */
+async function mergeRuns(client: pg.PoolClient, piece: FilePiece): Promise<StoredRuns> {
+  const { seriesId, series, window, covered, overwrite, nowMs } = piece;
+  const { dataset } = series;
+  const compared = await compareStored(client, { dataset, seriesId, window }, piece.runs);
+  const all: StoredRuns[] = [await copyRuns(client, piece, compared.missing)];
+  all.push({ changes: { ...noChanges, unchanged: compared.unchanged }, rewritten: 0, differences: [] });
+  const changed = compared.changed.flatMap(({ tuples, from, to }) =>
+    Array.from({ length: to - from }, (_, row) => pointOfTuple(tuples, from + row)),
+  );
+  for (const rows of chunked(changed, rowsOfStatement)) {
+    const points = linesOf(dataset, rows);
+    const range = { startMs: points.timesMs[0] ?? 0, endMs: (points.timesMs.at(-1) ?? 0) + 1 };
+    const found = await compareWithFile(client, { seriesId, window: range, covered: [], points });
+    const differences = overwrite ? [] : found.differences;
+    const keptTimes = new Set(differences.map(({ timeMs }) => timeMs));
+    const taken = rows.filter(({ timeMs }) => !keptTimes.has(timeMs));
+    const merged = await mergePoints(
+      client,
+      { window: { seriesId, ...range }, points: linesOf(dataset, taken) },
+      nowMs,
+    );
+    if (merged === null || (merged.revised > 0 && !overwrite)) throw new LostRace();
+    all.push({ changes: merged, rewritten: found.rewritten, differences });
+  }
+  const absentMs = compared.absentMs.filter((timeMs) => holds(covered, timeMs));
+  for (const timesMs of chunked(absentMs, rowsOfStatement)) {
+    const ranges = timesMs.map((timeMs) => ({ startMs: timeMs, endMs: timeMs + 1 }));
+    const range = { startMs: timesMs[0] ?? 0, endMs: (timesMs.at(-1) ?? 0) + 1 };
+    const absent = { seriesId, window: range, covered: ranges, points: linesOf(dataset, []) };
+    all.push({ changes: noChanges, rewritten: 0, differences: (await compareWithFile(client, absent)).differences });
+  }
+  return {
+    changes: sumChanges(all.map(({ changes }) => changes)),
+    rewritten: all.reduce((sum, { rewritten }) => sum + rewritten, 0),
+    differences: all.flatMap(({ differences }) => differences).sort((a, b) => a.timeMs - b.timeMs),
+  };
+}
+
+function* chunked<Item>(items: readonly Item[], size: number): Generator<Item[]> {
+  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }
 
 export interface FileDifference {
@@ -148,8 +202,7 @@ export interface FileComparison {
 }
 
 /**
- * Compares a file's points with the stored ones within `window`, within the caller's transaction. A stored point that
- * is not covered is provisional, like an open candle: the file's point may replace it, and it is not a difference.
+ * Compares a file's points with the stored ones within `window`, within the caller's transaction.
  *
  * @param covered ranges in which the file claims to have every point.
  */

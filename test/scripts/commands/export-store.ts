@@ -8,6 +8,7 @@ import type { CandleSeries, HistorySeries, SeriesKey } from '../../../model/seri
 import type { WindowCommit, WindowResult } from '../../../store/commit/prepare-window.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { rowsOfPiece } from '../../../transfer/import-series.ts';
 import { pointLinesOf } from '../../parts/points.ts';
 import { rulesOf, fillOf as windowOf } from '../../parts/windows.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
@@ -122,7 +123,7 @@ export async function fillMany(database: Database, count: number): Promise<void>
 }
 
 /**
- * Lets an import store so many pieces of 5,000 candles, and holds the next one before its commit.
+ * Lets an import store so many pieces, and holds the next one before its commit.
  *
  * @returns lets it go.
  */
@@ -131,7 +132,7 @@ export async function holdAfter({ pool }: Database, pieces: number): Promise<() 
     create table if not exists public.held ();
     insert into public.held default values;
     create or replace function public.hold() returns trigger language plpgsql as $$ begin
-      while (select count(*) from tidemark.candle_points) > ${pieces * 5000} and exists (select from public.held)
+      while (select count(*) from tidemark.candle_points) > ${pieces * rowsOfPiece} and exists (select from public.held)
       loop perform pg_sleep(0.01); end loop;
       return null;
     end $$;

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { minuteMs } from '../../../model/intervals.ts';
+import { rowsOfPiece } from '../../../transfer/import-series.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { describeRecordings, recordingFile } from '../../recordings.ts';
 import { emptyDirectory, market, start, tidemark } from '../command.ts';
@@ -133,19 +134,28 @@ it('refuses a file with its line before anything of any file is stored', async (
 
 it('leaves no coverage when killed, and the same file again goes on', async () => {
   const { database, env, words, file, run, content } = emptyStore();
-  // Pieces are of 5,000 rows.
-  const path = file('x.csv', lines([site, header, ...upTo(15_001).toReversed().map(shown)]));
+  const count = 3 * rowsOfPiece;
+  const path = file(
+    'x.csv',
+    lines([
+      site,
+      header,
+      ...upTo(count + 1)
+        .toReversed()
+        .map(shown),
+    ]),
+  );
   const letGo = await holdAfter(database, 1);
   const running = start([...words('cryptodatadownload'), path], env);
-  await waitFor('a piece', async () => ((await content())?.pointCount ?? 0) >= 5000);
+  await waitFor('a piece', async () => ((await content())?.pointCount ?? 0) >= rowsOfPiece);
   running.kill('SIGKILL');
   await running.ended;
   const known = await content();
-  expect(known?.pointCount).toBeLessThan(15_000);
+  expect(known?.pointCount).toBeLessThan(count);
   expect(known).toMatchObject({ covered: [], uncoveredPoints: [range(0, known?.pointCount ?? 0)] });
   await letGo();
   expect(await run('cryptodatadownload', path)).toMatchObject({ exitCode: 0 });
-  expect(await content()).toMatchObject({ pointCount: 15_001, covered: [range(0, 15_000)] });
+  expect(await content()).toMatchObject({ pointCount: count + 1, covered: [range(0, count)] });
 });
 
 it('--dry-run says how --columns reads a file, and needs no database', async () => {
