@@ -83,6 +83,11 @@ async function questionsOn(
   const [since, until] = [at(monthMs), at(monthMs + 30 * dayMs)];
   const month = `time >= ${since} and time < ${until}`;
   const byId = `from tidemark.candle_points where series_id = ${minutes.seriesId}`;
+  const bySeriesId = `series_id = tidemark.series_id('${exchange}', '${baseId}', '${quoteId}', 'm1')`;
+  const lastDay = at(toMs - dayMs);
+  const lastDays = at(toMs - 15 * dayMs);
+  const panel = `(select array_agg(format('%s %s/%s', exchange_id, base_id, quote_id))
+                  from (select * from tidemark.series where interval = 'h1' order by id limit 30) s)`;
   const daysOfPoints = `select time_bucket('1 day', time) as day, first(open, time), max(high), min(low), last(close,
       time), sum(volume)
                         ${byId} group by day`;
@@ -168,12 +173,54 @@ async function questionsOn(
       besideSql: `select max(high), min(low), sum(volume) ${byId}`,
     },
     {
+      name: 'series_id(): a month of m1 in order of time',
+      sql: `select ${values} from tidemark.candle_points where ${bySeriesId} and ${month} order by time`,
+      beside: 'by id',
+      besideSql: `select ${values} ${byId} and ${month} order by time`,
+    },
+    {
+      name: 'view: a panel of hourly markets, a day',
+      sql: `select exchange, base, quote, ${values} from candles
+            where interval = 'h1' and derived_from is null and time >= ${lastDay}`,
+      beside: 'by ids',
+      besideSql: `select exchange_id, base_id, quote_id, ${values}
+                  from tidemark.candle_points p join tidemark.series s on s.id = p.series_id
+                  where p.series_id = any ((select array_agg(id) from tidemark.series where interval = 'h1')::integer[])
+                    and time >= ${lastDay}`,
+    },
+    {
+      name: 'aligned(): thirty hourly markets, the last days, without an end',
+      sql: `select * from aligned(${panel}, 'h1', ${lastDays})`,
+      beside: 'with an end',
+      besideSql: `select * from aligned(${panel}, 'h1', ${lastDays}, ${at(toMs)})`,
+    },
+    {
       name: 'ohlcv(): the month in order of time',
       sql: `select ${values} from ohlcv('${exchange}', '${baseId}', '${quoteId}', 'm1', ${since}, ${until})`,
       beside: 'by id',
       besideSql: `select ${values} ${byId} and ${month} order by time`,
     },
+    ...costsOf(`'${exchange}', '${baseId}', '${quoteId}', 'm1'`, `'${exchange} ${baseId}/${quoteId}', 'm1'`, byId),
   ];
+}
+
+/** Every function of a line of points, over all minutes of a market, beside the reading of those points. */
+function costsOf(market: string, series: string, byId: string): Question[] {
+  const calls = [
+    ...[`ohlcv(${market})`, `ohlcv(${market}, gap_fill => true)`, `vwap(${market})`, `prices(${series})`],
+    ...['returns', 'volatility', 'drawdown', 'sma', 'ema', 'rsi', 'bollinger', 'seasonality_by_hour'].map(
+      (name) => `${name}(${series})`,
+    ),
+    `maximum_drawdown(${series})`,
+    `ohlcv_by(${market.replace(/'m1'$/, "'7 minutes'")})`,
+  ];
+  return calls.map((call) => ({
+    name: `all m1 through ${call.slice(0, call.indexOf('('))}()${call.includes('gap_fill') ? ', filled' : ''}`,
+    // The whole row, so that no column is left out.
+    sql: `select count(f) from ${call} f`,
+    beside: 'by id, in order of time',
+    besideSql: `select count(p) from (select time, close ${byId} order by time offset 0) p`,
+  }));
 }
 
 async function measure(client: pg.Client, question: Question, rounds: number): Promise<Measured> {

@@ -326,9 +326,13 @@ declare
   missing tstzmultirange := case when closed > first then tstzmultirange(tstzrange(first, closed)) - covered
                                  else '{}' end;
   listed text := array_to_string(columns, ', ');
-  -- This function takes longer for a row than everything else, so it is skipped where everything is covered.
-  share text := case when known = tstzmultirange(tstzrange(first, ending)) then '1::numeric'
-    else format('tidemark.share_covered(%L::tstzmultirange, tstzrange(time, time + %L::interval))', known, period) end;
+  -- That function takes longer for a row than everything else: within the longest covered range it is not called.
+  longest tstzrange := (select r from unnest(known) r order by upper(r) - lower(r) desc limit 1);
+  share text := case
+    when known = tstzmultirange(tstzrange(first, ending)) then '1::numeric'
+    else format('case when time >= %L::timestamptz and time <= %L::timestamptz then 1
+                      else tidemark.share_covered(%L::tstzmultirange, tstzrange(time, time + %L::interval)) end',
+                lower(longest), upper(longest) - period, known, period) end;
   stored text := format('select time, %s, false as filled, %s as coverage from %s
     where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
     listed, share, tidemark.source_of(relation, series_id, period, first, ending), series_id, first, ending);
