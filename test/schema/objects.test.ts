@@ -121,6 +121,7 @@ it('a read-only role can call every function', async () => {
   expect(functions.size).toBeGreaterThan(18);
   for (const name of functions)
     expect(await asked(`select * from ${name}(${calls[name] ?? `'a'`})`), name).not.toEqual([]);
+  expect(await asked(`select base from universe_at('2024-01-04Z', days => 3)`)).toEqual(['a', 'a']);
   expect(await asked('select * from coverage')).toHaveLength(3 + perpetuals.length);
   for (const view of ['gaps', 'revisions']) expect(await asked(`select * from ${view}`)).toEqual([]);
   await expect(asked('delete from tidemark.candle_points')).rejects.toThrow(/permission denied/);

@@ -146,6 +146,15 @@ it('no row of any function uses what was known only later', async () => {
   }
 });
 
+it('the universe at a date has only what was known then', async () => {
+  const [later, then] = await inBoth(
+    `select u.*, d from generate_series('2024-01-01Z'::timestamptz, '2024-01-08 12:00Z', '12 hours') d
+     cross join lateral universe_at(d, days => 5) u`,
+  );
+  expect(then.length).toBeGreaterThan(10);
+  expect(later).toEqual(then);
+});
+
 it.each([...functions].filter((name) => !others.includes(name) && !ofNoRange.includes(name)))(
   '%s refuses a range that ends before it begins',
   async (name) => {
