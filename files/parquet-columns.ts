@@ -8,10 +8,16 @@ import { writeDecimal, writeNull } from '../model/binary/numeric.ts';
 import { type DecimalText, longestDecimal } from '../model/decimal.ts';
 import { writeBytes, writeHalves } from './decimals/from-integers.ts';
 import { FileProblem } from './file-problem.ts';
+import { FixedCells } from './fixed-cells.ts';
 import type { FileRow } from './layout.ts';
 import { decimalOf } from './parquet-writer.ts';
 
-export type Cells = ArrayLike<unknown>;
+/** Of a row group. */
+export type Cells = ArrayLike<unknown> | FixedCells;
+
+export function cellAt(cells: Cells, place: number): unknown {
+  return cells instanceof FixedCells ? cells.at(place) : cells[place];
+}
 
 /**
  * Writes the cell at a place.
@@ -24,7 +30,6 @@ export type CellWriter = (place: number, digits: number, bytes: Buffer, to: numb
 export interface DecimalColumn {
   /** @param digits after the point; null: without trailing zeros. */
   textOf(cell: unknown, digits: number | null): string | null;
-  /** @param cells of a row group. */
   writerOf(cells: Cells): CellWriter;
 }
 
@@ -53,9 +58,14 @@ const mostDigits = longestDecimal / 2;
 
 function integerWriter(cells: Cells, scale: number, isOptional: boolean): CellWriter {
   if (scale > mostDigits) return () => -1;
+  if (cells instanceof FixedCells) {
+    const { bytes: integers, size } = cells;
+    const form = { size, scale };
+    return (place, digits, bytes, to) =>
+      digits > mostDigits ? -1 : writeBytes(integers, place * size, form, digits, bytes, to);
+  }
   if (cells instanceof BigInt64Array) {
-    // Two halves of each, the lower one first, as all machines that Node.js runs on have them.
-    const halves = new Int32Array(cells.buffer, cells.byteOffset, 2 * cells.length);
+    const halves = halvesOf(cells);
     return (place, digits, bytes, to) =>
       digits > mostDigits
         ? -1
@@ -64,7 +74,7 @@ function integerWriter(cells: Cells, scale: number, isOptional: boolean): CellWr
   return (place, digits, bytes, to) => {
     const cell = cells[place];
     if (digits > mostDigits) return -1;
-    if (cell instanceof Uint8Array) return writeBytes(cell, scale, digits, bytes, to);
+    if (cell instanceof Uint8Array) return writeBytes(cell, 0, { size: cell.length, scale }, digits, bytes, to);
     if (cell == null) return isOptional ? writeNull(bytes, to) : -1;
     const value = wholeOf(cell);
     if (value === null || BigInt.asIntN(64, value) !== value) return -1;
@@ -72,34 +82,42 @@ function integerWriter(cells: Cells, scale: number, isOptional: boolean): CellWr
   };
 }
 
+/** Two halves of each, the lower one first, as all machines have them that Node.js runs on. */
+const halvesOf = (cells: BigInt64Array) => new Int32Array(cells.buffer, cells.byteOffset, 2 * cells.length);
+
 /** Without an exponent, a zero before a digit, or the sign of a zero: the text that gives the value back. */
 const shortest = /^(?:0|-?[1-9]\d*|-?0(?=\.0*[1-9]))(?:\.\d+)?$/;
 
 function textWriter(cells: Cells, isOptional: boolean): CellWriter {
   return (place, _, bytes, to) => {
-    const text = textOf(cells[place]);
+    const text = textOf(cellAt(cells, place));
     if (text === null) return isOptional ? writeNull(bytes, to) : -1;
     return text.length <= longestDecimal && shortest.test(text) ? writeDecimal(text as DecimalText, bytes, to) : -1;
   };
 }
 
-/** @throws FileProblem when the column is not a timestamp. */
-export function timeReading(column: SchemaElement | undefined): (cell: unknown) => FileRow['time'] {
+/** @returns what reads the cells of a row group. @throws FileProblem when the column is not a timestamp. */
+export function timeReading(column: SchemaElement | undefined): (cells: Cells) => (place: number) => FileRow['time'] {
   const { type, converted_type, logical_type } = column ?? { name: 'time' };
   const unit = logical_type?.type === 'TIMESTAMP' ? logical_type.unit : converted_type?.replace('TIMESTAMP_', '');
   const perMs = { MILLIS: 1n, MICROS: 1000n, NANOS: 1_000_000n }[unit ?? ''];
   if (type !== 'INT64' || perMs === undefined)
     throw new FileProblem('its column time is not a timestamp', 'write it again with this column as a timestamp');
-  return (cell) => {
-    const value = wholeOf(cell);
-    if (value === null) return null;
-    return value % perMs === 0n ? Number(value / perMs) : `${value} ${unit}`;
+  return (cells) => {
+    const halves = perMs === 1n && cells instanceof BigInt64Array ? halvesOf(cells) : null;
+    if (halves !== null) return (place) => (halves[2 * place + 1] ?? 0) * 2 ** 32 + ((halves[2 * place] ?? 0) >>> 0);
+    return (place) => {
+      const value = wholeOf(cellAt(cells, place));
+      if (value === null) return null;
+      return value % perMs === 0n ? Number(value / perMs) : `${value} ${unit}`;
+    };
   };
 }
 
 const utf8 = new TextDecoder();
 
 export function texts(cells: Cells): ArrayLike<string | null> {
+  if (cells instanceof FixedCells) return [];
   return cells[0] instanceof Uint8Array ? Array.from(cells, textOf) : (cells as ArrayLike<string | null>);
 }
 
@@ -125,7 +143,7 @@ export function withoutMeaning(element: SchemaElement): SchemaElement {
 }
 
 /** The cells of a column, of which hyparquet gives each page by itself. */
-export function joined(pages: readonly Cells[]): Cells {
+export function joined(pages: ReadonlyArray<ArrayLike<unknown>>): Cells {
   const [only = [], another] = pages;
   if (another === undefined) return only;
   if (pages.every((page) => page instanceof BigInt64Array)) {

@@ -1,10 +1,11 @@
 /** Reads Parquet by row groups: their columns into tuples, and a row whose values are no decimals by itself. */
 
-import { asyncBufferFromFile, parquetMetadataAsync, parquetRead } from 'hyparquet';
+import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, type RowGroup } from 'hyparquet';
 import { writeNull } from '../model/binary/numeric.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
+import { readFixedCells } from './fixed-cells.ts';
 import { columnsOf, type FileRow, layoutOf } from './layout.ts';
-import { type Cells, decimalColumn, joined, texts, timeReading, withoutMeaning } from './parquet-columns.ts';
+import { type Cells, cellAt, decimalColumn, joined, texts, timeReading, withoutMeaning } from './parquet-columns.ts';
 import { doubleEnding, fractionDigits } from './parquet-writer.ts';
 import { type FilePage, PageCollector, type RowFile } from './point-pages.ts';
 
@@ -32,7 +33,7 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
     const element = elements.find((one) => one.name === name);
     return element === undefined ? null : decimalColumn(element, layout.optional.includes(name));
   });
-  const toMs = timeReading(elements.find(({ name }) => name === 'time'));
+  const timesOf = timeReading(elements.find(({ name }) => name === 'time'));
   const bare = { ...metadata, schema: metadata.schema.map(withoutMeaning) };
 
   async function* pages(): AsyncGenerator<FilePage> {
@@ -40,7 +41,7 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
     let rowStart = 0;
     for (const group of metadata.row_groups) {
       const rows = Number(group.num_rows);
-      const readRow = rowReader(await cellsOf({ rowStart, rowEnd: rowStart + rows }), collector, rowStart);
+      const readRow = rowReader(await cellsOf(group, rowStart), collector, rowStart);
       for (let place = 0; place < rows; place += 1) {
         if (place % pageRows === 0) yield* collector.take();
         readRow(place);
@@ -53,17 +54,18 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
   /** @returns a function that reads the row at a place into the pages. */
   function rowReader(cells: ReadonlyMap<string, Cells>, collector: PageCollector, rowStart: number) {
     const cellsOf = (name: string) => cells.get(name) ?? [];
-    const [times, digits] = [cellsOf('time'), cellsOf(fractionDigits)];
+    const timeAt = timesOf(cellsOf('time'));
+    const digits = texts(cellsOf(fractionDigits));
     const names = layout.names.map((name) => texts(cellsOf(name)));
     const valueCells = layout.values.map(cellsOf);
     const writers = values.map((column, at) => column?.writerOf(valueCells[at] ?? []) ?? writeNone);
-    const read = new Map<unknown, readonly number[]>();
+    const read = new Map<string | null, readonly number[]>();
 
     function digitsAt(place: number): readonly number[] {
-      const text = digits[place];
+      const text = digits[place] ?? null;
       const known = read.get(text);
       if (known !== undefined) return known;
-      const found = typeof text === 'string' ? text.split(' ').map(digitCount) : [];
+      const found = text?.split(' ').map(digitCount) ?? [];
       read.set(text, found);
       return found;
     }
@@ -73,7 +75,7 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
       return true;
     }
     function writeTuple(place: number): boolean {
-      const timeMs = toMs(times[place]);
+      const timeMs = timeAt(place);
       if (typeof timeMs !== 'number') return false;
       let end = collector.begin(timeMs);
       const all = digitsAt(place);
@@ -86,8 +88,10 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
       const all = digitsAt(place);
       return {
         names: names.map((column) => column[place] ?? null),
-        time: toMs(times[place]),
-        values: values.map((column, at) => column?.textOf(valueCells[at]?.[place], all[at] ?? null) ?? null),
+        time: timeAt(place),
+        values: values.map(
+          (column, at) => column?.textOf(cellAt(valueCells[at] ?? [], place), all[at] ?? null) ?? null,
+        ),
         place: `row ${rowStart + place + 1}`,
       };
     }
@@ -97,22 +101,28 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
     };
   }
 
-  async function cellsOf(rows: { rowStart: number; rowEnd: number }): Promise<Map<string, Cells>> {
-    const found = new Map<string, Cells[]>();
+  async function cellsOf(group: RowGroup, rowStart: number): Promise<Map<string, Cells>> {
     const known = new Set([...columnsOf(layout), fractionDigits]);
+    const all = new Map<string, Cells>();
+    for (const element of elements.filter(({ name }) => layout.values.includes(name))) {
+      const cells = await readFixedCells(file, group, element, compressors);
+      if (cells !== null) all.set(element.name, cells);
+    }
+    const pages = new Map<string, Array<ArrayLike<unknown>>>();
     await parquetRead({
       file,
       metadata: bare,
       compressors,
       // Otherwise the bytes of a decimal become text.
       utf8: false,
-      ...rows,
-      columns: present.filter((name) => known.has(name)),
+      ...{ rowStart, rowEnd: rowStart + Number(group.num_rows) },
+      columns: present.filter((name) => known.has(name) && !all.has(name)),
       onChunk: ({ columnName, columnData }) => {
-        found.set(columnName, [...(found.get(columnName) ?? []), columnData as Cells]);
+        pages.set(columnName, [...(pages.get(columnName) ?? []), columnData as ArrayLike<unknown>]);
       },
     });
-    return new Map([...found].map(([name, chunks]) => [name, joined(chunks)]));
+    for (const [name, found] of pages) all.set(name, joined(found));
+    return all;
   }
   return { layout, rows: Number(metadata.num_rows), pages };
 }

@@ -167,13 +167,13 @@ describeNeedingDuckdb('a Parquet file that another program wrote', () => {
       await askDuckdb(`copy (
         select 'binance' as exchange, 'bitcoin' as base, 'tether' as quote, 'm1' as interval,
                make_timestamp(${atMs}000 + i * 60000000) as time, 1.05::decimal(9, 2) + i as open,
-               12345678901234.5678::decimal(18, 4) as high, 0.12345678901234567891::decimal(38, 20) as low,
+               12345678901234.5678::decimal(18, 4) as high, 0.12345678901234567891::decimal(38, 20) + i as low,
                '1.10' as close, 9007199254740993::bigint + i as volume
         from range(0, 3000) as t(i) order by i) to '${path}' (format parquet, codec '${codec}')`);
       const { rows } = await readBack(path, 'parquet');
       expect(rows[2999]).toMatchObject({
         time: atMs + 2999 * 60_000,
-        values: ['3000.05', '12345678901234.5678', '0.12345678901234567891', '1.10', '9007199254743992'],
+        values: ['3000.05', '12345678901234.5678', '2999.12345678901234567891', '1.10', '9007199254743992'],
       });
     },
   );

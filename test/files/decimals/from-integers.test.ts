@@ -33,7 +33,9 @@ test('integers of any length are the decimals that they stand for', () => {
   fc.assert(
     fc.property(value, fc.integer({ min: 1, max: 20 }), scale, fc.nat(45), (integer, size, unit, digits) => {
       const bytes = Buffer.alloc(200);
-      expectSame(integer, unit, digits, bytes, writeBytes(bytesOf(integer, size), unit, digits, bytes, 3));
+      const integers = Buffer.concat([Buffer.of(7), bytesOf(integer, size), Buffer.of(255)]);
+      const form = { size: integers.length - 2, scale: unit };
+      expectSame(integer, unit, digits, bytes, writeBytes(integers, 1, form, digits, bytes, 3));
     }),
     { numRuns: 1000 },
   );
@@ -51,5 +53,5 @@ test('and those of 64 bits, in two halves', () => {
 });
 
 test('leaves more bytes than any program writes to the caller', () => {
-  expect(writeBytes(new Uint8Array(33), 0, 0, Buffer.alloc(200), 0)).toBe(-1);
+  expect(writeBytes(new Uint8Array(33), 0, { size: 33, scale: 0 }, 0, Buffer.alloc(200), 0)).toBe(-1);
 });
