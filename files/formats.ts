@@ -4,12 +4,13 @@ import { stat } from 'node:fs/promises';
 import { codeOf, messageOf, TidemarkError } from '../errors.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
 import { readCsv } from './csv-reader.ts';
+import { csvWriter } from './csv-writer.ts';
 import { FileProblem } from './file-problem.ts';
 import { type FileFormat, type Layout, layouts, type Output, type RowWriter } from './layout.ts';
+import type { Digits } from './parquet/schema.ts';
 import { readParquet } from './parquet-reader.ts';
-import { type Digits, parquetWriter } from './parquet-writer.ts';
 import type { FilePage, RowFile } from './point-pages.ts';
-import { csvWriter, jsonlWriter, readJsonl } from './text-formats.ts';
+import { jsonlWriter, readJsonl } from './text-formats.ts';
 
 /**
  * @param dataset expected in the file: empty JSON Lines have no columns, and some datasets have the same.
@@ -71,6 +72,8 @@ export async function openRowWriter(
   format: FileFormat,
   { layout, digits, output }: { layout: Layout; digits: readonly Digits[]; output: Output },
 ): Promise<RowWriter> {
-  if (format === 'parquet') return parquetWriter(layout, digits, output);
-  return (format === 'csv' ? csvWriter : jsonlWriter)(layout, output);
+  if (format !== 'parquet') return (format === 'csv' ? csvWriter : jsonlWriter)(layout, output);
+  // The packages for Parquet take a while to load.
+  const { openParquetRows } = await import('./parquet/writer.ts');
+  return openParquetRows({ layout, digits, output });
 }

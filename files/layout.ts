@@ -45,12 +45,6 @@ export interface Point {
   readonly values: readonly (string | null)[];
 }
 
-/** Points of one series, ascending. */
-export interface Rows {
-  readonly names: Names;
-  readonly points: readonly Point[];
-}
-
 /** A row of a file, not validated yet. */
 export interface FileRow {
   readonly names: Names;
@@ -132,8 +126,16 @@ export interface Output {
   write(bytes: Uint8Array): Promise<void>;
 }
 
+/** Writes points as PostgreSQL's COPY gives them: the time, then the values in the order of the layout. */
 export interface RowWriter {
-  write(rows: Rows): Promise<void>;
+  /** The format of COPY in which it takes them. */
+  readonly takes: 'csv' | 'binary';
+  /**
+   * Writes the points of one series, ascending.
+   *
+   * @param copied pieces of any length. @param onRows called with the number of points of each; throws to stop.
+   */
+  writeSeries(names: Names, copied: AsyncIterable<Buffer>, onRows: (rows: number) => void): Promise<void>;
   /** Writes buffered rows. The output stays open. */
   end(): Promise<void>;
 }

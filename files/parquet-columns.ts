@@ -7,10 +7,10 @@ import type { SchemaElement } from 'hyparquet';
 import { writeDecimal, writeNull } from '../model/binary/numeric.ts';
 import { type DecimalText, longestDecimal } from '../model/decimal.ts';
 import { writeBytes, writeHalves } from './decimals/from-integers.ts';
+import { decimalOf } from './decimals/text.ts';
 import { FileProblem } from './file-problem.ts';
 import { FixedCells } from './fixed-cells.ts';
 import type { FileRow } from './layout.ts';
-import { decimalOf } from './parquet-writer.ts';
 
 /** Of a row group. */
 export type Cells = ArrayLike<unknown> | FixedCells;

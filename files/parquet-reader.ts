@@ -5,8 +5,8 @@ import { writeNull } from '../model/binary/numeric.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
 import { readFixedCells } from './fixed-cells.ts';
 import { columnsOf, type FileRow, layoutOf } from './layout.ts';
+import { doubleEnding, fractionDigits } from './parquet/schema.ts';
 import { type Cells, cellAt, decimalColumn, joined, texts, timeReading, withoutMeaning } from './parquet-columns.ts';
-import { doubleEnding, fractionDigits } from './parquet-writer.ts';
 import { type FilePage, PageCollector, type RowFile } from './point-pages.ts';
 
 /** Rows of a page. */

@@ -10,6 +10,7 @@
 import { objectOf } from '../model/json.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
 import { contentOf } from './content.ts';
+import { parseCopiedTime } from './csv-writer.ts';
 import { FileProblem } from './file-problem.ts';
 import {
   columnsOf,
@@ -23,24 +24,6 @@ import {
 } from './layout.ts';
 import { cutOff, type Line, linesOf } from './lines.ts';
 import type { RowFile } from './point-pages.ts';
-
-export async function csvWriter(layout: Layout, output: Output): Promise<RowWriter> {
-  await output.write(Buffer.from(`${columnsOf(layout).join(',')}\n`));
-  return {
-    async write({ names, points }) {
-      const head = names.map(field).join(',');
-      // Decimals and times need no quotes.
-      const lines = points.map(({ timeMs, values }) => `${head},${timeText(timeMs)},${values.join(',')}\n`);
-      if (lines.length > 0) await output.write(Buffer.from(lines.join('')));
-    },
-    end: async () => {},
-  };
-}
-
-function field(text: string | null): string {
-  if (text === null) return '';
-  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
 
 /** @throws FileProblem when it is not a JSON Lines file of an export. */
 export async function readJsonl(path: string, dataset: StoredDataset | null): Promise<RowFile> {
@@ -83,19 +66,25 @@ function readObject({ text, isWhole }: Line, layout: Layout, place: string): Rea
   );
 }
 
-export async function jsonlWriter(layout: Layout, output: Output): Promise<RowWriter> {
+export function jsonlWriter(layout: Layout, output: Output): RowWriter {
   return {
-    async write({ names, points }) {
+    takes: 'csv',
+    async writeSeries(names, copied, onRows) {
       const head = layout.names
         .map((name, place) => `${JSON.stringify(name)}:${JSON.stringify(names[place] ?? null)}`)
         .join(',');
-      const lines = points.map(({ timeMs, values }) => {
-        const rest = values
-          .map((value, place) => `"${layout.values[place]}":${value === null ? null : `"${value}"`}`)
-          .join(',');
-        return `{${head},"time":"${timeText(timeMs)}",${rest}}\n`;
-      });
-      if (lines.length > 0) await output.write(Buffer.from(lines.join('')));
+      for await (const lines of linesOf(copied)) {
+        onRows(lines.length);
+        const texts = lines.map(({ text }) => {
+          // Decimals have no quotes, and null is nothing.
+          const [time = '', ...values] = text.split(',');
+          const rest = values
+            .map((value, place) => `"${layout.values[place]}":${value === '' ? null : `"${value}"`}`)
+            .join(',');
+          return `{${head},"time":"${timeText(parseCopiedTime(time))}",${rest}}\n`;
+        });
+        if (texts.length > 0) await output.write(Buffer.from(texts.join('')));
+      }
     },
     end: async () => {},
   };

@@ -56,7 +56,6 @@ const rowsByHand: Readonly<Record<string, string>> = {
   'transfer/move/move.ts': 'one statement over all tables that both servers have',
   'transfer/move/tables.ts': 'a sequence of a table, by its name on that server',
   'transfer/queries/export-points.ts': 'measures the columns that are exported',
-  'transfer/queries/export-series.ts': 'pages of a cursor have the columns of its statement',
 };
 
 const isTooLong = (line: string) => line.length > 120;

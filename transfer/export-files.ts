@@ -10,7 +10,7 @@ import { TidemarkError } from '../errors.ts';
 import { openRowWriter } from '../files/formats.ts';
 import { columnsOf, type FileFormat, type Output, timeText } from '../files/layout.ts';
 import { openWholeFile, standardOutput, type WholeFile } from '../files/output.ts';
-import { fractionDigits, parquetSchema } from '../files/parquet-writer.ts';
+import { fractionDigits, parquetSchema } from '../files/parquet/schema.ts';
 import { type SidecarText, sidecarPath } from '../files/sidecar.ts';
 import { formatCount } from '../model/format.ts';
 import type { ShowPoints } from '../planning/progress.ts';
@@ -60,12 +60,12 @@ async function writeRows(source: ExportSource, output: Output, to: Destination):
   try {
     const writer = await openRowWriter(to.format, { ...source, output });
     let done = 0;
-    for await (const rows of source.rows()) {
+    const onRows = (rows: number) => {
+      done += rows;
       if (to.signal.aborted) throw interrupted(done);
-      await writer.write(rows);
-      done += rows.points.length;
       progress.update(done);
-    }
+    };
+    for (const { names, copy } of source.parts) await writer.writeSeries(names, copy(writer.takes), onRows);
     if (to.signal.aborted) throw interrupted(done);
     await writer.end();
   } finally {
@@ -85,9 +85,10 @@ function measured(output: Output): Output & { result(): { bytes: number; sha256:
   let bytes = 0;
   return {
     async write(piece) {
-      await output.write(piece);
+      const written = output.write(piece);
       hash.update(piece);
       bytes += piece.length;
+      await written;
     },
     result: () => ({ bytes, sha256: hash.digest('hex') }),
   };

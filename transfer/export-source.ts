@@ -1,20 +1,20 @@
-/** The content of an export: pages of points, and its description. */
+/** The content of an export: points as COPY gives them, and its description. */
 
 import type pg from 'pg';
 import { TidemarkError } from '../errors.ts';
-import { type Layout, layouts, type Names, type Rows, rangeText, timeText } from '../files/layout.ts';
-import type { Digits } from '../files/parquet-writer.ts';
+import { type Layout, layouts, type Names, type RowWriter, rangeText, timeText } from '../files/layout.ts';
+import type { Digits } from '../files/parquet/schema.ts';
 import type { SidecarText } from '../files/sidecar.ts';
 import { counted, formatTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { keyOf, type SeriesKey, seriesName } from '../model/series.ts';
 import {
+  copyPoints,
   type ExportSize,
   measureExport,
   type PointSelection,
   type RatesQuery,
   readExportCurrencies,
-  readExportPages,
   selectPoints,
   selectRates,
 } from './queries/export-points.ts';
@@ -29,9 +29,10 @@ export interface ExportSource {
   readonly gaps: number;
   /** The earliest end of the exported ranges; null: the points have no coverage. */
   readonly untilMs: EpochMs | null;
-  /** Per value column. */
+  /** Per value column, as far as they are needed. */
   readonly digits: readonly Digits[];
-  rows(): AsyncGenerator<Rows>;
+  /** Each to be read to its end before the next one. */
+  readonly parts: ReadonlyArray<{ readonly names: Names; copy(format: RowWriter['takes']): AsyncIterable<Buffer> }>;
   /** For the sidecar. */
   readonly about: Pick<SidecarText, 'dataset' | 'series'>;
 }
@@ -42,7 +43,7 @@ const maxNamed = 5;
 /** @throws TidemarkError RANGE_HAS_GAPS, UNKNOWN_SERIES, BAD_ARGUMENT */
 export async function seriesExportSource(
   client: pg.PoolClient,
-  query: ExportQuery & { readonly allowGaps: boolean },
+  query: ExportQuery & { readonly allowGaps: boolean; readonly needsDigits: boolean },
 ): Promise<ExportSource> {
   const dataset = query.series[0]?.dataset;
   if (dataset === undefined) throw new RangeError('no series');
@@ -53,6 +54,7 @@ export async function seriesExportSource(
     client,
     layouts[dataset],
     all.map((one) => ({ names: keyOf(one.series), selection: selectPoints(one) })),
+    query.needsDigits,
   );
   return {
     ...content,
@@ -66,7 +68,7 @@ export async function seriesExportSource(
 /** @throws TidemarkError UNKNOWN_SERIES */
 export async function rateExportSource(
   client: pg.PoolClient,
-  query: RatesQuery & { readonly nowMs: EpochMs },
+  query: RatesQuery & { readonly nowMs: EpochMs; readonly needsDigits: boolean },
 ): Promise<ExportSource> {
   const all = await readExportCurrencies(client, query);
   const { sizes: _, ...content } = await contentOf(
@@ -76,6 +78,7 @@ export async function rateExportSource(
       names: [one.currency, one.symbol, one.currencySymbol, one.type],
       selection: selectRates(one, query),
     })),
+    query.needsDigits,
   );
   return {
     ...content,
@@ -99,9 +102,10 @@ async function contentOf(
   client: pg.PoolClient,
   layout: Layout,
   parts: ReadonlyArray<{ readonly names: Names; readonly selection: PointSelection }>,
+  needsDigits: boolean,
 ) {
   const sizes: ExportSize[] = [];
-  for (const { selection } of parts) sizes.push(await measureExport(client, selection));
+  for (const { selection } of parts) sizes.push(await measureExport(client, selection, needsDigits));
   const most = (place: number, of: keyof Digits, least: number) =>
     sizes.reduce((found, { digits }) => Math.max(found, digits[place]?.[of] ?? least), least);
   return {
@@ -113,12 +117,10 @@ async function contentOf(
       beforePoint: most(place, 'beforePoint', 1),
       afterPoint: most(place, 'afterPoint', 0),
     })),
-    async *rows(): AsyncGenerator<Rows> {
-      for (const { names, selection } of parts) {
-        for await (const page of readExportPages(client, selection))
-          yield { names, points: page.map(([timeMs, ...values]) => ({ timeMs, values })) };
-      }
-    },
+    parts: parts.map(({ names, selection }) => ({
+      names,
+      copy: (format: RowWriter['takes']) => copyPoints(client, selection, format),
+    })),
   };
 }
 

@@ -45,6 +45,7 @@ export function exportSeries(selection: StoredSelection, options: ExportOptions 
       nowMs: context.clock.now(),
       graceMs: context.config.worker.graceMs,
       allowGaps: options.allowGaps === true,
+      needsDigits: needsDigits(options),
     }),
   );
 }
@@ -53,7 +54,10 @@ export function exportRates(options: ExportOptions & { currency?: string }): Pro
   const currencies = options.currency?.split(',').map((currency) => currency.trim()) ?? null;
   const bounds = boundsOf(options);
   return run(options, (context, client) =>
-    rateExportSource(client, { ...bounds, currencies, nowMs: context.clock.now() }),
+    rateExportSource(client, {
+      ...{ ...bounds, currencies, nowMs: context.clock.now() },
+      needsDigits: needsDigits(options),
+    }),
   );
 }
 
@@ -106,6 +110,9 @@ function formatOf({ format, out }: ExportOptions): FileFormat {
   }
   return format ?? named ?? 'csv';
 }
+
+/** The types of its columns follow from the values. */
+const needsDigits = (options: ExportOptions): boolean => formatOf(options) === 'parquet';
 
 function asJson({ until, ...outcome }: Outcome): JsonDocument<'export'> {
   return { ...outcome, until: isoTime(until) };

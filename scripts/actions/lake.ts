@@ -28,7 +28,7 @@ export async function lake(directory: string, options: LakeCommandOptions): Prom
       check: options.check,
       clock: context.clock,
       signal,
-      showProgress: (what, of) => showPointProgress(context.clock, what, of, 'files'),
+      showProgress: (what, of) => showPointProgress(context.clock, what, of, what === 'check' ? 'files' : 'points'),
     });
     if (outcome === null) {
       throw new TidemarkError('FILE_NOT_WRITTEN', `another process is writing the lake in ${directory}`, {

@@ -5,13 +5,16 @@ import fc from 'fast-check';
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { afterAll, expect, it } from 'vitest';
+import { decimalOf, fractionDigitsOf, unscaled } from '../../files/decimals/text.ts';
 import { openRows, openRowWriter } from '../../files/formats.ts';
-import { columnsOf, type FileFormat, fileFormats, type Layout, layouts, type Rows } from '../../files/layout.ts';
-import { decimalOf, fractionDigitsOf, unscaled } from '../../files/parquet-writer.ts';
+import { columnsOf, type FileFormat, fileFormats, type Layout, layouts } from '../../files/layout.ts';
 import { isPoints, lengthOf, rowsOf as rowsOfPage } from '../../files/point-pages.ts';
 import type { StoredDataset } from '../../model/stored-datasets.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../parts/duckdb.ts';
+import { useStore } from '../store/open-store.ts';
+import { copiedPoints, type Rows } from './copied-points.ts';
 
+const store = useStore();
 const directory = mkdtempSync(join(tmpdir(), 'tidemark-files-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -31,14 +34,18 @@ const name = fc.oneof(
 );
 const time = fc.integer({ min: 0, max: Date.UTC(9999, 0) });
 
+const decimalFor = ({ optional }: Layout, name: string) => (optional.includes(name) ? fc.option(decimal) : decimal);
+
 function rowsOf(layout: Layout) {
   return fc.array(
     fc.record({
       names: fc.tuple(...layout.names.map((column) => (column === 'currency_symbol' ? fc.option(name) : name))),
-      points: fc.array(fc.record({ timeMs: time, values: fc.tuple(...layout.values.map(() => decimal)) }), {
-        minLength: 1,
-        maxLength: 8,
-      }),
+      points: fc
+        .uniqueArray(
+          fc.record({ timeMs: time, values: fc.tuple(...layout.values.map((name) => decimalFor(layout, name))) }),
+          { minLength: 1, maxLength: 8, selector: ({ timeMs }) => timeMs },
+        )
+        .map((points) => points.sort((a, b) => a.timeMs - b.timeMs)),
     }),
     { minLength: 1, maxLength: 4 },
   );
@@ -57,7 +64,13 @@ async function written(format: FileFormat, layout: Layout, rows: readonly Rows[]
   });
   const output = { write: async (bytes: Uint8Array) => void pieces.push(bytes) };
   const writer = await openRowWriter(format, { layout, digits, output });
-  for (const piece of rows) await writer.write(piece);
+  for (const { names, points } of rows) {
+    let counted = 0;
+    await writer.writeSeries(names, copiedPoints(store.database, layout, points, writer.takes), (read) => {
+      counted += read;
+    });
+    expect(counted).toBe(points.length);
+  }
   await writer.end();
   const path = join(directory, `rows.${format}`);
   writeFileSync(path, Buffer.concat(pieces));

@@ -14,6 +14,8 @@ import type { LakeEntry } from '../../watch-list/watch-list.ts';
 import { type LakeOutcome, writeLake } from './write-lake.ts';
 
 const lookEveryMs = 5000;
+/** Points that take some seconds to write. */
+const pointsOfLongWork = 1_000_000;
 /** Pause after a failure. */
 const retryMs = 60_000;
 
@@ -87,7 +89,7 @@ export function keepLake({
     let logged = 0;
     return {
       update(done: number) {
-        if (of === null || of < 100 || done - logged < of / 10) return;
+        if (of === null || of < pointsOfLongWork || done - logged < of / 10) return;
         logged = done;
         log.info({ done, of }, what === 'lake' ? 'writing the lake' : what);
       },

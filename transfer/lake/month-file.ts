@@ -1,15 +1,23 @@
-/** The Parquet file of a month of a series, in memory: at most 44,640 rows. */
+/**
+ * The Parquet files of months of a series, each in memory: at most 44,640 rows. One COPY reads months that follow each
+ * other.
+ */
 
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
+import { TidemarkError } from '../../errors.ts';
+import { timeAt, tupleReader } from '../../files/copied-tuples.ts';
 import { openRows } from '../../files/formats.ts';
-import { layouts, type Point, timeText } from '../../files/layout.ts';
-import { type Digits, maxDigits, parquetWriter } from '../../files/parquet-writer.ts';
+import { layouts, type Point } from '../../files/layout.ts';
+import { loadCompression } from '../../files/parquet/pages.ts';
+import { type Digits, maxDigits } from '../../files/parquet/schema.ts';
+import { ParquetRows, ValueMisfit } from '../../files/parquet/writer.ts';
 import { rowsOf } from '../../files/point-pages.ts';
 import type { DatasetName } from '../../model/datasets/index.ts';
+import { dayMs, intervalMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
-import { keyOf } from '../../model/series.ts';
-import { readExportPages, selectPoints } from '../queries/export-points.ts';
+import { keyOf, type SeriesKey } from '../../model/series.ts';
+import { copyPoints, selectPoints } from '../queries/export-points.ts';
 import type { WantedMonth } from './changes.ts';
 import type { LakeFormat } from './manifest.ts';
 import type { SeriesState } from './series-states.ts';
@@ -17,52 +25,137 @@ import type { SeriesState } from './series-states.ts';
 export type MonthFile =
   | { readonly kind: 'empty' }
   /** A value that the type of the lake cannot hold exactly. */
-  | { readonly kind: 'refused'; readonly rows: number; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** The present file has points that the store has dropped, and cannot be read. */
+  | { readonly kind: 'lost'; readonly path: string }
   | { readonly kind: 'file'; readonly rows: number; readonly sha256: string; readonly content: Buffer };
 
 /**
- * Reads the points of a month and encodes them.
+ * Reads the points of months and encodes them, in their order. Until the end the client answers nothing else.
  *
- * @param previous the present file; null: there is none. What the store has dropped is taken from it.
- * @throws TidemarkError FILE_NOT_USABLE when that file cannot be read.
+ * @param months ascending.
+ * @param format.previousOf the present file of a month; null: there is none. What the store has dropped is taken from
+ * it.
  */
-export async function readMonthFile(
+export async function* readMonthFiles(
   client: pg.PoolClient,
   { seriesId, series }: SeriesState,
-  { range, covered, carried }: WantedMonth,
-  format: LakeFormat & { readonly previous: string | null },
-): Promise<MonthFile> {
-  const layout = layouts[series.dataset];
-  const points = format.previous === null ? [] : await readPoints(format.previous, series.dataset, carried);
-  for await (const page of readExportPages(client, selectPoints({ seriesId, series, range, covered })))
-    for (const [timeMs, ...values] of page) points.push({ timeMs, values });
-  const rows = points.length;
-  if (rows === 0) return { kind: 'empty' };
-  const reason = findMisfit(points, layout.values, format);
-  if (reason !== null) return { kind: 'refused', rows, reason };
-  const pieces: Uint8Array[] = [];
-  const output = { write: async (piece: Uint8Array) => void pieces.push(piece) };
-  const digits = layout.values.map(() => digitsOf(format));
-  const writer = await parquetWriter(layout, digits, output, format.doubles);
-  await writer.write({ names: keyOf(series), points });
-  await writer.end();
-  const content = Buffer.concat(pieces);
-  return { kind: 'file', rows, content, sha256: createHash('sha256').update(content).digest('hex') };
+  months: readonly WantedMonth[],
+  format: LakeFormat & { readonly previousOf: (month: WantedMonth) => string | null },
+): AsyncGenerator<{ month: WantedMonth; file: MonthFile }> {
+  await loadCompression();
+  const width = 1 + layouts[series.dataset].values.length;
+  for (const run of adjacent(months)) {
+    const carried = await Promise.all(
+      run.map((month) => readCarried(format.previousOf(month), series.dataset, month.carried)),
+    );
+    const files: Array<FileOfMonth | undefined> = [];
+    const fileAt = (place: number) => (files[place] ??= new FileOfMonth(series, carried[place]?.points ?? [], format));
+    let present = 0;
+    const read = tupleReader(width, (bytes, at) => {
+      const timeMs = timeAt(bytes, at + 4);
+      while (timeMs >= (run[present]?.range.endMs ?? Number.POSITIVE_INFINITY)) present += 1;
+      if (carried[present]?.lost === undefined) fileAt(present).take(bytes, at);
+    });
+    async function made(place: number, month: WantedMonth): Promise<{ month: WantedMonth; file: MonthFile }> {
+      const { lost, points = [] } = carried[place] ?? {};
+      if (lost !== undefined) return { month, file: { kind: 'lost', path: lost } };
+      const file = files[place] ?? (points.length > 0 ? fileAt(place) : undefined);
+      files[place] = undefined;
+      return { month, file: file === undefined ? { kind: 'empty' } : await file.end() };
+    }
+    let next = 0;
+    const [first, last] = [run[0], run.at(-1)];
+    if (first === undefined || last === undefined) continue;
+    const range = { startMs: first.range.startMs, endMs: last.range.endMs };
+    const selection = selectPoints({ seriesId, series, range, covered: run.flatMap(({ covered }) => covered) });
+    for await (const piece of copyPoints(client, selection, 'binary')) {
+      read(piece);
+      for (; next < present; next += 1) yield await made(next, run[next] ?? first);
+    }
+    for (; next < run.length; next += 1) yield await made(next, run[next] ?? first);
+  }
 }
 
-/** Points of a file of the lake within the ranges. */
-async function readPoints(path: string, dataset: DatasetName, ranges: readonly Range[]): Promise<Point[]> {
-  if (ranges.length === 0) return [];
-  const points: Point[] = [];
-  for await (const page of (await openRows(path, 'parquet', dataset)).pages()) {
-    for (const row of rowsOf(page)) {
-      if (!('time' in row) || typeof row.time !== 'number') continue;
-      const { time: timeMs } = row;
-      if (ranges.some(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs))
-        points.push({ timeMs, values: row.values });
+/** Splits months where one is missing between two. */
+function adjacent(months: readonly WantedMonth[]): WantedMonth[][] {
+  const runs: WantedMonth[][] = [];
+  for (const month of months) {
+    const run = runs.at(-1);
+    if (run !== undefined && run.at(-1)?.range.endMs === month.range.startMs) run.push(month);
+    else runs.push([month]);
+  }
+  return runs;
+}
+
+class FileOfMonth {
+  readonly #pieces: Uint8Array[] = [];
+  readonly #parquet: ParquetRows;
+  #rows = 0;
+  /** Why a value does not fit; null: all do. */
+  #misfit: string | null = null;
+
+  constructor(series: SeriesKey, carried: readonly Point[], format: LakeFormat) {
+    const layout = layouts[series.dataset];
+    this.#parquet = new ParquetRows({
+      layout,
+      digits: layout.values.map(() => digitsOf(format)),
+      output: { write: async (piece) => void this.#pieces.push(piece) },
+      hasDoubles: format.doubles,
+      rowsOfGroup: Math.ceil(longestMonthMs / intervalMs[series.interval]),
+    });
+    this.#parquet.begin(keyOf(series));
+    for (const point of carried) this.#add(() => this.#parquet.takeText(point));
+  }
+
+  take(bytes: Buffer, at: number): void {
+    this.#add(() => this.#parquet.take(bytes, at));
+  }
+
+  #add(take: () => void): void {
+    if (this.#misfit !== null) return;
+    try {
+      take();
+      this.#rows += 1;
+    } catch (error) {
+      if (!(error instanceof ValueMisfit)) throw error;
+      this.#misfit = error.message;
     }
   }
-  return points;
+
+  async end(): Promise<MonthFile> {
+    if (this.#misfit !== null) return { kind: 'refused', reason: this.#misfit };
+    await this.#parquet.end();
+    const content = Buffer.concat(this.#pieces);
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    return { kind: 'file', rows: this.#rows, content, sha256 };
+  }
+}
+
+const longestMonthMs = 31 * dayMs;
+
+/** Reads the points that only the present file has; `lost`: it cannot be read. */
+async function readCarried(
+  path: string | null,
+  dataset: DatasetName,
+  ranges: readonly Range[],
+): Promise<{ points: Point[]; lost?: string }> {
+  const points: Point[] = [];
+  if (path === null || ranges.length === 0) return { points };
+  try {
+    for await (const page of (await openRows(path, 'parquet', dataset)).pages()) {
+      for (const row of rowsOf(page)) {
+        if (!('time' in row) || typeof row.time !== 'number') continue;
+        const { time: timeMs } = row;
+        if (ranges.some(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs))
+          points.push({ timeMs, values: row.values });
+      }
+    }
+    return { points };
+  } catch (error) {
+    if (error instanceof TidemarkError && error.code === 'FILE_NOT_USABLE') return { points: [], lost: path };
+    throw error;
+  }
 }
 
 /** All files have the same type: readers of many take that of one, and would round to it. */
@@ -70,27 +163,4 @@ function digitsOf({ decimals }: LakeFormat): Digits {
   return decimals === 'text'
     ? { beforePoint: maxDigits + 1, afterPoint: 0 }
     : { beforePoint: maxDigits - decimals, afterPoint: decimals };
-}
-
-/** Explains the first value that does not fit; null: all fit. */
-function findMisfit(
-  points: readonly Point[],
-  names: readonly string[],
-  { decimals, doubles }: LakeFormat,
-): string | null {
-  for (const { timeMs, values } of points) {
-    for (const [place, value] of values.entries()) {
-      if (value === null) continue;
-      const what = `${names[place]} of ${timeText(timeMs)}`;
-      if (doubles && !Number.isFinite(Number(value))) return `${what} is too large for a double`;
-      if (decimals === 'text') continue;
-      const [, whole = '', fraction = ''] = /^-?0*(\d*)(?:\.(\d*?)0*)?$/.exec(value) ?? [];
-      const type = `DECIMAL(${maxDigits}, ${decimals})`;
-      if (fraction.length > decimals)
-        return `${what} has ${fraction.length} fraction digits; ${type} holds ${decimals}`;
-      if (whole.length > maxDigits - decimals)
-        return `${what} has ${whole.length} digits before the point; ${type} holds ${maxDigits - decimals}`;
-    }
-  }
-  return null;
 }

@@ -5,7 +5,7 @@
 import type pg from 'pg';
 import type { Range } from '../../model/ranges.ts';
 import type { Database } from '../../store/db/database.ts';
-import { int4, int8, json, openRange, type RowOf, ranges, statement, time } from '../../store/db/statement.ts';
+import { int4, int8, json, openRange, type RowOf, ranges, statement, text, time } from '../../store/db/statement.ts';
 import { rejectedPeriods } from '../../store/ledger/quarantine.ts';
 import { identity, identityColumns } from '../../store/series/series.ts';
 
@@ -65,17 +65,21 @@ const oneState = statement({
   row: state,
 });
 
-/** Counts the revisions of a series' points in a range. */
-export async function countRevisionsIn(client: pg.PoolClient, seriesId: number, range: Range): Promise<number> {
-  const [counted] = await revisionsIn.on(client, { seriesId, ...range });
-  return counted?.revisions ?? 0;
+/** Counts the revisions of a series' points. @returns by month, such as `2024-01`; absent: none. */
+export async function countRevisions(
+  client: pg.PoolClient,
+  seriesId: number,
+  range: Range,
+): Promise<ReadonlyMap<string, number>> {
+  const counted = await revisionsByMonth.on(client, { seriesId, ...range });
+  return new Map(counted.map(({ month, revisions }) => [month, revisions]));
 }
 
-const revisionsIn = statement({
-  name: 'revisions-in-range',
+const revisionsByMonth = statement({
+  name: 'revisions-by-month',
   isPlannedAnew: true,
-  text: `select count(*) as revisions from tidemark.point_revisions
-         where series_id = $seriesId and time >= $startMs and time < $endMs`,
+  text: `select to_char(time, 'YYYY-MM') as month, count(*) as revisions from tidemark.point_revisions
+         where series_id = $seriesId and time >= $startMs and time < $endMs group by 1`,
   parameters: { seriesId: int4, startMs: time, endMs: time },
-  row: { revisions: int8 },
+  row: { month: text, revisions: int8 },
 });

@@ -20,7 +20,7 @@ import type { Clock } from '../../clock.ts';
 import { codeOf, messageOf, TidemarkError } from '../../errors.ts';
 import { writable, writeWholeFile } from '../../files/output.ts';
 import { counted } from '../../model/format.ts';
-import type { EpochMs } from '../../model/intervals.ts';
+import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { clip, lengthMs, normalize, type Range } from '../../model/ranges.ts';
 import type { ShowPoints } from '../../planning/progress.ts';
 import type { Database } from '../../store/db/database.ts';
@@ -38,9 +38,9 @@ import {
   readManifest,
   writeManifest,
 } from './manifest.ts';
-import { type MonthFile, readMonthFile } from './month-file.ts';
+import { type MonthFile, readMonthFiles } from './month-file.ts';
 import { lakePath, seriesPath } from './paths.ts';
-import { countRevisionsIn, readSeriesState, readSeriesStates, type SeriesState } from './series-states.ts';
+import { countRevisions, readSeriesState, readSeriesStates, type SeriesState } from './series-states.ts';
 
 export interface LakeOptions {
   readonly directory: string;
@@ -112,6 +112,12 @@ function assertFormat(directory: string, lake: Lake | null, { decimals, doubles 
   });
 }
 
+/** By month what it has to read: the most points that its coverage can have. */
+interface PlannedSeries {
+  readonly seriesId: number;
+  readonly points: ReadonlyMap<string, number>;
+}
+
 class LakeWriter {
   readonly #database: Database;
   readonly #lake: Lake;
@@ -137,15 +143,17 @@ class LakeWriter {
     await this.#save();
     const damaged = this.#options.check === true ? await this.#findDamaged() : new Set<string>();
     const dropped = await this.#droppedMs();
-    const planned: Array<{ seriesId: number; months: string[] }> = [];
+    const planned: PlannedSeries[] = [];
     for await (const state of readSeriesStates(this.#database)) {
       const droppedMs = dropped.get(state.series.dataset) ?? null;
       this.#forgetDamaged(state, droppedMs, damaged);
       const all = wantedMonths(state, this.#monthsOf(state), droppedMs);
-      const months = all.filter(({ isChanged }) => isChanged).map(({ name }) => name);
+      const months = all.filter(({ isChanged }) => isChanged);
       for (const month of all) if (!month.isChanged) this.#remember(state, month);
       this.#describe(state, all);
-      if (months.length > 0) planned.push({ seriesId: state.seriesId, months });
+      const periodMs = intervalMs[state.series.interval];
+      const points = new Map(months.map(({ name, covered }) => [name, Math.ceil(lengthMs(covered) / periodMs)]));
+      if (months.length > 0) planned.push({ seriesId: state.seriesId, points });
     }
     try {
       await this.#write(planned, dropped);
@@ -156,32 +164,29 @@ class LakeWriter {
     return this.#outcome();
   }
 
-  async #write(
-    planned: ReadonlyArray<{ readonly seriesId: number; readonly months: readonly string[] }>,
-    dropped: ReadonlyMap<string, EpochMs>,
-  ): Promise<void> {
+  async #write(planned: readonly PlannedSeries[], dropped: ReadonlyMap<string, EpochMs>): Promise<void> {
     const { signal, showProgress } = this.#options;
-    const total = planned.reduce((sum, { months }) => sum + months.length, 0);
-    const progress = showProgress('lake', total);
-    let done = 0;
+    const sumOf = (of: (series: PlannedSeries) => number) => planned.reduce((sum, series) => sum + of(series), 0);
+    const files = sumOf(({ points }) => points.size);
+    const progress = showProgress(
+      'lake',
+      sumOf(({ points }) => [...points.values()].reduce((sum, one) => sum + one, 0)),
+    );
+    let done = { files: 0, points: 0 };
     try {
-      for (const { seriesId, months } of planned) {
-        for (let at = 0; at < months.length; at += monthsOfSnapshot) {
-          const names = new Set(months.slice(at, at + monthsOfSnapshot));
+      for (const { seriesId, points } of planned) {
+        const names = [...points.keys()];
+        for (let at = 0; at < names.length; at += monthsOfSnapshot) {
+          const chosen = new Set(names.slice(at, at + monthsOfSnapshot));
           await inSnapshot(this.#database, async (client) => {
             const state = await readSeriesState(client, seriesId);
             const droppedMs = dropped.get(state.series.dataset) ?? null;
-            const all = wantedMonths(state, this.#monthsOf(state), droppedMs);
-            for (const month of all) {
-              if (!names.has(month.name)) continue;
-              if (signal.aborted) throw interrupted(done, total);
-              const previous = this.#pathOf(state, month.name);
-              const file = await this.#read(client, state, month, previous);
-              const revisions = await countRevisionsIn(client, seriesId, month.range);
-              if (file !== null) await this.#store(state, month, file, revisions);
-              done += 1;
-              progress.update(done);
-            }
+            const months = wantedMonths(state, this.#monthsOf(state), droppedMs).filter(({ name }) => chosen.has(name));
+            await this.#writeMonths(client, state, months, (month) => {
+              if (signal.aborted) throw interrupted(done.files, files);
+              done = { files: done.files + 1, points: done.points + (points.get(month.name) ?? 0) };
+              progress.update(done.points);
+            });
             this.#describe(state, wantedMonths(state, this.#monthsOf(state), droppedMs));
           });
           if (this.#options.clock.monotonicMs() - this.#savedMs >= manifestEveryMs) await this.#save();
@@ -192,24 +197,39 @@ class LakeWriter {
     }
   }
 
-  /** Null: the present file has points that the store has dropped, and cannot be read. */
-  async #read(
+  /** @param onMonth called for each month before its file is put in its place; throws to stop. */
+  async #writeMonths(
     client: pg.PoolClient,
     state: SeriesState,
-    month: WantedMonth,
-    previous: string | null,
-  ): Promise<MonthFile | null> {
+    months: readonly WantedMonth[],
+    onMonth: (month: WantedMonth) => void,
+  ): Promise<void> {
+    const [first, last] = [months[0], months.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const range = { startMs: first.range.startMs, endMs: last.range.endMs };
+    const revisions = await countRevisions(client, state.seriesId, range);
+    const previousOf = ({ name }: WantedMonth) => this.#pathOf(state, name);
+    // A file is synced to the disk while the next month is read.
+    let storing: Promise<void> = Promise.resolve();
     try {
-      return await readMonthFile(client, state, month, { ...this.#lake, previous });
-    } catch (error) {
-      if (previous === null || !(error instanceof TidemarkError) || error.code !== 'FILE_NOT_USABLE') throw error;
-      if (!this.#lost.includes(previous)) this.#lost.push(previous);
-      return null;
+      for await (const { month, file } of readMonthFiles(client, state, months, { ...this.#lake, previousOf })) {
+        onMonth(month);
+        await storing;
+        storing = this.#store(state, month, file, revisions.get(month.name) ?? 0);
+        // Whoever awaits it next gets its error.
+        storing.catch(() => {});
+      }
+    } finally {
+      await storing;
     }
   }
 
   /** Puts a month's file in its place, and its entry in the manifest. */
   async #store(state: SeriesState, month: WantedMonth, file: MonthFile, revisions: number): Promise<void> {
+    if (file.kind === 'lost') {
+      if (!this.#lost.includes(file.path)) this.#lost.push(file.path);
+      return;
+    }
     const months = this.#monthsOf(state);
     const known = months.get(month.name);
     const path = lakePath(state.series, month.name);

@@ -159,23 +159,3 @@ export function inSnapshot<Result>(
     return work(client);
   });
 }
-
-/** Rows of a page: enough to make round trips cheap, few enough to bound memory. */
-const pageRows = 5000;
-
-/**
- * Reads a query page by page through a server-side cursor: the next page is fetched when the caller asks for
- * it. One at a time within a transaction.
- */
-export async function* readPages<Row extends unknown[]>(
-  client: pg.PoolClient,
-  query: { text: string; values: unknown[] },
-): AsyncGenerator<Row[]> {
-  await client.query(`declare export_rows no scroll cursor for ${query.text}`, query.values);
-  for (;;) {
-    const page = await client.query<Row>({ text: `fetch forward ${pageRows} from export_rows`, rowMode: 'array' });
-    if (page.rows.length > 0) yield page.rows;
-    if (page.rows.length < pageRows) break;
-  }
-  await client.query('close export_rows');
-}

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { writeBytes, writeHalves } from '../../../files/decimals/from-integers.ts';
-import { decimalOf } from '../../../files/parquet-writer.ts';
+import { decimalOf } from '../../../files/decimals/text.ts';
 import { numericText, sizeAt, writeNumeric } from '../../../model/binary/numeric.ts';
 
 /** Two's complement, the most significant byte first, in so many bytes or the fewest. */

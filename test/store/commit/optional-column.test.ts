@@ -105,7 +105,15 @@ test('takes absent values out and in again: files of every format, and the lake'
   const work = { signal: new AbortController().signal, showProgress: () => ({ update: () => {}, stop: () => {} }) };
   const paths = fileFormats.map((format) => join(directory, `candles.${format}`)) as [string, string, string];
   await inSnapshot(database, async (client) => {
-    const query = { series: [series], fromMs: null, toMs: null, graceMs: 0, nowMs, allowGaps: false };
+    const query = {
+      series: [series],
+      fromMs: null,
+      toMs: null,
+      graceMs: 0,
+      nowMs,
+      allowGaps: false,
+      needsDigits: true,
+    };
     for (const [at, format] of fileFormats.entries())
       await exportTo(await seriesExportSource(client, query), { ...work, format, out: paths[at] ?? '' });
   });

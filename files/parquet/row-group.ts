@@ -1,0 +1,340 @@
+/**
+ * The columns of a row group, filled in place: a decimal goes from PostgreSQL's binary form to that of the file without
+ * a text, a BigInt or an object between. The slower way from text is for points that come from a file.
+ */
+
+import type { SchemaElement } from 'hyparquet';
+import type { EpochMs } from '../../model/intervals.ts';
+import { lengthAt } from '../copied-tuples.ts';
+import { longestText, toDouble, toInteger, writeText } from '../decimals/from-numeric.ts';
+import { unscaled } from '../decimals/text.ts';
+
+/** What there is to write of a column. */
+export interface FilledColumn {
+  readonly element: SchemaElement;
+  readonly rows: number;
+  /** 1 for each row that has a value, else 0; null: all have one. */
+  readonly levels: Uint8Array | null;
+  readonly nulls: number;
+  readonly values: FixedValues | TextValues | DictionaryValues;
+}
+
+/** As PLAIN has them, whole words. */
+export interface FixedValues {
+  readonly kind: 'fixed';
+  readonly bytes: Uint8Array;
+  readonly width: 8 | 16;
+}
+
+/** As PLAIN has them: each after its length. */
+export interface TextValues {
+  readonly kind: 'text';
+  readonly bytes: Uint8Array;
+}
+
+export interface DictionaryValues {
+  readonly kind: 'dictionary';
+  readonly texts: readonly string[];
+  /** The places of the values in it. */
+  readonly indexes: Uint32Array;
+}
+
+/** A column of values, which counts its rows by itself. */
+export interface ValueColumn {
+  readonly element: SchemaElement;
+  /** @param at where the length of a field is. @returns false when the value does not fit. */
+  takeField(bytes: Buffer, at: number): boolean;
+  /** @returns false when the value does not fit. */
+  takeText(value: string | null): boolean;
+  /** Why a value does not fit. */
+  misfit(value: string | null): string;
+  filled(): FilledColumn;
+  /** Begins the next row group. */
+  clear(): void;
+}
+
+abstract class Column implements ValueColumn {
+  readonly element: SchemaElement;
+  readonly #levels: Uint8Array | null;
+  #rows = 0;
+  protected count = 0;
+
+  constructor(element: SchemaElement, capacity: number) {
+    this.element = element;
+    this.#levels = element.repetition_type === 'OPTIONAL' ? new Uint8Array(capacity) : null;
+  }
+
+  takeField(bytes: Buffer, at: number): boolean {
+    if (lengthAt(bytes, at) < 0) return this.takeText(null);
+    return this.putField(bytes, at + 4) && this.#mark(1);
+  }
+
+  takeText(value: string | null): boolean {
+    if (value === null) return this.#levels !== null && this.#mark(0);
+    return this.putText(value) && this.#mark(1);
+  }
+
+  #mark(level: 0 | 1): true {
+    if (this.#levels !== null) this.#levels[this.#rows] = level;
+    this.#rows += 1;
+    this.count += level;
+    return true;
+  }
+
+  filled(): FilledColumn {
+    const levels = this.#levels?.subarray(0, this.#rows) ?? null;
+    return { element: this.element, rows: this.#rows, levels, nulls: this.#rows - this.count, values: this.values() };
+  }
+
+  clear(): void {
+    this.#rows = 0;
+    this.count = 0;
+  }
+
+  misfit(value: string | null): string {
+    return value === null ? 'is missing' : this.reason(value);
+  }
+
+  /** Puts a value behind the others. */
+  protected abstract putField(bytes: Buffer, at: number): boolean;
+  protected abstract putText(value: string): boolean;
+  protected abstract values(): FilledColumn['values'];
+  protected abstract reason(value: string): string;
+}
+
+const wordsOfInteger = 4;
+
+/** INT64, or 16 bytes with the most significant first. */
+class DecimalColumn extends Column {
+  readonly #fits: { readonly afterPoint: number; readonly beforePoint: number };
+  readonly #width: 8 | 16;
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #words = new Int32Array(wordsOfInteger);
+
+  constructor(element: SchemaElement, capacity: number) {
+    super(element, capacity);
+    const { scale = 0, precision = 0 } = element;
+    this.#fits = { afterPoint: scale, beforePoint: precision - scale };
+    this.#width = element.type === 'INT64' ? 8 : 16;
+    this.#bytes = new Uint8Array(capacity * this.#width);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  protected putField(bytes: Buffer, at: number): boolean {
+    if (!toInteger(bytes, at, this.#fits, this.#words)) return false;
+    this.#put();
+    return true;
+  }
+
+  protected putText(value: string): boolean {
+    const { whole, fraction } = digitsOf(value);
+    if (whole > this.#fits.beforePoint || fraction > this.#fits.afterPoint) return false;
+    const integer = unscaled(value, this.#fits.afterPoint);
+    for (let word = 0; word < wordsOfInteger; word += 1)
+      this.#words[word] = Number(BigInt.asIntN(32, integer >> BigInt(32 * word)));
+    this.#put();
+    return true;
+  }
+
+  #put(): void {
+    const at = this.count * this.#width;
+    const [view, words] = [this.#view, this.#words];
+    if (this.#width === 8) {
+      view.setInt32(at, words[0] ?? 0, true);
+      view.setInt32(at + 4, words[1] ?? 0, true);
+    } else {
+      view.setInt32(at, words[3] ?? 0);
+      view.setInt32(at + 4, words[2] ?? 0);
+      view.setInt32(at + 8, words[1] ?? 0);
+      view.setInt32(at + 12, words[0] ?? 0);
+    }
+  }
+
+  protected values(): FixedValues {
+    return { kind: 'fixed', bytes: this.#bytes.subarray(0, this.count * this.#width), width: this.#width };
+  }
+
+  protected reason(value: string): string {
+    const { precision, scale } = this.element;
+    const type = `DECIMAL(${precision}, ${scale})`;
+    const { whole, fraction } = digitsOf(value);
+    const { beforePoint, afterPoint } = this.#fits;
+    if (fraction > afterPoint) return `has ${fraction} fraction digits; ${type} holds ${afterPoint}`;
+    if (whole > beforePoint) return `has ${whole} digits before the point; ${type} holds ${beforePoint}`;
+    return `is ${value}, which ${type} does not hold`;
+  }
+}
+
+/** The digits of a decimal, without zeros at its ends. */
+function digitsOf(value: string): { whole: number; fraction: number } {
+  const [, whole = '', fraction = ''] = /^-?0*(\d*)(?:\.(\d*?)0*)?$/.exec(value) ?? [];
+  return { whole: whole.length, fraction: fraction.length };
+}
+
+/** The nearest doubles. */
+class DoubleColumn extends Column {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+
+  constructor(element: SchemaElement, capacity: number) {
+    super(element, capacity);
+    this.#bytes = new Uint8Array(8 * capacity);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  protected putField(bytes: Buffer, at: number): boolean {
+    return this.#put(toDouble(bytes, at));
+  }
+
+  protected putText(value: string): boolean {
+    return this.#put(Number(value));
+  }
+
+  #put(value: number): boolean {
+    if (!Number.isFinite(value)) return false;
+    this.#view.setFloat64(8 * this.count, value, true);
+    return true;
+  }
+
+  protected values(): FixedValues {
+    return { kind: 'fixed', bytes: this.#bytes.subarray(0, 8 * this.count), width: 8 };
+  }
+
+  protected reason(): string {
+    return 'is too large for a double';
+  }
+}
+
+/** Decimals that are too long for a DECIMAL. */
+class TextColumn extends Column {
+  #bytes: Buffer = Buffer.alloc(0);
+  #length = 0;
+
+  protected putField(bytes: Buffer, at: number): boolean {
+    this.#reserve(4 + longestText(bytes, at));
+    this.#end(writeText(bytes, at, this.#bytes, this.#length + 4));
+    return true;
+  }
+
+  protected putText(value: string): boolean {
+    this.#reserve(4 + value.length);
+    this.#end(this.#length + 4 + this.#bytes.write(value, this.#length + 4, 'latin1'));
+    return true;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#length + bytes));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+
+  #end(end: number): void {
+    this.#bytes.writeUInt32LE(end - this.#length - 4, this.#length);
+    this.#length = end;
+  }
+
+  protected values(): TextValues {
+    return { kind: 'text', bytes: this.#bytes.subarray(0, this.#length) };
+  }
+
+  override clear(): void {
+    super.clear();
+    this.#length = 0;
+  }
+
+  protected reason(value: string): string {
+    return `is ${value}`;
+  }
+}
+
+export function valueColumn(element: SchemaElement, capacity: number): ValueColumn {
+  if (element.type === 'DOUBLE') return new DoubleColumn(element, capacity);
+  return element.converted_type === 'DECIMAL'
+    ? new DecimalColumn(element, capacity)
+    : new TextColumn(element, capacity);
+}
+
+/** Milliseconds, as INT64. */
+export class TimeColumn {
+  readonly #element: SchemaElement;
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #rows = 0;
+
+  constructor(element: SchemaElement, capacity: number) {
+    this.#element = element;
+    this.#bytes = new Uint8Array(8 * capacity);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  take(timeMs: EpochMs): void {
+    this.#view.setUint32(8 * this.#rows, timeMs, true);
+    this.#view.setInt32(8 * this.#rows + 4, Math.floor(timeMs / 0x1_0000_0000), true);
+    this.#rows += 1;
+  }
+
+  filled(): FilledColumn {
+    const bytes = this.#bytes.subarray(0, 8 * this.#rows);
+    return {
+      ...{ element: this.#element, rows: this.#rows, levels: null, nulls: 0 },
+      values: { kind: 'fixed', bytes, width: 8 },
+    };
+  }
+
+  clear(): void {
+    this.#rows = 0;
+  }
+}
+
+/** A column of few texts, each for many rows. */
+export class RepeatedTexts {
+  readonly #element: SchemaElement;
+  readonly #indexes: Uint32Array;
+  readonly #places = new Map<string, number>();
+  /** The place of the present text; null: it is absent. */
+  #present: number | null = null;
+  readonly #levels: Uint8Array | null;
+  #rows = 0;
+  #count = 0;
+
+  constructor(element: SchemaElement, capacity: number) {
+    this.#element = element;
+    this.#indexes = new Uint32Array(capacity);
+    this.#levels = element.repetition_type === 'OPTIONAL' ? new Uint8Array(capacity) : null;
+  }
+
+  /** The text of the rows that follow. */
+  set(text: string | null): void {
+    const known = text === null ? null : this.#places.get(text);
+    this.#present = known === undefined ? this.#places.size : known;
+    if (text !== null && known === undefined) this.#places.set(text, this.#places.size);
+  }
+
+  /** Rows that have it. */
+  take(rows: number): void {
+    this.#levels?.fill(this.#present === null ? 0 : 1, this.#rows, this.#rows + rows);
+    this.#rows += rows;
+    if (this.#present === null) return;
+    if (rows === 1) this.#indexes[this.#count] = this.#present;
+    else this.#indexes.fill(this.#present, this.#count, this.#count + rows);
+    this.#count += rows;
+  }
+
+  filled(): FilledColumn {
+    const texts = [...this.#places.keys()];
+    const levels = this.#levels?.subarray(0, this.#rows) ?? null;
+    const values = { kind: 'dictionary', texts, indexes: this.#indexes.subarray(0, this.#count) } as const;
+    return { element: this.#element, rows: this.#rows, levels, nulls: this.#rows - this.#count, values };
+  }
+
+  /** Begins the next row group, with the same text. */
+  clear(): void {
+    const [present] = [...this.#places].flatMap(([text, place]) => (place === this.#present ? [text] : []));
+    this.#places.clear();
+    this.#rows = 0;
+    this.#count = 0;
+    this.set(present ?? null);
+  }
+}
