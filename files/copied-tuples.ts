@@ -5,6 +5,8 @@
  * after its length, which is -1 of null), and -1 in place of a count.
  */
 
+import { int32At, sizeAt } from '../model/binary/numeric.ts';
+
 const headerBytes = 19;
 
 /** Decodes a tuple. @param at where the length of its first field is. */
@@ -39,21 +41,15 @@ function endOfTuple(bytes: Buffer, from: number, fields: number): number | null 
   let at = from + 2;
   for (let field = 0; field < fields; field += 1) {
     if (at + 4 > bytes.length) return null;
-    const length = lengthAt(bytes, at);
-    at += length < 0 ? 4 : 4 + length;
+    at += sizeAt(bytes, at);
   }
   return at > bytes.length ? null : at;
-}
-
-/** The length of a field; -1: it is null. */
-export function lengthAt(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0);
 }
 
 const year2000Ms = Date.UTC(2000, 0, 1);
 
 /** A `timestamptz`, which are microseconds since 2000, as milliseconds since 1970. */
 export function timeAt(bytes: Uint8Array, at: number): number {
-  const microseconds = lengthAt(bytes, at) * 0x1_0000_0000 + (lengthAt(bytes, at + 4) >>> 0);
+  const microseconds = int32At(bytes, at) * 0x1_0000_0000 + (int32At(bytes, at + 4) >>> 0);
   return year2000Ms + Math.round(microseconds / 1000);
 }

@@ -1,21 +1,20 @@
 /**
- * Decimals in PostgreSQL's binary form, as COPY sends them, without a number or a text between.
- *
- * Source: src/backend/utils/adt/numeric.c (`numeric_send`): the count of groups, the weight of the first, the sign, the
- * digits after the point, and groups of four digits. A group of weight 0 stands before the point. Groups of zeros at
- * both ends are left out.
+ * Decimals in PostgreSQL's binary form (`model/binary/numeric.ts`) as the integers of a DECIMAL in Parquet, which count
+ * its smallest unit, and as doubles: without a text or a BigInt for each.
  */
 
-/** Where the groups begin. */
-const headBytes = 8;
-const negative = 0x4000;
-/** Of NaN and both infinities. */
-const notFinite = 0x8000;
-const zero = 0x30;
+import { int16At, numericHead, numericText } from '../../model/binary/numeric.ts';
 
-/** The digits after the point, trailing zeros included. @param at where a decimal begins, after its length. */
+const negative = 0x4000;
+
+/** Whether it is a number, and not infinite. @param at where a value begins, with its length. */
+function isNumber(bytes: Uint8Array, at: number): boolean {
+  return int16At(bytes, at + 8) >= 0;
+}
+
+/** The digits after the point, trailing zeros included. */
 export function scaleOf(bytes: Uint8Array, at: number): number {
-  return (readUint16(bytes, at + 4) & notFinite) === 0 ? readUint16(bytes, at + 6) : 0;
+  return isNumber(bytes, at) ? int16At(bytes, at + 10) : 0;
 }
 
 const powersOfTen = [1, 10, 100, 1000, 10_000] as const;
@@ -33,16 +32,15 @@ export function toInteger(
   { afterPoint, beforePoint }: { readonly afterPoint: number; readonly beforePoint: number },
   words: Int32Array,
 ): boolean {
-  const count = readUint16(bytes, at);
-  const sign = readUint16(bytes, at + 4);
-  if ((sign & notFinite) !== 0) return false;
+  if (!isNumber(bytes, at)) return false;
+  const count = int16At(bytes, at + 4);
   if (count === 0) {
     words.fill(0);
     return true;
   }
-  const weight = (readUint16(bytes, at + 2) << 16) >> 16;
-  const first = at + headBytes;
-  if (weight >= 0 && 4 * weight + digitsOf(readUint16(bytes, first)) > beforePoint) return false;
+  const weight = int16At(bytes, at + 6);
+  const first = at + numericHead;
+  if (weight >= 0 && 4 * weight + digitsOf(int16At(bytes, first)) > beforePoint) return false;
   // Whole groups up to the scale, and the digits of one more.
   const whole = weight + 1 + (afterPoint >> 2);
   const part = afterPoint & 3;
@@ -52,7 +50,7 @@ export function toInteger(
     // Of a number that is smaller than the first digit of the scale.
     if (whole < 0) return false;
     const divisor = powersOfTen[4 - part] ?? 1;
-    const group = readUint16(bytes, first + 2 * whole);
+    const group = int16At(bytes, first + 2 * whole);
     if (group % divisor !== 0) return false;
     rest = group / divisor;
   }
@@ -78,7 +76,7 @@ export function toInteger(
     w2 = sum >>> 0;
     w3 = w3 * factor + (sum - w2) / 0x1_0000_0000;
   }
-  if (sign === negative) {
+  if (int16At(bytes, at + 8) === negative) {
     w0 = -w0 >>> 0;
     w1 = (~w1 + (w0 === 0 ? 1 : 0)) >>> 0;
     w2 = (~w2 + (w0 === 0 && w1 === 0 ? 1 : 0)) >>> 0;
@@ -91,67 +89,22 @@ export function toInteger(
   return true;
 }
 
-/** The bytes of the longest text of a decimal. */
-export function longestText(bytes: Uint8Array, at: number): number {
-  const weight = (readUint16(bytes, at + 2) << 16) >> 16;
-  return 16 + 4 * Math.max(0, weight) + scaleOf(bytes, at);
-}
-
-/** Writes a decimal as text, as PostgreSQL does. @returns where the text ends. */
-export function writeText(bytes: Uint8Array, at: number, text: Uint8Array, to: number): number {
-  const count = readUint16(bytes, at);
-  const weight = (readUint16(bytes, at + 2) << 16) >> 16;
-  const sign = readUint16(bytes, at + 4);
-  const first = at + headBytes;
-  let end = to;
-  if ((sign & notFinite) !== 0) {
-    for (const letter of { 49152: 'NaN', 53248: 'Infinity' }[sign] ?? '-Infinity') text[end++] = letter.charCodeAt(0);
-    return end;
-  }
-  if (sign === negative) text[end++] = 0x2d;
-  if (weight < 0) text[end++] = zero;
-  for (let group = 0; group <= weight; group += 1) {
-    const value = groupAt(bytes, first, group, count);
-    for (let place = group === 0 ? digitsOf(value) - 1 : 3; place >= 0; place -= 1)
-      text[end++] = zero + (Math.floor(value / (powersOfTen[place] ?? 1)) % 10);
-  }
-  const scale = scaleOf(bytes, at);
-  if (scale > 0) text[end++] = 0x2e;
-  for (let digit = 0; digit < scale; digit += 1) {
-    const value = groupAt(bytes, first, weight + 1 + (digit >> 2), count);
-    text[end++] = zero + (Math.floor(value / (powersOfTen[3 - (digit & 3)] ?? 1)) % 10);
-  }
-  return end;
-}
-
-export function textOf(bytes: Uint8Array, at: number): string {
-  const text = Buffer.allocUnsafe(longestText(bytes, at));
-  return text.toString('latin1', 0, writeText(bytes, at, text, 0));
-}
-
 /** The nearest double. */
 export function toDouble(bytes: Uint8Array, at: number): number {
-  const count = readUint16(bytes, at);
-  const sign = readUint16(bytes, at + 4);
-  if ((sign & notFinite) !== 0 || count > 3) return Number(textOf(bytes, at));
-  const weight = (readUint16(bytes, at + 2) << 16) >> 16;
-  const exponent = 4 * (weight + 1 - count);
-  // Both are exact up to 10^22, so the quotient or product is rounded once.
-  if (Math.abs(exponent) > 22) return Number(textOf(bytes, at));
+  const count = int16At(bytes, at + 4);
+  const exponent = 4 * (int16At(bytes, at + 6) + 1 - count);
+  // Three groups and ten to the power of 22 are exact, so that their quotient or product is rounded once.
+  if (!isNumber(bytes, at) || count > 3 || Math.abs(exponent) > 22) return Number(numericText(bytes, at));
   let value = 0;
-  for (let group = 0; group < count; group += 1) value = value * 10_000 + readUint16(bytes, at + headBytes + 2 * group);
+  for (let group = 0; group < count; group += 1) value = value * 10_000 + int16At(bytes, at + numericHead + 2 * group);
   value = exponent < 0 ? value / 10 ** -exponent : value * 10 ** exponent;
-  return sign === negative ? -value : value;
+  return int16At(bytes, at + 8) === negative ? -value : value;
 }
 
 function groupAt(bytes: Uint8Array, first: number, group: number, count: number): number {
-  return group >= 0 && group < count ? readUint16(bytes, first + 2 * group) : 0;
+  return group >= 0 && group < count ? int16At(bytes, first + 2 * group) : 0;
 }
 
 function digitsOf(group: number): number {
   return group >= 1000 ? 4 : group >= 100 ? 3 : group >= 10 ? 2 : 1;
-}
-
-function readUint16(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }

@@ -4,9 +4,9 @@
  */
 
 import type { SchemaElement } from 'hyparquet';
+import { int32At, numericText } from '../../model/binary/numeric.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { lengthAt } from '../copied-tuples.ts';
-import { longestText, toDouble, toInteger, writeText } from '../decimals/from-numeric.ts';
+import { toDouble, toInteger } from '../decimals/from-numeric.ts';
 import { unscaled } from '../decimals/text.ts';
 
 /** What there is to write of a column. */
@@ -65,8 +65,8 @@ abstract class Column implements ValueColumn {
   }
 
   takeField(bytes: Buffer, at: number): boolean {
-    if (lengthAt(bytes, at) < 0) return this.takeText(null);
-    return this.putField(bytes, at + 4) && this.#mark(1);
+    if (int32At(bytes, at) < 0) return this.takeText(null);
+    return this.putField(bytes, at) && this.#mark(1);
   }
 
   takeText(value: string | null): boolean {
@@ -212,27 +212,16 @@ class TextColumn extends Column {
   #length = 0;
 
   protected putField(bytes: Buffer, at: number): boolean {
-    this.#reserve(4 + longestText(bytes, at));
-    this.#end(writeText(bytes, at, this.#bytes, this.#length + 4));
-    return true;
+    return this.putText(numericText(bytes, at) ?? '');
   }
 
   protected putText(value: string): boolean {
-    this.#reserve(4 + value.length);
-    this.#end(this.#length + 4 + this.#bytes.write(value, this.#length + 4, 'latin1'));
-    return true;
-  }
-
-  #reserve(bytes: number): void {
-    if (this.#length + bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(2 * (this.#length + bytes));
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
-  }
-
-  #end(end: number): void {
-    this.#bytes.writeUInt32LE(end - this.#length - 4, this.#length);
+    const end = this.#length + 4 + value.length;
+    if (end > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * end);
+    this.#bytes.writeUInt32LE(value.length, this.#length);
+    this.#bytes.write(value, this.#length + 4, 'latin1');
     this.#length = end;
+    return true;
   }
 
   protected values(): TextValues {

@@ -4,9 +4,10 @@
  */
 
 import type { SchemaElement } from 'hyparquet';
+import { int32At, numericText, sizeAt } from '../../model/binary/numeric.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { lengthAt, timeAt, tupleReader } from '../copied-tuples.ts';
-import { scaleOf, textOf } from '../decimals/from-numeric.ts';
+import { timeAt, tupleReader } from '../copied-tuples.ts';
+import { scaleOf } from '../decimals/from-numeric.ts';
 import { fractionDigitsOf } from '../decimals/text.ts';
 import { type Layout, type Names, type Output, type Point, type RowWriter, timeText } from '../layout.ts';
 import { loadCompression, openPages, type PagesWriter } from './pages.ts';
@@ -87,17 +88,16 @@ export class ParquetRows implements RowWriter {
     let field = at + 12;
     let isOther = false;
     for (let place = 0; place < this.#values.length; place += 1) {
-      const length = lengthAt(bytes, field);
       const column = this.#values[place];
-      if (column?.takeField(bytes, field) === false) throw misfitOf(column, timeMs, textAt(bytes, field));
+      if (column?.takeField(bytes, field) === false) throw misfitOf(column, timeMs, numericText(bytes, field));
       const double = this.#doubles[place];
-      if (double?.takeField(bytes, field) === false) throw misfitOf(double, timeMs, textAt(bytes, field));
-      const scale = length < 0 ? 0 : scaleOf(bytes, field + 4);
+      if (double?.takeField(bytes, field) === false) throw misfitOf(double, timeMs, numericText(bytes, field));
+      const scale = int32At(bytes, field) < 0 ? 0 : scaleOf(bytes, field);
       if (this.#scales[place] !== scale) {
         this.#scales[place] = scale;
         isOther = true;
       }
-      field += length < 0 ? 4 : 4 + length;
+      field += sizeAt(bytes, field);
     }
     this.#end(timeMs, isOther);
   }
@@ -139,10 +139,6 @@ export class ParquetRows implements RowWriter {
     if (this.#rows > 0) this.#encode();
     await this.#pages.finish();
   }
-}
-
-function textAt(bytes: Buffer, field: number): string | null {
-  return lengthAt(bytes, field) < 0 ? null : textOf(bytes, field + 4);
 }
 
 function misfitOf(column: ValueColumn, timeMs: EpochMs, value: string | null): ValueMisfit {

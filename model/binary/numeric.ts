@@ -166,6 +166,8 @@ export function numericText(bytes: Uint8Array, at: number): string | null {
   const groups = int16At(bytes, at + 4);
   const weight = int16At(bytes, at + 6);
   const scale = int16At(bytes, at + 10);
+  const sign = int16At(bytes, at + 8) & 0xffff;
+  if (sign > negative) return { 49152: 'NaN', 53248: 'Infinity' }[sign] ?? '-Infinity';
   const group = (power: number) => {
     const place = weight - power;
     return place >= 0 && place < groups ? (groupTexts[int16At(bytes, at + numericHead + 2 * place)] ?? '') : '0000';
@@ -174,7 +176,6 @@ export function numericText(bytes: Uint8Array, at: number): string | null {
   for (let power = weight; power >= 0; power -= 1) whole += group(power);
   let fraction = '';
   for (let power = -1; fraction.length < scale; power -= 1) fraction += group(power);
-  const sign = isNegativeAt(bytes, at) ? '-' : '';
-  const shown = whole.replace(/^0+(?=\d)/, '') || '0';
-  return scale === 0 ? sign + shown : `${sign}${shown}.${fraction.slice(0, scale)}`;
+  const shown = `${sign === negative ? '-' : ''}${whole.replace(/^0+(?=\d)/, '') || '0'}`;
+  return scale === 0 ? shown : `${shown}.${fraction.slice(0, scale)}`;
 }
