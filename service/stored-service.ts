@@ -2,7 +2,7 @@
  * The public service: the interface on the store's data, keys and limits, the key form, health, and the description.
  */
 
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import type pg from 'pg';
 import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
@@ -21,6 +21,7 @@ import { addReplicaLag } from './replica-lag.ts';
 import { isInterfaceRequest } from './request.ts';
 import { addRequestMetrics, type ServedEvent } from './request-metrics.ts';
 import { createService, type ServiceTimeouts } from './server.ts';
+import { addStream } from './stream/stream.ts';
 import { addWebSecurity } from './web-security.ts';
 
 export interface StoredServiceOptions {
@@ -70,14 +71,17 @@ export async function createStoredService(options: StoredServiceOptions): Promis
   const { reading, accounts, counter, perMinute, clock, timeouts = defaultTimeouts } = options;
   const admission = createAdmission({ counter, perMinute, clock, keyOf: (key) => findKey(accounts, key) });
   const pages = createPages(options.pages, options.addDashboard !== undefined);
+  const data = storedMarketData(reading);
+  const visibleFrom = (request: FastifyRequest, nowMs: EpochMs) =>
+    admission.hasKey(request) ? null : yearsBefore(nowMs, historyDepthYears);
   const app = createService({
-    data: storedMarketData(reading),
+    data,
     clock,
     trustedProxies: options.trustedProxies,
     timeouts,
     cache: { forMs: options.rememberMs, maxBytes: maxCacheBytes },
     onClose: 'finish',
-    visibleFrom: (request, nowMs) => (admission.hasKey(request) ? null : yearsBefore(nowMs, historyDepthYears)),
+    visibleFrom,
     ...(options.log === undefined ? {} : { log: options.log }),
     sendError: pages.sendError,
     extend: (app) => {
@@ -99,6 +103,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
       pages.addTo(app);
       addKeyForm(app, pages.send, accounts);
       addDescription(app, pages.send, options.version);
+      addStream(app, { pool: reading, points: data.points, clock, visibleFrom });
       if (options.addDashboard !== undefined) options.addDashboard(app);
       else app.get('/', async (_request, reply) => reply.redirect('docs'));
     },

@@ -113,3 +113,16 @@ export const pointsParameters = byDataset(({ of, intervals }) => {
     of === 'market' ? market : { assetId: single(200, 'missing asset') };
   return z.object({ ...key, interval: interval(intervals, 'missing interval'), start, end });
 });
+
+/** Series of one stream. */
+export const maxStreamed = 100;
+
+export const streamParameters = z.object({
+  series: single(20_000, 'missing series')
+    .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))])
+    .refine((names) => names.length <= maxStreamed, `more than ${maxStreamed} series`)
+    .describe('Series, separated by commas: `binance bitcoin/tether m1`, `bitcoin h1`, `rates`, `rates euro`.'),
+  start: count('start', {
+    description: 'Where to begin, UNIX milliseconds; by default now. `Last-Event-ID` takes precedence.',
+  }).optional(),
+});

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { coveragePattern } from '../../v2/coverage-header.ts';
 import { servedError } from '../../v2/endpoints.ts';
 import { historyDepthYears, requestsPerMinute } from '../../v2/limits.ts';
+import { streamParameters } from '../../v2/requests.ts';
 import type { SendPage } from '../pages/pages.ts';
 import { basePath } from '../request.ts';
 import { descriptionPage } from './description-page.ts';
@@ -70,11 +71,14 @@ function openApiDocument(version: string): Json {
     },
     servers: [{ url: '/v2' }],
     security: [{}, { key: [] }],
-    paths: Object.fromEntries(
-      described.flatMap((one) =>
-        one.paths.map(({ name, path }) => [openApiPath(path), { get: operation(one, name, path) }]),
+    paths: {
+      ...Object.fromEntries(
+        described.flatMap((one) =>
+          one.paths.map(({ name, path }) => [openApiPath(path), { get: operation(one, name, path) }]),
+        ),
       ),
-    ),
+      '/stream': { get: streamOperation },
+    },
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
       schemas: { Error: schemaOf(servedError) },
@@ -82,16 +86,52 @@ function openApiDocument(version: string): Json {
   };
 }
 
+const refusals = [
+  ['400', 'A parameter is missing or wrong.'],
+  ['401', 'The key is unknown or revoked.'],
+  ['404', 'Nothing of that name is known.'],
+  ['429', 'Over the limit of requests.', retryAfter],
+  ['503', 'Not available at the moment.', retryAfter],
+] as const;
+
+const streamOperation: Json = {
+  operationId: 'stream',
+  summary: 'Closed candles, points of histories and rates as they are stored, as server-sent events',
+  parameters: [
+    ...queryParameters(streamParameters),
+    {
+      ...{ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } },
+      description: 'The id of the last event that came: the stream goes on there.',
+    },
+  ],
+  responses: {
+    '200': {
+      description: 'Events `points`, whose data are `{"series": ..., "data": [...]}` with rows as of `/points`.',
+      headers: rateLimit,
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    },
+    ...refusedResponses(true),
+  },
+};
+
+function refusedResponses(notFound: boolean): Json {
+  return Object.fromEntries(
+    refusals
+      .filter(([status]) => notFound || status !== '404')
+      .map(([status, description, headers]) => [
+        status,
+        {
+          description,
+          ...(headers === undefined ? {} : { headers }),
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        },
+      ]),
+  );
+}
+
 function operation({ id, contract, example }: Described, name: string, path: string): Json {
   const { summary, query, resource, many, ranged, notFound } = contract;
   const data = many ? { type: 'array', items: schemaOf(resource) } : schemaOf(resource);
-  const refused = [
-    ['400', 'A parameter is missing or wrong.'],
-    ['401', 'The key is unknown or revoked.'],
-    ...(notFound ? [['404', 'Nothing of that name is known.'] as const] : []),
-    ['429', 'Over the limit of requests.', retryAfter],
-    ['503', 'Not available at the moment.', retryAfter],
-  ] as const;
   return {
     operationId: name,
     summary,
@@ -117,16 +157,7 @@ function operation({ id, contract, example }: Described, name: string, path: str
         },
       },
       '304': { description: 'Nothing changed since the answer whose `ETag` came as `If-None-Match`.' },
-      ...Object.fromEntries(
-        refused.map(([status, description, headers]) => [
-          status,
-          {
-            description,
-            ...(headers === undefined ? {} : { headers }),
-            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-          },
-        ]),
-      ),
+      ...refusedResponses(notFound),
     },
   };
 }

@@ -56,7 +56,7 @@ it('documents every endpoint, parameter and error, with exact examples', async (
   const document = answer.json();
   expect(document.openapi).toMatch(/^3\.1\./);
   const served = described.flatMap((one) => one.paths.map(({ path }) => ({ ...one, path: openApiPath(path) })));
-  expect(Object.keys(document.paths).sort()).toEqual(served.map(({ path }) => path).sort());
+  expect(Object.keys(document.paths).sort()).toEqual([...served.map(({ path }) => path), '/stream'].sort());
   expect(served).toHaveLength(routes.length + datasetNames.length);
   for (const { contract, example, path } of served) {
     const { get } = document.paths[path];
