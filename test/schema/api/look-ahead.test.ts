@@ -74,6 +74,9 @@ const calls: Readonly<Record<string, readonly string[]>> = {
   aligned_wide: [`array['x a/tether', 'a'], 'h1'`],
   returns_panel: [`array['x a/tether', 'a'], 'h1'`],
   returns_panel_wide: [`array['x a/tether', 'a'], 'h1'`],
+  rolling: [`'a', '5 hours', 'h1'`, `'x a/tether', '1 day', 'h4', field => 'volume', minimum_coverage => 0.5`],
+  volume_bars: [`${named}, 3.5, 'h1'`],
+  dollar_bars: [`${named}, 500, 'h1'`],
   rolling_correlation: [`'x a/tether', 'a', 'h1'`],
   candles_as_known_at: [`${named}, 'h1', now()`],
   history_as_known_at: [`'a', 'h1', now()`],
@@ -125,7 +128,9 @@ const inBoth = (sql: string) => Promise.all([rowsIn(whole)(sql), rowsIn(cut)(sql
 /** Rows of both stores whose period had ended when the cut was made. */
 function known(call: string, name: string) {
   const hours = ofTimes.includes(name) ? 0 : call.includes(`'h4'`) ? 4 : call.includes(`'h1'`) ? 1 : 24;
-  const ended = `"time" + interval '${hours} hours' <= '${new Date(cutMs).toISOString()}'`;
+  // A bar is closed by what is traded, or not closed yet.
+  const end = name.endsWith('_bars') ? 'complete and ends' : `"time" + interval '${hours} hours'`;
+  const ended = `${end} <= '${new Date(cutMs).toISOString()}'`;
   return inBoth(`select * from ${name}(${call}) where ${ended}`);
 }
 

@@ -78,6 +78,9 @@ describe('unknown names are refused with suggestions', () => {
     [`correlations(array['ethereum', 'etherium'])`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
     [`correlation_matrix(null)`, 'series must be given, and is null', 'binance bitcoin/tether'],
     [`returns_panel(null)`, 'series must be given, and is null', 'binance bitcoin/tether'],
+    [`rolling('etherium')`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
+    [`volume_bars('binance', 'bitconi', 'tether', 5, 'h8')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
+    [`dollar_bars('binanse', 'bitcoin', 'tether', 5)`, 'unknown exchange "binanse"', 'did you mean "binance"?'],
     [`prices_asof(null, '{}')`, 'series must be given, and is null', 'binance bitcoin/tether'],
     [`history_as_known_at('etherium', 'd1', now())`, 'unknown asset "etherium"', '"ethereum"'],
     ...[
