@@ -10,7 +10,7 @@ import { TidemarkError } from '../errors.ts';
 import { openRowWriter } from '../files/formats.ts';
 import { columnsOf, type FileFormat, type Output, timeText } from '../files/layout.ts';
 import { openWholeFile, standardOutput, type WholeFile } from '../files/output.ts';
-import { fractionDigits, parquetSchema } from '../files/parquet/schema.ts';
+import { fractionDigits, parquetSchema, ValueMisfit } from '../files/parquet/schema.ts';
 import { type SidecarText, sidecarPath } from '../files/sidecar.ts';
 import { formatCount } from '../model/format.ts';
 import type { ShowPoints } from '../planning/progress.ts';
@@ -68,6 +68,10 @@ async function writeRows(source: ExportSource, output: Output, to: Destination):
     for (const { names, copy } of source.parts) await writer.writeSeries(names, copy(writer.takes), onRows);
     if (to.signal.aborted) throw interrupted(done);
     await writer.end();
+  } catch (error) {
+    // Only a value that somebody wrote into the database by hand.
+    if (!(error instanceof ValueMisfit)) throw error;
+    throw new TidemarkError('FILE_NOT_WRITTEN', error.message, { cause: error, remedy: 'correct it, or export CSV' });
   } finally {
     progress.stop();
   }

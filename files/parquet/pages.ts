@@ -150,6 +150,7 @@ function repeatedValues({ bytes, width }: FixedValues): Dictionary | null {
   const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   const each = width / 4;
   const rows = words.length / each;
+  if (rows === 0) return null;
   const most = Math.floor(rows * largestShare);
   // Open addressing, at most half full.
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * most + 2))).fill(-1);

@@ -79,3 +79,8 @@ function valueElement(column: Column, { beforePoint, afterPoint }: Digits): Sche
     ? { ...decimal, type: 'INT64' }
     : { ...decimal, type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 };
 }
+
+/** A value that its column cannot hold, such as `close of 2024-01-31T06:00:00Z is NaN, ...`. */
+export class ValueMisfit extends RangeError {
+  override readonly name = 'ValueMisfit';
+}

@@ -12,14 +12,9 @@ import { fractionDigitsOf } from '../decimals/text.ts';
 import { type Layout, type Names, type Output, type Point, type RowWriter, timeText } from '../layout.ts';
 import { loadCompression, openPages, type PagesWriter } from './pages.ts';
 import { RepeatedTexts, TimeColumn, type ValueColumn, valueColumn } from './row-group.ts';
-import { type Digits, doubleEnding, fractionDigits, parquetSchema } from './schema.ts';
+import { type Digits, doubleEnding, fractionDigits, parquetSchema, ValueMisfit } from './schema.ts';
 
 const mostOfGroup = 50_000;
-
-/** A value that its column cannot hold, such as `close of 2024-01-31T06:00:00Z is NaN, ...`. */
-export class ValueMisfit extends RangeError {
-  override readonly name = 'ValueMisfit';
-}
 
 export interface ParquetFormat {
   readonly layout: Layout;
