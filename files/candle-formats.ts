@@ -72,8 +72,8 @@ export interface CandleFormat {
   dateText(cells: Cells): string | null;
   /** The market that a row names; null: none. */
   symbol(cells: Cells): string | null;
-  /** Time at which the period of a row ends by its own account, in the unit of the file; null: unstated. */
-  closeTime(cells: Cells): string | null;
+  /** Place of the time at which a period ends by its row's account, in the unit of the file; null: unstated. */
+  readonly closeColumn: number | null;
 }
 
 const nothing: NameFacts = { market: null, intervalMs: null, range: null };
@@ -85,6 +85,7 @@ export const plain = {
   isDescending: false,
   isAbsenceNoTrade: false,
   mayBeginLate: false,
+  closeColumn: null,
   isComment: () => false,
   header: () => null,
   readTime,
@@ -92,7 +93,6 @@ export const plain = {
   isNewestFinal: () => false,
   dateText: () => null,
   symbol: () => null,
-  closeTime: () => null,
 } satisfies Partial<CandleFormat>;
 
 const fromSecond = [1, 2, 3, 4, 5];
@@ -114,7 +114,7 @@ export const candleFormats: Readonly<Record<CandleFormatName, CandleFormat>> = O
     nameFacts: archiveFacts,
     // The archive publishes a day or a month after its end. Any other file may come from the REST interface.
     isNewestFinal: ({ range }) => range !== null,
-    closeTime: (cells) => cells[6] ?? '',
+    closeColumn: 6,
   },
   kraken: {
     ...plain,

@@ -4,7 +4,7 @@ import type { Cells } from './candle-formats.ts';
 import { openContent } from './content.ts';
 import { fieldsOf, type Separator, separators } from './csv-fields.ts';
 import { downloadAgain, FileProblem } from './file-problem.ts';
-import { linesOf, textOf } from './lines.ts';
+import { linesOf, textAt, textOf, wholeLines } from './lines.ts';
 
 export interface CandleRecord {
   /** Such as `line 12`. */
@@ -33,26 +33,45 @@ export async function separatorIn(bytes: Bytes): Promise<Separator> {
   return ',';
 }
 
-/** @param read counts the lines. @throws Error as {@link linesOf} does. */
-export async function* csvRecords(
+/** How the lines of a CSV file are read. */
+export interface LineReader {
+  /**
+   * Reads the line that starts here from its bytes.
+   *
+   * @param line its number. @returns where the next one starts; -1: it is to be read as a record.
+   */
+  readLine(bytes: Buffer, at: number, line: number): number;
+  readRecord(record: CandleRecord): void;
+}
+
+/** Reads a CSV file, and yields after each piece. @returns its lines. @throws Error as {@link wholeLines} does. */
+export async function* readLines(
   bytes: Bytes,
-  read = { lines: 0 },
-  separator: Separator = ',',
-): AsyncGenerator<CandleRecord[]> {
-  for await (const lines of linesOf(bytes)) {
-    const records: CandleRecord[] = [];
-    for (const { text, isWhole } of lines) {
-      read.lines += 1;
+  separator: Separator,
+  { readLine, readRecord }: LineReader,
+): AsyncGenerator<void, number> {
+  let line = 0;
+  for await (const piece of wholeLines(bytes)) {
+    for (let at = 0; at < piece.bytes.length; ) {
+      line += 1;
+      const end = piece.isWhole ? readLine(piece.bytes, at, line) : -1;
+      if (end >= 0) {
+        at = end;
+        continue;
+      }
+      const { text, next } = textAt(piece.bytes, at);
       const cells = cellsOf(text, separator);
-      if (cells !== null) records.push({ place: placeOf(read.lines), cells, ...(!isWhole && { mayBeCut: true }) });
+      if (cells !== null) readRecord({ place: placeOf(line), cells, ...(!piece.isWhole && { mayBeCut: true }) });
+      at = next;
     }
-    yield records;
+    yield;
   }
+  return line;
 }
 
 const placeOf = (line: number) => `line ${line}`;
 
-function cellsOf(text: string, separator: Separator): Cells | null {
+export function cellsOf(text: string, separator: Separator): Cells | null {
   const line = text.endsWith('\r') ? text.slice(0, -1) : text;
   // Blanks around fields are no part of them.
   return line === '' ? null : (fieldsOf(line, separator) ?? [line]).map((field) => field?.trim() || null);
@@ -61,7 +80,7 @@ function cellsOf(text: string, separator: Separator): Cells | null {
 const pieceBytes = 1 << 18;
 const lineFeed = 10;
 
-/** The lines of a CSV file that {@link csvRecords} has read, from the last to the first. @param count of its lines. */
+/** The lines of a CSV file that {@link readLines} has read, from the last to the first. @param count of its lines. */
 export async function* csvRecordsBackward(
   path: string,
   count: number,

@@ -14,9 +14,11 @@ import {
   type Cells,
   type Columns,
   type NameFacts,
+  plain,
   symbolText,
   type TimeUnit,
 } from './candle-formats.ts';
+import { CandleLines } from './candle-lines.ts';
 import type { CandleRecord } from './candle-records.ts';
 import { downloadAgain, FileProblem } from './file-problem.ts';
 
@@ -82,7 +84,7 @@ export class CandleSurvey {
   #columns: Columns | null;
   #rows = 0;
   /** The row before, and how many rows follow an equal one. */
-  #last: Cells = [];
+  #last: Cells | (() => Cells) = [];
   #repeats = 0;
   /** Of columns. */
   #count: number | null;
@@ -130,6 +132,33 @@ export class CandleSurvey {
       if (!(error instanceof FileProblem)) throw error;
       throw new FileProblem(`${place}: ${error.message}`, error.remedy, { cause: error });
     }
+  }
+
+  /** What reads lines like those before from their bytes; null: nothing does. @param separator of their fields. */
+  linesLikeThese(separator: string): CandleLines | null {
+    const [columns, unit, count, { dateText, symbol, closeColumn }] = [
+      ...([this.#columns, this.#unit, this.#count, this.#format] as const),
+    ];
+    const isPlain = dateText === plain.dateText && symbol === plain.symbol;
+    if (!isPlain || this.#isDescending !== false || columns === null || unit === null || count === null) return null;
+    return CandleLines.of({ columns, unit, count, closeColumn, separator });
+  }
+
+  /**
+   * Adds a row as {@link add} does.
+   *
+   * @param cellsOf the line. @returns false if it may break a rule, and is not added.
+   */
+  addLine({ ms, closeMs }: CandleLines, cellsOf: () => Cells): boolean {
+    const { interval } = this.#series;
+    const { range } = this.#facts;
+    const lengthMs = intervalMs[interval];
+    if (this.#torn !== null || this.#lastMs === null || ms <= this.#lastMs || !isOnGrid(ms, interval)) return false;
+    if (closeMs >= ms + lengthMs || (range !== null && !holds([range], ms))) return false;
+    this.#stretch = null;
+    this.#last = cellsOf;
+    this.#pass(ms);
+    return true;
   }
 
   /** `--columns` reads CSV only. */
@@ -230,7 +259,7 @@ export class CandleSurvey {
         `${formatTime(ms)} lies outside of the time that the name of the file states`,
         `give it the name that it had, or ${downloadAgain}`,
       );
-    if (ms === this.#lastMs && cells.every((cell, at) => cell === this.#last[at])) {
+    if (ms === this.#lastMs && this.#isLast(cells)) {
       this.#repeats += 1;
       return;
     }
@@ -240,6 +269,16 @@ export class CandleSurvey {
     this.#assertDate(this.#format.dateText(cells), ms);
     this.#assertSymbol(this.#format.symbol(cells));
     this.#assertValues(cells);
+    this.#pass(ms);
+  }
+
+  #isLast(cells: Cells): boolean {
+    const last = typeof this.#last === 'function' ? this.#last() : this.#last;
+    return cells.every((cell, at) => cell === last[at]);
+  }
+
+  #pass(ms: EpochMs): void {
+    const { interval } = this.#series;
     this.#cover(periodOf(ms, interval));
     this.#hasNeighbours ||= this.#lastMs !== null && Math.abs(ms - this.#lastMs) === intervalMs[interval];
     this.#watchSilence(ms);
@@ -313,8 +352,9 @@ export class CandleSurvey {
   }
 
   #assertClose(cells: Cells, ms: EpochMs): void {
-    const text = this.#format.closeTime(cells);
-    if (text === null) return;
+    const { closeColumn } = this.#format;
+    if (closeColumn === null) return;
+    const text = cells[closeColumn] ?? '';
     const close = this.#format.readTime(text);
     const { interval } = this.#series;
     if (close === null || close.unit !== this.#unit)

@@ -37,6 +37,15 @@ export function turnoverProblem(traded: Traded): string | null {
   return 'its volume in the quote asset over that in the base asset is not between low and high';
 }
 
+/** Of a double that was computed from digits, and its sum with others. */
+const rounding = 1e-9;
+
+/** Whether the two agree beyond the rounding of these numbers. False decides nothing. */
+export function clearlyAgree(low: number, high: number, volume: number, turnover: number): boolean {
+  const [least, most] = [low * volume * (1 - tolerance), high * volume * (1 + tolerance)];
+  return turnover >= least * (1 + rounding) && turnover <= most * (1 - rounding);
+}
+
 /** Whether the two agree only if they are exchanged. */
 export function isExchanged(traded: Traded): boolean {
   const exchanged = { ...traded, volume: traded.turnover, turnover: traded.volume };

@@ -7,6 +7,7 @@ import { openCandleFile } from '../../files/candle-file.ts';
 import type { CandleFormat, CandleFormatName } from '../../files/candle-formats.ts';
 import type { FileRow } from '../../files/layout.ts';
 import { formatOfColumns } from '../../files/named-columns.ts';
+import { isPoints, rowsOf } from '../../files/point-pages.ts';
 import type { CandleInterval } from '../../model/datasets/candles.ts';
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { zipOf } from './zip-of.ts';
@@ -40,7 +41,7 @@ async function read(
   const series = { dataset: 'candles', exchange: 'x', baseId: 'btc', quoteId: 'usdt', interval } as const;
   const file = await openCandleFile(path, { format, series, beforePage: () => {} });
   const placed: FileRow[] = [];
-  for await (const page of file.pages()) placed.push(...(page as FileRow[]));
+  for await (const page of file.pages()) placed.push(...(rowsOf(page) as FileRow[]));
   expect(placed).toHaveLength(file.rows);
   const rows = placed.map(({ names, time, values }) => ({ names, time, values }));
   return { rows, placed, covered: file.covered, notes: file.notes, unit: file.unit };
@@ -51,6 +52,52 @@ const names = ['x', 'btc', 'usdt', 'm1'];
 
 const month = 'BTCUSDT-1m-2024-05.csv';
 const ofPart = expect.stringMatching(/^its name states the time up to 2024-06-01, and its rows end at/);
+
+describe('a line of CSV', () => {
+  const row = (index: number, volume: string, turnover: string) =>
+    `${minute(index) / 1000},1.10,2.0,1.0,1.5,${volume},${turnover}`;
+  const columns = { time: '1', open: '2', high: '3', low: '4', close: '5', volume: '6', turnover: '7' };
+
+  it.each([
+    ['7.0', '11.2', true],
+    ['0', '0', true],
+    ['0.00000001', '0.0000', false],
+    ['7.0', '20.1', false],
+    ['7.0', '14.141', false],
+    ['07.0', '11.2', false],
+    ['-0', '0', false],
+    ['7e0', '11.2', false],
+    ['7.', '11.2', false],
+    ['', '11.2', false],
+    ['7.0', '', false],
+    ['"7.0"', '11.2', false],
+    [' 7.0', '11.2', false],
+    [`0.${'1'.repeat(199)}`, '0.2', false],
+  ])('is read from its bytes if it has the plain form: volumes %s and %s', async (volume, turnover, isPlain) => {
+    const path = join(directory, 'forms.csv');
+    const all = [
+      row(0, '1', '1.5'),
+      row(1, '1', '1.5'),
+      row(2, volume, turnover),
+      row(3, '1', '1.5'),
+      row(4, '1', '1.5'),
+    ];
+    writeFileSync(path, lines(...all));
+    const series = { dataset: 'candles', exchange: 'x', baseId: 'btc', quoteId: 'usdt', interval: 'm1' } as const;
+    const file = await openCandleFile(path, { format: formatOfColumns(columns), series, beforePage: () => {} });
+    const pages = [];
+    for await (const page of file.pages()) pages.push(page);
+    // The newest row may be open.
+    const expected = isPlain ? [true, false] : [true, false, true, false];
+    expect(pages.map(isPoints)).toEqual(expected);
+    expect(pages.flatMap(rowsOf).map((one) => 'place' in one && [one.place, one.time])).toEqual(
+      all.map((_, index) => [`line ${index + 1}`, minute(index)]),
+    );
+    expect(pages.flatMap(rowsOf)[2]).toMatchObject({
+      values: ['1.10', '2.0', '1.0', '1.5', volume.replace(/[" ]/g, '') || null],
+    });
+  });
+});
 
 describe('binance', () => {
   it.each([
