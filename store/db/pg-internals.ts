@@ -14,6 +14,14 @@ export function internals(client: pg.PoolClient) {
   };
 }
 
+/**
+ * Ends the timeout of a COPY to the client. pg-copy-streams does not say when it is over: the timeout would end
+ * whatever runs on the connection then.
+ */
+export function endTimeout(copied: object): void {
+  (copied as { readonly callback?: () => void }).callback?.();
+}
+
 /** Whether node-postgres gave up waiting for an answer. */
 export function isQueryTimeout(error: unknown): error is Error {
   return error instanceof Error && error.message === 'Query read timeout';

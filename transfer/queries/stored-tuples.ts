@@ -11,6 +11,7 @@ import type { DatasetName } from '../../model/datasets/index.ts';
 import type { EpochMs, Range } from '../../model/intervals.ts';
 import { copyHeader } from '../../store/commit/binary-copy.ts';
 import { pointSql } from '../../store/commit/points.ts';
+import { endTimeout } from '../../store/db/pg-internals.ts';
 import { timestamp } from '../../store/db/values.ts';
 
 export interface ComparedRuns {
@@ -42,14 +43,18 @@ export async function compareStored(
   const comparison = new Comparison(runs);
   let rest: Buffer = Buffer.alloc(0);
   let isStart = true;
-  for await (const chunk of stored as AsyncIterable<Buffer>) {
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    if (isStart && bytes.length < copyHeader.length) {
-      rest = bytes;
-      continue;
+  try {
+    for await (const chunk of stored as AsyncIterable<Buffer>) {
+      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      if (isStart && bytes.length < copyHeader.length) {
+        rest = bytes;
+        continue;
+      }
+      rest = comparison.take(isStart ? bytes.subarray(copyHeader.length) : bytes);
+      isStart = false;
     }
-    rest = comparison.take(isStart ? bytes.subarray(copyHeader.length) : bytes);
-    isStart = false;
+  } finally {
+    endTimeout(stored);
   }
   return comparison.end();
 }
