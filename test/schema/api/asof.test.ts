@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
-import { onEachDatabase, useStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn, storeLine } from './price-line.ts';
 
@@ -82,83 +82,79 @@ const byFour = Array.from({ length: 6 * days }, (_, period) =>
 );
 const array = `array(select to_timestamp(ms / 1000.0) from unnest(array[${timesMs}]::bigint[]) ms)`;
 
-onEachDatabase('as-of join', (kind) => {
-  const store = useStore(kind);
-  const rows = rowsIn(store);
-  beforeAll(async () => {
-    for (const { key, prices } of Object.values(lines))
-      await storeLine(store.database, {
-        ...{ key, startMs, endMs: startMs + days * dayMs, prices, covered: coveredOf(prices.length) },
-      });
-  });
+const store = useStore();
+const rows = rowsIn(store);
+beforeAll(async () => {
+  for (const { key, prices } of Object.values(lines))
+    await storeLine(store.database, {
+      ...{ key, startMs, endMs: startMs + days * dayMs, prices, covered: coveredOf(prices.length) },
+    });
+});
 
-  it.each<[string, string, Known]>([
-    [
-      'x a/tether',
-      `'h1'`,
-      { name: 'hours', aheadMs: hourMs, oldestMs: hourMs, lengthMs: hourMs, prices: lines.hours.prices },
-    ],
-    [
-      'x a/tether',
-      `'h1', '5 hours'`,
-      { name: 'hours', aheadMs: hourMs, oldestMs: 5 * hourMs, lengthMs: hourMs, prices: lines.hours.prices },
-    ],
-    [
-      'x a/tether',
-      `'h1', '0'`,
-      { name: 'hours', aheadMs: hourMs, oldestMs: 0, lengthMs: hourMs, prices: lines.hours.prices },
-    ],
-    [
-      'x a/tether',
-      `'h4', '1 day'`,
-      { name: 'hours', aheadMs: 4 * hourMs, oldestMs: dayMs, lengthMs: 4 * hourMs, prices: byFour },
-    ],
-    [
-      'a',
-      `'h1', '90 minutes'`,
-      { name: 'asset', aheadMs: 0, oldestMs: 90 * minuteMs, lengthMs: hourMs, prices: lines.asset.prices },
-    ],
-    [
-      'a',
-      `'d1', '3 days'`,
-      { name: 'daily', aheadMs: dayMs, oldestMs: 3 * dayMs, lengthMs: dayMs, prices: lines.daily.prices },
-    ],
-  ])('%s at %s has the last price that was known at each time', async (series, rest, known) => {
-    const answer = await rows(
-      `select price, (extract(epoch from price_time) * 1000)::bigint, (extract(epoch from age) * 1000)::bigint
+it.each<[string, string, Known]>([
+  [
+    'x a/tether',
+    `'h1'`,
+    { name: 'hours', aheadMs: hourMs, oldestMs: hourMs, lengthMs: hourMs, prices: lines.hours.prices },
+  ],
+  [
+    'x a/tether',
+    `'h1', '5 hours'`,
+    { name: 'hours', aheadMs: hourMs, oldestMs: 5 * hourMs, lengthMs: hourMs, prices: lines.hours.prices },
+  ],
+  [
+    'x a/tether',
+    `'h1', '0'`,
+    { name: 'hours', aheadMs: hourMs, oldestMs: 0, lengthMs: hourMs, prices: lines.hours.prices },
+  ],
+  [
+    'x a/tether',
+    `'h4', '1 day'`,
+    { name: 'hours', aheadMs: 4 * hourMs, oldestMs: dayMs, lengthMs: 4 * hourMs, prices: byFour },
+  ],
+  [
+    'a',
+    `'h1', '90 minutes'`,
+    { name: 'asset', aheadMs: 0, oldestMs: 90 * minuteMs, lengthMs: hourMs, prices: lines.asset.prices },
+  ],
+  [
+    'a',
+    `'d1', '3 days'`,
+    { name: 'daily', aheadMs: dayMs, oldestMs: 3 * dayMs, lengthMs: dayMs, prices: lines.daily.prices },
+  ],
+])('%s at %s has the last price that was known at each time', async (series, rest, known) => {
+  const answer = await rows(
+    `select price, (extract(epoch from price_time) * 1000)::bigint, (extract(epoch from age) * 1000)::bigint
        from prices_asof(array['${series}'], ${array}, ${rest}) order by time`,
-    );
-    expect(answer).toEqual(timesMs.map((timeMs) => knownAt(timeMs, known)));
-    const priced = answer.filter((row) => !row.startsWith('-')).length;
-    expect([priced > 20, priced < timesMs.length - 100]).toEqual([true, true]);
-  });
+  );
+  expect(answer).toEqual(timesMs.map((timeMs) => knownAt(timeMs, known)));
+  const priced = answer.filter((row) => !row.startsWith('-')).length;
+  expect([priced > 20, priced < timesMs.length - 100]).toEqual([true, true]);
+});
 
-  it('has one row for each of several series and times, however often they are given', async () => {
-    const [first = 0, second = 0] = timesMs.slice(100);
-    const twice = `array(select to_timestamp(ms / 1000.0) from unnest(array[${first}, ${second}, ${first}, null]::bigint[]) ms)`;
-    const answer = await rows(
-      `select name, (extract(epoch from time) * 1000)::bigint from prices_asof(array['a', 'x a/tether', 'a'], ${twice}, 'h1')`,
-    );
-    expect(answer).toEqual(['a', 'x a/tether'].flatMap((name) => [`${name} | ${first}`, `${name} | ${second}`]));
-    expect(await rows(`select * from prices_asof(array['a'], '{}', 'h1')`)).toEqual([]);
-  });
+it('has one row for each of several series and times, however often they are given', async () => {
+  const [first = 0, second = 0] = timesMs.slice(100);
+  const twice = `array(select to_timestamp(ms / 1000.0) from unnest(array[${first}, ${second}, ${first}, null]::bigint[]) ms)`;
+  const answer = await rows(
+    `select name, (extract(epoch from time) * 1000)::bigint from prices_asof(array['a', 'x a/tether', 'a'], ${twice}, 'h1')`,
+  );
+  expect(answer).toEqual(['a', 'x a/tether'].flatMap((name) => [`${name} | ${first}`, `${name} | ${second}`]));
+  expect(await rows(`select * from prices_asof(array['a'], '{}', 'h1')`)).toEqual([]);
+});
 
-  it('tells the covered share of what it looked at, and refuses what is no time', async () => {
-    const at = (hour: number) => `array['${new Date(startMs + hour * hourMs).toISOString()}']::timestamptz[]`;
-    const answer = await ask(
-      store.url,
-      `select coverage, price from prices_asof(array['x a/tether'], ${at(44)} || ${at(48)}, 'h4')`,
-    );
-    // Of the hours of the first candle three are a gap.
-    expect(answer.rows).toEqual(['0.25 | -', `1 | ${byFour[11]}`]);
-    expect(answer.notices).toEqual([
-      expect.stringContaining('75 % of 2024-01-02 12:00 to 2024-01-03 00:00 is covered'),
-    ]);
-    for (const [times, message] of [
-      [`array['infinity']::timestamptz[]`, 'a time is infinite'],
-      ['null', 'times must be given, and is null'],
-    ])
-      await expect(rows(`select * from prices_asof(array['a'], ${times}, 'h1')`)).rejects.toThrow(message);
-    await expect(rows(`select * from prices_asof(array['a'], '{}', 'h1', '-1 hour')`)).rejects.toThrow('negative');
-  });
+it('tells the covered share of what it looked at, and refuses what is no time', async () => {
+  const at = (hour: number) => `array['${new Date(startMs + hour * hourMs).toISOString()}']::timestamptz[]`;
+  const answer = await ask(
+    store.url,
+    `select coverage, price from prices_asof(array['x a/tether'], ${at(44)} || ${at(48)}, 'h4')`,
+  );
+  // Of the hours of the first candle three are a gap.
+  expect(answer.rows).toEqual(['0.25 | -', `1 | ${byFour[11]}`]);
+  expect(answer.notices).toEqual([expect.stringContaining('75 % of 2024-01-02 12:00 to 2024-01-03 00:00 is covered')]);
+  for (const [times, message] of [
+    [`array['infinity']::timestamptz[]`, 'a time is infinite'],
+    ['null', 'times must be given, and is null'],
+  ])
+    await expect(rows(`select * from prices_asof(array['a'], ${times}, 'h1')`)).rejects.toThrow(message);
+  await expect(rows(`select * from prices_asof(array['a'], '{}', 'h1', '-1 hour')`)).rejects.toThrow('negative');
 });

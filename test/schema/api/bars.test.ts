@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { hourMs, minuteMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { onEachDatabase, useStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { market, put } from './candles.ts';
 import { rowsIn } from './price-line.ts';
 
@@ -53,65 +53,63 @@ function barsOf(amountOf: (candle: (typeof candles)[number]) => number, threshol
 const volume = (candle: (typeof candles)[number]) => 3 * candle.volume;
 const value = ({ high, low, close, volume: traded }: (typeof candles)[number]) => (high + low + close) * traded;
 
-onEachDatabase('bars', (kind) => {
-  const store = useStore(kind);
-  const rows = rowsIn(store);
-  beforeAll(async () => {
-    const { seriesId } = await trackSeries(store.database, market('a', 'm1'), startMs, startMs + minutes * minuteMs);
-    const traded = candles.filter(({ minute }) => !isGap(minute) && !isSilent(minute));
-    await put(
-      store.database,
-      seriesId,
-      traded.map(({ minute, ...values }) => ({
-        timeMs: startMs + minute * minuteMs,
-        open: String(values.open),
-        high: String(values.high),
-        low: String(values.low),
-        close: String(values.close),
-        volume: String(values.volume),
-      })),
-    );
-    const at = (minute: number) => timestamp(startMs + minute * minuteMs);
-    await store.database.pool.query('update tidemark.series set covered = $2 where id = $1', [
-      seriesId,
-      `{[${at(0)},${at(100)}),[${at(101)},${at(300)}),[${at(330)},${at(minutes)})}`,
-    ]);
-  });
+const store = useStore();
+const rows = rowsIn(store);
+beforeAll(async () => {
+  const { seriesId } = await trackSeries(store.database, market('a', 'm1'), startMs, startMs + minutes * minuteMs);
+  const traded = candles.filter(({ minute }) => !isGap(minute) && !isSilent(minute));
+  await put(
+    store.database,
+    seriesId,
+    traded.map(({ minute, ...values }) => ({
+      timeMs: startMs + minute * minuteMs,
+      open: String(values.open),
+      high: String(values.high),
+      low: String(values.low),
+      close: String(values.close),
+      volume: String(values.volume),
+    })),
+  );
+  const at = (minute: number) => timestamp(startMs + minute * minuteMs);
+  await store.database.pool.query('update tidemark.series set covered = $2 where id = $1', [
+    seriesId,
+    `{[${at(0)},${at(100)}),[${at(101)},${at(300)}),[${at(330)},${at(minutes)})}`,
+  ]);
+});
 
-  const found = (call: string) =>
-    rows(
-      `select (extract(epoch from time) * 1000 - ${startMs})::bigint / ${minuteMs},
+const found = (call: string) =>
+  rows(
+    `select (extract(epoch from time) * 1000 - ${startMs})::bigint / ${minuteMs},
               (extract(epoch from ends) * 1000 - ${startMs})::bigint / ${minuteMs}, open, high, low, close, volume,
               trim_scale(round(quote_volume, 6)), candles, complete
        from ${call}`,
-    );
+  );
 
-  it.each([1, 8, 40, 333, 1e6])('closes a volume bar with the candle that brings %d', async (threshold) => {
-    const expected = barsOf(volume, threshold);
-    expect(expected.length).toBeGreaterThan(2);
-    expect(await found(`volume_bars('x', 'a', 'tether', ${threshold})`)).toEqual(expected);
-  });
+it.each([1, 8, 40, 333, 1e6])('closes a volume bar with the candle that brings %d', async (threshold) => {
+  const expected = barsOf(volume, threshold);
+  expect(expected.length).toBeGreaterThan(2);
+  expect(await found(`volume_bars('x', 'a', 'tether', ${threshold})`)).toEqual(expected);
+});
 
-  it.each([50, 2000, 12345])('closes a dollar bar with the candle that brings %d', async (threshold) => {
-    const expected = barsOf(value, threshold);
-    expect(expected.some((row) => row.endsWith('f'))).toBe(true);
-    expect(await found(`dollar_bars('x', 'a', 'tether', ${threshold})`)).toEqual(expected);
-  });
+it.each([50, 2000, 12345])('closes a dollar bar with the candle that brings %d', async (threshold) => {
+  const expected = barsOf(value, threshold);
+  expect(expected.some((row) => row.endsWith('f'))).toBe(true);
+  expect(await found(`dollar_bars('x', 'a', 'tether', ${threshold})`)).toEqual(expected);
+});
 
-  it('counts from the beginning of the range', async () => {
-    const from = new Date(startMs + 3 * hourMs).toISOString();
-    expect(await found(`volume_bars('x', 'a', 'tether', 40, from_time => '${from}')`)).toEqual(barsOf(volume, 40, 180));
-  });
+it('counts from the beginning of the range', async () => {
+  const from = new Date(startMs + 3 * hourMs).toISOString();
+  expect(await found(`volume_bars('x', 'a', 'tether', 40, from_time => '${from}')`)).toEqual(barsOf(volume, 40, 180));
+});
 
-  it('closes with the same candles of a longer interval, of which a partly covered one is a gap', async () => {
-    const hourly = await rows(`select time, complete, candles from volume_bars('x', 'a', 'tether', 1, 'h1')`);
-    const known = Array.from({ length: 10 }, (_, hour) => hour).filter((hour) => ![1, 5].includes(hour));
-    expect(hourly).toEqual(known.map((hour) => `2024-01-01 0${hour}:00:00+00 | t | 1`));
-  });
+it('closes with the same candles of a longer interval, of which a partly covered one is a gap', async () => {
+  const hourly = await rows(`select time, complete, candles from volume_bars('x', 'a', 'tether', 1, 'h1')`);
+  const known = Array.from({ length: 10 }, (_, hour) => hour).filter((hour) => ![1, 5].includes(hour));
+  expect(hourly).toEqual(known.map((hour) => `2024-01-01 0${hour}:00:00+00 | t | 1`));
+});
 
-  it.each(['0', '-1', 'null', `'NaN'`, `'infinity'`])('refuses the threshold %s', async (threshold) => {
-    await expect(rows(`select * from volume_bars('x', 'a', 'tether', ${threshold})`)).rejects.toThrow(
-      'the threshold of a bar is above 0, and not',
-    );
-  });
+it.each(['0', '-1', 'null', `'NaN'`, `'infinity'`])('refuses the threshold %s', async (threshold) => {
+  await expect(rows(`select * from volume_bars('x', 'a', 'tether', ${threshold})`)).rejects.toThrow(
+    'the threshold of a bar is above 0, and not',
+  );
 });

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, it } from 'vitest';
 import { hourMs } from '../../../model/intervals.ts';
-import { onEachDatabase, useStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
 import { ask, rowsIn, storeLine } from './price-line.ts';
 
@@ -63,98 +63,96 @@ function figuresOf(first: string, second: string, common: readonly string[]) {
 const asText = (numbers: readonly number[]) => numbers.map((one) => one.toPrecision(9));
 const series = (of: readonly string[]) => `array[${of.map((name) => `'x ${name}/tether'`)}]`;
 
-onEachDatabase('correlations', (kind) => {
-  const store = useStore(kind);
-  const rows = rowsIn(store);
-  beforeAll(async () => {
-    for (const [base, states] of Object.entries(lines)) {
-      const prices = states.map((state) => (typeof state === 'number' ? String(state) : null));
-      const covered = states.flatMap((state, hour) => (state === 'gap' ? [] : [[hour, hour + 1] as const]));
-      await storeLine(store.database, {
-        ...{ key: market(base, 'h1'), startMs, endMs: startMs + hours * hourMs, prices, covered },
-      });
-    }
-  });
-  const numbers = async (sql: string) => (await rows(sql)).map((row) => row.split(' | ').map(Number));
+const store = useStore();
+const rows = rowsIn(store);
+beforeAll(async () => {
+  for (const [base, states] of Object.entries(lines)) {
+    const prices = states.map((state) => (typeof state === 'number' ? String(state) : null));
+    const covered = states.flatMap((state, hour) => (state === 'gap' ? [] : [[hour, hour + 1] as const]));
+    await storeLine(store.database, {
+      ...{ key: market(base, 'h1'), startMs, endMs: startMs + hours * hourMs, prices, covered },
+    });
+  }
+});
+const numbers = async (sql: string) => (await rows(sql)).map((row) => row.split(' | ').map(Number));
 
-  it.each([true, false])(
-    'of each pair, of the times that both have or that all have (pairwise: %s)',
-    async (pairwise) => {
-      const common = (first: string, second: string) => (pairwise ? [first, second] : names);
-      const expected = names.flatMap((first, place) =>
-        names.slice(place + 1).map((second) => ({ first, second, ...figuresOf(first, second, common(first, second)) })),
-      );
-      const call = `correlations(${series(names)}, 'h1', pairwise => ${pairwise})`;
-      const found = await numbers(`select correlation, covariance, beta, observations from ${call}`);
+it.each([true, false])(
+  'of each pair, of the times that both have or that all have (pairwise: %s)',
+  async (pairwise) => {
+    const common = (first: string, second: string) => (pairwise ? [first, second] : names);
+    const expected = names.flatMap((first, place) =>
+      names.slice(place + 1).map((second) => ({ first, second, ...figuresOf(first, second, common(first, second)) })),
+    );
+    const call = `correlations(${series(names)}, 'h1', pairwise => ${pairwise})`;
+    const found = await numbers(`select correlation, covariance, beta, observations from ${call}`);
+    expect(
+      found.map(([correlation = 0, covariance = 0, beta = 0, n]) => [...asText([correlation, covariance, beta]), n]),
+    ).toEqual(expected.map((one) => [...asText([one.correlation, one.covariance, one.beta]), one.observations]));
+    expect(await rows(`select name, other from ${call}`)).toEqual(
+      expected.map(({ first, second }) => `x ${first}/tether | x ${second}/tether`),
+    );
+    expect(new Set(expected.map(({ observations }) => observations)).size).toBe(pairwise ? 6 : 1);
+
+    const matrix = `correlation_matrix(${series(names)}, 'h1', pairwise => ${pairwise})`;
+    for (const [place, first] of names.entries())
+      for (const [other, second] of names.entries()) {
+        const { correlation, covariance, observations } = figuresOf(first, second, common(first, second));
+        const cell = `correlations[${other + 1}], covariances[${other + 1}], observations[${other + 1}]`;
+        const [found] = (await numbers(`select ${cell} from ${matrix}`)).slice(place);
+        const [r = 0, cov = 0, n] = found ?? [];
+        expect([first, second, ...asText([r, cov]), n]).toEqual([
+          ...[first, second, ...asText([correlation, covariance]), observations],
+        ]);
+      }
+  },
+);
+
+it('of two series are those of correlation()', async () => {
+  for (const [first, second] of [
+    ['a', 'b'],
+    ['b', 'c'],
+    ['c', 'd'],
+  ] as const)
+    for (const pairwise of [true, false])
       expect(
-        found.map(([correlation = 0, covariance = 0, beta = 0, n]) => [...asText([correlation, covariance, beta]), n]),
-      ).toEqual(expected.map((one) => [...asText([one.correlation, one.covariance, one.beta]), one.observations]));
-      expect(await rows(`select name, other from ${call}`)).toEqual(
-        expected.map(({ first, second }) => `x ${first}/tether | x ${second}/tether`),
-      );
-      expect(new Set(expected.map(({ observations }) => observations)).size).toBe(pairwise ? 6 : 1);
-
-      const matrix = `correlation_matrix(${series(names)}, 'h1', pairwise => ${pairwise})`;
-      for (const [place, first] of names.entries())
-        for (const [other, second] of names.entries()) {
-          const { correlation, covariance, observations } = figuresOf(first, second, common(first, second));
-          const cell = `correlations[${other + 1}], covariances[${other + 1}], observations[${other + 1}]`;
-          const [found] = (await numbers(`select ${cell} from ${matrix}`)).slice(place);
-          const [r = 0, cov = 0, n] = found ?? [];
-          expect([first, second, ...asText([r, cov]), n]).toEqual([
-            ...[first, second, ...asText([correlation, covariance]), observations],
-          ]);
-        }
-    },
-  );
-
-  it('of two series are those of correlation()', async () => {
-    for (const [first, second] of [
-      ['a', 'b'],
-      ['b', 'c'],
-      ['c', 'd'],
-    ] as const)
-      for (const pairwise of [true, false])
-        expect(
-          await rows(
-            `select correlation, beta, observations, coverage, other_coverage
+        await rows(
+          `select correlation, beta, observations, coverage, other_coverage
              from correlations(${series([first, second])}, 'h1', pairwise => ${pairwise})`,
-          ),
-        ).toEqual(await rows(`select * from correlation('x ${first}/tether', 'x ${second}/tether', 'h1')`));
-  });
+        ),
+      ).toEqual(await rows(`select * from correlation('x ${first}/tether', 'x ${second}/tether', 'h1')`));
+});
 
-  it('tells what is not covered, as the matrix does', async () => {
-    for (const name of ['correlations', 'correlation_matrix']) {
-      const { notices } = await ask(store.url, `select * from ${name}(${series(['a', 'b'])}, 'h1')`);
-      expect([...new Set(notices)]).toEqual([expect.stringMatching(/^93\.75 % of .* is covered/)]);
-    }
-  });
+it('tells what is not covered, as the matrix does', async () => {
+  for (const name of ['correlations', 'correlation_matrix']) {
+    const { notices } = await ask(store.url, `select * from ${name}(${series(['a', 'b'])}, 'h1')`);
+    expect([...new Set(notices)]).toEqual([expect.stringMatching(/^93\.75 % of .* is covered/)]);
+  }
+});
 
-  it('returns of each series are those of returns(), on one grid', async () => {
-    const answer = await rows(
-      `select name, to_char(time, 'YYYY-MM-DD HH24'), price, simple_return, log_return
+it('returns of each series are those of returns(), on one grid', async () => {
+  const answer = await rows(
+    `select name, to_char(time, 'YYYY-MM-DD HH24'), price, simple_return, log_return
        from returns_panel(${series(names)}, 'h1') where price is not null or coverage < 1`,
+  );
+  for (const name of names) {
+    const own = await rows(
+      `select to_char(time, 'YYYY-MM-DD HH24'), price, simple_return, log_return from returns('x ${name}/tether', 'h1')`,
     );
-    for (const name of names) {
-      const own = await rows(
-        `select to_char(time, 'YYYY-MM-DD HH24'), price, simple_return, log_return from returns('x ${name}/tether', 'h1')`,
-      );
-      const prefix = `x ${name}/tether | `;
-      expect(answer.flatMap((row) => (row.startsWith(prefix) ? [row.slice(prefix.length)] : []))).toEqual(own);
-    }
-    const all = await rows(`select name from returns_panel(${series(['c', 'a'])}, 'h1') limit 4`);
-    expect(all.map((name) => name.charAt(2))).toEqual(['c', 'a', 'c', 'a']);
-    const wide = await rows(
-      `select simple_returns ->> 'x a/tether', simple_returns ->> 'x b/tether', log_returns ->> 'x b/tether', complete
+    const prefix = `x ${name}/tether | `;
+    expect(answer.flatMap((row) => (row.startsWith(prefix) ? [row.slice(prefix.length)] : []))).toEqual(own);
+  }
+  const all = await rows(`select name from returns_panel(${series(['c', 'a'])}, 'h1') limit 4`);
+  expect(all.map((name) => name.charAt(2))).toEqual(['c', 'a', 'c', 'a']);
+  const wide = await rows(
+    `select simple_returns ->> 'x a/tether', simple_returns ->> 'x b/tether', log_returns ->> 'x b/tether', complete
        from returns_panel_wide(${series(['a', 'b'])}, 'h1')`,
-    );
-    const cells = new Map<string, string[]>();
-    for (const row of await rows(
-      `select time, simple_return, log_return, name from returns_panel(${series(['a', 'b'])}, 'h1')`,
-    )) {
-      const [time = '', simple = '', log = '', name] = row.split(' | ');
-      cells.set(time, [...(cells.get(time) ?? []), ...(name === 'x a/tether' ? [simple] : [simple, log])]);
-    }
-    expect(wide).toEqual([...cells.values()].map((row) => [...row, row.includes('-') ? 'f' : 't'].join(' | ')));
-  });
+  );
+  const cells = new Map<string, string[]>();
+  for (const row of await rows(
+    `select time, simple_return, log_return, name from returns_panel(${series(['a', 'b'])}, 'h1')`,
+  )) {
+    const [time = '', simple = '', log = '', name] = row.split(' | ');
+    cells.set(time, [...(cells.get(time) ?? []), ...(name === 'x a/tether' ? [simple] : [simple, log])]);
+  }
+  expect(wide).toEqual([...cells.values()].map((row) => [...row, row.includes('-') ? 'f' : 't'].join(' | ')));
 });

@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { type EpochMs, hourMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { onEachDatabase, useStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { market, put, type StoredCandle } from './candles.ts';
 import { perpetuals, rowsIn, storeLine } from './price-line.ts';
 
@@ -88,76 +88,74 @@ function walk(seed: number, hours: number): StoredCandle[] {
   }).filter((_, hour) => hour % 13 !== 5);
 }
 
-onEachDatabase('quality', (kind) => {
-  const store = useStore(kind);
-  const rows = rowsIn(store);
-  const storeCandles = async (base: string, hours: number, candles: readonly StoredCandle[]) => {
-    const { seriesId } = await trackSeries(store.database, market(base, 'h1'), startMs, startMs + hours * hourMs);
-    await put(store.database, seriesId, candles);
-    await store.database.pool.query(
-      `update tidemark.series set covered = tstzmultirange(tracked), points = $2, earliest = $3, newest = $4 where id = $1`,
-      [seriesId, candles.length, ...[candles[0], candles.at(-1)].map((one) => timestamp(one?.timeMs ?? startMs))],
-    );
-    return seriesId;
-  };
-  const walks = [1, 2, 3].map((seed) => ({ base: `walk${seed}`, candles: walk(seed, 600) }));
-  beforeAll(async () => {
-    for (const { base, candles } of walks) await storeCandles(base, 600, candles);
-  });
+const store = useStore();
+const rows = rowsIn(store);
+const storeCandles = async (base: string, hours: number, candles: readonly StoredCandle[]) => {
+  const { seriesId } = await trackSeries(store.database, market(base, 'h1'), startMs, startMs + hours * hourMs);
+  await put(store.database, seriesId, candles);
+  await store.database.pool.query(
+    `update tidemark.series set covered = tstzmultirange(tracked), points = $2, earliest = $3, newest = $4 where id = $1`,
+    [seriesId, candles.length, ...[candles[0], candles.at(-1)].map((one) => timestamp(one?.timeMs ?? startMs))],
+  );
+  return seriesId;
+};
+const walks = [1, 2, 3].map((seed) => ({ base: `walk${seed}`, candles: walk(seed, 600) }));
+beforeAll(async () => {
+  for (const { base, candles } of walks) await storeCandles(base, 600, candles);
+});
 
-  it.each(walks)('of $base is as its points are', async ({ base, candles }) => {
-    const periods = ((candles.at(-1)?.timeMs ?? 0) - (candles[0]?.timeMs ?? 0)) / hourMs + 1;
-    const expected = figuresOf(candles, periods);
-    expect(expected).toMatch(/^1\d \| [4-7] \| /);
-    expect(await rows(`select ${columns} from quality where base = '${base}'`)).toEqual([expected]);
-  });
+it.each(walks)('of $base is as its points are', async ({ base, candles }) => {
+  const periods = ((candles.at(-1)?.timeMs ?? 0) - (candles[0]?.timeMs ?? 0)) / hourMs + 1;
+  const expected = figuresOf(candles, periods);
+  expect(expected).toMatch(/^1\d \| [4-7] \| /);
+  expect(await rows(`select ${columns} from quality where base = '${base}'`)).toEqual([expected]);
+});
 
-  it('finds one wrong price, and no step', async () => {
-    const candle = (hour: number, price: string, volume = '1'): StoredCandle => ({
-      ...{ timeMs: startMs + hour * hourMs, open: price, high: price, low: price, close: price, volume },
-    });
-    const prices = ['100', '101', '102', '101', '9', '102', '103', '204', '205', '205', '205', '204.0', '204'];
-    const seriesId = await storeCandles(
-      'wrong',
-      prices.length,
-      prices.map((price, hour) => candle(hour, price)),
-    );
-    expect(await rows(`select ${columns} from quality where series_id = ${seriesId}`)).toEqual([
-      '0 | 1 | 0.910891 | 2024-01-01 04:00:00+00 | 0.25 | 3 | 2024-01-01 08:00:00+00 | 0 | 0',
-    ]);
+it('finds one wrong price, and no step', async () => {
+  const candle = (hour: number, price: string, volume = '1'): StoredCandle => ({
+    ...{ timeMs: startMs + hour * hourMs, open: price, high: price, low: price, close: price, volume },
   });
+  const prices = ['100', '101', '102', '101', '9', '102', '103', '204', '205', '205', '205', '204.0', '204'];
+  const seriesId = await storeCandles(
+    'wrong',
+    prices.length,
+    prices.map((price, hour) => candle(hour, price)),
+  );
+  expect(await rows(`select ${columns} from quality where series_id = ${seriesId}`)).toEqual([
+    '0 | 1 | 0.910891 | 2024-01-01 04:00:00+00 | 0.25 | 3 | 2024-01-01 08:00:00+00 | 0 | 0',
+  ]);
+});
 
-  it('has the counts of the views beside it', async () => {
-    const { pool } = store.database;
-    const key = { dataset: 'asset_history', assetId: 'counted', interval: 'h1' } as const;
-    const covered = [
-      [0, 4],
-      [6, 10],
-    ] as const;
-    const prices = ['1', '2', '3', '4', null, null, '7', '8', '9', '10'];
-    const id = await storeLine(store.database, { key, startMs, endMs: startMs + 10 * hourMs, prices, covered });
-    await pool.query(`
+it('has the counts of the views beside it', async () => {
+  const { pool } = store.database;
+  const key = { dataset: 'asset_history', assetId: 'counted', interval: 'h1' } as const;
+  const covered = [
+    [0, 4],
+    [6, 10],
+  ] as const;
+  const prices = ['1', '2', '3', '4', null, null, '7', '8', '9', '10'];
+  const id = await storeLine(store.database, { key, startMs, endMs: startMs + 10 * hourMs, prices, covered });
+  await pool.query(`
       update tidemark.series set points = 8, earliest = '2024-01-01Z', newest = '2024-01-01 09:00Z', revised = 2
       where id = ${id};
       insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw)
       select now(), 'asset_history', ${id}, 'no price', g::text from generate_series(1, 3) g`);
-    const figures = 'points, share, gaps, silences, revisions, quarantined, inconsistent, spikes, zero_volume, empty';
-    expect(await rows(`select ${figures} from quality where asset = 'counted'`)).toEqual([
-      '8 | 0.8 | 1 | 0 | 2 | 3 | 0 | 0 | - | 0',
-    ]);
-  });
+  const figures = 'points, share, gaps, silences, revisions, quarantined, inconsistent, spikes, zero_volume, empty';
+  expect(await rows(`select ${figures} from quality where asset = 'counted'`)).toEqual([
+    '8 | 0.8 | 1 | 0 | 2 | 3 | 0 | 0 | - | 0',
+  ]);
+});
 
-  it('has a row for every series, also of datasets without prices', async () => {
-    for (const key of perpetuals)
-      await storeLine(store.database, { key, startMs, endMs: startMs + 3 * hourMs, prices: ['1', '2', '2'] });
-    await store.database.pool.query(`update tidemark.series set points = 3, earliest = '2024-01-01Z',
+it('has a row for every series, also of datasets without prices', async () => {
+  for (const key of perpetuals)
+    await storeLine(store.database, { key, startMs, endMs: startMs + 3 * hourMs, prices: ['1', '2', '2'] });
+  await store.database.pool.query(`update tidemark.series set points = 3, earliest = '2024-01-01Z',
       newest = '2024-01-01 02:00Z' where quote_id = 'tether:tether'`);
-    const known = await rows(`select dataset, unchanged from quality where quote = 'tether:tether' order by dataset`);
-    expect(known).toEqual(
-      perpetuals
-        .map(({ dataset }) => `${dataset} | ${['mark_candles', 'index_candles'].includes(dataset) ? '0.5' : '-'}`)
-        .sort(),
-    );
-    expect(await rows('select count(*) from quality')).toEqual(await rows('select count(*) from tidemark.series'));
-  });
+  const known = await rows(`select dataset, unchanged from quality where quote = 'tether:tether' order by dataset`);
+  expect(known).toEqual(
+    perpetuals
+      .map(({ dataset }) => `${dataset} | ${['mark_candles', 'index_candles'].includes(dataset) ? '0.5' : '-'}`)
+      .sort(),
+  );
+  expect(await rows('select count(*) from quality')).toEqual(await rows('select count(*) from tidemark.series'));
 });

@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { hourMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { onEachDatabase, useStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { market, put } from './candles.ts';
 import { rowsIn, storeLine } from './price-line.ts';
 
@@ -68,70 +68,68 @@ function expected(asked: Asked): string[] {
   });
 }
 
-onEachDatabase('rolling', (kind) => {
-  const store = useStore(kind);
-  const rows = rowsIn(store);
-  beforeAll(async () => {
-    const endMs = startMs + hours * hourMs;
-    const { seriesId } = await trackSeries(store.database, market('a', 'h1'), startMs, endMs);
-    const traded = all.filter((hour) => !isGap(hour) && !isSilent(hour));
-    await put(
-      store.database,
-      seriesId,
-      traded.map((hour) => {
-        const { open, high, low, close, volume } = fieldsOf(hour);
-        const values = { open: String(open), high: String(high), low: String(low), close: String(close) };
-        return { timeMs: startMs + hour * hourMs, ...values, volume: String(volume) };
-      }),
-    );
-    const at = (hour: number) => timestamp(startMs + hour * hourMs);
-    await store.database.pool.query('update tidemark.series set covered = $2 where id = $1', [
-      seriesId,
-      `{${covered.map(([from, to]) => `[${at(from)},${at(to)})`).join(',')}}`,
-    ]);
-    const prices = all.map((hour) => (isGap(hour) || isSilent(hour) ? null : String(fieldsOf(hour).close)));
-    const key = { dataset: 'asset_history', assetId: 'a', interval: 'h1' } as const;
-    await storeLine(store.database, { key, startMs, endMs, prices, covered });
-  });
+const store = useStore();
+const rows = rowsIn(store);
+beforeAll(async () => {
+  const endMs = startMs + hours * hourMs;
+  const { seriesId } = await trackSeries(store.database, market('a', 'h1'), startMs, endMs);
+  const traded = all.filter((hour) => !isGap(hour) && !isSilent(hour));
+  await put(
+    store.database,
+    seriesId,
+    traded.map((hour) => {
+      const { open, high, low, close, volume } = fieldsOf(hour);
+      const values = { open: String(open), high: String(high), low: String(low), close: String(close) };
+      return { timeMs: startMs + hour * hourMs, ...values, volume: String(volume) };
+    }),
+  );
+  const at = (hour: number) => timestamp(startMs + hour * hourMs);
+  await store.database.pool.query('update tidemark.series set covered = $2 where id = $1', [
+    seriesId,
+    `{${covered.map(([from, to]) => `[${at(from)},${at(to)})`).join(',')}}`,
+  ]);
+  const prices = all.map((hour) => (isGap(hour) || isSilent(hour) ? null : String(fieldsOf(hour).close)));
+  const key = { dataset: 'asset_history', assetId: 'a', interval: 'h1' } as const;
+  await storeLine(store.database, { key, startMs, endMs, prices, covered });
+});
 
-  const at = (hour: number) => new Date(startMs + hour * hourMs).toISOString();
-  it.each<Asked>([
-    { call: `'x a/tether'`, length: 24 },
-    { call: `'x a/tether', '7 hours'`, length: 7 },
-    { call: `'x a/tether', '1 hour'`, length: 1 },
-    { call: `'x a/tether', '2 days', minimum_coverage => 0.5`, length: 48, least: 0.5 },
-    { call: `'x a/tether', '5 hours', field => 'high', minimum_coverage => 0`, length: 5, least: 0, field: 'high' },
-    { call: `'x a/tether', '5 hours', field => 'low'`, length: 5, field: 'low' },
-    { call: `'x a/tether', '8 hours', field => 'volume'`, length: 8, field: 'volume' },
-    {
-      call: `'x a/tether', '8 hours', field => 'volume', gap_fill => true`,
-      ...{ length: 8, field: 'volume' as const, isFilled: true as const },
-    },
-    { call: `'x a/tether', '30 hours', gap_fill => true`, length: 30, isFilled: true },
-    { call: `'a', '24 hours'`, length: 24 },
-    // The windows of the first rows begin before them.
-    { call: `'x a/tether', '24 hours', 'h1', '${at(100)}'`, length: 24, from: 100 },
-    { call: `'x a/tether', '24 hours', 'h1', '${at(7)}', minimum_coverage => 0.3`, length: 24, from: 7, least: 0.3 },
-  ])('$call has the figures of each window', async (asked) => {
-    const answer = await rows(
-      `select (extract(epoch from time) * 1000 - ${startMs})::bigint / ${hourMs}, trim_scale(value),
+const at = (hour: number) => new Date(startMs + hour * hourMs).toISOString();
+it.each<Asked>([
+  { call: `'x a/tether'`, length: 24 },
+  { call: `'x a/tether', '7 hours'`, length: 7 },
+  { call: `'x a/tether', '1 hour'`, length: 1 },
+  { call: `'x a/tether', '2 days', minimum_coverage => 0.5`, length: 48, least: 0.5 },
+  { call: `'x a/tether', '5 hours', field => 'high', minimum_coverage => 0`, length: 5, least: 0, field: 'high' },
+  { call: `'x a/tether', '5 hours', field => 'low'`, length: 5, field: 'low' },
+  { call: `'x a/tether', '8 hours', field => 'volume'`, length: 8, field: 'volume' },
+  {
+    call: `'x a/tether', '8 hours', field => 'volume', gap_fill => true`,
+    ...{ length: 8, field: 'volume' as const, isFilled: true as const },
+  },
+  { call: `'x a/tether', '30 hours', gap_fill => true`, length: 30, isFilled: true },
+  { call: `'a', '24 hours'`, length: 24 },
+  // The windows of the first rows begin before them.
+  { call: `'x a/tether', '24 hours', 'h1', '${at(100)}'`, length: 24, from: 100 },
+  { call: `'x a/tether', '24 hours', 'h1', '${at(7)}', minimum_coverage => 0.3`, length: 24, from: 7, least: 0.3 },
+])('$call has the figures of each window', async (asked) => {
+  const answer = await rows(
+    `select (extract(epoch from time) * 1000 - ${startMs})::bigint / ${hourMs}, trim_scale(value),
               trim_scale(round(mean, 6)), trim_scale(sum), trim_scale(round(stddev, 6)), trim_scale(minimum),
               trim_scale(maximum), observations, coverage
        from rolling(${asked.call}) order by time`,
-    );
-    expect(answer.length).toBeGreaterThan(90);
-    expect(answer).toEqual(expected(asked));
-  });
+  );
+  expect(answer.length).toBeGreaterThan(90);
+  expect(answer).toEqual(expected(asked));
+});
 
-  it.each([
-    [`'x a/tether', '90 minutes'`, 'a window of 01:30:00 is no whole number of periods of 01:00:00'],
-    [`'x a/tether', '1 month'`, 'a window of 1 mon is no whole number of periods'],
-    [`'x a/tether', null`, 'length must be given, and is null'],
-    [`'x a/tether', '0'`, 'a window of 00:00:00 is no whole number of periods'],
-    [`'a', field => 'volume'`, 'a series of an asset has no field "volume"'],
-    [`'x a/tether', field => null`, 'a series of a market has no field'],
-    [`'x b/tether'`, 'unknown base "b"'],
-  ])('refuses %s', async (call, message) => {
-    await expect(rows(`select * from rolling(${call})`)).rejects.toThrow(message);
-  });
+it.each([
+  [`'x a/tether', '90 minutes'`, 'a window of 01:30:00 is no whole number of periods of 01:00:00'],
+  [`'x a/tether', '1 month'`, 'a window of 1 mon is no whole number of periods'],
+  [`'x a/tether', null`, 'length must be given, and is null'],
+  [`'x a/tether', '0'`, 'a window of 00:00:00 is no whole number of periods'],
+  [`'a', field => 'volume'`, 'a series of an asset has no field "volume"'],
+  [`'x a/tether', field => null`, 'a series of a market has no field'],
+  [`'x b/tether'`, 'unknown base "b"'],
+])('refuses %s', async (call, message) => {
+  await expect(rows(`select * from rolling(${call})`)).rejects.toThrow(message);
 });

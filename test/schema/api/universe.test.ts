@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { dayMs, hourMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/values.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { onEachDatabase, useStore } from '../../store/open-store.ts';
+import { useStore } from '../../store/open-store.ts';
 import { market, put } from './candles.ts';
 import { ask, rowsIn } from './price-line.ts';
 
@@ -62,80 +62,78 @@ function universe({ atDay, of, least = 0, quotes, silence = 1 }: Asked): string[
     .map(({ row }) => row);
 }
 
-onEachDatabase('universe', (kind) => {
-  const store = useStore(kind);
-  const rows = rowsIn(store);
-  beforeAll(async () => {
-    for (const one of markets) {
-      const key = { ...market(one.base, one.isHourly ? 'h1' : 'd1'), quoteId: one.quote };
-      const at = (day: number) => startMs + day * dayMs;
-      const { seriesId } = await trackSeries(store.database, key, at(one.listed[0]), at(one.listed[1]));
-      const perDay = one.isHourly ? 24 : 1;
-      const known = Array.from({ length: days }, (_, day) => day).filter((day) => isKnown(one, day));
-      await put(
-        store.database,
-        seriesId,
-        known.flatMap((day) =>
-          Array.from({ length: perDay }, (_, hour) => ({
-            ...{ timeMs: at(day) + hour * hourMs, open: String(price(day)), close: String(price(day)) },
-            ...{ high: String(price(day) + 1), low: String(price(day) - 1), volume: String(one.volume(day) / perDay) },
-          })),
-        ),
-      );
-      await store.database.pool.query(
-        `update tidemark.series set points = $2, untracked_at = case when $3 then now() end,
+const store = useStore();
+const rows = rowsIn(store);
+beforeAll(async () => {
+  for (const one of markets) {
+    const key = { ...market(one.base, one.isHourly ? 'h1' : 'd1'), quoteId: one.quote };
+    const at = (day: number) => startMs + day * dayMs;
+    const { seriesId } = await trackSeries(store.database, key, at(one.listed[0]), at(one.listed[1]));
+    const perDay = one.isHourly ? 24 : 1;
+    const known = Array.from({ length: days }, (_, day) => day).filter((day) => isKnown(one, day));
+    await put(
+      store.database,
+      seriesId,
+      known.flatMap((day) =>
+        Array.from({ length: perDay }, (_, hour) => ({
+          ...{ timeMs: at(day) + hour * hourMs, open: String(price(day)), close: String(price(day)) },
+          ...{ high: String(price(day) + 1), low: String(price(day) - 1), volume: String(one.volume(day) / perDay) },
+        })),
+      ),
+    );
+    await store.database.pool.query(
+      `update tidemark.series set points = $2, untracked_at = case when $3 then now() end,
            covered = (select range_agg(tstzrange(t, t + interval '24 hours')) from unnest($4::timestamptz[]) t)
          where id = $1`,
-        [seriesId, known.length * perDay, one.isUntracked === true, known.map((day) => timestamp(at(day)))],
-      );
-    }
-  });
-  const found = ({ atDay, of, least, quotes, silence }: Asked) => {
-    const options = [
-      `days => ${of}`,
-      ...(least === undefined ? [] : [`minimum_quote_volume => ${least}`]),
-      ...(quotes === undefined ? [] : [`quotes => '{${quotes}}'`]),
-      ...(silence === undefined ? [] : [`max_silence => '${silence} days'`]),
-    ];
-    const at = new Date(startMs + atDay * dayMs).toISOString();
-    return rows(
-      `select base, quote, kind, round(quote_volume, 6), days_traded,
+      [seriesId, known.length * perDay, one.isUntracked === true, known.map((day) => timestamp(at(day)))],
+    );
+  }
+});
+const found = ({ atDay, of, least, quotes, silence }: Asked) => {
+  const options = [
+    `days => ${of}`,
+    ...(least === undefined ? [] : [`minimum_quote_volume => ${least}`]),
+    ...(quotes === undefined ? [] : [`quotes => '{${quotes}}'`]),
+    ...(silence === undefined ? [] : [`max_silence => '${silence} days'`]),
+  ];
+  const at = new Date(startMs + atDay * dayMs).toISOString();
+  return rows(
+    `select base, quote, kind, round(quote_volume, 6), days_traded,
               extract(epoch from last_day - '2024-01-01Z')::bigint / 86400, close
        from universe_at('${at}', ${options})`,
-    );
-  };
+  );
+};
 
-  it.each<Asked>([
-    { atDay: 10, of: 7 },
-    { atDay: 10.9, of: 7 },
-    // Delisted that day, and the day after.
-    { atDay: 31, of: 30 },
-    { atDay: 32, of: 30 },
-    { atDay: 21, of: 30 },
-    { atDay: 30, of: 30 },
-    { atDay: 40, of: 30, least: 3000 },
-    { atDay: 40, of: 30, quotes: ['euro', 'tether:tether'] },
-    { atDay: 44, of: 5, silence: 4 },
-    { atDay: days, of: 14 },
-  ])('at day $atDay has what traded before it: %o', async (asked) => {
-    const expected = universe(asked);
-    expect(expected.length).toBeGreaterThan(1);
-    expect(await found(asked)).toEqual(expected);
-  });
+it.each<Asked>([
+  { atDay: 10, of: 7 },
+  { atDay: 10.9, of: 7 },
+  // Delisted that day, and the day after.
+  { atDay: 31, of: 30 },
+  { atDay: 32, of: 30 },
+  { atDay: 21, of: 30 },
+  { atDay: 30, of: 30 },
+  { atDay: 40, of: 30, least: 3000 },
+  { atDay: 40, of: 30, quotes: ['euro', 'tether:tether'] },
+  { atDay: 44, of: 5, silence: 4 },
+  { atDay: days, of: 14 },
+])('at day $atDay has what traded before it: %o', async (asked) => {
+  const expected = universe(asked);
+  expect(expected.length).toBeGreaterThan(1);
+  expect(await found(asked)).toEqual(expected);
+});
 
-  it('tells which markets are not fully covered, and refuses unknown names', async () => {
-    const sql = (at: string) => `select base, coverage from universe_at('${at}', days => 30, quotes => '{tether}')`;
-    const { rows: answer, notices } = await ask(store.url, sql('2024-02-01Z'));
-    expect(answer).toEqual(expect.arrayContaining(['big | 1', 'late | 0.366666', 'gone | 1']));
-    expect(answer.map((row) => row.split(' ')[0])).not.toContain('gap');
-    expect(notices).toEqual([expect.stringMatching(/^2 of 6 markets are not fully covered from 2024-01-02 00:00/)]);
-    for (const [call, message] of [
-      [`now(), exchanges => '{xx}'`, 'unknown exchange "xx"'],
-      [`now(), quotes => '{tether,tethre}'`, 'unknown quote "tethre"'],
-      ['null', 'at must be given, and is null'],
-      ['now(), days => 0', 'days must be from 1 to 3660'],
-      [`now(), max_silence => '1 hour'`, 'max_silence is at least a day'],
-    ])
-      await expect(rows(`select * from universe_at(${call})`)).rejects.toThrow(message);
-  });
+it('tells which markets are not fully covered, and refuses unknown names', async () => {
+  const sql = (at: string) => `select base, coverage from universe_at('${at}', days => 30, quotes => '{tether}')`;
+  const { rows: answer, notices } = await ask(store.url, sql('2024-02-01Z'));
+  expect(answer).toEqual(expect.arrayContaining(['big | 1', 'late | 0.366666', 'gone | 1']));
+  expect(answer.map((row) => row.split(' ')[0])).not.toContain('gap');
+  expect(notices).toEqual([expect.stringMatching(/^2 of 6 markets are not fully covered from 2024-01-02 00:00/)]);
+  for (const [call, message] of [
+    [`now(), exchanges => '{xx}'`, 'unknown exchange "xx"'],
+    [`now(), quotes => '{tether,tethre}'`, 'unknown quote "tethre"'],
+    ['null', 'at must be given, and is null'],
+    ['now(), days => 0', 'days must be from 1 to 3660'],
+    [`now(), max_silence => '1 hour'`, 'max_silence is at least a day'],
+  ])
+    await expect(rows(`select * from universe_at(${call})`)).rejects.toThrow(message);
 });
