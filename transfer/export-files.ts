@@ -55,14 +55,20 @@ export async function exportTo(source: ExportSource, to: Destination) {
   }
 }
 
+/** Showing the progress of each piece, which has some dozens, would take a tenth of the time. */
+const rowsOfUpdate = 5000;
+
 async function writeRows(source: ExportSource, output: Output, to: Destination): Promise<void> {
   const progress = to.showProgress('export', source.points);
   try {
     const writer = await openRowWriter(to.format, { ...source, output });
     let done = 0;
+    let shown = 0;
     const onRows = (rows: number) => {
       done += rows;
       if (to.signal.aborted) throw interrupted(done);
+      if (done - shown < rowsOfUpdate) return;
+      shown = done;
       progress.update(done);
     };
     for (const { names, copy } of source.parts) await writer.writeSeries(names, copy(writer.takes), onRows);

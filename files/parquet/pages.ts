@@ -11,7 +11,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 import type { Output } from '../layout.ts';
-import type { DictionaryValues, FilledColumn, FixedValues } from './row-group.ts';
+import type { DictionaryValues, FilledColumn, FixedValues } from './columns.ts';
 
 export interface PagesWriter {
   /** The columns in the order of the file. */

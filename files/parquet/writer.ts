@@ -10,9 +10,10 @@ import { timeAt, tupleReader } from '../copied-tuples.ts';
 import { scaleOf } from '../decimals/from-numeric.ts';
 import { fractionDigitsOf } from '../decimals/text.ts';
 import { type Layout, type Names, type Output, type Point, type RowWriter, timeText } from '../layout.ts';
+import { RepeatedTexts, TimeColumn } from './columns.ts';
 import { loadCompression, openPages, type PagesWriter } from './pages.ts';
-import { RepeatedTexts, TimeColumn, type ValueColumn, valueColumn } from './row-group.ts';
 import { type Digits, doubleEnding, fractionDigits, parquetSchema, ValueMisfit } from './schema.ts';
+import { type ValueColumn, valueColumn } from './value-columns.ts';
 
 const mostOfGroup = 50_000;
 

@@ -1,43 +1,13 @@
 /**
- * The columns of a row group, filled in place: a decimal goes from PostgreSQL's binary form to that of the file without
- * a text, a BigInt or an object between. The slower way from text is for points that come from a file.
+ * The columns of values of a row group, filled in place: a decimal goes from PostgreSQL's binary form to that of the
+ * file without a text, a BigInt or an object between. The slower way from text is for points that come from a file.
  */
 
 import type { SchemaElement } from 'hyparquet';
 import { int32At, numericText } from '../../model/binary/numeric.ts';
-import type { EpochMs } from '../../model/intervals.ts';
 import { toDouble, toInteger } from '../decimals/from-numeric.ts';
 import { unscaled } from '../decimals/text.ts';
-
-/** What there is to write of a column. */
-export interface FilledColumn {
-  readonly element: SchemaElement;
-  readonly rows: number;
-  /** 1 for each row that has a value, else 0; null: all have one. */
-  readonly levels: Uint8Array | null;
-  readonly nulls: number;
-  readonly values: FixedValues | TextValues | DictionaryValues;
-}
-
-/** As PLAIN has them, whole words. */
-export interface FixedValues {
-  readonly kind: 'fixed';
-  readonly bytes: Uint8Array;
-  readonly width: 8 | 16;
-}
-
-/** As PLAIN has them: each after its length. */
-export interface TextValues {
-  readonly kind: 'text';
-  readonly bytes: Uint8Array;
-}
-
-export interface DictionaryValues {
-  readonly kind: 'dictionary';
-  readonly texts: readonly string[];
-  /** The places of the values in it. */
-  readonly indexes: Uint32Array;
-}
+import type { FilledColumn, FixedValues, TextValues } from './columns.ts';
 
 /** A column of values, which counts its rows by itself. */
 export interface ValueColumn {
@@ -243,87 +213,4 @@ export function valueColumn(element: SchemaElement, capacity: number): ValueColu
   return element.converted_type === 'DECIMAL'
     ? new DecimalColumn(element, capacity)
     : new TextColumn(element, capacity);
-}
-
-/** Milliseconds, as INT64. */
-export class TimeColumn {
-  readonly #element: SchemaElement;
-  readonly #bytes: Uint8Array;
-  readonly #view: DataView;
-  #rows = 0;
-
-  constructor(element: SchemaElement, capacity: number) {
-    this.#element = element;
-    this.#bytes = new Uint8Array(8 * capacity);
-    this.#view = new DataView(this.#bytes.buffer);
-  }
-
-  take(timeMs: EpochMs): void {
-    this.#view.setUint32(8 * this.#rows, timeMs, true);
-    this.#view.setInt32(8 * this.#rows + 4, Math.floor(timeMs / 0x1_0000_0000), true);
-    this.#rows += 1;
-  }
-
-  filled(): FilledColumn {
-    const bytes = this.#bytes.subarray(0, 8 * this.#rows);
-    return {
-      ...{ element: this.#element, rows: this.#rows, levels: null, nulls: 0 },
-      values: { kind: 'fixed', bytes, width: 8 },
-    };
-  }
-
-  clear(): void {
-    this.#rows = 0;
-  }
-}
-
-/** A column of few texts, each for many rows. */
-export class RepeatedTexts {
-  readonly #element: SchemaElement;
-  readonly #indexes: Uint32Array;
-  readonly #places = new Map<string, number>();
-  /** The place of the present text; null: it is absent. */
-  #present: number | null = null;
-  readonly #levels: Uint8Array | null;
-  #rows = 0;
-  #count = 0;
-
-  constructor(element: SchemaElement, capacity: number) {
-    this.#element = element;
-    this.#indexes = new Uint32Array(capacity);
-    this.#levels = element.repetition_type === 'OPTIONAL' ? new Uint8Array(capacity) : null;
-  }
-
-  /** The text of the rows that follow. */
-  set(text: string | null): void {
-    const known = text === null ? null : this.#places.get(text);
-    this.#present = known === undefined ? this.#places.size : known;
-    if (text !== null && known === undefined) this.#places.set(text, this.#places.size);
-  }
-
-  /** Rows that have it. */
-  take(rows: number): void {
-    this.#levels?.fill(this.#present === null ? 0 : 1, this.#rows, this.#rows + rows);
-    this.#rows += rows;
-    if (this.#present === null) return;
-    if (rows === 1) this.#indexes[this.#count] = this.#present;
-    else this.#indexes.fill(this.#present, this.#count, this.#count + rows);
-    this.#count += rows;
-  }
-
-  filled(): FilledColumn {
-    const texts = [...this.#places.keys()];
-    const levels = this.#levels?.subarray(0, this.#rows) ?? null;
-    const values = { kind: 'dictionary', texts, indexes: this.#indexes.subarray(0, this.#count) } as const;
-    return { element: this.#element, rows: this.#rows, levels, nulls: this.#rows - this.#count, values };
-  }
-
-  /** Begins the next row group, with the same text. */
-  clear(): void {
-    const [present] = [...this.#places].flatMap(([text, place]) => (place === this.#present ? [text] : []));
-    this.#places.clear();
-    this.#rows = 0;
-    this.#count = 0;
-    this.set(present ?? null);
-  }
 }
