@@ -108,6 +108,12 @@ function formatOf({ format, out }: ExportOptions): FileFormat {
   if (format !== undefined && named !== undefined && named !== format) {
     throw badArgument(`--format ${format} does not match the file name ${out}`);
   }
+  // It would be plain text under the name of another.
+  if (/\.(?:gz|bz2|xz|zst|zip|br)$/i.test(out))
+    throw badArgument(
+      `export does not compress, and ${out} is the name of a compressed file`,
+      `pipe it: export ... --out - | gzip > ${out}`,
+    );
   return format ?? named ?? 'csv';
 }
 

@@ -65,6 +65,7 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
       'export rates --format csv --out /nowhere/rates.parquet',
       '--format csv does not match the file name /nowhere/rates.parquet',
     ],
+    ['export rates --out /nowhere/rates.csv.gz', 'export does not compress'],
     ['import x.csv --format kraken --exchange kraken', '--format kraken needs --base, --quote, --interval'],
     ['import x.csv --base bitcoin', '--base needs --format binance, kraken, cryptodatadownload, ccxt-json'],
     [`import x.csv --format binance ${market} --interval m1,h1`, '--interval m1,h1 names several intervals'],
