@@ -3,6 +3,8 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
+import { weightsOf } from './accepted.ts';
+import { addVary } from './response.ts';
 
 type Encoding = 'br' | 'gzip';
 
@@ -28,8 +30,7 @@ export function addCompression(app: FastifyInstance): void {
     const isLarge = (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length >= smallestBytes;
     // A 304 has the headers that the 200 would have.
     if (!isLarge && reply.statusCode !== 304) return payload;
-    const vary = reply.getHeader('vary');
-    reply.header('vary', vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`);
+    addVary(reply, 'accept-encoding');
     if (!isLarge) return payload;
     const encoding = encodingFor(request.headers['accept-encoding']);
     if (encoding === null) return payload;
@@ -41,12 +42,7 @@ export function addCompression(app: FastifyInstance): void {
 
 /** The preferred encoding of an Accept-Encoding header, by name or by `*`. Brotli wins a tie. */
 export function encodingFor(header: string | string[] | undefined): Encoding | null {
-  const weights = new Map<string, number>();
-  for (const item of String(header ?? '').split(',')) {
-    const [name = '', ...options] = item.split(';').map((part) => part.trim().toLowerCase());
-    const weight = options.find((option) => option.startsWith('q='))?.slice(2) ?? '1';
-    if (name !== '') weights.set(name, Number(weight));
-  }
+  const weights = weightsOf(header);
   const any = weights.get('*') ?? 0;
   const zip = weights.get('gzip') ?? weights.get('x-gzip') ?? any;
   const brotli = weights.get('br') ?? any;

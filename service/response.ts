@@ -4,14 +4,21 @@ import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EpochMs } from '../model/intervals.ts';
 import { coverageHeader, derivedFromHeader, writeCoverage } from '../v2/coverage-header.ts';
+import { arrowType } from './accepted.ts';
 import type { JsonText, SeriesAnswer } from './market-data.ts';
 
 /** Seconds a cached copy is fresh: less than the shortest poll interval. */
 const maxAgeSeconds = 5;
 
+/** The data of a response: JSON text, or a stream of Arrow. */
+export interface Answer extends Omit<SeriesAnswer, 'rows'> {
+  readonly rows: JsonText | Buffer;
+}
+
 /** A response without its timestamp. */
 export interface PreparedAnswer {
-  /** The encoded JSON text of the data. Encoding it once serves the hash and the socket. */
+  readonly isArrow: boolean;
+  /** The data, as JSON encoded. Encoding it once serves the hash and the socket. */
   readonly rows: Buffer;
   readonly tag: string;
   /** The value of the coverage header. */
@@ -19,26 +26,34 @@ export interface PreparedAnswer {
   readonly derivedFrom: string | undefined;
 }
 
-export function prepareAnswer(answer: JsonText | SeriesAnswer): PreparedAnswer {
-  const { rows, coverage, derivedFrom }: SeriesAnswer = typeof answer === 'string' ? { rows: answer } : answer;
-  const encoded = Buffer.from(rows);
+export function prepareAnswer(answer: JsonText | Answer): PreparedAnswer {
+  const { rows, coverage, derivedFrom }: Answer = typeof answer === 'string' ? { rows: answer } : answer;
+  const isArrow = typeof rows !== 'string';
+  const encoded = isArrow ? rows : Buffer.from(rows);
   const known = coverage === undefined ? undefined : writeCoverage(coverage);
-  return { rows: encoded, tag: entityTag(encoded, known), coverage: known, derivedFrom };
+  return { isArrow, rows: encoded, tag: entityTag(encoded, known), coverage: known, derivedFrom };
 }
 
 /** Sends the response, or 304 when the client's copy is current. */
 export function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
-  { rows, tag, coverage, derivedFrom }: PreparedAnswer,
+  { isArrow, rows, tag, coverage, derivedFrom }: PreparedAnswer,
   nowMs: EpochMs,
 ): FastifyReply {
   reply.header('etag', tag).header('cache-control', `public, max-age=${maxAgeSeconds}`);
   if (coverage !== undefined) reply.header(coverageHeader, coverage);
   if (derivedFrom !== undefined) reply.header(derivedFromHeader, derivedFrom);
   if (matches(request.headers['if-none-match'], tag)) return reply.code(304).send();
+  if (isArrow) return reply.type(arrowType).send(rows);
   reply.type('application/json; charset=utf-8');
   return reply.send(Buffer.concat([beforeRows, rows, Buffer.from(`,"timestamp":${nowMs}}`)]));
+}
+
+/** Names a request header on which the response depends. */
+export function addVary(reply: FastifyReply, name: string): void {
+  const vary = reply.getHeader('vary');
+  reply.header('vary', vary === undefined ? name : `${vary}, ${name}`);
 }
 
 const beforeRows = Buffer.from('{"data":');

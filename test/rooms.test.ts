@@ -21,7 +21,7 @@ const rooms: Readonly<Record<string, string>> = {
   transfer: 'watch-list schema store sources files planning v2 model settings',
   // Everything that a command, the service or a benchmark can request without a terminal.
   operations: 'scheduler workers watch-list store sources queue files planning v2 model settings',
-  service: 'store planning v2 model',
+  service: 'store files planning v2 model',
   dashboard: 'service store planning model',
   embedded: '',
   simulator: 'service v2 model',

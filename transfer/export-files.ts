@@ -7,10 +7,11 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { TidemarkError } from '../errors.ts';
+import { ValueMisfit } from '../files/decimals/decimal-type.ts';
 import { openRowWriter } from '../files/formats.ts';
 import { columnsOf, type FileFormat, type Output, timeText } from '../files/layout.ts';
 import { openWholeFile, standardOutput, type WholeFile } from '../files/output.ts';
-import { fractionDigits, parquetSchema, ValueMisfit } from '../files/parquet/schema.ts';
+import { fractionDigits, parquetSchema } from '../files/parquet/schema.ts';
 import { type SidecarText, sidecarPath } from '../files/sidecar.ts';
 import { formatCount } from '../model/format.ts';
 import type { ShowPoints } from '../planning/progress.ts';

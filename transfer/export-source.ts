@@ -2,8 +2,8 @@
 
 import type pg from 'pg';
 import { TidemarkError } from '../errors.ts';
+import type { Digits } from '../files/decimals/decimal-type.ts';
 import { type Layout, layouts, type Names, type RowWriter, rangeText, timeText } from '../files/layout.ts';
-import type { Digits } from '../files/parquet/schema.ts';
 import type { SidecarText } from '../files/sidecar.ts';
 import { counted, formatTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';

@@ -8,22 +8,14 @@
  */
 
 import type { SchemaElement } from 'hyparquet';
+import { type Digits, maxDigits } from '../decimals/decimal-type.ts';
 import type { Layout } from '../layout.ts';
-
-/** Maximum digits of the values of a column. */
-export interface Digits {
-  readonly beforePoint: number;
-  /** Without trailing zeros. */
-  readonly afterPoint: number;
-}
 
 /** The column with the fraction digits per value of a row. */
 export const fractionDigits = 'fraction_digits';
 /** Ends the name of a column that holds the nearest doubles of another one, which stays exact. */
 export const doubleEnding = '_double';
 
-/** Digits of the longest DECIMAL. */
-export const maxDigits = 38;
 /** Digits that fit an INT64. */
 const maxOfInteger = 18;
 
@@ -78,9 +70,4 @@ function valueElement(column: Column, { beforePoint, afterPoint }: Digits): Sche
   return precision <= maxOfInteger
     ? { ...decimal, type: 'INT64' }
     : { ...decimal, type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 };
-}
-
-/** A value that its column cannot hold, such as `close of 2024-01-31T06:00:00Z is NaN, ...`. */
-export class ValueMisfit extends RangeError {
-  override readonly name = 'ValueMisfit';
 }

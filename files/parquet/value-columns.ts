@@ -5,6 +5,7 @@
 
 import type { SchemaElement } from 'hyparquet';
 import { int32At, numericText } from '../../model/binary/numeric.ts';
+import { type Digits, fits, misfitReason } from '../decimals/decimal-type.ts';
 import { toDouble, toInteger } from '../decimals/from-numeric.ts';
 import { unscaled } from '../decimals/text.ts';
 import type { FilledColumn, FixedValues, TextValues } from './columns.ts';
@@ -76,7 +77,7 @@ const wordsOfInteger = 4;
 
 /** INT64, or 16 bytes with the most significant first. */
 class DecimalColumn extends Column {
-  readonly #fits: { readonly afterPoint: number; readonly beforePoint: number };
+  readonly #digits: Digits;
   readonly #width: 8 | 16;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -85,22 +86,21 @@ class DecimalColumn extends Column {
   constructor(element: SchemaElement, capacity: number) {
     super(element, capacity);
     const { scale = 0, precision = 0 } = element;
-    this.#fits = { afterPoint: scale, beforePoint: precision - scale };
+    this.#digits = { afterPoint: scale, beforePoint: precision - scale };
     this.#width = element.type === 'INT64' ? 8 : 16;
     this.#bytes = new Uint8Array(capacity * this.#width);
     this.#view = new DataView(this.#bytes.buffer);
   }
 
   protected putField(bytes: Buffer, at: number): boolean {
-    if (!toInteger(bytes, at, this.#fits, this.#words)) return false;
+    if (!toInteger(bytes, at, this.#digits, this.#words)) return false;
     this.#put();
     return true;
   }
 
   protected putText(value: string): boolean {
-    const { whole, fraction } = digitsOf(value);
-    if (whole > this.#fits.beforePoint || fraction > this.#fits.afterPoint) return false;
-    const integer = unscaled(value, this.#fits.afterPoint);
+    if (!fits(value, this.#digits)) return false;
+    const integer = unscaled(value, this.#digits.afterPoint);
     for (let word = 0; word < wordsOfInteger; word += 1)
       this.#words[word] = Number(BigInt.asIntN(32, integer >> BigInt(32 * word)));
     this.#put();
@@ -126,20 +126,8 @@ class DecimalColumn extends Column {
   }
 
   protected reason(value: string): string {
-    const { precision, scale } = this.element;
-    const type = `DECIMAL(${precision}, ${scale})`;
-    const { whole, fraction } = digitsOf(value);
-    const { beforePoint, afterPoint } = this.#fits;
-    if (fraction > afterPoint) return `has ${fraction} fraction digits; ${type} holds ${afterPoint}`;
-    if (whole > beforePoint) return `has ${whole} digits before the point; ${type} holds ${beforePoint}`;
-    return `is ${value}, which ${type} does not hold`;
+    return misfitReason(value, this.#digits);
   }
-}
-
-/** The digits of a decimal, without zeros at its ends. */
-function digitsOf(value: string): { whole: number; fraction: number } {
-  const [, whole = '', fraction = ''] = /^-?0*(\d*)(?:\.(\d*?)0*)?$/.exec(value) ?? [];
-  return { whole: whole.length, fraction: fraction.length };
 }
 
 /** The nearest doubles. */

@@ -7,12 +7,13 @@ import type { SchemaElement } from 'hyparquet';
 import { int32At, numericText, sizeAt } from '../../model/binary/numeric.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { timeAt, tupleReader } from '../copied-tuples.ts';
+import { type Digits, ValueMisfit } from '../decimals/decimal-type.ts';
 import { scaleOf } from '../decimals/from-numeric.ts';
 import { fractionDigitsOf } from '../decimals/text.ts';
 import { type Layout, type Names, type Output, type Point, type RowWriter, timeText } from '../layout.ts';
 import { RepeatedTexts, TimeColumn } from './columns.ts';
 import { loadCompression, openPages, type PagesWriter } from './pages.ts';
-import { type Digits, doubleEnding, fractionDigits, parquetSchema, ValueMisfit } from './schema.ts';
+import { doubleEnding, fractionDigits, parquetSchema } from './schema.ts';
 import { type ValueColumn, valueColumn } from './value-columns.ts';
 
 const mostOfGroup = 50_000;

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { arrowType } from '../accepted.ts';
 import { escaped, type Page } from '../pages/pages.ts';
 import type { Example } from './examples.ts';
 import { type Described, described, openApiPath } from './paths.ts';
@@ -24,7 +25,8 @@ export function descriptionPage(): Page {
       Requests work without a
 key; one raises the limits: <a href="keys">ask for a key</a>, and send it as <code>Authorization: Bearer KEY</code>.</p>
 <p>Decimals come with all their digits: read them as text, or with a parser that keeps them. Times are UNIX
-  milliseconds.</p>
+  milliseconds. Candles, histories and points also come as Arrow, to a request with
+  <code>Accept: ${arrowType}</code>.</p>
 <nav aria-label="Endpoints"><ul class="contents">${described.map(entry).join('')}</ul></nav>
 <p class="field"><label for="key">Key for the tries below</label><input id="key" type="password" autocomplete="off"
   spellcheck="false" placeholder="none"></p>

@@ -9,6 +9,7 @@ import { coveragePattern } from '../../v2/coverage-header.ts';
 import { servedError } from '../../v2/endpoints.ts';
 import { historyDepthYears, requestsPerMinute } from '../../v2/limits.ts';
 import { streamParameters } from '../../v2/requests.ts';
+import { arrowType } from '../accepted.ts';
 import type { SendPage } from '../pages/pages.ts';
 import { basePath } from '../request.ts';
 import { descriptionPage } from './description-page.ts';
@@ -40,6 +41,9 @@ const derivedFrom = {
   description: 'Interval of the stored series from which the rows are derived. Absent: they are stored.',
   schema: { type: 'string' },
 };
+const arrowForm =
+  'A stream of Arrow for a client whose `Accept` names it: the time as Timestamp(ms, UTC), and each decimal as ' +
+  'Decimal128(38, 20), under the names of JSON.';
 const rateLimit = {
   'X-RateLimit-Limit': { description: 'Requests in a rolling minute.', schema: { type: 'integer' } },
   'X-RateLimit-Remaining': { description: 'Of those, how many are left now.', schema: { type: 'integer' } },
@@ -118,15 +122,16 @@ function refusedResponses(notFound: boolean): Json {
   return Object.fromEntries(
     refusals
       .filter(([status]) => notFound || status !== '404')
-      .map(([status, description, headers]) => [
-        status,
-        {
-          description,
-          ...(headers === undefined ? {} : { headers }),
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-        },
-      ]),
+      .map(([status, description, headers]) => [status, refused(description, headers)]),
   );
+}
+
+function refused(description: string, headers?: Json): Json {
+  return {
+    description,
+    ...(headers === undefined ? {} : { headers }),
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  };
 }
 
 function operation({ id, contract, example }: Described, name: string, path: string): Json {
@@ -154,8 +159,10 @@ function operation({ id, contract, example }: Described, name: string, path: str
               examples: { [name]: { summary: `GET /v2${example.path}`, value: `example of ${id}` } },
             }),
           },
+          ...(ranged && { [arrowType]: { schema: { description: arrowForm } } }),
         },
       },
+      ...(ranged && { '406': refused('Arrow cannot hold a value exactly: it has more digits.') }),
       '304': { description: 'Nothing changed since the answer whose `ETag` came as `If-None-Match`.' },
       ...refusedResponses(notFound),
     },

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { TidemarkError } from '../../errors.ts';
-import type { Digits } from '../../files/parquet/schema.ts';
+import type { Digits } from '../../files/decimals/decimal-type.ts';
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { normalize } from '../../model/ranges.ts';

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { datasetNames } from '../../../model/datasets/index.ts';
 import { hourMs } from '../../../model/intervals.ts';
+import { arrowType } from '../../../service/accepted.ts';
 import { described, openApiPath } from '../../../service/openapi/paths.ts';
 import { endpoints, servedError } from '../../../v2/endpoints.ts';
 import { type Endpoint, pathOf, pathTemplates, routes } from '../../../v2/paths.ts';
@@ -60,6 +61,9 @@ it('documents every endpoint, parameter and error, with exact examples', async (
   expect(served).toHaveLength(routes.length + datasetNames.length);
   for (const { contract, example, path } of served) {
     const { get } = document.paths[path];
+    const types = ['application/json', ...(contract.ranged ? [arrowType] : [])];
+    expect([path, Object.keys(get.responses[200].content)]).toEqual([path, types]);
+    expect('406' in get.responses).toBe(contract.ranged);
     const names = (get.parameters as { name: string; in: string }[]).filter((one) => one.in === 'query');
     expect(names.map(({ name }) => name).sort()).toEqual(Object.keys(contract.query.shape).sort());
     if (example !== null) expect(answer.body).toContain(`"value":${example.answer}`);
