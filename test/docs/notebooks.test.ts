@@ -3,15 +3,18 @@
  * documents. `npm run docs` rewrites it. Python's parts need psycopg, pandas, matplotlib and nbconvert.
  */
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../clock.ts';
 import { writeLake } from '../../transfer/lake/write-lake.ts';
 import { describeMissing, describeNeeding } from '../parts/describe-needing.ts';
 import { describeNeedingDuckdb } from '../parts/duckdb.ts';
+import { openFacing } from '../service/stored/facing.ts';
 import { useStore } from '../store/open-store.ts';
 import { loadSyntheticYear } from './synthetic-year.ts';
 
@@ -24,6 +27,8 @@ const recipe = /```(js|python)\n((?:(?!```).)*)```\n\n```text\n(.*?)```\n/gs;
 const python = ['python3', '/usr/bin/python3'].find(
   (command) => run(command, ['-c', 'import psycopg, pandas, matplotlib, nbconvert, ipykernel'], {}).status === 0,
 );
+
+const hasPyarrow = python !== undefined && run(python, ['-c', 'import pyarrow'], {}).status === 0;
 
 function run(command: string, words: readonly string[], env: NodeJS.ProcessEnv, input?: string) {
   return spawnSync(command, words, {
@@ -40,12 +45,26 @@ function outputOf(command: string, words: readonly string[], env: NodeJS.Process
   return stdout;
 }
 
-/** The page with the present output of its recipes; of those in a language that cannot be run, with the one it has. */
-function withOutputs(runners: Readonly<Record<string, ((code: string) => string) | undefined>>): string {
-  return readFileSync(page, 'utf8').replaceAll(recipe, (whole, language: string, code: string) => {
-    const output = runners[language]?.(code);
-    return output === undefined ? whole : `\`\`\`${language}\n${code}\`\`\`\n\n\`\`\`text\n${output}\`\`\`\n`;
-  });
+/** Runs code beside the service of this process. @returns what it prints. */
+async function printed(command: string, words: readonly string[], env: NodeJS.ProcessEnv, code: string) {
+  const child = spawn(command, words, { env: { ...process.env, ...env, TZ: 'UTC' } });
+  child.stdin.end(code);
+  const [output, problem, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  if (status !== 0) throw new Error(`${command}: ${problem}`);
+  return output;
+}
+
+type Runner = (code: string) => Promise<string>;
+
+/** The page with the present output of its recipes; of those that cannot be run, with the one it has. */
+async function withOutputs(runnerOf: (language: string, code: string) => Runner | undefined): Promise<string> {
+  let told = readFileSync(page, 'utf8');
+  for (const [whole, language = '', code = ''] of [...told.matchAll(recipe)]) {
+    const output = await runnerOf(language, code)?.(code);
+    if (output === undefined) continue;
+    told = told.replace(whole, () => `\`\`\`${language}\n${code}\`\`\`\n\n\`\`\`text\n${output}\`\`\`\n`);
+  }
+  return told;
 }
 
 interface Cell {
@@ -97,10 +116,16 @@ afterAll(() => rmSync(lake, { recursive: true }));
 
 describeNeedingDuckdb('the recipes', () => {
   it('give the output on the page', async () => {
-    const env = { DATABASE_URL: store.url, LAKE: lake };
-    const told = withOutputs({
-      js: (code) => outputOf(process.execPath, ['--input-type=module'], env, code),
-      python: python === undefined ? undefined : (code) => outputOf(python, ['-'], env, code),
+    const service = await openFacing(store);
+    onTestFinished(() => service.close());
+    const env = {
+      ...{ DATABASE_URL: store.url, LAKE: lake, TMPDIR: lake },
+      TIDEMARK_URL: await service.listen({ port: 0, host: '127.0.0.1' }),
+    };
+    const told = await withOutputs((language, code) => {
+      if (language === 'js') return (code) => printed(process.execPath, ['--input-type=module'], env, code);
+      if (python === undefined || (code.includes('pyarrow') && !hasPyarrow)) return undefined;
+      return (code) => printed(python, ['-'], env, code);
     });
     expect(told).toMatch(/volume: '\d+\.\d{20}'/);
     await expect(told).toMatchFileSnapshot(resolve(page));
