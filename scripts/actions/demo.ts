@@ -1,24 +1,27 @@
 /** `tidemark demo [--once]`: the whole pipeline on synthetic data, with nothing to install or configure. */
 
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stopped, systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../model/format.ts';
+import { type EpochMs, hourMs, periodStart } from '../../model/intervals.ts';
 import type { PolledList } from '../../model/lists/index.ts';
-import type { SeriesKey } from '../../model/series.ts';
-import { defaultSource } from '../../model/sources.ts';
+import type { CandleSeries, SeriesKey } from '../../model/series.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { onStop } from '../../runtime/lifecycle.ts';
-import { runScheduler, runWorker } from '../../runtime/pipeline.ts';
+import { runScheduler, runWorkers } from '../../runtime/pipeline.ts';
 import { type RunningService, runService } from '../../runtime/service.ts';
 import type { Config } from '../../settings/config.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
+import { startVenueSimulator } from '../../simulator/venues/start.ts';
 import { listStatus, trackList } from '../../store/lists/lists.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { findUnrefreshed, trackSeries } from '../../store/series/series.ts';
+import { setSeriesSources } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/status/status.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
 import { parseTime } from '../input/parse-options.ts';
@@ -31,24 +34,30 @@ const label = '[synthetic]';
 /** The simulator accepts any key. A key raises the limit, as at a real source. */
 const demoKey = 'synthetic-demo-key';
 
-const market = (baseId: string, interval: 'm1' | 'h1'): SeriesKey => ({
+const market = (baseId: string, interval: 'm1' | 'h1'): CandleSeries => ({
   dataset: 'candles',
   exchange: 'binance',
   baseId,
   quoteId: 'tether',
   interval,
 });
+const perpetual = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether:tether', interval: 'h1' } as const;
+/** Of the perpetual, at a simulated exchange. */
+const venueSources = ['binance-usdm', 'binance-usdm-funding'] as const;
 
 /** Short, so that refreshes are visible. */
 const demoRefreshMs = 10_000;
 
-/** About 150 requests: a third of a minute's budget with a key. */
-const watchList: ReadonlyArray<{ series: SeriesKey; from: string }> = [
+/** About 170 requests: a third of a minute's budget with a key. */
+const watchList: ReadonlyArray<{ series: SeriesKey; from: string; source?: (typeof venueSources)[number] }> = [
   { series: market('bitcoin', 'm1'), from: '60d' },
   { series: market('bitcoin', 'h1'), from: '1y' },
   { series: market('ethereum', 'm1'), from: '60d' },
   { series: market('ethereum', 'h1'), from: '1y' },
+  { series: { ...market('bitcoin', 'h1'), exchange: 'kraken', quoteId: 'euro' }, from: '1y' },
   { series: { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' }, from: '11y' },
+  { series: { dataset: 'candles', ...perpetual }, from: '90d', source: 'binance-usdm' },
+  { series: { dataset: 'funding_rates', ...perpetual }, from: '90d', source: 'binance-usdm-funding' },
 ];
 
 const polledLists: readonly PolledList[] = [
@@ -64,12 +73,15 @@ export async function run(options: { once?: true }): Promise<void> {
   const environment = configFromEnvironment();
   printText('Tidemark demo. All data shown here is synthetic, made by a simulator on this machine.');
   const simulator = await startSimulator({});
+  const venue = await startVenueSimulator({ profile: 'binance-usdm' });
   try {
-    await withContext(
-      { command: 'demo', handlesSignals: true, isMeasured: true, config: demoConfig(environment, simulator) },
-      (context) => show(context, simulator, options.once === true, stop.signal),
+    const config = demoConfig(environment, simulator);
+    writeSources(config, venue.url);
+    await withContext({ command: 'demo', handlesSignals: true, isMeasured: true, config }, (context) =>
+      show(context, simulator, options.once === true, stop.signal),
     );
   } finally {
+    await venue.close();
     await simulator.close();
     stop.release();
   }
@@ -85,10 +97,19 @@ function demoConfig(config: Config, simulator: RunningSimulator): Config {
     database: { ...config.database, url: undefined },
     queue: { ...config.queue, redisUrl: undefined },
     scheduler: { ...config.scheduler, refreshMs: demoRefreshMs },
-    // The watch list belongs to the real source.
-    watchList: undefined,
+    // The user's own belongs to real sources.
+    watchList: join(config.directory, 'demo', 'tidemark.yaml'),
     directory: join(config.directory, 'demo'),
   };
+}
+
+function writeSources({ directory }: Config, url: string): void {
+  mkdirSync(directory, { recursive: true });
+  const lines = venueSources.map((name) => `  ${name}: { url: '${url}' }\n`);
+  writeFileSync(
+    join(directory, 'tidemark.yaml'),
+    `# Of \`tidemark demo\`, at each start.\nsources:\n${lines.join('')}`,
+  );
 }
 
 async function show(context: Context, simulator: RunningSimulator, once: boolean, signal: AbortSignal): Promise<void> {
@@ -142,9 +163,11 @@ async function fetchAndReport(
   if (points > 0)
     console.log(`${label} ${counted(points, 'point')} are already stored; only missing windows are fetched.`);
   const seriesIds: number[] = [];
-  for (const { series, from } of watchList) {
+  for (const { series, from, source } of watchList) {
     const tracked = await trackSeries(database, series, parseTime(from, '--from', startedMs), null);
     seriesIds.push(tracked.seriesId);
+    if (source !== undefined)
+      await setSeriesSources(database, tracked.seriesId, [{ source, symbol: 'BTCUSDT', isArchive: false }]);
   }
   for (const list of polledLists) await trackList(database, list, demoRefreshMs);
   const outcome = await runBackfill(context, {
@@ -162,13 +185,22 @@ async function fetchAndReport(
       `${formatDuration(outcome.durationMs)}`,
   );
 
-  const worker = await runWorker(context, queues, { source: defaultSource });
-  closing.add(() => worker.close());
+  reviseLastHour(simulator, startedMs);
+  const workers = await runWorkers(context, queues);
+  closing.add(() => workers.close());
   const scheduler = await runScheduler(context, queues);
   closing.add(() => scheduler.close());
   context.phase('refreshing every series, and polling lists');
   if (!(await refreshedOnce(context, startedMs, signal))) throw interrupted();
   await report(context, simulator, startedMs);
+}
+
+/** The refresh reads the last closed hour again, and keeps what was stored as a revision. */
+function reviseLastHour(simulator: RunningSimulator, nowMs: EpochMs): void {
+  const series = market('bitcoin', 'h1');
+  const timeMs = periodStart(nowMs, 'h1') - hourMs;
+  const [hour] = simulator.truth.candles(series, { startMs: timeMs, endMs: timeMs + hourMs });
+  if (hour !== undefined) simulator.revise({ series, timeMs, values: { close: hour.high }, fromMs: nowMs });
 }
 
 const interrupted = () => new TidemarkError('INTERRUPTED', 'stopped; fetched windows are stored');

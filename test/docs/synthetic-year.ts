@@ -60,6 +60,13 @@ const series: readonly { key: SeriesKey; range: Range; without?: Range }[] = [
 /** Of the perpetual of bitcoin, whose prices follow the spot market at a distance of some dollars. */
 const perpetual = { exchange: 'binance', baseId: 'bitcoin', quoteId: 'tether:tether', interval: 'h1' } as const;
 
+/** By the hour of December. It swings over days, mostly above. */
+const distance = (hour: number) => Math.round(12 + 22 * Math.sin(hour / 41) + 10 * Math.sin(hour / 9));
+const share = (dollars: number) => (dollars / 40_000).toFixed(6);
+/** Follows the mean distance of the eight hours before. */
+const fundingAt = (hour: number) =>
+  share([1, 2, 3, 4, 5, 6, 7, 8].reduce((sum, before) => sum + distance(hour - before), 0) / 8);
+
 function above({ period, open, high, low, close }: Candle, dollars: number) {
   const moved = (price: string) => price.replace(/^\d+/, (whole) => String(Number(whole) + dollars));
   return { period, open: moved(open), high: moved(high), low: moved(low), close: moved(close) };
@@ -68,34 +75,27 @@ function above({ period, open, high, low, close }: Candle, dollars: number) {
 /** Points of the perpetual's datasets: exact decimals that follow from the hour. */
 function pointsOfPerpetual(): ReadonlyMap<MarketDataset, readonly object[]> {
   const spot = truth.candles(bitcoin, december, fetchedMs);
-  const fraction = (hour: number, of: number) =>
-    `${hour % 5 === 0 ? '-' : ''}0.000${String(of + (hour % 7)).padStart(2, '0')}`;
   const times = spot.map(({ period }) => period);
   return new Map<MarketDataset, readonly object[]>([
     [
       'candles',
-      spot.map((row, hour) => ({ ...above(row, (hour % 7) - 2), volume: `${(row.period / hourMs) % 90}.5` })),
+      spot.map((row, hour) => ({ ...above(row, distance(hour)), volume: `${(row.period / hourMs) % 90}.5` })),
     ],
     ['mark_candles', spot],
     ['index_candles', spot],
     [
       'premium_candles',
       times.map((period, hour) => {
-        const [open, close] = [fraction(hour, 10), fraction(hour + 1, 10)];
-        return { period, open, high: '0.00040', low: '-0.00040', close };
+        const dollars = [distance(hour - 1), distance(hour)] as const;
+        const [high, low] = [Math.max(...dollars) + 1, Math.min(...dollars) - 1];
+        return { period, open: share(dollars[0]), high: share(high), low: share(low), close: share(dollars[1]) };
       }),
     ],
     [
       'funding_rates',
       spot.flatMap(({ period, open }, hour) =>
         hour % 8 === 0
-          ? {
-              time: period,
-              rate: fraction(hour / 8, 10),
-              intervalHours: '8',
-              markPrice: open,
-              delayMs: String(hour % 3),
-            }
+          ? { time: period, rate: fundingAt(hour), intervalHours: '8', markPrice: open, delayMs: String(hour % 3) }
           : [],
       ),
     ],

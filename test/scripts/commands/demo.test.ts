@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pg from 'pg';
 import { expect, it } from 'vitest';
+import { picturesOf } from '../../docs/pictures.ts';
 import { freePort } from '../../parts/free-port.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { emptyDirectory, start, tidemark } from '../command.ts';
@@ -36,6 +39,24 @@ it('a demo shows the backfill at its address, ends when its pipe closes, and lea
   demo.leaveUnread();
   // Whether it had all it wanted by then is a matter of moments.
   expect([0, 130]).toContain((await demo.ended).exitCode);
+  expect(processesOf(directory)).toEqual([]);
+});
+
+it('a demo has rows for every picture of docs/pictures.md, while it runs', async () => {
+  const directory = emptyDirectory();
+  const demo = start(['demo'], { TIDEMARK_DIR: directory, SERVE_PORT: String(await freePort()) });
+  await waitFor('the report', () => demo.stdout().includes('Refreshing and serving until Ctrl-C.'));
+  const client = new pg.Client({ connectionString: readFileSync(join(directory, 'demo', 'url'), 'utf8').trim() });
+  await client.connect();
+  try {
+    const pictures = picturesOf(JSON.parse(readFileSync('docs/notebooks/ten-questions.ipynb', 'utf8')));
+    expect(pictures).toHaveLength(10);
+    for (const { path, sql } of pictures) expect([path, (await client.query(sql)).rows.length]).not.toEqual([path, 0]);
+  } finally {
+    await client.end();
+  }
+  demo.kill('SIGTERM');
+  await demo.ended;
   expect(processesOf(directory)).toEqual([]);
 });
 
