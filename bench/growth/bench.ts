@@ -2,7 +2,6 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -23,6 +22,7 @@ import type { Candle } from '../../v2/resources.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { timeToFirstState } from '../dashboard/bench.ts';
 import { type BenchParts, environmentOf, withDatabase } from '../parts.ts';
+import { cookbookQuestions } from '../queries/cookbook.ts';
 import { startServing } from '../service/serving.ts';
 import { figure, type Spread, spreadOf } from '../spread.ts';
 import { candlesOf, endMs, load, nowMs, type Size, type Store, seriesOf, timeOf, yearsOfDays } from './load.ts';
@@ -144,7 +144,9 @@ function questionsOf(parts: BenchParts): Question[] {
   });
   return [
     // Before the changes: question 12 looks at every revision.
-    ...cookbook().map(({ title, statements }) => alone(`cookbook ${title}`, (store) => answer(store, statements))),
+    ...cookbookQuestions().map(({ title, statements }) =>
+      alone(`cookbook ${title}`, (store) => answer(store, statements)),
+    ),
     alone('tidemark status', (store) => command(parts, store, 'status')),
     alone('tidemark plan', (store) => command(parts, store, 'plan')),
     { names: ['a planning pass'], measure: async (store) => [await pass(parts, store)] },
@@ -260,15 +262,6 @@ async function firstState(parts: BenchParts, { url }: Store): Promise<number> {
   } finally {
     await serving.stop();
   }
-}
-
-/** The statements of each question of docs/cookbook.md. */
-function cookbook(): { title: string; statements: string[] }[] {
-  const questions = readFileSync('docs/cookbook.md', 'utf8').split(/^## /m).slice(1);
-  return questions.map((text) => ({
-    title: text.slice(0, text.indexOf('\n')),
-    statements: [...text.matchAll(/```sql\n(.*?)```/gs)].map(([, sql = '']) => sql),
-  }));
 }
 
 async function answer({ database }: Store, statements: readonly string[]): Promise<void> {

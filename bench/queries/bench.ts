@@ -1,4 +1,4 @@
-/** (e) The cost of queries: each is compared with another query for the same rows, in turns. */
+/** (e) The cost of queries: each is compared with another query for the same rows, in turns; and of the cookbook. */
 
 import pg from 'pg';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
@@ -6,9 +6,10 @@ import { rollupLevels } from '../../model/rollup-levels.ts';
 import { table } from '../../scripts/output/table.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
-import { withDatabase } from '../parts.ts';
+import { type BenchParts, withDatabase } from '../parts.ts';
 import { figure, type Spread, spreadOf, told } from '../spread.ts';
 import { chunksRead } from './chunks-read.ts';
+import { cookbookText, measureCookbook } from './cookbook.ts';
 import { type Extent, type Loaded, load } from './load.ts';
 
 const full: Extent & { rounds: number } = {
@@ -36,25 +37,38 @@ interface Measured extends Question {
   readonly ratio: Spread;
 }
 
-export async function benchQueries({ parts, isQuick, say }: BenchOptions): Promise<BenchResult> {
+export async function benchQueries(options: BenchOptions): Promise<BenchResult> {
+  const { parts, isQuick, say } = options;
   const extent = isQuick ? quick : full;
+  const compared = await withClient(parts, async (client, url) => {
+    if ((await timescaleVersion(client)) === null) return null;
+    const loaded = await load(client, url, extent, say);
+    // As Tidemark's own sessions and viewers: compiling a plan of the view takes longer than most queries.
+    await client.query('set jit = off');
+    const questions = await questionsOn(client, loaded, extent);
+    const measured: Measured[] = [];
+    for (const question of questions) {
+      measured.push(await measure(client, question, extent.rounds));
+      say(`queries: ${question.name}: measured`);
+    }
+    const latest = await chunksRead(client, latestSql);
+    return { text: textOf(loaded, extent, measured, latest), result: { extent, loaded, measured, latest } };
+  });
+  if (compared === null) return { text: '(e) queries: not measured, as they need TimescaleDB', result: {} };
+  const cookbook = await withClient(parts, (client, url) => measureCookbook(client, url, options));
+  return { text: `${compared.text}\n\n${cookbookText(cookbook)}`, result: { ...compared.result, cookbook } };
+}
+
+/** Of a migrated database of its own. */
+function withClient<Result>(
+  parts: BenchParts,
+  work: (client: pg.Client, url: string) => Promise<Result>,
+): Promise<Result> {
   return withDatabase(parts, async (url) => {
-    const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC' });
+    const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC -c datestyle=ISO' });
     await client.connect();
     try {
-      if ((await timescaleVersion(client)) === null)
-        return { text: '(e) queries: not measured, as they need TimescaleDB', result: {} };
-      const loaded = await load(client, url, extent, say);
-      // As Tidemark's own sessions and viewers: compiling a plan of the view takes longer than most queries.
-      await client.query('set jit = off');
-      const questions = await questionsOn(client, loaded, extent);
-      const measured: Measured[] = [];
-      for (const question of questions) {
-        measured.push(await measure(client, question, extent.rounds));
-        say(`queries: ${question.name}: measured`);
-      }
-      const latest = await chunksRead(client, latestSql);
-      return { text: textOf(loaded, extent, measured, latest), result: { extent, loaded, measured, latest } };
+      return await work(client, url);
     } finally {
       await client.end();
     }
