@@ -119,12 +119,12 @@ export class AddressLimit {
   }
 
   isFull(address: string | undefined): boolean {
-    return this.#most > 0 && (this.#held.get(addressCaller(address ?? '')) ?? 0) >= this.#most;
+    return this.#most > 0 && (this.#held.get(addressCaller(address)) ?? 0) >= this.#most;
   }
 
   /** @returns releases the resource; call it once. */
   acquire(address: string | undefined): () => void {
-    const caller = addressCaller(address ?? '');
+    const caller = addressCaller(address);
     this.#held.set(caller, (this.#held.get(caller) ?? 0) + 1);
     return () => {
       const left = (this.#held.get(caller) ?? 1) - 1;

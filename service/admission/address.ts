@@ -6,9 +6,10 @@ import { isIP } from 'node:net';
  * Each IPv4 address is a caller, also when the socket reports it as IPv6. An IPv6 caller is a /64 network, because one
  * home connection owns a whole /64.
  *
- * @param address from the socket or a trusted proxy; some proxies append a port. All invalid addresses are one caller.
+ * @param address from the socket or a trusted proxy; some proxies append a port. All invalid addresses are one caller,
+ * and so are the absent ones of clients that have left.
  */
-export function addressCaller(address: string): string {
+export function addressCaller(address = ''): string {
   const alone = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1] ?? /^([\d.]+):\d+$/.exec(address)?.[1] ?? address;
   const [plain = ''] = alone.split('%');
   switch (isIP(plain)) {

@@ -1,6 +1,7 @@
 /** Limits and keys: on PostgreSQL and on Redis, through one process and through two. */
 
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { dayMs, minuteMs } from '../../../model/intervals.ts';
@@ -147,6 +148,15 @@ describe('a caller', () => {
       expect(headers['access-control-allow-origin']).toBe('*');
     }
     for (const way of ways) expect([way, (await status(way)).statusCode]).toEqual([way, 429]);
+  });
+
+  it('counts a request whose client has left', async () => {
+    const app = await service();
+    // As of a socket that was reset right after the request.
+    const leave = (socket: Socket) => void Object.defineProperty(socket, 'remoteAddress', { value: undefined });
+    app.server.prependListener('connection', leave);
+    const answer = await fetch(`${await listening(app)}/v2/rates`);
+    expect([answer.status, answer.headers.get('x-ratelimit-remaining')]).toEqual([200, '4']);
   });
 
   it('counts an IPv6 /64 as one caller and a mapped IPv4 address as IPv4', async () => {
