@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [scale]
- * [sources] [files] [--quick]`: prints the results on standard output and the progress on standard error, and writes
+ * [sources] [files] [lake] [--quick]`: prints the results on standard output and the progress on standard error, and writes
  * `bench-result.json`. docs/performance.md explains each number.
  */
 
@@ -11,6 +11,7 @@ import { benchBudget } from './budget/bench.ts';
 import { benchDashboard } from './dashboard/bench.ts';
 import { benchFiles } from './files/bench.ts';
 import { benchGrowth } from './growth/bench.ts';
+import { benchLake } from './lake/bench.ts';
 import { describeMachine } from './machine.ts';
 import { obtainParts } from './parts.ts';
 import { benchPlanning } from './planning/bench.ts';
@@ -35,6 +36,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   scale: benchScale,
   sources: benchSources,
   files: benchFiles,
+  lake: benchLake,
 };
 const resultFile = 'bench-result.json';
 

@@ -7,9 +7,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { systemClock } from '../../clock.ts';
 import { decimalText } from '../../model/decimal.ts';
-import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
-import { linesOf, type Point } from '../../model/point-lines.ts';
-import type { CandleSeries } from '../../model/series.ts';
+import { dayMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { openQueueBackend } from '../../queue/backend.ts';
 import { runPass } from '../../scheduler/pass.ts';
@@ -17,14 +15,13 @@ import { type Column, table } from '../../scripts/output/table.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { timescaleVersion } from '../../store/timescale/extension.ts';
 import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
-import { commitWindow } from '../../test/store/committing.ts';
-import type { Candle } from '../../v2/resources.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { timeToFirstState } from '../dashboard/bench.ts';
 import { type BenchParts, environmentOf, withDatabase } from '../parts.ts';
 import { cookbookQuestions } from '../queries/cookbook.ts';
 import { startServing } from '../service/serving.ts';
 import { figure, type Spread, spreadOf } from '../spread.ts';
+import { commit } from './commit.ts';
 import { candlesOf, endMs, load, nowMs, type Size, type Store, seriesOf, timeOf, yearsOfDays } from './load.ts';
 
 const full = {
@@ -167,7 +164,7 @@ async function commitDays(store: Store, round: number): Promise<Change> {
   const range = { startMs: endMs - yearsOfDays * 365 * dayMs, endMs };
   const { seriesId } = await trackSeries(store.database, series, range.startMs, range.endMs);
   const rows = candlesOf(series, range);
-  return { seriesId, commitMs: await timeOf(() => commit(store, { seriesId, series, range, rows })) };
+  return { seriesId, commitMs: await timeOf(() => commit(store.database, { seriesId, series, range, rows })) };
 }
 
 /** Thirty windows of a day, one commit each. */
@@ -179,7 +176,7 @@ async function commitMonth(store: Store, round: number): Promise<Change> {
     endMs: endMs + (day + 1) * dayMs,
   })).map((range) => ({ seriesId, series, range, rows: candlesOf(series, range) }));
   const commitMs = await timeOf(async () => {
-    for (const window of windows) await commit(store, window);
+    for (const window of windows) await commit(store.database, window);
   });
   return { seriesId, commitMs };
 }
@@ -189,7 +186,7 @@ async function revise(store: Store, round: number): Promise<Change> {
   const { seriesId, series } = marketOf(store, round);
   const range = { startMs: endMs - 5 * dayMs, endMs: endMs - 4 * dayMs };
   const rows = candlesOf(series, range).map((row) => ({ ...row, volume: decimalText(`1${row.volume}`) }));
-  return { seriesId, commitMs: await timeOf(() => commit(store, { seriesId, series, range, rows })) };
+  return { seriesId, commitMs: await timeOf(() => commit(store.database, { seriesId, series, range, rows })) };
 }
 
 /** Every round changes another market, as long as there are enough. */
@@ -197,35 +194,6 @@ function marketOf({ minutes }: Store, round: number): Store['minutes'][number] {
   const market = minutes[round % minutes.length];
   if (market === undefined) throw new Error('no market');
   return market;
-}
-
-interface Filled {
-  readonly seriesId: number;
-  readonly series: CandleSeries;
-  readonly range: { readonly startMs: EpochMs; readonly endMs: EpochMs };
-  readonly rows: readonly Candle[];
-}
-
-const pointOf = ({ open, high, low, close, volume, period }: Candle): Point => ({
-  ...{ timeMs: period, values: [open, high, low, close, volume] },
-});
-
-async function commit({ database }: Store, { seriesId, series, range, rows }: Filled): Promise<void> {
-  const result = await commitWindow(database, {
-    window: { seriesId, series, ...range, source: defaultSource, asks: range, lane: 'backfill' },
-    attempt: 1,
-    answer: {
-      rows: linesOf('candles', rows.map(pointOf)),
-      rejected: [],
-      sourceTimeMs: nowMs,
-      status: 200,
-      bytes: 0,
-      durationMs: 0,
-    },
-    nowMs,
-    rules: { graceMs: 60_000, emptyConfirmMs: hourMs },
-  });
-  if (result.covered?.endMs !== range.endMs) throw new Error(`not covered to its end: ${JSON.stringify(series)}`);
 }
 
 /** Milliseconds from the start of the process to its end. */
@@ -278,7 +246,7 @@ async function backfillInTurn(store: Store, count: number): Promise<number[]> {
     const rows = candlesOf(series, range);
     taken.push(
       await timeOf(async () => {
-        await commit(store, { seriesId, series, range, rows });
+        await commit(store.database, { seriesId, series, range, rows });
         await refreshRollups(store.database, { clock: systemClock, nowMs, seriesIds: [seriesId] });
       }),
     );

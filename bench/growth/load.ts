@@ -113,7 +113,7 @@ export async function timeOf(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Copies the originals to every market, a month at a time: only one month is ever in row form. */
-async function copyMinutes(
+export async function copyMinutes(
   client: pg.Client,
   minutes: Store['minutes'],
   startMs: EpochMs,
