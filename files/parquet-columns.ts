@@ -9,15 +9,8 @@ import { type DecimalText, longestDecimal } from '../model/decimal.ts';
 import { writeBytes, writeHalves } from './decimals/from-integers.ts';
 import { decimalOf } from './decimals/text.ts';
 import { FileProblem } from './file-problem.ts';
-import { FixedCells } from './fixed-cells.ts';
 import type { FileRow } from './layout.ts';
-
-/** Of a row group. */
-export type Cells = ArrayLike<unknown> | FixedCells;
-
-export function cellAt(cells: Cells, place: number): unknown {
-  return cells instanceof FixedCells ? cells.at(place) : cells[place];
-}
+import { type Cells, cellAt, DictionaryCells, FixedCells, type PlainCells, readingCells } from './parquet/cells.ts';
 
 /**
  * Writes the cell at a place.
@@ -49,14 +42,14 @@ export function decimalColumn(element: SchemaElement, isOptional: boolean): Deci
       const value = wholeOf(cell);
       return value === null ? null : decimalOf(value, isDecimal ? scale : 0, digits);
     },
-    writerOf: (cells) => integerWriter(cells, isDecimal ? scale : 0, isOptional),
+    writerOf: (all) => readingCells(all, (cells) => integerWriter(cells, isDecimal ? scale : 0, isOptional)),
   };
 }
 
 /** With more digits after the point a value may have more than any may have, and its text tells. */
 const mostDigits = longestDecimal / 2;
 
-function integerWriter(cells: Cells, scale: number, isOptional: boolean): CellWriter {
+function integerWriter(cells: PlainCells, scale: number, isOptional: boolean): CellWriter {
   if (scale > mostDigits) return () => -1;
   if (cells instanceof FixedCells) {
     const { bytes: integers, size } = cells;
@@ -103,22 +96,32 @@ export function timeReading(column: SchemaElement | undefined): (cells: Cells) =
   const perMs = { MILLIS: 1n, MICROS: 1000n, NANOS: 1_000_000n }[unit ?? ''];
   if (type !== 'INT64' || perMs === undefined)
     throw new FileProblem('its column time is not a timestamp', 'write it again with this column as a timestamp');
-  return (cells) => {
-    const halves = perMs === 1n && cells instanceof BigInt64Array ? halvesOf(cells) : null;
-    if (halves !== null) return (place) => (halves[2 * place + 1] ?? 0) * 2 ** 32 + ((halves[2 * place] ?? 0) >>> 0);
-    return (place) => {
-      const value = wholeOf(cellAt(cells, place));
-      if (value === null) return null;
-      return value % perMs === 0n ? Number(value / perMs) : `${value} ${unit}`;
+  const timeOf = (cell: unknown) => {
+    const value = wholeOf(cell);
+    if (value === null) return null;
+    return value % perMs === 0n ? Number(value / perMs) : `${value} ${unit}`;
+  };
+  const unitsOfMs = Number(perMs);
+  const readingOf = (cells: PlainCells) => {
+    if (!(cells instanceof BigInt64Array)) return (place: number) => timeOf(cellAt(cells, place));
+    const halves = halvesOf(cells);
+    return (place: number) => {
+      const timeMs = ((halves[2 * place + 1] ?? 0) * 2 ** 32 + ((halves[2 * place] ?? 0) >>> 0)) / unitsOfMs;
+      return Number.isSafeInteger(timeMs * unitsOfMs) && Number.isInteger(timeMs) ? timeMs : timeOf(cells[place]);
     };
   };
+  return (cells) => readingCells(cells, readingOf);
 }
 
 const utf8 = new TextDecoder();
 
-export function texts(cells: Cells): ArrayLike<string | null> {
-  if (cells instanceof FixedCells) return [];
-  return cells[0] instanceof Uint8Array ? Array.from(cells, textOf) : (cells as ArrayLike<string | null>);
+/** @returns what reads the texts of rows. */
+export function textReading(cells: Cells): (place: number) => string | null {
+  if (cells instanceof FixedCells) return () => null;
+  if (!(cells instanceof DictionaryCells)) return (place) => textOf(cells[place]);
+  const { dictionary, indexes } = cells;
+  const texts = dictionary instanceof FixedCells ? [] : Array.from(dictionary, textOf);
+  return (place) => texts[indexes[place] ?? 0] ?? null;
 }
 
 /** Text without a logical type comes as bytes. */
@@ -140,22 +143,4 @@ export function withoutMeaning(element: SchemaElement): SchemaElement {
   if (element.converted_type === 'UTF8' || element.logical_type?.type === 'STRING') return element;
   const { converted_type, logical_type, ...bare } = element;
   return bare;
-}
-
-/** The cells of a column, of which hyparquet gives each page by itself. */
-export function joined(pages: ReadonlyArray<ArrayLike<unknown>>): Cells {
-  const [only = [], another] = pages;
-  if (another === undefined) return only;
-  if (pages.every((page) => page instanceof BigInt64Array)) {
-    const all = new BigInt64Array(pages.reduce((sum, page) => sum + page.length, 0));
-    let at = 0;
-    for (const page of pages) {
-      all.set(page, at);
-      at += page.length;
-    }
-    return all;
-  }
-  const all: unknown[] = [];
-  for (const page of pages) for (let place = 0; place < page.length; place += 1) all.push(page[place]);
-  return all;
 }

@@ -1,12 +1,14 @@
-/** Reads Parquet by row groups: their columns into tuples, and a row whose values are no decimals by itself. */
+/** Reads Parquet by pages: their columns into tuples, and a row whose values are no decimals by itself. */
 
-import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, type RowGroup } from 'hyparquet';
+import { open } from 'node:fs/promises';
+import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { writeNull } from '../model/binary/numeric.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
-import { readFixedCells } from './fixed-cells.ts';
 import { columnsOf, type FileRow, layoutOf } from './layout.ts';
+import { type Cells, cellAt } from './parquet/cells.ts';
+import { ColumnReader, PieceReader } from './parquet/column-reader.ts';
 import { doubleEnding, fractionDigits } from './parquet/schema.ts';
-import { type Cells, cellAt, decimalColumn, joined, texts, timeReading, withoutMeaning } from './parquet-columns.ts';
+import { decimalColumn, textReading, timeReading, withoutMeaning } from './parquet-columns.ts';
 import { type FilePage, PageCollector, type RowFile } from './point-pages.ts';
 
 /** Rows of a page. */
@@ -34,20 +36,31 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
     return element === undefined ? null : decimalColumn(element, layout.optional.includes(name));
   });
   const timesOf = timeReading(elements.find(({ name }) => name === 'time'));
-  const bare = { ...metadata, schema: metadata.schema.map(withoutMeaning) };
+  const schema = metadata.schema.map(withoutMeaning);
+  const known = new Set([...columnsOf(layout), fractionDigits]);
+  const read = present.filter((name) => known.has(name));
 
   async function* pages(): AsyncGenerator<FilePage> {
     const collector = new PageCollector(layout, 'row', pageBytes);
-    let rowStart = 0;
-    for (const group of metadata.row_groups) {
-      const rows = Number(group.num_rows);
-      const readRow = rowReader(await cellsOf(group, rowStart), collector, rowStart);
-      for (let place = 0; place < rows; place += 1) {
-        if (place % pageRows === 0) yield* collector.take();
-        readRow(place);
+    const handle = await open(path);
+    try {
+      const source = { pieces: new PieceReader(handle), compressors, schema };
+      let rowStart = 0;
+      for (const group of metadata.row_groups) {
+        const rows = Number(group.num_rows);
+        const columns = read.map((name) => new ColumnReader(source, group, name));
+        for (let from = 0, to = 0; from < rows; from = to) {
+          for (const column of columns) await column.reach(from);
+          to = Math.min(rows, from + pageRows, ...columns.map(({ end }) => end));
+          const cells = new Map(columns.map((column) => [column.name, column.slice(from, to)]));
+          const readRow = rowReader(cells, collector, rowStart + from);
+          for (let place = 0; place < to - from; place += 1) readRow(place);
+          yield* collector.take();
+        }
+        rowStart += rows;
       }
-      yield* collector.take();
-      rowStart += rows;
+    } finally {
+      await handle.close();
     }
   }
 
@@ -55,14 +68,14 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
   function rowReader(cells: ReadonlyMap<string, Cells>, collector: PageCollector, rowStart: number) {
     const cellsOf = (name: string) => cells.get(name) ?? [];
     const timeAt = timesOf(cellsOf('time'));
-    const digits = texts(cellsOf(fractionDigits));
-    const names = layout.names.map((name) => texts(cellsOf(name)));
+    const digits = textReading(cellsOf(fractionDigits));
+    const names = layout.names.map((name) => textReading(cellsOf(name)));
     const valueCells = layout.values.map(cellsOf);
     const writers = values.map((column, at) => column?.writerOf(valueCells[at] ?? []) ?? writeNone);
     const read = new Map<string | null, readonly number[]>();
 
     function digitsAt(place: number): readonly number[] {
-      const text = digits[place] ?? null;
+      const text = digits(place);
       const known = read.get(text);
       if (known !== undefined) return known;
       const found = text?.split(' ').map(digitCount) ?? [];
@@ -71,7 +84,7 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
     }
     function hasNamesOf(place: number): boolean {
       const known = collector.names;
-      for (let at = 0; at < names.length; at += 1) if (names[at]?.[place] !== known[at]) return false;
+      for (let at = 0; at < names.length; at += 1) if (names[at]?.(place) !== known[at]) return false;
       return true;
     }
     function writeTuple(place: number): boolean {
@@ -87,7 +100,7 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
     function rowAt(place: number): FileRow {
       const all = digitsAt(place);
       return {
-        names: names.map((column) => column[place] ?? null),
+        names: names.map((nameAt) => nameAt(place)),
         time: timeAt(place),
         values: values.map(
           (column, at) => column?.textOf(cellAt(valueCells[at] ?? [], place), all[at] ?? null) ?? null,
@@ -99,30 +112,6 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
       if (!hasNamesOf(place)) collector.names = rowAt(place).names;
       if (layout.dataset === 'rates' || !writeTuple(place)) collector.addRow(rowAt(place));
     };
-  }
-
-  async function cellsOf(group: RowGroup, rowStart: number): Promise<Map<string, Cells>> {
-    const known = new Set([...columnsOf(layout), fractionDigits]);
-    const all = new Map<string, Cells>();
-    for (const element of elements.filter(({ name }) => layout.values.includes(name))) {
-      const cells = await readFixedCells(file, group, element, compressors);
-      if (cells !== null) all.set(element.name, cells);
-    }
-    const pages = new Map<string, Array<ArrayLike<unknown>>>();
-    await parquetRead({
-      file,
-      metadata: bare,
-      compressors,
-      // Otherwise the bytes of a decimal become text.
-      utf8: false,
-      ...{ rowStart, rowEnd: rowStart + Number(group.num_rows) },
-      columns: present.filter((name) => known.has(name) && !all.has(name)),
-      onChunk: ({ columnName, columnData }) => {
-        pages.set(columnName, [...(pages.get(columnName) ?? []), columnData as ArrayLike<unknown>]);
-      },
-    });
-    for (const [name, found] of pages) all.set(name, joined(found));
-    return all;
   }
   return { layout, rows: Number(metadata.num_rows), pages };
 }

@@ -23,7 +23,7 @@ export interface RowFile {
   readonly layout: Layout;
   /** Absent: unknown before they are read. */
   readonly rows?: number;
-  /** Some thousand rows each, so that memory is bounded. */
+  /** Some thousand rows each, so that memory is bounded. A page is valid until the next one is asked for. */
   pages(): AsyncGenerator<FilePage>;
 }
 
@@ -55,6 +55,7 @@ export class PageCollector {
   /** A tuple is written here. */
   bytes: Buffer;
   #end = 0;
+  #isTaken = false;
   #timesMs = new Float64Array(256);
   #at = new Int32Array(257);
   #numbers = new Int32Array(256);
@@ -85,6 +86,8 @@ export class PageCollector {
 
   /** Makes room for a tuple, and writes what stands before its values. @returns where they begin in `bytes`. */
   begin(timeMs: EpochMs): number {
+    if (this.#isTaken) this.#end = 0;
+    this.#isTaken = false;
     if (this.#end + this.#longest > this.bytes.length) this.#moveOn();
     return writeTupleHead(this.bytes, this.#end, { columns: this.#columns, seriesId: 0, timeMs });
   }
@@ -100,8 +103,9 @@ export class PageCollector {
     this.#end = end;
   }
 
-  /** Everything since the last call. Later tuples may follow in the same bytes. */
+  /** Everything since the last call. Later tuples replace it: memory stays the same, however long the file is. */
   take(): FilePage[] {
+    this.#isTaken = true;
     this.#cutTuples();
     this.#cutRows();
     return this.#done.splice(0);
@@ -128,7 +132,7 @@ export class PageCollector {
     this.#length = 0;
   }
 
-  /** Goes on in other bytes: those before may be in use. */
+  /** Goes on in other bytes: those before are in pages that are not taken yet. */
   #moveOn(): void {
     const from = this.#length === 0 ? this.#end : (this.#at[0] ?? 0);
     const kept = this.#end - from;

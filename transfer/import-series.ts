@@ -28,8 +28,9 @@ import { closedUpTo, periodOf } from '../planning/periods.ts';
 import type { Database } from '../store/db/database.ts';
 import { ensureSeries, trackSeries } from '../store/series/series.ts';
 import { pointOf, type Stated, timeRejection } from './import-rows.ts';
+import { PieceTuples } from './piece-tuples.ts';
 import { type IsPlain, plainPoints } from './plain-points.ts';
-import { claimCoverage, emptyPiece, type PieceResult, storePiece } from './queries/import-points.ts';
+import { claimCoverage, emptyPiece, type FilePiece, type PieceResult, storePiece } from './queries/import-points.ts';
 import { quarantineOutsideRows } from './queries/import-rates.ts';
 
 export interface ImportContext {
@@ -59,7 +60,9 @@ export class SeriesImport {
   readonly #isPlain: IsPlain;
   /** Valid rows that were read by themselves since the last run. */
   readonly #singles: PageCollector;
-  #runs: TupleRun[] = [];
+  /** Those of the piece, and of the piece that is being stored. */
+  #tuples = new PieceTuples();
+  #others = new PieceTuples();
   /** Valid rows of the piece, and the times of the first and the last of them. */
   #count = 0;
   #pieceMs: { firstMs: EpochMs; lastMs: EpochMs } | null = null;
@@ -199,12 +202,12 @@ export class SeriesImport {
   #addRun(run: TupleRun): void {
     if (run.from === run.to) return;
     this.#addSingles();
-    this.#runs.push(run);
+    this.#tuples.add(run);
   }
 
   #addSingles(): void {
     for (const page of this.#singles.take())
-      if (isPoints(page)) this.#runs.push({ tuples: page.tuples, from: 0, to: page.tuples.length });
+      if (isPoints(page)) this.#tuples.add({ tuples: page.tuples, from: 0, to: page.tuples.length });
   }
 
   #assertRowCount(): void {
@@ -252,8 +255,9 @@ export class SeriesImport {
     await this.#storing;
     this.#context.beforePiece();
     this.#addSingles();
-    const piece = { runs: this.#runs, refused: this.#refused, window: this.#window(endMs) };
-    this.#runs = [];
+    const piece = { runs: this.#tuples.runs(), refused: this.#refused, window: this.#window(endMs) };
+    [this.#tuples, this.#others] = [this.#others, this.#tuples];
+    this.#tuples.clear();
     this.#refused = [];
     this.#count = 0;
     this.#pieceMs = null;
@@ -264,7 +268,7 @@ export class SeriesImport {
     this.#storing.catch(() => {});
   }
 
-  async #store({ runs, refused, window }: { runs: TupleRun[]; refused: RejectedRow[]; window: Range | null }) {
+  async #store({ runs, refused, window }: Pick<FilePiece, 'runs' | 'refused'> & { window: Range | null }) {
     const { clock, database, overwrite = false, onStored } = this.#context;
     const series = this.#series;
     const nowMs = clock.now();
