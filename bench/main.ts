@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- [write] [budget] [planning] [storage] [queries] [service] [dashboard] [start] [growth] [scale]
- * [sources] [files] [lake] [--quick]`: prints the results on standard output and the progress on standard error, and writes
- * `bench-result.json`. docs/performance.md explains each number.
+ * [sources] [files] [lake] [--quick]`: prints the results on standard output and the progress on standard error, and
+ * writes `bench-result.json`. docs/performance.md explains each number.
  */
 
 import { writeFileSync } from 'node:fs';
