@@ -8,7 +8,7 @@ import { csvWriter } from './csv-writer.ts';
 import type { Digits } from './decimals/decimal-type.ts';
 import { FileProblem } from './file-problem.ts';
 import { type FileFormat, type Layout, layouts, type Output, type RowWriter } from './layout.ts';
-import { readParquet } from './parquet-reader.ts';
+import { readParquet, readParquetContent } from './parquet-reader.ts';
 import type { FilePage, RowFile } from './point-pages.ts';
 import { jsonlWriter, readJsonl } from './text-formats.ts';
 
@@ -28,6 +28,12 @@ export async function openRows(
     }
     return open(path, dataset);
   });
+  return { layout: file.layout, pages: () => usablePages(path, file.pages()) };
+}
+
+/** As {@link openRows}, of a file that is in memory. @param path for errors. */
+export async function openParquet(path: string, content: Buffer, dataset: StoredDataset): Promise<RowFile> {
+  const file = await usable(path, () => readParquetContent(content, dataset));
   return { layout: file.layout, pages: () => usablePages(path, file.pages()) };
 }
 

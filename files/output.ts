@@ -4,7 +4,7 @@
  * removes it.
  */
 
-import { type FileHandle, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { codeOf, messageOf, TidemarkError } from '../errors.ts';
 import type { Output } from './layout.ts';
@@ -33,6 +33,17 @@ export async function openWholeFile(path: string) {
         await rename(part, target);
         state = 'published';
       }),
+    /** Gives a finished file its name, unless there is one. @returns false: there is one. */
+    publishNew: () =>
+      writable(path, async () => {
+        try {
+          await link(part, target);
+          return true;
+        } catch (error) {
+          if (codeOf(error) === 'EEXIST') return false;
+          throw error;
+        }
+      }),
     /** Removes it, unless it is published. Never throws. */
     async discard() {
       if (state === 'open') await handle.close().catch(() => {});
@@ -48,6 +59,18 @@ export async function writeWholeFile(path: string, content: Uint8Array): Promise
     await file.write(content);
     await file.finish();
     await file.publish();
+  } finally {
+    await file.discard();
+  }
+}
+
+/** Writes a file that is not there. @returns false: there is one. @throws TidemarkError FILE_NOT_WRITTEN */
+export async function createWholeFile(path: string, content: Uint8Array): Promise<boolean> {
+  const file = await openWholeFile(path);
+  try {
+    await file.write(content);
+    await file.finish();
+    return await file.publishNew();
   } finally {
     await file.discard();
   }

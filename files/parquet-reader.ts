@@ -1,12 +1,12 @@
 /** Reads Parquet by pages: their columns into tuples, and a row whose values are no decimals by itself. */
 
 import { open } from 'node:fs/promises';
-import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
+import { type AsyncBuffer, asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { writeNull } from '../model/binary/numeric.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
 import { columnsOf, type FileRow, layoutOf } from './layout.ts';
 import { type Cells, cellAt } from './parquet/cells.ts';
-import { ColumnReader, PieceReader } from './parquet/column-reader.ts';
+import { type ByteSource, ColumnReader, PieceReader } from './parquet/column-reader.ts';
 import { doubleEnding, fractionDigits } from './parquet/schema.ts';
 import { decimalColumn, textReading, timeReading, withoutMeaning } from './parquet-columns.ts';
 import { type FilePage, PageCollector, type RowFile } from './point-pages.ts';
@@ -18,7 +18,29 @@ const pageBytes = 1 << 20;
 
 /** @throws Error when it is not a Parquet file of an export. */
 export async function readParquet(path: string, dataset: StoredDataset | null): Promise<RowFile> {
-  const file = await asyncBufferFromFile(path);
+  return readFrom(await asyncBufferFromFile(path), () => open(path), dataset);
+}
+
+/** As {@link readParquet}, of a file in memory. */
+export function readParquetContent(content: Buffer, dataset: StoredDataset | null): Promise<RowFile> {
+  const buffer = {
+    byteLength: content.length,
+    slice: (from: number, to?: number) => Uint8Array.from(content.subarray(from, to)).buffer,
+  };
+  const pieces = {
+    read: async (into: Uint8Array, offset: number, length: number, position: number) => ({
+      bytesRead: content.copy(into, offset, position, position + length),
+    }),
+    async close() {},
+  };
+  return readFrom(buffer, async () => pieces, dataset);
+}
+
+async function readFrom(
+  file: AsyncBuffer,
+  openPieces: () => Promise<ByteSource>,
+  dataset: StoredDataset | null,
+): Promise<RowFile> {
   const metadata = await parquetMetadataAsync(file);
   // Other programs compress by other codecs than Snappy. The package compiles WebAssembly when it is loaded.
   const { compressors } = await import('hyparquet-compressors');
@@ -42,7 +64,7 @@ export async function readParquet(path: string, dataset: StoredDataset | null): 
 
   async function* pages(): AsyncGenerator<FilePage> {
     const collector = new PageCollector(layout, 'row', pageBytes);
-    const handle = await open(path);
+    const handle = await openPieces();
     try {
       const source = { pieces: new PieceReader(handle), compressors, schema };
       let rowStart = 0;

@@ -124,7 +124,7 @@ function columnTypes({ layout, digits }: ExportSource, format: FileFormat): Side
       type: name === 'time' ? 'time' : layout.values.includes(name) ? 'decimal as text' : 'text',
     }));
   }
-  return parquetSchema(layout, digits)
+  return parquetSchema({ layout, digits })
     .slice(1)
     .map(({ name, converted_type, precision, scale }) => ({
       name,

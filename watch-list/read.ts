@@ -202,12 +202,14 @@ function lakeOf({
   every,
   decimals,
   doubles,
+  iceberg,
 }: NonNullable<WatchListText['lake']>): NonNullable<WatchList['lake']> {
   return {
     directory,
     everyMs: parseInterval(every) ?? 0,
     ...(decimals === undefined ? {} : { decimals }),
     ...(doubles === undefined ? {} : { doubles }),
+    ...(iceberg === undefined ? {} : { iceberg }),
   };
 }
 

@@ -262,7 +262,7 @@ export const watchListShape = map(`a map with ${datasetWords.join(', ')} or list
   lake: map('a map such as { directory: lake, every: 1h }', {
     directory: text('a path')
       .min(1, 'must be a path, but it is empty')
-      .describe('Where it is, from the directory of the scheduler.'),
+      .describe('Where it is, from the directory of the scheduler, or s3://bucket/prefix.'),
     every: every.describe('How often what has changed is written.'),
     decimals: z
       .union([whole(0, 38), z.literal('text', { error: 'must be a whole number from 0 to 38, or text' })])
@@ -271,6 +271,10 @@ export const watchListShape = map(`a map with ${datasetWords.join(', ')} or list
     doubles: z
       .boolean({ error: wrong('true or false') })
       .describe('Whether a column of doubles stands beside each exact one.')
+      .optional(),
+    iceberg: z
+      .boolean({ error: wrong('true or false') })
+      .describe('Whether its files are those of tables of Iceberg, one for each dataset.')
       .optional(),
   })
     .describe('A copy in Parquet files, which the scheduler keeps fresh.')

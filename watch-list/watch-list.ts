@@ -62,6 +62,8 @@ export interface LakeEntry {
   readonly decimals?: number | 'text';
   /** Absent: as the lake has them. */
   readonly doubles?: boolean;
+  /** Absent: as the lake is. */
+  readonly iceberg?: boolean;
 }
 
 export interface WatchList {

@@ -19,12 +19,17 @@ type ColumnDecoder = Parameters<typeof readPage>[2];
 /** Of the file; headers have statistics of any length, and this is most of them. */
 const headerBytes = 1 << 10;
 
+/** A file, or what is read as one. */
+export type ByteSource = Pick<FileHandle, 'close'> & {
+  read(into: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
+};
+
 /** Pages of a file, compressed. Each is valid until the next one is read. */
 export class PieceReader {
-  readonly #file: FileHandle;
+  readonly #file: ByteSource;
   #bytes = new Uint8Array();
 
-  constructor(file: FileHandle) {
+  constructor(file: ByteSource) {
     this.#file = file;
   }
 

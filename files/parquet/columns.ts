@@ -33,22 +33,29 @@ export interface DictionaryValues {
   readonly indexes: Uint32Array;
 }
 
-/** Milliseconds, as INT64. */
+/** Milliseconds or microseconds, as INT64. */
 export class TimeColumn {
   readonly #element: SchemaElement;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
+  readonly #hasMicros: boolean;
   #rows = 0;
 
   constructor(element: SchemaElement, capacity: number) {
     this.#element = element;
+    this.#hasMicros = element.converted_type === 'TIMESTAMP_MICROS';
     this.#bytes = new Uint8Array(8 * capacity);
     this.#view = new DataView(this.#bytes.buffer);
   }
 
   take(timeMs: EpochMs): void {
-    this.#view.setUint32(8 * this.#rows, timeMs, true);
-    this.#view.setInt32(8 * this.#rows + 4, Math.floor(timeMs / 0x1_0000_0000), true);
+    const at = 8 * this.#rows;
+    // After the year 2255 a number does not hold its microseconds.
+    if (this.#hasMicros) this.#view.setBigInt64(at, BigInt(timeMs) * 1000n, true);
+    else {
+      this.#view.setUint32(at, timeMs, true);
+      this.#view.setInt32(at + 4, Math.floor(timeMs / 0x1_0000_0000), true);
+    }
     this.#rows += 1;
   }
 

@@ -22,6 +22,15 @@ export interface PagesWriter {
   flush(): Promise<void>;
   /** Writes the rest, and the metadata. */
   finish(): Promise<void>;
+  /** Of the columns of each row group so far, in the order of the file. */
+  statistics(): ReadonlyArray<ReadonlyArray<ColumnStatistics>>;
+}
+
+export interface ColumnStatistics {
+  readonly nulls: number;
+  /** Of a DECIMAL unscaled, of a time in its unit; absent: there is no value, or it is text. */
+  readonly least?: MinMax | undefined;
+  readonly greatest?: MinMax | undefined;
 }
 
 /** DuckDB's, whose files are as large. */
@@ -69,6 +78,13 @@ export function openPages(schema: SchemaElement[], output: Output): PagesWriter 
     },
     flush: () => bytes.flush(),
     finish: async () => writer.finish(),
+    statistics: () =>
+      writer.row_groups.map(({ columns }) =>
+        columns.map(({ meta_data }) => {
+          const { null_count = 0n, min_value, max_value } = meta_data?.statistics ?? {};
+          return { nulls: Number(null_count), least: min_value as MinMax, greatest: max_value as MinMax };
+        }),
+      ),
   };
 }
 
@@ -130,7 +146,7 @@ interface Dictionary {
 /** Null: its values hardly repeat. */
 function dictionaryOf({ element, values }: FilledColumn): Dictionary | null {
   if (values.kind === 'dictionary') return textDictionary(values);
-  return values.kind === 'fixed' && element.converted_type !== 'TIMESTAMP_MILLIS' ? repeatedValues(values) : null;
+  return values.kind === 'fixed' && element.name !== 'time' ? repeatedValues(values) : null;
 }
 
 function textDictionary({ texts, indexes }: DictionaryValues): Dictionary {
@@ -268,7 +284,7 @@ function extremesOf({ element, values }: FilledColumn): { min_value?: MinMax; ma
   return { min_value: valueAt(least), max_value: valueAt(greatest) };
 }
 
-type MinMax = bigint | number | string;
+export type MinMax = bigint | number | string;
 
 const plainCount = (values: DictionaryValues | FixedValues) =>
   values.kind === 'dictionary' ? values.indexes.length : values.bytes.length;

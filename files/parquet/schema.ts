@@ -22,40 +22,65 @@ const maxOfInteger = 18;
 const required = { repetition_type: 'REQUIRED' } as const;
 const string = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
 
+export interface Columns {
+  readonly layout: Layout;
+  /** Per value column. */
+  readonly digits: readonly Digits[];
+  /** Whether each value column has a twin of doubles. */
+  readonly hasDoubles?: boolean;
+  /** Absent: milliseconds. Iceberg has microseconds. */
+  readonly timeUnit?: 'MICROS';
+}
+
 /**
- * @returns the root, then the columns in the order of the file.
- * @param digits per value column.
- * @param hasDoubles whether each value column has a twin of doubles.
+ * Ids of the columns, by which tables of Iceberg find them. They never change: a new column gets the next of its kind.
+ * Doubles follow their exact twins by {@link idOfDoubles}.
  */
-export function parquetSchema(layout: Layout, digits: readonly Digits[], hasDoubles = false): SchemaElement[] {
+const idOf = { time: 1, fractionDigits: 2, firstName: 3, firstValue: 11 };
+const idOfDoubles = 50;
+
+/** @returns the root, then the columns in the order of the file. */
+export function parquetSchema({ layout, digits, hasDoubles = false, timeUnit }: Columns): SchemaElement[] {
   const values = layout.values.map(
-    (name): Column => ({ name, repetition_type: layout.optional.includes(name) ? 'OPTIONAL' : 'REQUIRED' }),
+    (name, place): Column => ({
+      name,
+      field_id: idOf.firstValue + place,
+      repetition_type: layout.optional.includes(name) ? 'OPTIONAL' : 'REQUIRED',
+    }),
   );
+  const unit = timeUnit ?? 'MILLIS';
   const columns: SchemaElement[] = [
     ...layout.names.map(
-      (name): SchemaElement => ({
+      (name, place): SchemaElement => ({
         name,
+        field_id: idOf.firstName + place,
         ...string,
         repetition_type: name === 'currency_symbol' ? 'OPTIONAL' : 'REQUIRED',
       }),
     ),
     {
       name: 'time',
+      field_id: idOf.time,
       type: 'INT64',
-      converted_type: 'TIMESTAMP_MILLIS',
+      converted_type: `TIMESTAMP_${unit}`,
       ...required,
-      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit },
     },
     ...values.map((column, place) => valueElement(column, digits[place] ?? { beforePoint: 1, afterPoint: 0 })),
-    { name: fractionDigits, ...string, ...required },
+    { name: fractionDigits, field_id: idOf.fractionDigits, ...string, ...required },
     ...(hasDoubles ? values : []).map(
-      (column): SchemaElement => ({ ...column, name: column.name + doubleEnding, type: 'DOUBLE' }),
+      (column): SchemaElement => ({
+        ...column,
+        name: column.name + doubleEnding,
+        field_id: column.field_id + idOfDoubles,
+        type: 'DOUBLE',
+      }),
     ),
   ];
   return [{ name: 'root', num_children: columns.length }, ...columns];
 }
 
-type Column = Pick<SchemaElement, 'name' | 'repetition_type'>;
+type Column = Pick<SchemaElement, 'name' | 'repetition_type'> & { readonly field_id: number };
 
 function valueElement(column: Column, { beforePoint, afterPoint }: Digits): SchemaElement {
   const precision = Math.max(1, beforePoint + afterPoint);

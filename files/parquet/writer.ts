@@ -7,23 +7,19 @@ import type { SchemaElement } from 'hyparquet';
 import { int32At, numericText, sizeAt } from '../../model/binary/numeric.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { timeAt, tupleReader } from '../copied-tuples.ts';
-import { type Digits, ValueMisfit } from '../decimals/decimal-type.ts';
+import { ValueMisfit } from '../decimals/decimal-type.ts';
 import { scaleOf } from '../decimals/from-numeric.ts';
 import { fractionDigitsOf } from '../decimals/text.ts';
-import { type Layout, type Names, type Output, type Point, type RowWriter, timeText } from '../layout.ts';
+import { type Names, type Output, type Point, type RowWriter, timeText } from '../layout.ts';
 import { RepeatedTexts, TimeColumn } from './columns.ts';
-import { loadCompression, openPages, type PagesWriter } from './pages.ts';
-import { doubleEnding, fractionDigits, parquetSchema } from './schema.ts';
+import { type ColumnStatistics, loadCompression, openPages, type PagesWriter } from './pages.ts';
+import { type Columns, doubleEnding, fractionDigits, parquetSchema } from './schema.ts';
 import { type ValueColumn, valueColumn } from './value-columns.ts';
 
 const mostOfGroup = 50_000;
 
-export interface ParquetFormat {
-  readonly layout: Layout;
-  /** Per value column. */
-  readonly digits: readonly Digits[];
+export interface ParquetFormat extends Columns {
   readonly output: Output;
-  readonly hasDoubles?: boolean;
   /** Absent: as many as memory and readers like. */
   readonly rowsOfGroup?: number;
 }
@@ -45,9 +41,10 @@ export class ParquetRows implements RowWriter {
   #rows = 0;
   #named = 0;
 
-  constructor({ layout, digits, output, hasDoubles = false, rowsOfGroup = mostOfGroup }: ParquetFormat) {
+  constructor({ output, rowsOfGroup = mostOfGroup, ...columns }: ParquetFormat) {
+    const { layout, hasDoubles = false } = columns;
     this.#rowsOfGroup = Math.min(mostOfGroup, rowsOfGroup);
-    const pages = openPages(parquetSchema(layout, digits, hasDoubles), output);
+    const pages = openPages(parquetSchema(columns), output);
     this.#pages = pages;
     const element = (name: string): SchemaElement => {
       const found = pages.elements.find((one) => one.name === name);
@@ -135,6 +132,15 @@ export class ParquetRows implements RowWriter {
   async end(): Promise<void> {
     if (this.#rows > 0) this.#encode();
     await this.#pages.finish();
+  }
+
+  get elements(): readonly SchemaElement[] {
+    return this.#pages.elements;
+  }
+
+  /** Of the columns of each written row group, in the order of the file. */
+  statistics(): ReadonlyArray<readonly ColumnStatistics[]> {
+    return this.#pages.statistics();
   }
 }
 

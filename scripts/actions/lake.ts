@@ -12,6 +12,7 @@ import { showPointProgress } from '../output/progress.ts';
 export interface LakeCommandOptions {
   readonly decimals?: string;
   readonly doubles?: true;
+  readonly iceberg?: true;
   readonly check?: true;
   readonly json?: true;
 }
@@ -25,6 +26,7 @@ export async function lake(directory: string, options: LakeCommandOptions): Prom
       directory,
       decimals,
       doubles: options.doubles,
+      iceberg: options.iceberg,
       check: options.check,
       clock: context.clock,
       signal,

@@ -3,17 +3,15 @@
  * files that it describes, so a file may be newer than the manifest says, and never older.
  */
 
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
-import { codeOf, TidemarkError } from '../../errors.ts';
+import { TidemarkError } from '../../errors.ts';
 import { rangeText, timeText } from '../../files/layout.ts';
-import { writeWholeFile } from '../../files/output.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { Range } from '../../model/ranges.ts';
 import { keyNames, keyOf, type SeriesKey, seriesName, seriesOfKey } from '../../model/series.ts';
 import { version } from '../../version.ts';
-import { lakePath, manifestName, seriesPath } from './paths.ts';
+import { isOfLake, lakePath, manifestName, seriesPath, tableFilePath } from './paths.ts';
+import { conditionRemedy, type LakeStorage } from './storage/storage.ts';
 
 const time = z.iso.datetime().transform((text) => Date.parse(text));
 const range = z.object({ from: time, to: time }).transform(({ from, to }): Range => ({ startMs: from, endMs: to }));
@@ -38,6 +36,12 @@ const month = z.object({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
+  /** In a table: the least and the greatest value by column, except of doubles; absent: there is none. */
+  extremes: z.record(z.string(), z.tuple([z.string(), z.string()])).optional(),
+  /** In a table: absent values by column; absent: none. */
+  nulls: z.record(z.string(), count).optional(),
+  /** In a table: the number of the commit that added the file; absent: not yet. */
+  since: count.optional(),
   /** Why its points are in no file, or only those that an earlier file has and the store no longer. */
   refused: z.string().optional(),
   /** Retention has dropped its points before this time from the store; the file keeps them. */
@@ -74,6 +78,9 @@ const manifest = z.object({
   store: z.string().optional(),
   decimals,
   doubles: z.boolean(),
+  iceberg: z.boolean().default(false),
+  /** Files that only earlier snapshots of a table have. */
+  superseded: z.array(z.object({ path: z.string(), by: count.nullable() })).default([]),
   series: z.array(seriesEntry),
 });
 
@@ -81,6 +88,8 @@ const manifest = z.object({
 export interface LakeFormat {
   readonly decimals: Decimals;
   readonly doubles: boolean;
+  /** Whether its files are those of tables of Iceberg, one for each dataset. */
+  readonly iceberg: boolean;
 }
 
 export interface LakeSeries {
@@ -96,18 +105,26 @@ export interface Lake extends LakeFormat {
   store?: string | undefined;
   /** By {@link seriesPath}. */
   readonly series: Map<string, LakeSeries>;
+  /** Files that only earlier snapshots of a table have: the commit that left them out, null: the next one. */
+  readonly superseded: Map<string, number | null>;
 }
 
 /**
  * @returns null when there is no lake yet.
  * @throws TidemarkError FILE_NOT_USABLE for a manifest that cannot be read, and for files of a lake without one.
  */
-export async function readManifest(directory: string): Promise<Lake | null> {
-  const path = join(directory, manifestName);
+export async function readManifest(storage: LakeStorage): Promise<Lake | null> {
+  const content = await storage.read(manifestName);
+  if (content === null) {
+    for await (const path of storage.list(''))
+      if (isOfLake(path)) throw unusable(`${storage.name} has files of a lake, and no ${manifestName}`);
+    return null;
+  }
   try {
-    const found = manifest.parse(JSON.parse(await readFile(path, 'utf8')));
+    const found = manifest.parse(JSON.parse(content.toString()));
     return {
       ...found,
+      superseded: new Map(found.superseded.map(({ path, by }) => [path, by])),
       series: new Map(
         found.series.map((entry): [string, LakeSeries] => {
           const { series } = entry;
@@ -117,15 +134,12 @@ export async function readManifest(directory: string): Promise<Lake | null> {
       ),
     };
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw unusable(`${path} is not a manifest of a lake`, error);
-    if ((await readdir(directory)).some((name) => name.startsWith('dataset=')))
-      throw unusable(`${directory} has files of a lake, and no ${manifestName}`, error);
-    return null;
+    throw unusable(`${storage.name}/${manifestName} is not a manifest of a lake`, error);
   }
 }
 
 /** Written again from the store, files would lose what only they hold. */
-function unusable(message: string, cause: unknown): TidemarkError {
+function unusable(message: string, cause?: unknown): TidemarkError {
   return new TidemarkError('FILE_NOT_USABLE', message, {
     cause,
     remedy:
@@ -135,7 +149,28 @@ function unusable(message: string, cause: unknown): TidemarkError {
 }
 
 /** Replaces the manifest. @throws TidemarkError FILE_NOT_WRITTEN */
-export async function writeManifest(directory: string, lake: Lake, nowMs: number): Promise<void> {
+export async function writeManifest(storage: LakeStorage, lake: Lake, nowMs: number): Promise<void> {
+  await storage.write(manifestName, manifestBytes(lake, nowMs));
+}
+
+/**
+ * Writes the first manifest of a lake, and tries whether the storage can commit: it must not replace a file that is
+ * there.
+ *
+ * @throws TidemarkError FILE_NOT_WRITTEN when it does, and when another process has begun the lake.
+ */
+export async function createManifest(storage: LakeStorage, lake: Lake, nowMs: number): Promise<void> {
+  const content = manifestBytes(lake, nowMs);
+  if (!(await storage.create(manifestName, content)))
+    throw new TidemarkError('FILE_NOT_WRITTEN', `another process has begun the lake in ${storage.name}`);
+  if (!(await storage.create(manifestName, content))) return;
+  await storage.remove(manifestName);
+  throw new TidemarkError('FILE_NOT_WRITTEN', `${storage.name} replaces a file in spite of If-None-Match`, {
+    remedy: conditionRemedy,
+  });
+}
+
+function manifestBytes(lake: Lake, nowMs: number): Buffer {
   const head = {
     tidemark: 'lake',
     version: 1,
@@ -144,10 +179,11 @@ export async function writeManifest(directory: string, lake: Lake, nowMs: number
     store: lake.store,
     decimals: lake.decimals,
     doubles: lake.doubles,
+    ...(lake.iceberg ? { iceberg: true, superseded: [...lake.superseded].map(([path, by]) => ({ path, by })) } : {}),
   };
   const entries = [...lake.series].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => entryLines(one));
   const text = `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "series": [${entries.join(',')}\n  ]\n}\n`;
-  await writeWholeFile(join(directory, manifestName), Buffer.from(text));
+  return Buffer.from(text);
 }
 
 /** A series, with a line for each month. */
@@ -174,9 +210,14 @@ function monthText({ keptBefore, ...one }: LakeMonth): z.input<typeof month> {
   };
 }
 
+/** Where a lake has the file of a month. */
+export function pathIn({ iceberg }: LakeFormat, series: SeriesKey, month: string, sha256: string): string {
+  return iceberg ? tableFilePath(series, month, sha256) : lakePath(series, month);
+}
+
 /** The file of a month, if it has one. @throws TidemarkError FILE_NOT_USABLE for a path that a lake does not write. */
-export function fileOf({ series }: LakeSeries, { month: name, path }: LakeMonth): string | null {
+export function fileOf(format: LakeFormat, { series }: LakeSeries, { month, path, sha256 }: LakeMonth): string | null {
   if (path === undefined) return null;
-  if (path === lakePath(series, name)) return path;
-  throw new TidemarkError('FILE_NOT_USABLE', `the manifest names ${path} for ${seriesName(series)} ${name}`);
+  if (path === pathIn(format, series, month, sha256 ?? '')) return path;
+  throw new TidemarkError('FILE_NOT_USABLE', `the manifest names ${path} for ${seriesName(series)} ${month}`);
 }

@@ -7,9 +7,10 @@ import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import { timeAt, tupleReader } from '../../files/copied-tuples.ts';
-import { type Digits, maxDigits, ValueMisfit } from '../../files/decimals/decimal-type.ts';
-import { openRows } from '../../files/formats.ts';
-import { layouts, type Point } from '../../files/layout.ts';
+import { ValueMisfit } from '../../files/decimals/decimal-type.ts';
+import { decimalOf } from '../../files/decimals/text.ts';
+import { openParquet } from '../../files/formats.ts';
+import { layouts, type Point, timeText } from '../../files/layout.ts';
 import { loadCompression } from '../../files/parquet/pages.ts';
 import { ParquetRows } from '../../files/parquet/writer.ts';
 import { rowsOf } from '../../files/point-pages.ts';
@@ -19,7 +20,8 @@ import type { Range } from '../../model/ranges.ts';
 import { keyOf, type SeriesKey } from '../../model/series.ts';
 import { copyPoints, selectPoints } from '../queries/export-points.ts';
 import type { WantedMonth } from './changes.ts';
-import type { LakeFormat } from './manifest.ts';
+import { columnsOf } from './columns.ts';
+import type { LakeFormat, LakeMonth } from './manifest.ts';
 import type { SeriesState } from './series-states.ts';
 
 export type MonthFile =
@@ -28,7 +30,21 @@ export type MonthFile =
   | { readonly kind: 'refused'; readonly reason: string }
   /** The present file has points that the store has dropped, and cannot be read. */
   | { readonly kind: 'lost'; readonly path: string }
-  | { readonly kind: 'file'; readonly rows: number; readonly sha256: string; readonly content: Buffer };
+  | FoundFile;
+interface FoundFile extends Statistics {
+  readonly kind: 'file';
+  readonly rows: number;
+  readonly sha256: string;
+  readonly content: Buffer;
+}
+/** What a table states of a file. */
+type Statistics = Pick<LakeMonth, 'extremes' | 'nulls'>;
+
+export interface PreviousFile {
+  readonly path: string;
+  /** Null: there is none. */
+  read(): Promise<Buffer | null>;
+}
 
 /**
  * Reads the points of months and encodes them, in their order. Until the end the client answers nothing else.
@@ -41,7 +57,7 @@ export async function* readMonthFiles(
   client: pg.PoolClient,
   { seriesId, series }: SeriesState,
   months: readonly WantedMonth[],
-  format: LakeFormat & { readonly previousOf: (month: WantedMonth) => string | null },
+  format: LakeFormat & { readonly previousOf: (month: WantedMonth) => PreviousFile | null },
 ): AsyncGenerator<{ month: WantedMonth; file: MonthFile }> {
   await loadCompression();
   const width = 1 + layouts[series.dataset].values.length;
@@ -91,17 +107,16 @@ function adjacent(months: readonly WantedMonth[]): WantedMonth[][] {
 class FileOfMonth {
   readonly #pieces: Uint8Array[] = [];
   readonly #parquet: ParquetRows;
+  readonly #isInTable: boolean;
   #rows = 0;
   /** Why a value does not fit; null: all do. */
   #misfit: string | null = null;
 
   constructor(series: SeriesKey, carried: readonly Point[], format: LakeFormat) {
-    const layout = layouts[series.dataset];
+    this.#isInTable = format.iceberg;
     this.#parquet = new ParquetRows({
-      layout,
-      digits: layout.values.map(() => digitsOf(format)),
+      ...columnsOf(series.dataset, format),
       output: { write: async (piece) => void this.#pieces.push(piece) },
-      hasDoubles: format.doubles,
       rowsOfGroup: Math.ceil(longestMonthMs / intervalMs[series.interval]),
     });
     this.#parquet.begin(keyOf(series));
@@ -128,22 +143,44 @@ class FileOfMonth {
     await this.#parquet.end();
     const content = Buffer.concat(this.#pieces);
     const sha256 = createHash('sha256').update(content).digest('hex');
-    return { kind: 'file', rows: this.#rows, content, sha256 };
+    const statistics = this.#isInTable ? statisticsOf(this.#parquet) : {};
+    return { kind: 'file', rows: this.#rows, content, sha256, ...statistics };
   }
+}
+
+/** A file of a month has one row group. */
+function statisticsOf(parquet: ParquetRows): Statistics {
+  const extremes: Record<string, [string, string]> = {};
+  const nulls: Record<string, number> = {};
+  const [found = []] = parquet.statistics();
+  for (const [place, { name, scale = 0 }] of parquet.elements.entries()) {
+    const column = found[place];
+    if (column === undefined) continue;
+    if (column.nulls > 0) nulls[name] = column.nulls;
+    const { least, greatest } = column;
+    if (typeof least !== 'bigint' || typeof greatest !== 'bigint') continue;
+    const textOf = (value: bigint) =>
+      name === 'time' ? timeText(Number(value / 1000n)) : decimalOf(value, scale, null);
+    extremes[name] = [textOf(least), textOf(greatest)];
+  }
+  return { extremes, ...(Object.keys(nulls).length === 0 ? {} : { nulls }) };
 }
 
 const longestMonthMs = 31 * dayMs;
 
 /** Reads the points that only the present file has; `lost`: it cannot be read. */
 async function readCarried(
-  path: string | null,
+  previous: PreviousFile | null,
   dataset: DatasetName,
   ranges: readonly Range[],
 ): Promise<{ points: Point[]; lost?: string }> {
   const points: Point[] = [];
-  if (path === null || ranges.length === 0) return { points };
+  if (previous === null || ranges.length === 0) return { points };
+  const { path } = previous;
+  const content = await previous.read();
+  if (content === null) return { points, lost: path };
   try {
-    for await (const page of (await openRows(path, 'parquet', dataset)).pages()) {
+    for await (const page of (await openParquet(path, content, dataset)).pages()) {
       for (const row of rowsOf(page)) {
         if (!('time' in row) || typeof row.time !== 'number') continue;
         const { time: timeMs } = row;
@@ -156,11 +193,4 @@ async function readCarried(
     if (error instanceof TidemarkError && error.code === 'FILE_NOT_USABLE') return { points: [], lost: path };
     throw error;
   }
-}
-
-/** All files have the same type: readers of many take that of one, and would round to it. */
-function digitsOf({ decimals }: LakeFormat): Digits {
-  return decimals === 'text'
-    ? { beforePoint: maxDigits + 1, afterPoint: 0 }
-    : { beforePoint: maxDigits - decimals, afterPoint: decimals };
 }

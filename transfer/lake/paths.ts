@@ -6,6 +6,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { type DatasetName, datasetNames } from '../../model/datasets/index.ts';
 import { isOfMarket, type SeriesKey } from '../../model/series.ts';
 
 export const manifestName = 'manifest.json';
@@ -17,17 +18,38 @@ export function seriesPath(series: SeriesKey): string {
 
 /** @param month such as `2024-01`. @returns the path within the lake, with slashes. */
 export function lakePath(series: SeriesKey, month: string): string {
-  const [year, monthOfYear] = month.split('-');
-  const names: Array<[key: string, value: string]> = [
-    ['dataset', series.dataset],
-    ...(isOfMarket(series) ? [['exchange', series.exchange] as [string, string]] : []),
-    ['interval', series.interval],
-    ['year', year ?? ''],
-    ['month', (monthOfYear ?? '').replace(/^0/, '')],
-  ];
-  const partition = names.map(([key, value]) => `${key}=${shortened(encoded(value))}`).join('/');
-  const file = isOfMarket(series) ? [series.baseId, series.quoteId] : [series.assetId];
-  return `${partition}/${shortened(file.map((id) => encoded(id).replaceAll('_', '%5F')).join('_'))}.parquet`;
+  const [year = '', monthOfYear = ''] = month.split('-');
+  const partition = [['dataset', series.dataset], ...namesOf(series)];
+  const names = [...partition, ['year', year], ['month', monthOfYear.replace(/^0/, '')]];
+  return `${joined(names)}/${fileName(series)}.parquet`;
+}
+
+/** A table of Iceberg for each dataset. Its files never change, so their names have a part of their checksum. */
+export const tablePath = (dataset: DatasetName) => `${dataset}/`;
+
+/** As {@link lakePath}, of a file in a table. */
+export function tableFilePath(series: SeriesKey, month: string, sha256: string): string {
+  const partition = joined([...namesOf(series), ['month', month]]);
+  return `${tablePath(series.dataset)}data/${partition}/${fileName(series)}-${sha256.slice(0, 16)}.parquet`;
+}
+
+/** Whether a lake has written this. */
+export function isOfLake(path: string): boolean {
+  return path.startsWith('dataset=') || datasetNames.some((name) => path.startsWith(`${tablePath(name)}metadata/`));
+}
+
+type Named = readonly (readonly string[])[];
+
+const namesOf = (series: SeriesKey): Named => [
+  ...(isOfMarket(series) ? [['exchange', series.exchange]] : []),
+  ['interval', series.interval],
+];
+
+const joined = (names: Named) => names.map(([key, value = '']) => `${key}=${shortened(encoded(value))}`).join('/');
+
+function fileName(series: SeriesKey): string {
+  const ids = isOfMarket(series) ? [series.baseId, series.quoteId] : [series.assetId];
+  return shortened(ids.map((id) => encoded(id).replaceAll('_', '%5F')).join('_'));
 }
 
 function encoded(name: string): string {

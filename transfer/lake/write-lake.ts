@@ -11,14 +11,10 @@
  */
 
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
-import { codeOf, messageOf, TidemarkError } from '../../errors.ts';
-import { writable, writeWholeFile } from '../../files/output.ts';
+import { TidemarkError } from '../../errors.ts';
 import { counted } from '../../model/format.ts';
 import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { clip, lengthMs, normalize, type Range } from '../../model/ranges.ts';
@@ -28,26 +24,35 @@ import { storeId } from '../../store/settings/settings.ts';
 import { listRetentions } from '../../store/upkeep/retention.ts';
 import { inSnapshot } from '../queries/export-series.ts';
 import { type WantedMonth, wantedMonths } from './changes.ts';
+import { commitTables } from './iceberg/commit.ts';
+import { removeOrphans } from './iceberg/orphans.ts';
 import { withLakeLock } from './lake-lock.ts';
 import {
+  createManifest,
   type Decimals,
   fileOf,
   type Lake,
   type LakeMonth,
   type LakeSeries,
+  pathIn,
   readManifest,
   writeManifest,
 } from './manifest.ts';
-import { type MonthFile, readMonthFiles } from './month-file.ts';
-import { lakePath, seriesPath } from './paths.ts';
+import { type MonthFile, type PreviousFile, readMonthFiles } from './month-file.ts';
+import { seriesPath } from './paths.ts';
 import { countRevisions, readSeriesState, readSeriesStates, type SeriesState } from './series-states.ts';
+import { openStorage } from './storage/open.ts';
+import type { LakeStorage } from './storage/storage.ts';
 
 export interface LakeOptions {
+  /** Or `s3://bucket/prefix`. */
   readonly directory: string;
   /** Absent: as the lake has them; of a new lake {@link defaultDecimals}. */
   readonly decimals?: Decimals | undefined;
   /** Absent: as the lake has them; a new lake has none. */
   readonly doubles?: boolean | undefined;
+  /** Whether it is one of tables of Iceberg; absent: as the lake is; a new lake is none. */
+  readonly iceberg?: boolean | undefined;
   /** Compares every file with its checksum, and writes those again that differ. */
   readonly check?: boolean | undefined;
   readonly clock: Clock;
@@ -73,41 +78,46 @@ const manifestEveryMs = 30_000;
  * has, and for the lake of another database.
  */
 export async function writeLake(database: Database, options: LakeOptions): Promise<LakeOutcome | null> {
-  const directory = resolve(options.directory);
-  return withLakeLock(database, directory, async () => {
-    await makeDirectory(directory);
-    const found = await readManifest(directory);
-    assertFormat(directory, found, options);
+  const storage = await openStorage(options.directory);
+  return withLakeLock(database, storage.name, async () => {
+    await storage.prepare();
+    const found = await readManifest(storage);
+    assertFormat(storage.name, found, options);
     const store = await storeId(database);
-    assertStore(directory, found, store);
+    assertStore(storage.name, found, store);
     const lake = found ?? {
       decimals: options.decimals ?? defaultDecimals,
       doubles: options.doubles ?? false,
+      iceberg: options.iceberg ?? false,
+      superseded: new Map<string, number | null>(),
       series: new Map<string, LakeSeries>(),
     };
     const isStated = lake.store !== undefined;
-    return new LakeWriter(database, { ...lake, store }, { ...options, directory }, !isStated).run();
+    if (found === null && lake.iceberg) await createManifest(storage, lake, options.clock.now());
+    return new LakeWriter(database, { ...lake, store }, { ...options, storage }, !isStated).run();
   });
 }
 
 /** Another database would remove the files of its series, and take its points for theirs. */
-function assertStore(directory: string, lake: Lake | null, store: string): void {
+function assertStore(name: string, lake: Lake | null, store: string): void {
   if (lake?.store === undefined || lake.store === store) return;
-  throw new TidemarkError('BAD_ARGUMENT', `the lake in ${directory} is that of another database`, {
+  throw new TidemarkError('BAD_ARGUMENT', `the lake in ${name} is that of another database`, {
     remedy: 'correct DATABASE_URL, or name another directory',
   });
 }
 
-function assertFormat(directory: string, lake: Lake | null, { decimals, doubles }: LakeOptions): void {
+function assertFormat(name: string, lake: Lake | null, { decimals, doubles, iceberg }: LakeOptions): void {
   if (lake === null) return;
   const differing =
     decimals !== undefined && decimals !== lake.decimals
-      ? `decimals ${lake.decimals}`
+      ? `has decimals ${lake.decimals}`
       : doubles !== undefined && doubles !== lake.doubles
-        ? `doubles ${lake.doubles}`
-        : null;
+        ? `has doubles ${lake.doubles}`
+        : iceberg !== undefined && iceberg !== lake.iceberg
+          ? `is ${lake.iceberg ? 'one' : 'none'} of tables of Iceberg`
+          : null;
   if (differing === null) return;
-  throw new TidemarkError('BAD_ARGUMENT', `the lake in ${directory} has ${differing}`, {
+  throw new TidemarkError('BAD_ARGUMENT', `the lake in ${name} ${differing}`, {
     remedy: 'name another directory: all files of a lake have the same columns',
   });
 }
@@ -120,9 +130,9 @@ interface PlannedSeries {
 
 class LakeWriter {
   readonly #database: Database;
-  readonly #lake: Lake;
-  readonly #options: LakeOptions;
-  /** Whether the manifest differs from the one on the disk. */
+  readonly #lake: Lake & { readonly store: string };
+  readonly #options: LakeOptions & { readonly storage: LakeStorage };
+  /** Whether the manifest differs from the stored one. */
   #isDirty: boolean;
   #savedMs: number;
   /** Files that were written, their rows and bytes, and files that were removed. */
@@ -130,7 +140,12 @@ class LakeWriter {
   /** Files that are damaged or missing, and that the store cannot replace. */
   readonly #lost: string[] = [];
 
-  constructor(database: Database, lake: Lake, options: LakeOptions, isDirty: boolean) {
+  constructor(
+    database: Database,
+    lake: Lake & { readonly store: string },
+    options: LakeOptions & { readonly storage: LakeStorage },
+    isDirty: boolean,
+  ) {
     this.#database = database;
     this.#lake = lake;
     this.#options = options;
@@ -160,7 +175,8 @@ class LakeWriter {
     } finally {
       await this.#save();
     }
-    if (this.#lost.length > 0) throw unrepeatable(this.#lost);
+    if (this.#lake.iceberg) await this.#commit();
+    if (this.#lost.length > 0) throw unrepeatable(this.#lost.map((path) => `${this.#options.storage.name}/${path}`));
     return this.#outcome();
   }
 
@@ -208,19 +224,21 @@ class LakeWriter {
     if (first === undefined || last === undefined) return;
     const range = { startMs: first.range.startMs, endMs: last.range.endMs };
     const revisions = await countRevisions(client, state.seriesId, range);
-    const previousOf = ({ name }: WantedMonth) => this.#pathOf(state, name);
-    // A file is synced to the disk while the next month is read.
-    let storing: Promise<void> = Promise.resolve();
+    const previousOf = ({ name }: WantedMonth) => this.#previousOf(state, name);
+    // Files are stored while the next month is read.
+    const { parallel } = this.#options.storage;
+    const storing: Array<Promise<void>> = [];
     try {
       for await (const { month, file } of readMonthFiles(client, state, months, { ...this.#lake, previousOf })) {
         onMonth(month);
-        await storing;
-        storing = this.#store(state, month, file, revisions.get(month.name) ?? 0);
-        // Whoever awaits it next gets its error.
-        storing.catch(() => {});
+        if (storing.length === parallel) await storing.shift();
+        const stored = this.#store(state, month, file, revisions.get(month.name) ?? 0);
+        // Whoever awaits it gets its error.
+        stored.catch(() => {});
+        storing.push(stored);
       }
     } finally {
-      await storing;
+      await Promise.all(storing);
     }
   }
 
@@ -232,11 +250,10 @@ class LakeWriter {
     }
     const months = this.#monthsOf(state);
     const known = months.get(month.name);
-    const path = lakePath(state.series, month.name);
-    const has = known?.path !== undefined;
+    const isPresent = file.kind === 'file' && file.sha256 === known?.sha256;
     // What only the lake has stays where it is.
-    const stays = has && file.kind === 'refused' && month.carried.length > 0;
-    if (has && file.kind !== 'file' && !stays) await this.#remove(path);
+    const stays = known?.path !== undefined && file.kind === 'refused' && month.carried.length > 0;
+    if (known?.path !== undefined && !stays && !isPresent) await this.#leave(known.path, file.kind === 'file');
     const coverage = stays ? [...month.carried] : normalize([...month.covered, ...month.carried]);
     if (coverage.length === 0) {
       this.#isDirty = true;
@@ -252,9 +269,11 @@ class LakeWriter {
       revisions,
     };
     if (file.kind === 'file') {
-      const { rows, content, sha256 } = file;
-      if (known?.sha256 !== sha256) await this.#publish(path, content, rows);
-      this.#enter(months, { ...entry, rows, path, bytes: content.length, sha256 });
+      const { kind, content, ...described } = file;
+      const path = pathIn(this.#lake, state.series, month.name, file.sha256);
+      if (!isPresent) await this.#publish(path, content, file.rows);
+      const since = isPresent && known.since !== undefined ? { since: known.since } : {};
+      this.#enter(months, { ...entry, ...described, path, bytes: content.length, ...since });
     } else if (file.kind === 'empty') this.#enter(months, { ...entry, rows: 0 });
     else if (stays) this.#enter(months, { ...known, ...entry, refused: file.reason });
     else this.#enter(months, { ...entry, rows: 0, refused: file.reason });
@@ -267,18 +286,19 @@ class LakeWriter {
   }
 
   async #publish(path: string, content: Buffer, rows: number): Promise<void> {
-    const target = join(this.#options.directory, path);
-    await makeDirectory(dirname(target));
-    await writeWholeFile(target, content);
+    await this.#options.storage.write(path, content);
+    this.#lake.superseded.delete(path);
     this.#done.written += 1;
     this.#done.rows += rows;
     this.#done.bytes += content.length;
   }
 
-  async #remove(path: string): Promise<void> {
-    const target = join(this.#options.directory, path);
-    await writable(target, () => rm(target, { force: true }));
-    this.#done.removed += 1;
+  /** A file that is not that of its month any more. A table keeps it for its earlier snapshots. */
+  async #leave(path: string, isReplaced: boolean): Promise<void> {
+    if (this.#lake.iceberg) this.#lake.superseded.set(path, null);
+    else if (!isReplaced) await this.#options.storage.remove(path);
+    if (!isReplaced) this.#done.removed += 1;
+    this.#isDirty = true;
   }
 
   #monthsOf({ series }: SeriesState): Map<string, LakeMonth> {
@@ -293,8 +313,12 @@ class LakeWriter {
   #pathOf(state: SeriesState, month: string): string | null {
     const known = this.#lake.series.get(seriesPath(state.series));
     const entry = known?.months.get(month);
-    const path = known === undefined || entry === undefined ? null : fileOf(known, entry);
-    return path === null ? null : join(this.#options.directory, path);
+    return known === undefined || entry === undefined ? null : fileOf(this.#lake, known, entry);
+  }
+
+  #previousOf(state: SeriesState, month: string): PreviousFile | null {
+    const path = this.#pathOf(state, month);
+    return path === null ? null : { path, read: () => this.#options.storage.read(path) };
   }
 
   /** Notes that the store has dropped a part of an unchanged month. */
@@ -351,17 +375,17 @@ class LakeWriter {
 
   /** The files that are missing or differ from their checksum. */
   async #findDamaged(): Promise<Set<string>> {
-    const { directory, signal, showProgress } = this.#options;
+    const { storage, signal, showProgress } = this.#options;
     const all = [...this.#lake.series.values()].flatMap((one) =>
-      [...one.months.values()].map((month) => ({ month, path: fileOf(one, month) })),
+      [...one.months.values()].map((month) => ({ month, path: fileOf(this.#lake, one, month) })),
     );
     const damaged = new Set<string>();
     const progress = showProgress('check', all.length);
     try {
       for (const [at, { month, path }] of all.entries()) {
         if (signal.aborted) throw interrupted(0, 0);
-        if (path !== null && (await digestOf(join(directory, path))) !== month.sha256)
-          damaged.add(join(directory, path));
+        const content = path === null ? null : await storage.read(path);
+        if (path !== null && (content === null || digestOf(content) !== month.sha256)) damaged.add(path);
         progress.update(at + 1);
       }
     } finally {
@@ -370,8 +394,18 @@ class LakeWriter {
     return damaged;
   }
 
+  /** Makes all changes of the run visible in the tables. */
+  async #commit(): Promise<void> {
+    const { storage, clock } = this.#options;
+    const committed = await commitTables(storage, this.#lake, clock.now());
+    if (committed.hasChanged) this.#isDirty = true;
+    await this.#save();
+    for (const path of committed.expired) await storage.remove(path);
+    if (this.#options.check === true) await removeOrphans(storage, this.#lake);
+  }
+
   async #save(): Promise<void> {
-    if (this.#isDirty) await writeManifest(this.#options.directory, this.#lake, this.#options.clock.now());
+    if (this.#isDirty) await writeManifest(this.#options.storage, this.#lake, this.#options.clock.now());
     this.#isDirty = false;
     this.#savedMs = this.#options.clock.monotonicMs();
   }
@@ -393,19 +427,7 @@ class LakeWriter {
   }
 }
 
-const makeDirectory = (path: string) => writable(path, () => mkdir(path, { recursive: true }));
-
-/** Null: there is no such file. */
-async function digestOf(path: string): Promise<string | null> {
-  const hash = createHash('sha256');
-  try {
-    for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
-    return hash.digest('hex');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw new TidemarkError('FILE_NOT_USABLE', `${path}: ${messageOf(error)}`, { cause: error });
-  }
-}
+const digestOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 
 function unrepeatable([first, ...others]: readonly string[]): TidemarkError {
   const more = others.length === 0 ? '' : `, and ${counted(others.length, 'file')} more`;

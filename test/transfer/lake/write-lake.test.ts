@@ -7,62 +7,15 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { dayMs, type EpochMs, hourMs } from '../../../model/intervals.ts';
 import type { Range } from '../../../model/ranges.ts';
-import type { HistorySeries, SeriesKey } from '../../../model/series.ts';
 import { openDatabase } from '../../../store/db/database.ts';
-import { trackSeries } from '../../../store/series/series.ts';
 import { applyRetention } from '../../../store/upkeep/drop-old.ts';
 import { writeRetention } from '../../../store/upkeep/retention.ts';
-import { type LakeOptions, writeLake } from '../../../transfer/lake/write-lake.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
 import { bitcoinHours as hours } from '../../queue/queue-parts.ts';
 import { emptyDirectory } from '../../scripts/command.ts';
 import { commitPoints } from '../../store/committing.ts';
 import { openOwnStore as openStore, type TestStore } from '../../store/open-store.ts';
-
-/** A name that is no name of a file. */
-const days: HistorySeries = { dataset: 'asset_history', assetId: '../Bit "coin"_ü', interval: 'd1' };
-const january = Date.UTC(2024, 0);
-const february = Date.UTC(2024, 1);
-const march = Date.UTC(2024, 2);
-
-interface Filled {
-  readonly seriesId: number;
-  readonly series: SeriesKey;
-}
-
-async function fill(
-  store: TestStore,
-  series: SeriesKey,
-  window: Range,
-  changed: ReadonlyMap<EpochMs, string> = new Map(),
-): Promise<Filled> {
-  const { seriesId } = await trackSeries(store.database, series, window.startMs, null);
-  await commitPoints(store.database, { seriesId, series, window, changed });
-  return { seriesId, series };
-}
-
-const digits = new Map([
-  [february, '0.00000000000000000001'],
-  [february + hourMs, '123456789012345678.10'],
-  [february + 2 * hourMs, '0'],
-  [february + 3 * hourMs, '1.500'],
-]);
-
-/** Six weeks of hours, with digits of every kind, and a year of days. */
-async function fillBoth(store: TestStore): Promise<Filled> {
-  await fill(store, days, { startMs: january, endMs: Date.UTC(2025, 0) });
-  return fill(store, hours, { startMs: january + 14 * dayMs, endMs: february + 20 * dayMs }, digits);
-}
-
-function write(store: TestStore, directory: string, options: Partial<LakeOptions> = {}) {
-  return writeLake(store.database, {
-    directory,
-    clock: systemClock,
-    signal: new AbortController().signal,
-    showProgress: () => ({ update: () => {}, stop: () => {} }),
-    ...options,
-  });
-}
+import { days, digits, february, fill, fillBoth, inStore, january, manifestOf, march, write } from './filled-lake.ts';
 
 /** Every file by path within the lake, with what changes when it is replaced. */
 function filesOf(directory: string): Map<string, string> {
@@ -73,10 +26,6 @@ function filesOf(directory: string): Map<string, string> {
       .sort()
       .map((path) => [path.slice(directory.length + 1), `${statSync(path).ino} ${statSync(path).mtimeMs}`]),
   );
-}
-
-function manifestOf(directory: string) {
-  return JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8'));
 }
 
 /** The paths of {@link filesOf} that differ, without the manifest. */
@@ -94,20 +43,6 @@ const inLake = (directory: string) =>
            ${['open', 'high', 'low', 'close', 'volume'].map((name) => `${name}::varchar as ${name}`).join(', ')},
            fraction_digits
     from read_parquet('${directory}/dataset=candles/**/*.parquet', hive_partitioning = true) order by time`);
-
-/** What the lake should hold of the candles: the covered ones, as text. */
-async function inStore({ database }: TestStore) {
-  const result = await database.pool.query(
-    `select exchange_id as exchange, base_id as base, quote_id as quote, interval,
-            extract(year from time)::text as year, extract(month from time)::text as month,
-            (extract(epoch from time) * 1000)::bigint::text as at,
-            ${['open', 'high', 'low', 'close', 'volume'].map((name) => `${name}::numeric(38, 20)::text as ${name}`).join(', ')},
-            concat_ws(' ', scale(open), scale(high), scale(low), scale(close), scale(volume)) as fraction_digits
-     from tidemark.candle_points p join tidemark.series s on s.id = p.series_id
-     where s.covered @> time order by time`,
-  );
-  return result.rows;
-}
 
 /** Checks the lake against the store, and its manifest against its files. */
 async function expectTrue(store: TestStore, directory: string): Promise<void> {
