@@ -13,6 +13,7 @@ const slow = [
   'test/{faults,fuzz,hostile,trials}/**/*.test.ts',
   'test/deploy/package.test.ts',
   'test/docs/{backup,examples,notebooks,source-behaviours}.test.ts',
+  'test/files/parquet/memory.test.ts',
   'test/pipeline/caps.test.ts',
   'test/queue/{cluster,outage}.test.ts',
   'test/scripts/**/{*-trouble,backfill-{archive,outcome,source},demo,full-disk,move,phases,watch}.test.ts',

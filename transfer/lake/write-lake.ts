@@ -253,13 +253,8 @@ class LakeWriter {
     const isPresent = file.kind === 'file' && file.sha256 === known?.sha256;
     // What only the lake has stays where it is.
     const stays = known?.path !== undefined && file.kind === 'refused' && month.carried.length > 0;
-    if (known?.path !== undefined && !stays && !isPresent) await this.#leave(known.path, file.kind === 'file');
+    const left = stays || isPresent ? undefined : known?.path;
     const coverage = stays ? [...month.carried] : normalize([...month.covered, ...month.carried]);
-    if (coverage.length === 0) {
-      this.#isDirty = true;
-      months.delete(month.name);
-      return;
-    }
     const entry = {
       month: month.name,
       coverage,
@@ -268,7 +263,10 @@ class LakeWriter {
       ...(month.keptBeforeMs === null ? {} : { keptBefore: month.keptBeforeMs }),
       revisions,
     };
-    if (file.kind === 'file') {
+    if (coverage.length === 0) {
+      this.#isDirty = true;
+      months.delete(month.name);
+    } else if (file.kind === 'file') {
       const { kind, content, ...described } = file;
       const path = pathIn(this.#lake, state.series, month.name, file.sha256);
       if (!isPresent) await this.#publish(path, content, file.rows);
@@ -277,6 +275,8 @@ class LakeWriter {
     } else if (file.kind === 'empty') this.#enter(months, { ...entry, rows: 0 });
     else if (stays) this.#enter(months, { ...known, ...entry, refused: file.reason });
     else this.#enter(months, { ...entry, rows: 0, refused: file.reason });
+    // After the entry no longer names it.
+    if (left !== undefined) await this.#leave(left, file.kind === 'file');
   }
 
   #enter(months: Map<string, LakeMonth>, entry: LakeMonth): void {

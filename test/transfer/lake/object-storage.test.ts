@@ -1,6 +1,6 @@
 /** Lakes in an object storage, which s3rver is. */
 
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { dayMs, hourMs } from '../../../model/intervals.ts';
 import { openStorage } from '../../../transfer/lake/storage/open.ts';
 import { describeNeedingDuckdb } from '../../parts/duckdb.ts';
@@ -13,6 +13,9 @@ const place = 's3://tides/some/lake';
 
 /** The client takes its settings from the environment, as every tool of AWS. */
 function use({ env }: S3Server): void {
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
 }
 
