@@ -167,6 +167,8 @@ begin
     where b.begins >= asked.first or b.ends > asked.first;
     if begin_times is not null then
       select * into line from tidemark.bucket_line(exchange, base, quote, begin_times, end_times);
+      -- Not where a longer interval begins, which does not fit.
+      if isfinite(from_time) is not true then asked.first := greatest(asked.first, lower(line.tracked)); end if;
     end if;
   end loop;
   if begin_times is null then return; end if;

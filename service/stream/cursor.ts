@@ -3,6 +3,7 @@
  * `Last-Event-ID` gets what it missed, from any process.
  */
 
+import { createHash } from 'node:crypto';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 
@@ -29,25 +30,33 @@ export function fewRanges(ranges: readonly Range[], most = maxMissing): Range[] 
   return left;
 }
 
-/** Letters, digits, `.`, `_` and `-`: of each series the time, and the distances of what is missing back from there. */
-export function writeCursors(cursors: readonly Cursor[]): string {
+/** Identifies a list of series: the id of another one would skip or repeat what it does not know. */
+const digestOf = (names: readonly string[]) => createHash('sha256').update(names.join('\n')).digest('hex').slice(0, 8);
+
+/**
+ * Letters, digits, `.`, `_` and `-`: what identifies the series, then of each the time, and the distances of what is
+ * missing back from there.
+ *
+ * @param names of the series, as the client gave them.
+ */
+export function writeCursors(names: readonly string[], cursors: readonly Cursor[]): string {
   const text = (ms: number) => ms.toString(36);
-  return cursors
-    .map(({ untilMs, missing }) =>
-      [
-        text(untilMs),
-        ...missing.map(({ startMs, endMs }) => `${text(untilMs - startMs)}-${text(untilMs - endMs)}`),
-      ].join('_'),
-    )
-    .join('.');
+  const parts = cursors.map(({ untilMs, missing }) =>
+    [text(untilMs), ...missing.map(({ startMs, endMs }) => `${text(untilMs - startMs)}-${text(untilMs - endMs)}`)].join(
+      '_',
+    ),
+  );
+  return [digestOf(names), ...parts].join('.');
 }
 
 const number = /^[0-9a-z]{1,10}$/;
 
-/** @returns null for a text that is no id of a stream of so many series. */
-export function readCursors(text: string, count: number): Cursor[] | null {
+/** @returns null for a text that is no id of a stream of these series. */
+export function readCursors(names: readonly string[], text: string): Cursor[] | null {
+  const [digest, ...parts] = text.split('.');
+  if (digest !== digestOf(names)) return null;
   const parse = (digits = '') => (number.test(digits) ? Number.parseInt(digits, 36) : Number.NaN);
-  const cursors = text.split('.').map((part) => {
+  const cursors = parts.map((part) => {
     const [until, ...ranges] = part.split('_');
     const untilMs = parse(until);
     const missing = ranges.map((range) => {
@@ -60,5 +69,5 @@ export function readCursors(text: string, count: number): Cursor[] | null {
     missing.length <= maxMissing &&
     missing.every(({ startMs, endMs }, place) => startMs < endMs && (missing[place - 1]?.endMs ?? 0) <= startMs) &&
     (missing.at(-1)?.endMs ?? 0) <= untilMs;
-  return cursors.length === count && cursors.every(isValid) ? cursors : null;
+  return cursors.length === names.length && cursors.every(isValid) ? cursors : null;
 }

@@ -78,7 +78,10 @@ function cursorsOf(
   const last = request.headers['last-event-id'];
   if (last === undefined || last === '')
     return followed.map((one) => ({ untilMs: startMs ?? one.beginning(nowMs), missing: [] }));
-  const cursors = readCursors(String(last), followed.length);
+  const cursors = readCursors(
+    followed.map(({ name }) => name),
+    String(last),
+  );
   if (cursors === null) throw badRequest('Last-Event-ID is not of a stream of these series');
   return cursors;
 }
@@ -103,6 +106,7 @@ interface Following {
 /** The text of the stream. It reads on as fast as the client does. */
 async function* eventsOf({ pool, followed, cursors: first, clock, signal }: Following): AsyncGenerator<string> {
   const cursors = [...first];
+  const names = followed.map(({ name }) => name);
   const seen: (string | undefined)[] = [];
   let saidMs = clock.monotonicMs();
   yield `retry: ${retryMs}\n\n`;
@@ -118,7 +122,7 @@ async function* eventsOf({ pool, followed, cursors: first, clock, signal }: Foll
         if (rows.length === 0) continue;
         saidMs = clock.monotonicMs();
         const data = `{"series":${JSON.stringify(one.name)},"data":[${rows.join(',')}]}`;
-        yield `event: points\nid: ${writeCursors(cursors)}\ndata: ${data}\n\n`;
+        yield `event: points\nid: ${writeCursors(names, cursors)}\ndata: ${data}\n\n`;
       }
       seen[place] = versions[place];
     }

@@ -91,7 +91,8 @@ const exported = statement({
        -- An open-ended series always has a period that has just closed and is not fetched yet.
        select f.*, greatest(range_start, least(closed_end,
                 case when $toMs is null and upper_inf(tracked)
-                     then upper(covered * tstzmultirange(tstzrange(range_start, closed_end))) end)) as range_end
+                     then upper(covered * tstzmultirange(tstzrange(range_start, greatest(range_start, closed_end))))
+                     end)) as range_end
        from found f
      ), answered as (
        select s.*, ${rejectedPeriods('s.range_start', 's.range_end')} as rejected from bounded s

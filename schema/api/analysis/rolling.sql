@@ -36,6 +36,9 @@ declare
   source text := 'select time, price as value from public.prices($1, $2, $3, $4, $5)';
 begin
   perform tidemark.assert_given('minimum_coverage', minimum_coverage is null);
+  if minimum_coverage not between 0 and 1 then
+    raise exception 'minimum_coverage must be from 0 to 1, and is %', minimum_coverage using errcode = '22023';
+  end if;
   select * into line from tidemark.line_of(series, interval_name);
   select * into asked from tidemark.asked_range(line.period, line.tracked, from_time, to_time);
   whole := tidemark.window_length(length, line.period);

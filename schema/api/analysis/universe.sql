@@ -27,6 +27,9 @@ begin
   elsif max_silence < interval '1 day' then
     raise exception 'max_silence is at least a day, and is %', max_silence using errcode = '22023';
   end if;
+  if at > now() then
+    raise notice 'at is in the future: the markets are those of %', to_char(ending at time zone 'UTC', 'YYYY-MM-DD');
+  end if;
   first := ending - days * interval '24 hours';
   select coalesce(array_agg(distinct s.exchange_id), '{}'), coalesce(array_agg(distinct s.quote_id), '{}')
   into known_exchanges, known_quotes

@@ -181,3 +181,25 @@ it.each([
 ])('refuses %s', async (rest, words) => {
   await expect(ask(store.url, `select * from ohlcv_by('x', 'year', 'tether', ${rest})`)).rejects.toThrow(words);
 });
+
+it('without a beginning, begins where an interval begins that fits, and not with a longer one', async () => {
+  const startMs = Date.UTC(2024, 0, 1);
+  await storeLine(store.database, {
+    key: market('late', 'd1'),
+    ...{ startMs, endMs: startMs + 30 * dayMs, volume: '1' },
+    prices: Array.from({ length: 30 }, () => '1'),
+    covered: [[0, 30]],
+  });
+  await storeLine(store.database, {
+    key: market('late', 'm1'),
+    ...{ startMs: startMs + 29 * dayMs, endMs: startMs + 30 * dayMs, volume: '1' },
+    prices: Array.from({ length: 1440 }, () => '2'),
+    covered: [[0, 1440]],
+  });
+  expect(
+    await rows(`select count(*), to_char(min(time), 'MM-DD HH24:MI'), to_char(max(ends), 'MM-DD HH24:MI')
+                from ohlcv_by('x', 'late', 'tether', '8 minutes')`),
+  ).toEqual(['180 | 01-30 00:00 | 01-31 00:00']);
+  // Days have them all.
+  expect(await rows(`select count(*) from ohlcv_by('x', 'late', 'tether', '1 day')`)).toEqual(['30']);
+});

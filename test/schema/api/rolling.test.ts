@@ -130,6 +130,7 @@ it.each([
   [`'a', field => 'volume'`, 'a series of an asset has no field "volume"'],
   [`'x a/tether', field => null`, 'a series of a market has no field'],
   [`'x b/tether'`, 'unknown base "b"'],
+  [`'x a/tether', minimum_coverage => 95`, 'minimum_coverage must be from 0 to 1, and is 95'],
 ])('refuses %s', async (call, message) => {
   await expect(rows(`select * from rolling(${call})`)).rejects.toThrow(message);
 });

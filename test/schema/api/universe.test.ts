@@ -137,3 +137,17 @@ it('tells which markets are not fully covered, and refuses unknown names', async
   ])
     await expect(rows(`select * from universe_at(${call})`)).rejects.toThrow(message);
 });
+
+it('says that a time in the future is not known', async () => {
+  const notices: string[] = [];
+  const client = await store.database.pool.connect();
+  const onNotice = ({ message = '' }) => void notices.push(message);
+  client.on('notice', onNotice);
+  try {
+    await client.query(`select * from universe_at(now() + interval '9 days')`);
+  } finally {
+    client.off('notice', onNotice);
+    client.release();
+  }
+  expect(notices[0]).toMatch(/^at is in the future: the markets are those of \d{4}-\d\d-\d\d$/);
+});

@@ -11,10 +11,14 @@ it('reads the cursors that it wrote', () => {
   fc.assert(
     fc.property(fc.array(ranges, { minLength: 1, maxLength: 5 }), (all) => {
       const cursors = all.map((missing) => ({ untilMs: 2e12, missing: fewRanges(missing) }));
-      const text = writeCursors(cursors);
+      const names = all.map((_, place) => `binance coin-${place}/tether m1`);
+      const text = writeCursors(names, cursors);
       expect(text).toMatch(/^[\w.-]+$/);
-      expect(readCursors(text, all.length)).toEqual(cursors);
-      expect(readCursors(text, all.length + 1)).toBeNull();
+      expect(readCursors(names, text)).toEqual(cursors);
+      // The id of another list of as many series, or in another order.
+      expect(readCursors([...names.slice(1), 'rates'], text)).toBeNull();
+      expect(readCursors([...names, 'rates'], text)).toBeNull();
+      if (names.length > 1) expect(readCursors(names.toReversed(), text)).toBeNull();
     }),
   );
 });
@@ -34,6 +38,9 @@ it('joins the nearest ranges, and loses none', () => {
 it.each(['', 'x y', '1_2', '10_1-2', '10_5-1_4-3-', 'zzzzzzzzzzzz', '-1', '1..2', '10_2-5', `1${'_5-1'.repeat(40)}`])(
   'refuses what is no cursor: %s',
   (text) => {
-    expect(readCursors(text, text.split('.').length)).toBeNull();
+    const names = text.split('.');
+    const [digest = ''] = writeCursors(names, []).split('.');
+    expect(readCursors(names, `${digest}.${text}`)).toBeNull();
+    expect(readCursors(names, text)).toBeNull();
   },
 );

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { type EpochMs, graceMs, hourMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
+import { writeCursors } from '../../../service/stream/cursor.ts';
 import { createSimulator } from '../../../simulator/simulator.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { commitRates } from '../../store/committing.ts';
@@ -166,10 +167,12 @@ it('refuses what it cannot follow', async () => {
   ]);
   expect(await refused('?series=binance+bitcoin%2Ftether+m7')).toEqual([400, expect.stringContaining('no series is')]);
   expect(await refused('?series=nobody+bitcoin%2Ftether+m1')).toEqual([404, 'nobody bitcoin/tether m1 not found']);
-  expect(await refused(`?series=${encodeURIComponent(market)}`, { 'last-event-id': 'a.b' })).toEqual([
-    400,
-    'Last-Event-ID is not of a stream of these series',
-  ]);
+  const foreign = writeCursors(['rates'], [{ untilMs: nowMs, missing: [] }]);
+  for (const id of ['a.b', 'garbage', '1', foreign])
+    expect(await refused(`?series=${encodeURIComponent(market)}`, { 'last-event-id': id })).toEqual([
+      400,
+      'Last-Event-ID is not of a stream of these series',
+    ]);
 });
 
 it('is in the OpenAPI document', async () => {

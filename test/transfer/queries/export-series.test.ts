@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '../../../clock.ts';
 import { dayMs } from '../../../model/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { inSnapshot } from '../../../transfer/queries/export-series.ts';
+import { inSnapshot, readExportSeries } from '../../../transfer/queries/export-series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { lockWaits, waitFor } from '../../parts/wait-for.ts';
 import { market } from '../../schema/api/candles.ts';
@@ -41,4 +42,18 @@ describeNeeding('timescale', 'an export while a policy moves chunks to the colum
     const after = await pool.query(`select count(*) as chunks from show_chunks('tidemark.candle_points')`);
     expect(after.rows[0].chunks).toBe(1);
   });
+});
+
+it('says that nothing has closed of a range that begins in the future, with an end and without', async () => {
+  const store = await openOwnStore('plain');
+  const series = market('bitcoin', 'h1');
+  const nowMs = systemClock.now();
+  await trackSeries(store.database, series, nowMs - dayMs, null);
+  for (const toMs of [null, nowMs + 20 * dayMs]) {
+    const query = { series: [series], fromMs: nowMs + 10 * dayMs, toMs, nowMs, graceMs: 0 };
+    await expect(inSnapshot(store.database, (client) => readExportSeries(client, query))).rejects.toMatchObject({
+      code: 'BAD_ARGUMENT',
+      message: 'no period of x bitcoin/tether h1 in that range has closed yet',
+    });
+  }
 });
