@@ -6,7 +6,7 @@ import { type EpochMs, graceMs, intervalMs, periodStart } from '../../model/inte
 import { normalize, type Range, subtract } from '../../model/ranges.ts';
 import { longestRangeMs } from '../../model/request-range.ts';
 import { type SeriesKey, seriesOfKey } from '../../model/series.ts';
-import { int4, int4s, nullable, statement, text, time } from '../../store/db/statement.ts';
+import { bool, int4, int4s, nullable, statement, text, time } from '../../store/db/statement.ts';
 import { keyParameters, keyValues } from '../../store/series/series.ts';
 import type { MarketData } from '../market-data.ts';
 import { millisecondsOf } from '../queries/query.ts';
@@ -49,27 +49,33 @@ export async function follow(
   { pool, points, visibleFromMs }: { pool: pg.Pool; points: Points; visibleFromMs: EpochMs | null },
 ): Promise<Followed> {
   const rates = /^rates(?: (\S+))?$/.exec(name);
-  if (rates !== null) return followRates(name, pool, rates[1] ?? null);
+  if (rates !== null) {
+    const [, currency = null] = rates;
+    const [may] = await mayFollow.on(pool, { currency });
+    if (may?.known !== true) throw notFound(name);
+    return followRates(name, pool, currency);
+  }
   const series = seriesOf(name);
-  if (series === null)
-    throw badRequest(`no series is named "${name}"; such as "binance bitcoin/tether m1", "bitcoin h1" or "rates euro"`);
   const ids = (await idsOf.on(pool, keyValues(series))).map(({ id }) => id);
   if (ids.length === 0) throw notFound(name);
-  return followSeries(name, { points, visibleFromMs, series, ids });
+  return followSeries(name, { pool, points, visibleFromMs, series, ids });
 }
 
-function seriesOf(name: string): SeriesKey | null {
+function seriesOf(name: string): SeriesKey {
   const [, dataset = null, rest = ''] = /^(?:([a-z]+_[a-z_]+) )?(.*)$/.exec(name) ?? [];
   const market = /^(\S+) ([^\s/]+)\/(\S+) (\w+)$/.exec(rest);
-  const asset = /^(\S+) (\w+)$/.exec(rest);
-  const [, ...key] = market ?? asset ?? [];
-  const named = dataset ?? (market === null ? 'asset_history' : 'candles');
-  if (!(datasetNames as readonly string[]).includes(named)) return null;
-  const series = seriesOfKey(named as DatasetName, key);
-  return series !== null && 'exchange' in series === (market !== null) ? series : null;
+  const [, ...key] = market ?? /^(\S+) (\w+)$/.exec(rest) ?? [];
+  const named = (dataset ?? (market === null ? 'asset_history' : 'candles')) as DatasetName;
+  const refused = `no series is named "${name}"`;
+  if (!datasetNames.includes(named) || key.length !== (datasetOf(named).of === 'market' ? 4 : 2))
+    throw badRequest(`${refused}; such as "binance bitcoin/tether m1", "bitcoin h1" or "rates euro"`);
+  const series = seriesOfKey(named, key);
+  if (series === null) throw badRequest(`${refused}: ${named} has ${datasetOf(named).intervals.join(', ')}`);
+  return series;
 }
 
 interface FollowedSeries {
+  readonly pool: pg.Pool;
   readonly points: Points;
   readonly visibleFromMs: EpochMs | null;
   readonly series: SeriesKey;
@@ -77,7 +83,7 @@ interface FollowedSeries {
   readonly ids: readonly number[];
 }
 
-function followSeries(name: string, { points, visibleFromMs, series, ids }: FollowedSeries): Followed {
+function followSeries(name: string, { pool, points, visibleFromMs, series, ids }: FollowedSeries): Followed {
   const periodMs = intervalMs[series.interval];
   const longestMs = longestRangeMs[series.interval];
   const { timeField } = datasetOf(series.dataset);
@@ -102,9 +108,13 @@ function followSeries(name: string, { points, visibleFromMs, series, ids }: Foll
     closedMs: (nowMs) => periodStart(nowMs - graceMs, series.interval),
     async *news({ untilMs, missing }, nowMs) {
       let cursor: Cursor = { untilMs, missing };
+      const [known] = await beginningOf.on(pool, { ids });
+      if (known?.beginning == null) return;
+      // All before is missing, and needs no reading: of minutes there are thousands of windows since 1970.
+      const beginningMs = periodStart(Math.max(known.beginning, visibleFromMs ?? 0), series.interval);
       // What was missing comes first, as its times are earlier.
       for (const gap of missing)
-        for (let startMs = gap.startMs; startMs < gap.endMs; startMs += longestMs) {
+        for (let startMs = Math.max(gap.startMs, beginningMs); startMs < gap.endMs; startMs += longestMs) {
           const endMs = Math.min(gap.endMs, startMs + longestMs);
           const found = await read({ startMs, endMs }, nowMs);
           const rest = { startMs: Math.max(startMs, found.untilMs), endMs };
@@ -112,6 +122,10 @@ function followSeries(name: string, { points, visibleFromMs, series, ids }: Foll
           cursor = { untilMs, missing: fewRanges(normalize(left)) };
           if (found.rows.length > 0) yield { rows: found.rows, cursor };
         }
+      if (cursor.untilMs < beginningMs) {
+        const before = { startMs: cursor.untilMs, endMs: beginningMs };
+        cursor = { untilMs: beginningMs, missing: fewRanges(normalize([...cursor.missing, before])) };
+      }
       for (;;) {
         const startMs = cursor.untilMs;
         const endMs = Math.min(startMs + longestMs, periodStart(nowMs, series.interval) + periodMs);
@@ -169,6 +183,14 @@ const idsOf = statement({
   row: { id: int4 },
 });
 
+/** Nothing before it is stored, nor known to be empty at its interval; null: nothing is. */
+const beginningOf = statement({
+  name: 'stream-beginning',
+  text: 'select min(lower(covered - before_beginning)) as beginning from tidemark.series where id = any ($ids)',
+  parameters: { ids: int4s },
+  row: { beginning: nullable(time) },
+});
+
 /** Every commit of points changes the row of its series, and so its `xmin`. */
 const versions = statement({
   name: 'stream-versions',
@@ -182,6 +204,15 @@ const newestRate = statement({
   text: 'select max(time) as newest from tidemark.rate_points',
   parameters: {},
   row: { newest: nullable(time) },
+});
+
+/** Before the first poll no currency is known, so that any may come. */
+const mayFollow = statement({
+  name: 'stream-may-follow-rate',
+  text: `select $currency::text is null or not exists (select from tidemark.currencies)
+           or exists (select from tidemark.currencies where currency = $currency) as known`,
+  parameters: { currency: nullable(text) },
+  row: { known: bool },
 });
 
 const ratesSince = statement({

@@ -6,7 +6,9 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { type EpochMs, graceMs, hourMs } from '../../../model/intervals.ts';
 import type { SeriesKey } from '../../../model/series.ts';
-import { writeCursors } from '../../../service/stream/cursor.ts';
+import { storedMarketData } from '../../../service/queries/series.ts';
+import { type Cursor, writeCursors } from '../../../service/stream/cursor.ts';
+import { follow, type News } from '../../../service/stream/followed.ts';
 import { createSimulator } from '../../../simulator/simulator.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { commitRates } from '../../store/committing.ts';
@@ -165,7 +167,10 @@ it('refuses what it cannot follow', async () => {
     400,
     expect.stringContaining('no series is named'),
   ]);
-  expect(await refused('?series=binance+bitcoin%2Ftether+m7')).toEqual([400, expect.stringContaining('no series is')]);
+  expect(await refused('?series=binance+bitcoin%2Ftether+h6')).toEqual([
+    400,
+    'no series is named "binance bitcoin/tether h6": candles has m1, m5, m15, m30, h1, h2, h4, h8, h12, d1, w1',
+  ]);
   expect(await refused('?series=nobody+bitcoin%2Ftether+m1')).toEqual([404, 'nobody bitcoin/tether m1 not found']);
   const foreign = writeCursors(['rates'], [{ untilMs: nowMs, missing: [] }]);
   for (const id of ['a.b', 'garbage', '1', foreign])
@@ -173,6 +178,48 @@ it('refuses what it cannot follow', async () => {
       400,
       'Last-Event-ID is not of a stream of these series',
     ]);
+});
+
+it('refuses a currency that no poll has stored, once there are others', async () => {
+  await store.database.pool.query(
+    `insert into tidemark.currencies (currency, symbol, type) values ('euro', 'EUR', 'fiat') on conflict do nothing`,
+  );
+  const response = await fetch(`${url}?series=${encodeURIComponent('rates zzz')}`);
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({ error: 'rates zzz not found' });
+});
+
+it('reads nothing of before the first covered period, neither at first nor when a client comes back', async () => {
+  const key: SeriesKey = { ...bitcoinHours, interval: 'm1' };
+  const covered = { startMs, endMs: startMs + hourMs };
+  await fill(store.database, key, covered);
+  const asked: EpochMs[] = [];
+  const { points } = storedMarketData(store.database.pool);
+  const followed = await follow('binance bitcoin/tether m1', {
+    pool: store.database.pool,
+    points: (series, range, at) => {
+      asked.push(range.startMs);
+      return points(series, range, at);
+    },
+    visibleFromMs: null,
+  });
+  const readAll = async (cursor: Cursor) => {
+    let news: News = { rows: [], cursor };
+    for await (news of followed.news(news.cursor, nowMs)) rows += news.rows.length;
+    return news.cursor;
+  };
+  let rows = 0;
+  const later = await readAll({ untilMs: 0, missing: [] });
+  expect(rows).toBe(60);
+  expect(later.missing[0]).toEqual({ startMs: 0, endMs: startMs });
+  await readAll(later);
+  expect(asked.every((fromMs) => fromMs >= startMs)).toBe(true);
+
+  // Of what is stored there later nothing is missed.
+  await fill(store.database, key, { startMs: startMs - hourMs, endMs: startMs });
+  const last = await readAll(later);
+  expect(rows).toBe(120);
+  expect(last.missing[0]).toEqual({ startMs: 0, endMs: startMs - hourMs });
 });
 
 it('is in the OpenAPI document', async () => {
