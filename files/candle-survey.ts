@@ -444,9 +444,9 @@ export class CandleSurvey {
     if (this.#symbol !== null && this.#symbol !== symbolText(baseId + parseQuote(quoteId).asset))
       notes.push(`its symbol is ${this.#symbol}; it is imported as ${baseId}/${quoteId}`);
     if (!isNewestOpen) return { ...result, covered: all, notes };
+    // Nor is it said to be stored: it may be rejected.
     notes.push(
-      `its newest row, ${formatTime(this.#newestMs)}, is stored and not covered: it may have been open when the ` +
-        'file was made',
+      `its newest row, ${formatTime(this.#newestMs)}, is not covered: it may have been open when the file was made`,
     );
     return { ...result, covered: subtract(all, [periodOf(this.#newestMs, interval)]), notes };
   }

@@ -161,7 +161,7 @@ describe('binance', () => {
     expect(placed.map(({ mayBeOpen = false }) => mayBeOpen)).toEqual([false, false, true]);
     expect(covered).toEqual([range(0, 2)]);
     expect(notes).toEqual([
-      'its newest row, 2024-05-01 00:02Z, is stored and not covered: it may have been open when the file was made',
+      'its newest row, 2024-05-01 00:02Z, is not covered: it may have been open when the file was made',
     ]);
   });
 
