@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { makeDirectory } from '../directories.ts';
 import { TidemarkError } from '../errors.ts';
 import { type Binaries, runProgram } from './binaries.ts';
 import { explainOutput } from './failure.ts';
@@ -38,7 +39,7 @@ export interface Home {
  * @throws TidemarkError EMBEDDED_DATABASE, and file system errors as they are.
  */
 export function openHome(directory: string): Home {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory, 0o700);
   const path = realpathSync(resolve(directory));
   const data = dataIn(path);
   const account = readOwner(data) ?? unprivilegedAccount();

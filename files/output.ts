@@ -76,14 +76,29 @@ export async function createWholeFile(path: string, content: Uint8Array): Promis
   }
 }
 
+const another = 'choose another path, or remove the file that is in the place of a directory';
+const rights = 'choose another path, or get the right to write there';
+/** By the code of the system; of others the disk is full. */
+const remedies: Readonly<Record<string, string>> = {
+  ENOENT: 'create its directory first, or choose another path',
+  EEXIST: another,
+  ENOTDIR: another,
+  EACCES: rights,
+  EPERM: rights,
+  EROFS: rights,
+};
+
 /** @throws TidemarkError FILE_NOT_WRITTEN for any error of the system. */
 export async function writable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof TidemarkError) throw error;
-    const remedy = codeOf(error) === 'ENOENT' ? { remedy: 'create its directory first' } : {};
-    throw new TidemarkError('FILE_NOT_WRITTEN', `${path}: ${reasonOf(error)}`, { cause: error, ...remedy });
+    const remedy = remedies[String(codeOf(error))];
+    throw new TidemarkError('FILE_NOT_WRITTEN', `${path}: ${reasonOf(error)}`, {
+      cause: error,
+      ...(remedy === undefined ? {} : { remedy }),
+    });
   }
 }
 

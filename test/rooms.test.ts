@@ -41,7 +41,7 @@ const rooms: Readonly<Record<string, string>> = {
 /** Folders of the store, from the ground: each imports only from those before it. */
 const storeFloors = ['db', 'timescale', 'series', 'ledger', 'commit', 'lists', 'settings', 'upkeep', 'status'];
 
-const topLevel = ['clock.ts', 'errors.ts', 'redaction.ts', 'version.ts'];
+const topLevel = ['clock.ts', 'directories.ts', 'errors.ts', 'redaction.ts', 'version.ts'];
 /** A folder with more files holds several concepts. */
 const maxFiles = 25;
 /** Files in a chain of imports of values. A reader follows it from a command to the ground. */

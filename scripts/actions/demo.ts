@@ -1,8 +1,9 @@
 /** `tidemark demo [--once]`: the whole pipeline on synthetic data, with nothing to install or configure. */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stopped, systemClock } from '../../clock.ts';
+import { makeDirectory } from '../../directories.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatDuration } from '../../model/format.ts';
 import { type EpochMs, hourMs, periodStart } from '../../model/intervals.ts';
@@ -104,7 +105,7 @@ function demoConfig(config: Config, simulator: RunningSimulator): Config {
 }
 
 function writeSources({ directory }: Config, url: string): void {
-  mkdirSync(directory, { recursive: true });
+  makeDirectory(directory);
   const lines = venueSources.map((name) => `  ${name}: { url: '${url}' }\n`);
   writeFileSync(
     join(directory, 'tidemark.yaml'),

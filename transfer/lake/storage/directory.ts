@@ -1,14 +1,15 @@
 /** A lake in a directory of this machine. */
 
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { makeDirectory } from '../../../directories.ts';
 import { codeOf, messageOf, TidemarkError } from '../../../errors.ts';
 import { createWholeFile, writable, writeWholeFile } from '../../../files/output.ts';
 import type { LakeStorage } from './storage.ts';
 
 export function directoryStorage(place: string): LakeStorage {
   const directory = resolve(place);
-  const makeDirectory = (path: string) => writable(path, () => mkdir(path, { recursive: true }));
+  const prepare = (path: string) => writable(path, async () => makeDirectory(path));
 
   /** @returns null when there is nothing. */
   async function readable<Result>(path: string, work: () => Promise<Result>): Promise<Result | null> {
@@ -26,14 +27,14 @@ export function directoryStorage(place: string): LakeStorage {
     parallel: 1,
     // Not encoded: readers take what follows the scheme as it is.
     locationOf: (path) => `file://${join(directory, path)}`,
-    prepare: async () => void (await makeDirectory(directory)),
+    prepare: () => prepare(directory),
     read: (path) => readable(join(directory, path), () => readFile(join(directory, path))),
     async write(path, content) {
-      await makeDirectory(dirname(join(directory, path)));
+      await prepare(dirname(join(directory, path)));
       await writeWholeFile(join(directory, path), content);
     },
     async create(path, content) {
-      await makeDirectory(dirname(join(directory, path)));
+      await prepare(dirname(join(directory, path)));
       return createWholeFile(join(directory, path), content);
     },
     remove: (path) => writable(join(directory, path), () => rm(join(directory, path), { force: true })),
