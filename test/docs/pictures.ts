@@ -61,6 +61,8 @@ function.
 hour that the service changed later. \`npm run docs\` runs the notebook and makes this page of it. A test compares the
 page with the notebook, its pictures, and the answers of its statements, of which it shows the first rows and the last.
 
+Statements run on other stores too. 8 and 9 need a tracked perpetual that is settled in tether, 9 the funding of Binance's bitcoin.
+
 ${parts.join('\n')}`;
   return withAnswers(page, url, { most: 4, notices: false });
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { waitFor } from '../../parts/wait-for.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 const series = '--exchange binance --base bitcoin --quote tether --interval h1';
@@ -31,4 +32,28 @@ it('reports what is odd in the points of each series, as text and as JSON', asyn
   expect(values).toMatch(/^ 1 {2}binance bitcoin\/tether h1 {2}.* 1 {2}\d+\.\d\d % at 2024-03-02 05:00Z .*1\.04 %/);
   expect((await say('quality')).split('\n')).toHaveLength(4);
   await fails('quality 7', 2, 'no series has the id or the name "7"');
+});
+
+it('ends when it is stopped while it reads points', async () => {
+  const { database, say, begin, query } = await openWatched();
+  await say(`backfill candles ${series} --from 2024-03-01 --to 2024-03-05`);
+  const client = await database.pool.connect();
+  try {
+    await client.query('begin; lock table tidemark.candle_points in access exclusive mode');
+    const running = begin('quality');
+    await waitFor('it to read', async () => {
+      const waiting = await query(
+        `select pid from pg_stat_activity where application_name = 'tidemark quality' and wait_event_type = 'Lock'`,
+      );
+      return waiting.length > 0;
+    });
+    running.kill('SIGINT');
+    expect(await running.ended).toMatchObject({
+      ...{ exitCode: 130, stdout: '' },
+      stderr: expect.stringMatching(/^tidemark: INTERRUPTED: stopped after 0 of 1 series; name some of the series /),
+    });
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
 });
