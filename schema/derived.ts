@@ -90,6 +90,33 @@ end $$;
 comment on function tidemark.assert_given is
   'Internal: true; an argument that is null is refused.';
 
+--: function tidemark.assert_moment(text, timestamptz)
+create or replace function tidemark.assert_moment(name text, at timestamptz) returns boolean
+language plpgsql stable parallel safe as $$
+begin
+  perform tidemark.assert_given(name, at is null);
+  if at > now() then
+    raise notice '% is in the future, at %: the answer is what is known now', name, at;
+  end if;
+  return true;
+end $$;
+comment on function tidemark.assert_moment is
+  'Internal: true; a moment that is null is refused, and a notice says of one in the future what the answer is.';
+
+--: function tidemark.assert_series(text[], text)
+create or replace function tidemark.assert_series(series text[], example text default 'binance bitcoin/tether')
+returns boolean language plpgsql immutable parallel safe as $$
+begin
+  if series is null or cardinality(series) = 0 then
+    raise exception 'series must be given, and is %', case when series is null then 'null' else 'an empty array' end
+      using errcode = case when series is null then '22004' else '22023' end,
+      hint = format('such as array[%L]', example);
+  end if;
+  return true;
+end $$;
+comment on function tidemark.assert_series is
+  'Internal: true; an array of series that is null or empty is refused.';
+
 --: function tidemark.grouped_candle()
 create or replace function tidemark.grouped_candle() returns text language sql immutable parallel safe as $$
   select $columns$${groupedValues}$columns$
@@ -542,7 +569,7 @@ language sql stable parallel safe as $$
     select max(p.time) from tidemark.list_polls p join tidemark.lists l on l.id = p.list_id
     where ${ofList} and p.gone > 0 and p.time <= at
   )
-  where tidemark.assert_given('at', at is null)
+  where tidemark.assert_moment('at', at)
 $$;
 comment on function public.${now}_at is
   'The state of each ${entry} at a time: what ${now} would have said then, as far as it was polled.'

@@ -163,10 +163,8 @@ declare
   written constant text := '^\s*(\S+)\s+(.+?)/(.+?)(?:\s+h1)?(?:\s+funding)?\s*$';
   wrong text[] := array(select n from unnest(series) n where n ~ written is not true);
 begin
-  if series is null then
-    raise exception 'series must be given, and is null' using errcode = '22004',
-      hint = 'such as array[''binance bitcoin/tether:tether'']';
-  elsif cardinality(wrong) > 0 then
+  perform tidemark.assert_series(series, 'binance bitcoin/tether:tether');
+  if cardinality(wrong) > 0 then
     raise exception 'a market is written as ''binance bitcoin/tether:tether'', not "%"', left(wrong[1], 200)
       using errcode = '22023';
   end if;

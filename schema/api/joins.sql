@@ -80,10 +80,7 @@ returns table ("time" timestamptz, name text, price numeric, coverage numeric)
 language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 begin
-  if series is null then
-    raise exception 'series must be given, and is null' using errcode = '22004',
-      hint = 'such as array[''binance bitcoin/tether'', ''bitcoin'']';
-  end if;
+  perform tidemark.assert_series(series);
   return query
     with names as (
       -- A name that is given twice is one series.

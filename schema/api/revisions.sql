@@ -11,14 +11,14 @@ language plpgsql stable parallel safe as $$
 declare
   begun timestamptz := (select s.created_at from tidemark.series s where s.id = $1);
 begin
-  perform tidemark.assert_given('known_at', known_at is null);
+  perform tidemark.assert_moment('known_at', known_at);
   if known_at < begun then
     raise notice 'nothing of the series was stored at %: it is tracked since %', known_at, begun
       using detail = 'the answer is what the service gave later, without the changes that were seen since';
   end if;
 end $$;
 comment on function tidemark.tell_beginning is
-  'Internal: raises a notice where a time is before the beginning of a series here; null is refused.';
+  'Internal: raises a notice where a time is before the beginning of a series here, or in the future; null is refused.';
 
 --: function tidemark.points_known_at(text, text[], integer, timestamptz, timestamptz, timestamptz)
 create or replace function tidemark.points_known_at(points text, columns text[], series_id integer,

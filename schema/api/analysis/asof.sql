@@ -31,15 +31,16 @@ declare
   line record;
   ahead interval;
   oldest interval;
+  tick constant interval := '1 microsecond';
   first timestamptz := (select min(t) from unnest(times) t);
   last timestamptz := (select max(t) from unnest(times) t);
+  prices text;
   points text;
   read tstzrange;
 begin
-  if series is null or times is null then
-    raise exception '% must be given, and is null', case when series is null then 'series' else 'times' end
-      using errcode = '22004', hint = 'such as array[''binance bitcoin/tether''], array(select time from orders)';
-  elsif max_age < interval '0' then
+  perform tidemark.assert_series(series);
+  perform tidemark.assert_given('times', times is null);
+  if max_age < interval '0' then
     raise exception 'max_age is %, and cannot be negative', max_age using errcode = '22023';
   elsif not (isfinite(first) and isfinite(last)) then
     raise exception 'a time is infinite' using errcode = '22023';
@@ -50,13 +51,25 @@ begin
     continue when first is null;
     ahead := tidemark.known_after(line.is_market, interval_name, line.period);
     oldest := coalesce(max_age, line.period);
-    select string_agg(format('select time, %I as price from %s
-                              where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz',
-                             case when line.is_market then 'close' else 'price_usd' end,
-                             tidemark.source_of(line.relation, line.series_id, line.period, b.first, b.ending),
-                             line.series_id, b.first, b.ending), ' union all ')
+    prices := format('%I as price', case when line.is_market then 'close' else 'price_usd' end);
+    -- Before each block the last price as well, which is too old. It is of a whole period.
+    select string_agg(format('
+          select time, %s from %s
+          where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz
+          union all
+          (select date_bin(%L, time, tidemark.grid_origin()), %s from %s
+           where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz order by time desc limit 1)',
+          prices, tidemark.source_of(line.relation, line.series_id, line.period, b.first, b.ending),
+          line.series_id, b.first, b.ending,
+          line.period, prices, case when line.is_market then 'tidemark.candle_points' else line.relation end,
+          line.series_id, coalesce(b.since, '-infinity'), b.until), ' union all ')
     into points
-    from tidemark.price_blocks(array(select t - ahead from unnest(times) t where t is not null), oldest, line.period) b;
+    from (
+      select first, ending, u.until, lag(u.since) over (order by first) as since
+      from tidemark.price_blocks(array(select t - ahead from unnest(times) t where t is not null), oldest, line.period),
+           lateral (select date_bin(line.period, first - tick, tidemark.grid_origin()) + line.period,
+                           date_bin(line.period, ending - tick, tidemark.grid_origin()) + line.period) u (until, since)
+    ) b;
     read := tstzrange(date_bin(line.period, first - ahead - oldest, tidemark.grid_origin()),
                       date_bin(line.period, last - ahead, tidemark.grid_origin()) + line.period);
     perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked, lower(read), upper(read),
@@ -74,25 +87,27 @@ begin
         select a.time, p.price, p.time as price_time, a.moment,
                date_bin(%3$L, a.moment, tidemark.grid_origin()) as newest
         from asked a join latest l on l.moment = a.moment and not l.is_point
-        left join points p on p.time = l.at and l.at >= a.moment - %4$L::interval
+        left join points p on p.time = l.at
+      ), dated as (
+        select *, case when price_time >= moment - %4$L::interval then price_time end as usable from found
       ), known as (
         -- Of an own price of the period nothing else has to be known, if it is known at its time.
-        select time, price, price_time, moment - price_time as age,
-               case when %5$L and price_time >= newest then 1 else %6$s end as coverage
-        from found
+        select time, price, price_time, usable, moment - price_time as age,
+               case when %5$L and usable >= newest then 1 else %6$s end as coverage
+        from dated
       )
-      select time, %7$L::text, case when coverage = 1 then price end, price_time, age, coverage
+      select time, %7$L::text, case when coverage = 1 and usable is not null then price end, price_time, age, coverage
       from known order by time',
       ahead, points, line.period, oldest, ahead = interval '0',
       case when line.covered @> read then '1::numeric'
            else format('tidemark.share_covered(%1$L::tstzmultirange, tstzrange(least(newest, date_bin(%2$L,
-                  coalesce(price_time, moment - %3$L::interval + %2$L::interval - interval ''1 microsecond''),
+                  coalesce(usable, moment - %3$L::interval + %2$L::interval - interval ''1 microsecond''),
                   tidemark.grid_origin())), newest + %2$L::interval))', line.covered, line.period, oldest) end,
       one) using times;
   end loop;
 end $$;
 comment on function public.prices_asof is
   'As-of join: the last price of each series that was known at each of some times, such as those of orders. A close is '
-  'known when its candle has ended. Null where it is older than max_age (by default a period), and where coverage is '
-  'below 1: a gap lies between, and a later price may be missing.
+  'known when its candle has ended. The price is null where it is older than max_age (by default a period), and where '
+  'coverage is below 1: a gap lies between, and a later price may be missing.
 Example: select * from prices_asof(array[''binance bitcoin/tether''], array[''2024-12-01 12:34:56Z'']::timestamptz[])';

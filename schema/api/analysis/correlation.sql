@@ -143,7 +143,7 @@ language sql stable parallel safe as $$
          tidemark.covariance_of(n, sx, sy, sxy), tidemark.beta_of(n, sx, sy, syy, sxy), n, own.share, its.share
   from tidemark.return_sums(series, interval_name, from_time, to_time, pairwise) s
   join shares own on own.name = s.name join shares its on its.name = s.other
-  where s.name <> s.other
+  where s.name <> s.other and tidemark.assert_series(series)
   order by array_position(series, s.name), array_position(series, s.other)
 $$;
 comment on function public.correlations is

@@ -19,16 +19,14 @@ declare
   uncertain text[] := '{}';
   markets bigint := 0;
 begin
+  perform tidemark.assert_moment('at', at);
   perform tidemark.assert_given(name, is_null) from (values
-    ('at', at is null), ('minimum_quote_volume', minimum_quote_volume is null), ('days', days is null),
+    ('minimum_quote_volume', minimum_quote_volume is null), ('days', days is null),
     ('max_silence', max_silence is null)) v (name, is_null);
   if days not between 1 and 3660 then
     raise exception 'days must be from 1 to 3660, and is %', days using errcode = '22023';
   elsif max_silence < interval '1 day' then
     raise exception 'max_silence is at least a day, and is %', max_silence using errcode = '22023';
-  end if;
-  if at > now() then
-    raise notice 'at is in the future: the markets are those of %', to_char(ending at time zone 'UTC', 'YYYY-MM-DD');
   end if;
   first := ending - days * interval '24 hours';
   select coalesce(array_agg(distinct s.exchange_id), '{}'), coalesce(array_agg(distinct s.quote_id), '{}')

@@ -58,15 +58,15 @@ function knownAt(timeMs: number, { name, aheadMs, oldestMs, lengthMs, prices }: 
   const newest = Math.floor((momentMs - startMs) / lengthMs);
   const earliest = Math.min(newest, Math.ceil((momentMs - oldestMs - startMs) / lengthMs));
   let period = newest;
-  while (period >= earliest && (prices[period] ?? null) === null) period -= 1;
+  while (period >= 0 && (prices[period] ?? null) === null) period -= 1;
   const ofMs = (one: number) => momentMs - startMs - one * lengthMs;
-  const found = period >= earliest && ofMs(period) <= oldestMs ? period : null;
-  const ageMs = found === null ? null : ofMs(found);
+  const last = period >= 0 ? period : null;
+  const found = last !== null && ofMs(last) <= oldestMs ? last : null;
   let missing = 0;
   for (let one = found ?? earliest; one <= newest; one += 1) if (!isCovered(one)) missing += 1;
   const isOwn = found === newest && aheadMs === 0;
   const price = found === null || (missing > 0 && !isOwn) ? '-' : prices[found];
-  return [price, found === null ? '-' : startMs + found * lengthMs, ageMs ?? '-'].join(' | ');
+  return [price, ...(last === null ? ['-', '-'] : [startMs + last * lengthMs, ofMs(last)])].join(' | ');
 }
 interface Known {
   readonly name: Name;

@@ -117,6 +117,20 @@ describe('unknown names are refused with suggestions', () => {
     const error = await ask(store.url, `select * from ${call}`).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ message, hint: expect.stringContaining(hint) });
   });
+
+  it.each([
+    ...['aligned', 'aligned_wide', 'returns_panel', 'returns_panel_wide', 'correlations', 'correlation_matrix'],
+    ...['funding_panel', 'funding_panel_wide', 'prices_asof'],
+  ])('%s refuses an array without series', async (name) => {
+    const more = name === 'prices_asof' ? ', array[now()]' : '';
+    for (const [series, message, code] of [
+      [`'{}'`, 'series must be given, and is an empty array', '22023'],
+      ['null', 'series must be given, and is null', '22004'],
+    ]) {
+      const error = await ask(store.url, `select * from ${name}(${series}${more})`).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ message, code, hint: expect.stringContaining('binance bitcoin/tether') });
+    }
+  });
 });
 
 it('what is untracked and has no point is not said to be tracked', async () => {
