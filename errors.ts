@@ -46,7 +46,9 @@ export const errorTable = Object.freeze({
       '`tidemark gaps` says why: `tidemark backfill` fills what a source still has, with --wait also what awaits a ' +
       'second answer; --allow-gaps exports the stored points and lists the gaps',
     VALUES_TOO_LONG: 'write a lake with other --decimals, or with --decimals text, into another directory',
-    ROWS_REFUSED: '`select * from tidemark.quarantine` lists each row with its reason; their periods are not covered',
+    ROWS_REFUSED:
+      '`select * from tidemark.quarantine` lists each row with its reason; a period of theirs without a stored point ' +
+      'is not known',
   }),
   ...entries(exitCodes.awaiting, {
     AWAITS_SECOND_ANSWER:

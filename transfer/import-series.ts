@@ -63,7 +63,7 @@ export class SeriesImport {
   /** Those of the piece, and of the piece that is being stored. */
   #tuples = new PieceTuples();
   #others = new PieceTuples();
-  /** Valid rows of the piece, and the times of the first and the last of them. */
+  /** Valid rows of the piece, and the times of the first and the last row, of rejected ones too. */
   #count = 0;
   #pieceMs: { firstMs: EpochMs; lastMs: EpochMs } | null = null;
   #refused: RejectedRow[] = [];
@@ -134,7 +134,10 @@ export class SeriesImport {
       this.#keep(read.row.timeMs);
     } else {
       this.#refused.push({ raw: read.raw(), reason: `${row.place}: ${reason ?? 'not a point'}` });
-      if (wrongTime === null) this.#holes.push(periodOf(Number(timeMs), series.interval));
+      if (wrongTime === null) {
+        this.#holes.push(periodOf(Number(timeMs), series.interval));
+        this.#reach(Number(timeMs));
+      }
     }
     if (this.#isComplete()) await this.#storeLater(null);
   }
@@ -183,9 +186,13 @@ export class SeriesImport {
 
   #keep(timeMs: EpochMs): void {
     this.#firstMs ??= timeMs;
+    this.#reach(timeMs);
+    this.#count += 1;
+  }
+
+  #reach(timeMs: EpochMs): void {
     if (this.#pieceMs === null) this.#pieceMs = { firstMs: timeMs, lastMs: timeMs };
     else this.#pieceMs.lastMs = timeMs;
-    this.#count += 1;
   }
 
   #isComplete(): boolean {
@@ -285,7 +292,7 @@ export class SeriesImport {
     onStored({ ...result, name: seriesName(series), refused });
   }
 
-  /** From the end of the last piece to the end of the last valid row's period; null: there is nothing to store. */
+  /** From the end of the last piece to the end of the last row's period; null: no row has a time. */
   #window(endMs: EpochMs | null): Range | null {
     const { interval } = this.#series;
     const piece = this.#pieceMs;

@@ -97,7 +97,7 @@ export class ImportTally {
       throw new TidemarkError(
         'ROWS_REFUSED',
         `${counted(this.#counts.refused, 'row')} rejected, first: ${refusal.reason}`,
-        isDry ? { remedy: 'an import stores the others, and the periods of these are gaps' } : {},
+        isDry ? { remedy: 'an import stores the others, and does not cover the periods of these' } : {},
       );
     }
     if (this.#counts.differing === 0) return;

@@ -163,7 +163,7 @@ create or replace view public.coverage as
          s.untracked_at, tidemark.share_covered(s.covered, s.wanted) as share,
          (select count(*)::integer from unnest(s.missing)) as gaps,
          s.covered, s.confirmed_empty, s.missing, s.points, s.earliest, s.newest, s.before_beginning,
-         (select r.ranges
+         (select s.covered * r.ranges
           from tidemark.rejected_ranges(s.id, s.dataset, s.period, lower(s.covered), upper(s.covered)) r) as rejected,
          case when s.quote_id is null then null when q.settle is null then 'spot' when q.expiry is null then 'perpetual'
               else 'future' end as kind,

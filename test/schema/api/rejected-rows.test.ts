@@ -96,3 +96,14 @@ it('takes every period without a point for unknown after a row without a time, u
   expect(await rows(unknown)).toEqual([]);
   expect(await rows(`select rejected from coverage where series_id = ${id}`)).toEqual(['{}']);
 });
+
+it('lists no gap among the rejected periods', async () => {
+  const key = market('b', 'h1');
+  const covered = [
+    [0, 5],
+    [6, hours],
+  ] as const;
+  const id = await storeLine(store.database, { key, startMs, endMs: startMs + hours * hourMs, prices, covered });
+  await reject(id, 'candles', startMs + 5 * hourMs);
+  expect(await rows(`select gaps, rejected from coverage where series_id = ${id}`)).toEqual(['1 | {}']);
+});

@@ -80,6 +80,31 @@ it('quarantines impossible rows, and leaves their periods as gaps', async () => 
   expect(await query('select count(*)::int as count from tidemark.quarantine')).toEqual([{ count: 3 }]);
 });
 
+it.each([
+  ['among others', 'kraken', [0, 1, 3, 7]],
+  ['at the end', 'kraken', [0, 1, 3, 4, 5]],
+  ['alone', 'kraken', [3, 4]],
+  ['as the newest row, which may be open', 'binance', [0, 1, 2]],
+] as const)('takes the periods of rejected rows without a point for unknown, %s', async (_, format, given) => {
+  const { file, run, query } = emptyStore();
+  const kraken = (index: number, values = '1.1,2,1,1.5') => `${minute(index) / 1000},${values},7,9`;
+  const traded: readonly number[] = [0, 1, 7];
+  await run('kraken', file('XBTUSDT_1.csv', lines(traded.map((index) => kraken(index)))));
+  const row = format === 'kraken' ? kraken : kline;
+  // The last one is rejected as well, and has a stored point where it is the seventh.
+  const isWrong = (index: number) => !traded.includes(index) || index === 7;
+  const rows = given.map((index) => row(index, isWrong(index) ? '5,4,6,5' : undefined));
+  expect(
+    await run(format, file('x.csv', lines(rows)), ...(format === 'kraken' ? ['--points-only'] : [])),
+  ).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining('a period of theirs without a stored point is not known'),
+  });
+  expect(
+    await query(`select time from prices('binance bitcoin/tether', 'm1') where coverage < 1 order by time`),
+  ).toEqual(given.filter((index) => !traded.includes(index)).map((index) => ({ time: minute(index) })));
+});
+
 it('stores the newest row of a file without coverage, and never over a covered value', async () => {
   const { file, run, content, points } = emptyStore();
   const fetched = (count: number, more = 0) =>
