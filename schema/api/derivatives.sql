@@ -299,8 +299,7 @@ returns table ("time" timestamptz, price numeric, spot numeric, index_price nume
 language plpgsql stable parallel safe set jit = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
-  closed timestamptz := date_bin(tidemark.interval_length(interval_name), now() - tidemark.grace(),
-                                 tidemark.grid_origin());
+  closed timestamptz := tidemark.open_since(interval_name);
 begin
   perform tidemark.refuse_kind(quote, false, 'basis takes a perpetual or future before the spot market'),
           tidemark.refuse_kind(spot_quote, true, 'basis takes a spot market after the perpetual or future');

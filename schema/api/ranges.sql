@@ -56,6 +56,16 @@ comment on function tidemark.asked_range is
   'Internal: the requested range as whole periods: those that start in [first, ending), of which those before '
   'closed have ended.';
 
+--: function tidemark.open_since(text)
+-- A figure of a whole range ends there, whatever end is asked for: otherwise it would change until the period closes,
+-- and call itself complete.
+create or replace function tidemark.open_since(interval_name text) returns timestamptz
+language sql stable parallel safe as $$
+  select date_bin(tidemark.interval_length(interval_name), now() - tidemark.grace(), tidemark.grid_origin())
+$$;
+comment on function tidemark.open_since is
+  'Internal: the start of the open period of an interval; periods before it have ended.';
+
 --: function tidemark.share_partly_covered(tstzmultirange, tstzrange)
 create or replace function tidemark.share_partly_covered(covered tstzmultirange, span tstzrange) returns numeric
 language sql immutable strict parallel safe as $$

@@ -55,6 +55,7 @@ language sql stable parallel safe as $$
   from (
     select count(x) as n, sum(x) as sx, sum(y) as sy, sum(x * x) as sxx, sum(y * y) as syy, sum(x * y) as sxy
     from tidemark.paired_returns(series, benchmark, interval_name, from_time, to_time)
+    where time < tidemark.open_since(interval_name)
   ) sums
 $$;
 comment on function public.correlation is
@@ -97,7 +98,7 @@ language sql stable parallel safe as $$
     select time, array_position(series, name) as place, price is not null as is_known,
            price is null and coverage < 1 as is_gap, case when price > 0 then ln(price + tidemark.fine()) end as level
     from public.aligned(series, interval_name, from_time, to_time)
-    where tidemark.assert_given('pairwise', pairwise is null)
+    where time < tidemark.open_since(interval_name) and tidemark.assert_given('pairwise', pairwise is null)
   ), times as (
     select time, bool_and(level is not null) as is_complete from prices
     where not pairwise group by time

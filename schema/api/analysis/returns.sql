@@ -100,7 +100,8 @@ returns table (drawdown numeric, peak_time timestamptz, peak_price numeric, trou
                trough_price numeric, recovered_time timestamptz, coverage numeric)
 language sql stable parallel safe as $$
   with falls as materialized (
-    select * from public.drawdown(series, interval_name, from_time, to_time, false) where price is not null
+    select * from public.drawdown(series, interval_name, from_time, to_time, false)
+    where price is not null and time < tidemark.open_since(interval_name)
   ), trough as (
     select * from falls order by drawdown, time limit 1
   )
@@ -125,10 +126,10 @@ language sql stable parallel safe as $$
   select case when series like '%/%' or interval_name = 'd1' then time
               else time - tidemark.interval_length(interval_name) end at time zone 'UTC',
          simple_return
-  from public.returns(series, interval_name, from_time, to_time)
+  from public.returns(series, interval_name, from_time, to_time) where time < tidemark.open_since(interval_name)
 $$;
 comment on function tidemark.changes_by_start is
-  'Internal: simple returns with the start of the period in which each happened, in UTC.';
+  'Internal: simple returns of closed periods, with the start of the period in which each happened, in UTC.';
 
 --: function public.seasonality_by_hour(text, text, timestamptz, timestamptz)
 create or replace function public.seasonality_by_hour(series text, interval_name text default 'h1',
