@@ -10,6 +10,7 @@ import { type BenchParts, withDatabase } from '../parts.ts';
 import { figure, type Spread, spreadOf, told } from '../spread.ts';
 import { chunksRead } from './chunks-read.ts';
 import { cookbookText, measureCookbook } from './cookbook.ts';
+import { functionsText, measureFunctions } from './functions.ts';
 import { type Extent, type Loaded, load } from './load.ts';
 
 const full: Extent & { rounds: number } = {
@@ -52,7 +53,9 @@ export async function benchQueries(options: BenchOptions): Promise<BenchResult> 
       say(`queries: ${question.name}: measured`);
     }
     const latest = await chunksRead(client, latestSql);
-    return { text: textOf(loaded, extent, measured, latest), result: { extent, loaded, measured, latest } };
+    const functions = await measureFunctions(client, loaded, say);
+    const text = `${textOf(loaded, extent, measured, latest)}\n\n${functionsText(functions)}`;
+    return { text, result: { extent, loaded, measured, latest, functions } };
   });
   if (compared === null) return { text: '(e) queries: not measured, as they need TimescaleDB', result: {} };
   const cookbook = await withClient(parts, (client, url) => measureCookbook(client, url, options));

@@ -30,6 +30,8 @@ export interface Loaded {
   readonly toMs: EpochMs;
   /** A market of minutes without stored days. */
   readonly minutes: { readonly seriesId: number; readonly series: CandleSeries };
+  /** Another market with the minutes of the same time. */
+  readonly beside: { readonly seriesId: number; readonly series: CandleSeries };
   /** The market of days. */
   readonly sparse: { readonly seriesId: number; readonly series: CandleSeries };
   readonly rows: number;
@@ -95,7 +97,7 @@ export async function load(
     await refreshRollups(database, { clock: systemClock, nowMs });
     await client.query('vacuum analyze');
     const count = await client.query<{ rows: string }>('select sum(points) as rows from tidemark.series');
-    return { toMs, minutes: second, sparse, rows: Number(count.rows[0]?.rows) };
+    return { toMs, minutes: second, beside: first, sparse, rows: Number(count.rows[0]?.rows) };
   } finally {
     await database.close();
   }
