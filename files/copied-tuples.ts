@@ -12,26 +12,44 @@ const headerBytes = 19;
 /** Decodes a tuple. @param at where the length of its first field is. */
 export type TakeTuple = (bytes: Buffer, at: number) => void;
 
+/** Of a piece, to complete the tuple before it: copying the whole would take as long as decoding it. */
+const bytesToJoin = 4096;
+
 /** @returns reads a piece, and returns the number of its tuples. */
 export function tupleReader(fields: number, take: TakeTuple): (piece: Buffer) => number {
   let rest: Buffer = Buffer.alloc(0);
   let isBegun = false;
   return (piece) => {
-    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    let at = 0;
-    let tuples = 0;
-    if (!isBegun && bytes.length >= headerBytes) {
+    if (!isBegun) {
+      rest = Buffer.concat([rest, piece]);
+      if (rest.length < headerBytes) return 0;
       isBegun = true;
-      at = headerBytes;
+      piece = rest.subarray(headerBytes);
+      rest = Buffer.alloc(0);
     }
-    while (isBegun) {
-      const end = endOfTuple(bytes, at, fields);
-      if (end === null) break;
-      take(bytes, at + 2);
+    let tuples = 0;
+    let at = 0;
+    if (rest.length > 0) {
+      let joined = Buffer.concat([rest, piece.subarray(0, bytesToJoin)]);
+      let end = endOfTuple(joined, 0, fields);
+      if (end === null && piece.length > bytesToJoin) {
+        joined = Buffer.concat([rest, piece]);
+        end = endOfTuple(joined, 0, fields);
+      }
+      if (end === null) {
+        rest = joined;
+        return 0;
+      }
+      take(joined, 2);
+      tuples = 1;
+      at = end - rest.length;
+    }
+    for (let end = endOfTuple(piece, at, fields); end !== null; end = endOfTuple(piece, at, fields)) {
+      take(piece, at + 2);
       tuples += 1;
       at = end;
     }
-    rest = bytes.subarray(at);
+    rest = Buffer.from(piece.subarray(at));
     return tuples;
   };
 }

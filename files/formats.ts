@@ -80,6 +80,6 @@ export async function openRowWriter(
 ): Promise<RowWriter> {
   if (format !== 'parquet') return (format === 'csv' ? csvWriter : jsonlWriter)(layout, output);
   // The packages for Parquet take a while to load.
-  const { openParquetRows } = await import('./parquet/writer.ts');
-  return openParquetRows({ layout, digits, output });
+  const { ParquetRows } = await import('./parquet/writer.ts');
+  return new ParquetRows({ layout, digits, output });
 }

@@ -3,6 +3,9 @@
 import type { SchemaElement } from 'hyparquet';
 import type { EpochMs } from '../../model/intervals.ts';
 
+/** Memory that the thread of `encoder.ts` reads in place. */
+export const sharedBytes = (length: number) => new Uint8Array(new SharedArrayBuffer(length));
+
 /** What there is to write of a column. */
 export interface FilledColumn {
   readonly element: SchemaElement;
@@ -44,7 +47,7 @@ export class TimeColumn {
   constructor(element: SchemaElement, capacity: number) {
     this.#element = element;
     this.#hasMicros = element.converted_type === 'TIMESTAMP_MICROS';
-    this.#bytes = new Uint8Array(8 * capacity);
+    this.#bytes = sharedBytes(8 * capacity);
     this.#view = new DataView(this.#bytes.buffer);
   }
 
@@ -77,33 +80,41 @@ export class RepeatedTexts {
   readonly #element: SchemaElement;
   readonly #indexes: Uint32Array;
   readonly #places = new Map<string, number>();
-  /** The place of the present text; null: it is absent. */
-  #present: number | null = null;
+  #text: string | null = null;
+  /** The place of the text; null: no row has taken it yet. */
+  #place: number | null = null;
   readonly #levels: Uint8Array | null;
   #rows = 0;
   #count = 0;
 
   constructor(element: SchemaElement, capacity: number) {
     this.#element = element;
-    this.#indexes = new Uint32Array(capacity);
-    this.#levels = element.repetition_type === 'OPTIONAL' ? new Uint8Array(capacity) : null;
+    this.#indexes = new Uint32Array(sharedBytes(4 * capacity).buffer);
+    this.#levels = element.repetition_type === 'OPTIONAL' ? sharedBytes(capacity) : null;
   }
 
-  /** The text of the rows that follow. */
+  /** The text of the rows that follow; null: they have none. */
   set(text: string | null): void {
-    const known = text === null ? null : this.#places.get(text);
-    this.#present = known === undefined ? this.#places.size : known;
-    if (text !== null && known === undefined) this.#places.set(text, this.#places.size);
+    this.#text = text;
+    this.#place = null;
   }
 
   /** Rows that have it. */
   take(rows: number): void {
-    this.#levels?.fill(this.#present === null ? 0 : 1, this.#rows, this.#rows + rows);
+    if (rows === 0) return;
+    this.#levels?.fill(this.#text === null ? 0 : 1, this.#rows, this.#rows + rows);
     this.#rows += rows;
-    if (this.#present === null) return;
-    if (rows === 1) this.#indexes[this.#count] = this.#present;
-    else this.#indexes.fill(this.#present, this.#count, this.#count + rows);
+    if (this.#text === null) return;
+    this.#place ??= this.#placeOf(this.#text);
+    if (rows === 1) this.#indexes[this.#count] = this.#place;
+    else this.#indexes.fill(this.#place, this.#count, this.#count + rows);
     this.#count += rows;
+  }
+
+  #placeOf(text: string): number {
+    const place = this.#places.get(text) ?? this.#places.size;
+    this.#places.set(text, place);
+    return place;
   }
 
   filled(): FilledColumn {
@@ -115,10 +126,9 @@ export class RepeatedTexts {
 
   /** Begins the next row group, with the same text. */
   clear(): void {
-    const [present] = [...this.#places].flatMap(([text, place]) => (place === this.#present ? [text] : []));
     this.#places.clear();
+    this.#place = null;
     this.#rows = 0;
     this.#count = 0;
-    this.set(present ?? null);
   }
 }

@@ -13,14 +13,18 @@ import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
 import type { Output } from '../layout.ts';
 import type { DictionaryValues, FilledColumn, FixedValues } from './columns.ts';
 
+/** A row group as it stands in a file. */
+export interface EncodedGroup {
+  readonly bytes: Uint8Array;
+  readonly rows: number;
+  /** Their offsets are those in the bytes. */
+  readonly columns: readonly ColumnChunk[];
+}
+
 export interface PagesWriter {
-  /** The columns in the order of the file. */
-  readonly elements: readonly SchemaElement[];
-  /** Encodes a row group. */
-  add(columns: readonly FilledColumn[]): void;
-  /** Writes what is encoded. */
-  flush(): Promise<void>;
-  /** Writes the rest, and the metadata. */
+  /** Writes a row group. */
+  add(group: EncodedGroup): Promise<void>;
+  /** Writes the metadata. */
   finish(): Promise<void>;
   /** Of the columns of each row group so far, in the order of the file. */
   statistics(): ReadonlyArray<ReadonlyArray<ColumnStatistics>>;
@@ -43,7 +47,7 @@ const loading = Symbol.for('tidemark.zstd');
  */
 const ofProcess = globalThis as { [loading]?: Promise<void> };
 
-/** Loads what {@link openPages} needs. */
+/** Loads what {@link encodeGroup} needs. */
 export function loadCompression(): Promise<void> {
   ofProcess[loading] ??= init();
   return ofProcess[loading];
@@ -57,26 +61,32 @@ function compressed(bytes: Uint8Array): Uint8Array {
   return frame;
 }
 
+/** Encodes a row group. {@link loadCompression} comes first. @param columns in the order of the file. */
+export function encodeGroup(columns: readonly FilledColumn[]): EncodedGroup {
+  const writer = new ByteWriter();
+  const chunks = columns.map((column) => writeColumn(writer, column));
+  return { bytes: writer.getBytes(), rows: columns[0]?.rows ?? 0, columns: chunks };
+}
+
 /** @param schema the root, then the columns. */
 export function openPages(schema: SchemaElement[], output: Output): PagesWriter {
   const bytes = new OutputWriter(output);
   const writer = new ParquetWriter({ writer: bytes, schema, createdBy: 'tidemark' });
   return {
-    elements: schema.slice(1),
-    add(columns) {
-      const from = bytes.offset;
-      const chunks = columns.map((column) => writeColumn(bytes, column));
-      const rows = BigInt(columns[0]?.rows ?? 0);
-      const sizes = chunks.map(({ meta_data }) => meta_data?.total_uncompressed_size ?? 0n);
-      writer.num_rows += rows;
+    async add({ bytes: group, rows, columns }) {
+      const from = BigInt(bytes.offset);
+      await bytes.flush();
+      await output.write(group);
+      bytes.offset += group.length;
+      const sizes = columns.map(({ meta_data }) => meta_data?.total_uncompressed_size ?? 0n);
+      writer.num_rows += BigInt(rows);
       writer.row_groups.push({
-        columns: chunks,
-        num_rows: rows,
+        columns: columns.map((column) => movedBy(from, column)),
+        num_rows: BigInt(rows),
         total_byte_size: sizes.reduce((sum, size) => sum + size, 0n),
-        total_compressed_size: BigInt(bytes.offset - from),
+        total_compressed_size: BigInt(group.length),
       });
     },
-    flush: () => bytes.flush(),
     finish: async () => writer.finish(),
     statistics: () =>
       writer.row_groups.map(({ columns }) =>
@@ -88,7 +98,7 @@ export function openPages(schema: SchemaElement[], output: Output): PagesWriter 
   };
 }
 
-/** Passes what is encoded to the output, and waits for it. */
+/** Passes the header and the metadata to the output, and waits for it. */
 class OutputWriter extends ByteWriter {
   readonly #output: Output;
 
@@ -107,6 +117,20 @@ class OutputWriter extends ByteWriter {
   override finish(): Promise<void> {
     return this.flush();
   }
+}
+
+function movedBy(from: bigint, { file_offset, meta_data, ...others }: ColumnChunk): ColumnChunk {
+  if (meta_data === undefined) throw new RangeError('a column without metadata');
+  const { data_page_offset, dictionary_page_offset: dictionary } = meta_data;
+  return {
+    ...others,
+    file_offset: file_offset + from,
+    meta_data: {
+      ...meta_data,
+      data_page_offset: data_page_offset + from,
+      ...(dictionary === undefined ? {} : { dictionary_page_offset: dictionary + from }),
+    },
+  };
 }
 
 /** One page of values, and one of the dictionary if there is one. */

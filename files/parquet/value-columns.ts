@@ -8,7 +8,7 @@ import { int32At, numericText } from '../../model/binary/numeric.ts';
 import { type Digits, fits, misfitReason } from '../decimals/decimal-type.ts';
 import { toDouble, toInteger } from '../decimals/from-numeric.ts';
 import { unscaled } from '../decimals/text.ts';
-import type { FilledColumn, FixedValues, TextValues } from './columns.ts';
+import { type FilledColumn, type FixedValues, sharedBytes, type TextValues } from './columns.ts';
 
 /** A column of values, which counts its rows by itself. */
 export interface ValueColumn {
@@ -32,7 +32,7 @@ abstract class Column implements ValueColumn {
 
   constructor(element: SchemaElement, capacity: number) {
     this.element = element;
-    this.#levels = element.repetition_type === 'OPTIONAL' ? new Uint8Array(capacity) : null;
+    this.#levels = element.repetition_type === 'OPTIONAL' ? sharedBytes(capacity) : null;
   }
 
   takeField(bytes: Buffer, at: number): boolean {
@@ -88,7 +88,7 @@ class DecimalColumn extends Column {
     const { scale = 0, precision = 0 } = element;
     this.#digits = { afterPoint: scale, beforePoint: precision - scale };
     this.#width = element.type === 'INT64' ? 8 : 16;
-    this.#bytes = new Uint8Array(capacity * this.#width);
+    this.#bytes = sharedBytes(capacity * this.#width);
     this.#view = new DataView(this.#bytes.buffer);
   }
 
@@ -137,7 +137,7 @@ class DoubleColumn extends Column {
 
   constructor(element: SchemaElement, capacity: number) {
     super(element, capacity);
-    this.#bytes = new Uint8Array(8 * capacity);
+    this.#bytes = sharedBytes(8 * capacity);
     this.#view = new DataView(this.#bytes.buffer);
   }
 

@@ -3,7 +3,8 @@
  * other.
  */
 
-import { createHash } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
+import type { SchemaElement } from 'hyparquet';
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import { timeAt, tupleReader } from '../../files/copied-tuples.ts';
@@ -11,8 +12,10 @@ import { ValueMisfit } from '../../files/decimals/decimal-type.ts';
 import { decimalOf } from '../../files/decimals/text.ts';
 import { openParquet } from '../../files/formats.ts';
 import { layouts, type Point, timeText } from '../../files/layout.ts';
-import { loadCompression } from '../../files/parquet/pages.ts';
-import { ParquetRows } from '../../files/parquet/writer.ts';
+import { encode } from '../../files/parquet/encoder.ts';
+import { openPages, type PagesWriter } from '../../files/parquet/pages.ts';
+import { RowGroup } from '../../files/parquet/row-group.ts';
+import { type Columns, parquetSchema } from '../../files/parquet/schema.ts';
 import { rowsOf } from '../../files/point-pages.ts';
 import type { DatasetName } from '../../model/datasets/index.ts';
 import { dayMs, intervalMs } from '../../model/intervals.ts';
@@ -46,20 +49,24 @@ export interface PreviousFile {
   read(): Promise<Buffer | null>;
 }
 
+interface MonthsFormat extends LakeFormat {
+  /** The present file of a month; null: there is none. What the store has dropped is taken from it. */
+  readonly previousOf: (month: WantedMonth) => PreviousFile | null;
+  readonly spare: SpareGroups;
+}
+
 /**
- * Reads the points of months and encodes them, in their order. Until the end the client answers nothing else.
+ * Reads the points of months and encodes them, in their order, one beside the reading of the next. Until the end the
+ * client answers nothing else.
  *
  * @param months ascending.
- * @param format.previousOf the present file of a month; null: there is none. What the store has dropped is taken from
- * it.
  */
 export async function* readMonthFiles(
   client: pg.PoolClient,
   { seriesId, series }: SeriesState,
   months: readonly WantedMonth[],
-  format: LakeFormat & { readonly previousOf: (month: WantedMonth) => PreviousFile | null },
+  format: MonthsFormat,
 ): AsyncGenerator<{ month: WantedMonth; file: MonthFile }> {
-  await loadCompression();
   const width = 1 + layouts[series.dataset].values.length;
   for (const run of adjacent(months)) {
     const carried = await Promise.all(
@@ -85,11 +92,22 @@ export async function* readMonthFiles(
     if (first === undefined || last === undefined) continue;
     const range = { startMs: first.range.startMs, endMs: last.range.endMs };
     const selection = selectPoints({ seriesId, series, range, covered: run.flatMap(({ covered }) => covered) });
+    // One is encoded while the next one is read.
+    const encoding: ReturnType<typeof made>[] = [];
+    const begin = () => {
+      const making = made(next, run[next] ?? first);
+      // Whoever awaits it gets its error.
+      making.catch(() => {});
+      encoding.push(making);
+      next += 1;
+    };
     for await (const piece of copyPoints(client, selection, 'binary')) {
       read(piece);
-      for (; next < present; next += 1) yield await made(next, run[next] ?? first);
+      while (next < present) begin();
+      while (encoding.length > 1) yield await taken(encoding);
     }
-    for (; next < run.length; next += 1) yield await made(next, run[next] ?? first);
+    while (next < run.length) begin();
+    while (encoding.length > 0) yield await taken(encoding);
   }
 }
 
@@ -104,34 +122,61 @@ function adjacent(months: readonly WantedMonth[]): WantedMonth[][] {
   return runs;
 }
 
+/** @throws RangeError when there is none. */
+function taken<Value>(all: Value[]): Value {
+  const [first] = all.splice(0, 1);
+  if (first === undefined) throw new RangeError('nothing is left');
+  return first;
+}
+
+/**
+ * Row groups to fill again: as large as a month, they are not allocated for each. Those of one kind of series at a
+ * time.
+ */
+export class SpareGroups {
+  #kind = '';
+  #groups: RowGroup[] = [];
+
+  take({ dataset, interval }: SeriesKey, columns: Columns): RowGroup {
+    const kind = `${dataset} ${interval}`;
+    if (this.#kind !== kind) this.#groups = [];
+    this.#kind = kind;
+    return this.#groups.pop() ?? new RowGroup(columns, Math.ceil(longestMonthMs / intervalMs[interval]));
+  }
+
+  give({ dataset, interval }: SeriesKey, group: RowGroup): void {
+    if (this.#kind !== `${dataset} ${interval}`) return;
+    group.clear();
+    this.#groups.push(group);
+  }
+}
+
 class FileOfMonth {
-  readonly #pieces: Uint8Array[] = [];
-  readonly #parquet: ParquetRows;
-  readonly #isInTable: boolean;
-  #rows = 0;
+  readonly #series: SeriesKey;
+  readonly #format: MonthsFormat;
+  readonly #schema: SchemaElement[];
+  readonly #group: RowGroup;
   /** Why a value does not fit; null: all do. */
   #misfit: string | null = null;
 
-  constructor(series: SeriesKey, carried: readonly Point[], format: LakeFormat) {
-    this.#isInTable = format.iceberg;
-    this.#parquet = new ParquetRows({
-      ...columnsOf(series.dataset, format),
-      output: { write: async (piece) => void this.#pieces.push(piece) },
-      rowsOfGroup: Math.ceil(longestMonthMs / intervalMs[series.interval]),
-    });
-    this.#parquet.begin(keyOf(series));
-    for (const point of carried) this.#add(() => this.#parquet.takeText(point));
+  constructor(series: SeriesKey, carried: readonly Point[], format: MonthsFormat) {
+    const columns = columnsOf(series.dataset, format);
+    this.#series = series;
+    this.#format = format;
+    this.#schema = parquetSchema(columns);
+    this.#group = format.spare.take(series, columns);
+    this.#group.begin(keyOf(series));
+    for (const point of carried) this.#add(() => this.#group.takeText(point));
   }
 
   take(bytes: Buffer, at: number): void {
-    this.#add(() => this.#parquet.take(bytes, at));
+    this.#add(() => this.#group.take(bytes, at));
   }
 
   #add(take: () => void): void {
     if (this.#misfit !== null) return;
     try {
       take();
-      this.#rows += 1;
     } catch (error) {
       if (!(error instanceof ValueMisfit)) throw error;
       this.#misfit = error.message;
@@ -139,21 +184,32 @@ class FileOfMonth {
   }
 
   async end(): Promise<MonthFile> {
-    if (this.#misfit !== null) return { kind: 'refused', reason: this.#misfit };
-    await this.#parquet.end();
-    const content = Buffer.concat(this.#pieces);
-    const sha256 = createHash('sha256').update(content).digest('hex');
-    const statistics = this.#isInTable ? statisticsOf(this.#parquet) : {};
-    return { kind: 'file', rows: this.#rows, content, sha256, ...statistics };
+    try {
+      return this.#misfit === null ? await this.#encoded() : { kind: 'refused', reason: this.#misfit };
+    } finally {
+      this.#format.spare.give(this.#series, this.#group);
+    }
+  }
+
+  async #encoded(): Promise<MonthFile> {
+    const pieces: Uint8Array[] = [];
+    const pages = openPages(this.#schema, { write: async (piece) => void pieces.push(piece) });
+    await pages.add(await encode(this.#group.filled()));
+    await pages.finish();
+    const content = Buffer.concat(pieces);
+    // In a thread of Node's.
+    const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', content)).toString('hex');
+    const statistics = this.#format.iceberg ? statisticsOf(pages, this.#schema.slice(1)) : {};
+    return { kind: 'file', rows: this.#group.rows, content, sha256, ...statistics };
   }
 }
 
 /** A file of a month has one row group. */
-function statisticsOf(parquet: ParquetRows): Statistics {
+function statisticsOf(pages: PagesWriter, elements: readonly SchemaElement[]): Statistics {
   const extremes: Record<string, [string, string]> = {};
   const nulls: Record<string, number> = {};
-  const [found = []] = parquet.statistics();
-  for (const [place, { name, scale = 0 }] of parquet.elements.entries()) {
+  const [found = []] = pages.statistics();
+  for (const [place, { name, scale = 0 }] of elements.entries()) {
     const column = found[place];
     if (column === undefined) continue;
     if (column.nulls > 0) nulls[name] = column.nulls;

@@ -38,7 +38,7 @@ import {
   readManifest,
   writeManifest,
 } from './manifest.ts';
-import { type MonthFile, type PreviousFile, readMonthFiles } from './month-file.ts';
+import { type MonthFile, type PreviousFile, readMonthFiles, SpareGroups } from './month-file.ts';
 import { seriesPath } from './paths.ts';
 import { countRevisions, readSeriesState, readSeriesStates, type SeriesState } from './series-states.ts';
 import { openStorage } from './storage/open.ts';
@@ -132,6 +132,7 @@ class LakeWriter {
   readonly #database: Database;
   readonly #lake: Lake & { readonly store: string };
   readonly #options: LakeOptions & { readonly storage: LakeStorage };
+  readonly #spare = new SpareGroups();
   /** Whether the manifest differs from the stored one. */
   #isDirty: boolean;
   #savedMs: number;
@@ -225,11 +226,12 @@ class LakeWriter {
     const range = { startMs: first.range.startMs, endMs: last.range.endMs };
     const revisions = await countRevisions(client, state.seriesId, range);
     const previousOf = ({ name }: WantedMonth) => this.#previousOf(state, name);
+    const format = { ...this.#lake, previousOf, spare: this.#spare };
     // Files are stored while the next month is read.
     const { parallel } = this.#options.storage;
     const storing: Array<Promise<void>> = [];
     try {
-      for await (const { month, file } of readMonthFiles(client, state, months, { ...this.#lake, previousOf })) {
+      for await (const { month, file } of readMonthFiles(client, state, months, format)) {
         onMonth(month);
         if (storing.length === parallel) await storing.shift();
         const stored = this.#store(state, month, file, revisions.get(month.name) ?? 0);

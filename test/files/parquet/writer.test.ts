@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ValueMisfit } from '../../../files/decimals/decimal-type.ts';
 import { layouts } from '../../../files/layout.ts';
-import { openParquetRows } from '../../../files/parquet/writer.ts';
+import { ParquetRows } from '../../../files/parquet/writer.ts';
 import { copyPoints } from '../../../transfer/queries/export-points.ts';
 import { askDuckdb, describeNeedingDuckdb } from '../../parts/duckdb.ts';
 import { useStore } from '../../store/open-store.ts';
@@ -40,7 +40,7 @@ const digits = [
 async function written(name: string, from: string, hasDoubles = false): Promise<string> {
   const pieces: Uint8Array[] = [];
   const output = { write: async (piece: Uint8Array) => void pieces.push(piece) };
-  const writer = await openParquetRows({ layout, digits, output, hasDoubles });
+  const writer = new ParquetRows({ layout, digits, output, hasDoubles });
   const client = await store.database.pool.connect();
   let isBroken = true;
   try {
