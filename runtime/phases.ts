@@ -14,7 +14,8 @@ import type { ShowPhase } from '../planning/progress.ts';
 
 /** Silence before a phase is said for the first time, and again in a log. */
 const firstMs = 1000;
-const againMs = 10_000;
+/** Longer than between two lines of progress (scripts/output/progress.ts), which say more. */
+const againMs = 15_000;
 const tickMs = 250;
 
 /** @param log of a process that logs what it does: its phases are lines of it. */

@@ -44,9 +44,9 @@ export async function run(options: Options): Promise<void> {
           copied += rows;
           progress?.update(copied);
         },
-        onCompare() {
-          progress?.stop();
-          context.phase('comparing both sides');
+        onTable(step, { name, number, of }) {
+          if (step === 'comparing') progress?.stop();
+          context.phase(`${step} tidemark.${name}`, `table ${number} of ${of}`);
         },
       }).finally(() => progress?.stop());
       context.phase('refreshing the rollups');

@@ -37,8 +37,15 @@ export interface MoveOptions {
   readonly onTotal: (rows: number) => void;
   /** Called with the number of copied rows. */
   readonly onRows: (rows: number) => void;
-  /** Called when the comparison begins. */
-  readonly onCompare: () => void;
+  /** Called before each table is copied, and again before it is compared. */
+  readonly onTable: (step: 'copying' | 'comparing', table: TableStep) => void;
+}
+
+export interface TableStep {
+  readonly name: string;
+  /** From 1. */
+  readonly number: number;
+  readonly of: number;
 }
 
 export interface Moved {
@@ -89,13 +96,16 @@ async function moveBetween(source: Side, target: Side, options: MoveOptions): Pr
   await lockTarget(target, tables);
   throwIfAborted();
   options.onTotal(await countRows(source, tables));
-  for (const table of tables) {
+  const tell = (step: 'copying' | 'comparing', { name }: MovedColumns, place: number) =>
+    options.onTable(step, { name, number: place + 1, of: tables.length });
+  for (const [place, table] of tables.entries()) {
+    tell('copying', table, place);
     await copyTable({ source, target }, table, options.onRows);
     throwIfAborted();
   }
-  options.onCompare();
   const counts = new Map<string, number>();
-  for (const table of tables) {
+  for (const [place, table] of tables.entries()) {
+    tell('comparing', table, place);
     const [here, there] = await Promise.all([summarize(source, table), summarize(target, table)]);
     assertSame(table, here, there);
     if (here.rows > 0) counts.set(table.name, here.rows);

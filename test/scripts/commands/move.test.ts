@@ -6,6 +6,7 @@ import { migrate } from '../../../schema/migrate.ts';
 import { startSimulator } from '../../../simulator/start.ts';
 import { openDatabase } from '../../../store/db/database.ts';
 import { rangesBehind } from '../../../store/upkeep/refresh-rollups.ts';
+import { move } from '../../../transfer/move/move.ts';
 import { describeMissing } from '../../parts/describe-needing.ts';
 import { emptyDirectory, tidemark } from '../command.ts';
 import { openStore } from './export-store.ts';
@@ -54,6 +55,20 @@ const pairs = [
         return gaps.map(({ id, from, reason }: Record<string, unknown>) => ({ id, from, reason }));
       };
       expect(await gapsOf(target.env)).toEqual(await gapsOf(source.env));
+    });
+
+    it('says which table it copies and compares', async () => {
+      const [source, target] = [await openStore('plain'), await openStore('main')];
+      await fillEverything(source.database);
+      const steps: string[] = [];
+      const { tables } = await move({
+        ...{ from: source.database, to: target.database, signal: AbortSignal.timeout(600_000) },
+        ...{ onTotal: () => {}, onRows: () => {} },
+        onTable: (step, { name, number, of }) => void steps.push(`${step} ${name}, ${number} of ${of}`),
+      });
+      const all = [...tables.keys()];
+      const told = (step: string) => all.map((name, place) => `${step} ${name}, ${place + 1} of ${all.length}`);
+      expect(steps).toEqual([...told('copying'), ...told('comparing')]);
     });
 
     it('what was moved goes on being filled, and a second move is refused', async () => {
