@@ -57,14 +57,14 @@ export const pageParameters = z.object({
   limit: count('limit', {
     maximum: pageSize.maximum,
     default: pageSize.default,
-    description: 'Most rows of the answer.',
+    description: 'Maximum number of rows.',
   }).default(pageSize.default),
   offset: count('offset', { default: 0, description: 'Rows to skip.' }).default(0),
 });
 export type PageRequest = z.output<typeof pageParameters>;
 
 export const assetsParameters = pageParameters.extend({
-  search: name.describe('Ids and symbols that begin so, in any case.'),
+  search: name.describe('Prefix of an id or symbol; case does not matter.'),
   ids: single(20_000)
     // A pattern for the spaces would take the square of their number.
     .transform((text) =>
@@ -80,11 +80,11 @@ export type AssetsRequest = z.output<typeof assetsParameters>;
 
 export const marketsParameters = pageParameters.extend({
   exchangeId: name,
-  baseSymbol: name.describe('In any case.'),
-  quoteSymbol: name.describe('In any case.'),
+  baseSymbol: name.describe('Case does not matter.'),
+  quoteSymbol: name.describe('Case does not matter.'),
   baseId: name,
   quoteId: name,
-  assetSymbol: name.describe('Of the base or the quote, in any case.'),
+  assetSymbol: name.describe('Of the base or the quote; case does not matter.'),
   assetId: name.describe('Of the base or the quote.'),
 });
 export type MarketsRequest = z.output<typeof marketsParameters>;

@@ -21,14 +21,14 @@ interface Schema {
 }
 
 export function descriptionPage(): Page {
-  const content = `<p>Read-only market data as JSON. The same for programs: <a href="v2/openapi.json">openapi.json</a>.
+  const content = `<p>Read-only market data as JSON. Machine-readable: <a href="v2/openapi.json">openapi.json</a>.
       Requests work without a
 key; one raises the limits: <a href="keys">ask for a key</a>, and send it as <code>Authorization: Bearer KEY</code>.</p>
 <p>Decimals come with all their digits: read them as text, or with a parser that keeps them. Times are UNIX
   milliseconds. Candles, histories and points also come as Arrow, to a request with
   <code>Accept: ${arrowType}</code>.</p>
 <nav aria-label="Endpoints"><ul class="contents">${described.map(entry).join('')}</ul></nav>
-<p class="field"><label for="key">Key for the tries below</label><input id="key" type="password" autocomplete="off"
+<p class="field"><label for="key">API key for the examples</label><input id="key" type="password" autocomplete="off"
   spellcheck="false" placeholder="none"></p>
 ${described.map(section).join('\n')}
 <script type="module" src="pages/try.js"></script>`;
