@@ -32,7 +32,8 @@ function entries<Code extends string>(exit: number, remedies: Readonly<Record<Co
 
 export const errorTable = Object.freeze({
   ...entries(exitCodes.usage, {
-    BAD_ARGUMENT: 'see --help of the command',
+    // The cause says what is valid.
+    BAD_ARGUMENT: '',
     BAD_CONFIGURATION: 'correct the variable; .env.example lists them all',
     BAD_WATCH_LIST: 'correct the file; nothing was changed',
     UNKNOWN_SERIES: '`tidemark status` lists the series and their ids',
@@ -43,8 +44,8 @@ export const errorTable = Object.freeze({
     GAPS_REMAIN: 'run the same command again; `tidemark gaps` gives the reasons',
     WINDOWS_UNANSWERED: 'run the same command again later; `select * from tidemark.fetches` lists each request',
     RANGE_HAS_GAPS:
-      '`tidemark gaps` says why: `tidemark backfill` fills what a source still has, with --wait also what awaits a ' +
-      'second answer; --allow-gaps exports the stored points and lists the gaps',
+      '`tidemark gaps` says why: `tidemark backfill` fills what a source still has, with --wait also what ' +
+      'came back empty once; --allow-gaps exports the stored points and lists the gaps',
     VALUES_TOO_LONG: 'write a lake with other --decimals, or with --decimals text, into another directory',
     ROWS_REFUSED:
       '`select * from tidemark.quarantine` lists each row with its reason; a period of theirs without a stored point ' +

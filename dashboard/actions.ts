@@ -21,7 +21,8 @@ import { type EpochMs, type Interval, intervalMs } from '../model/intervals.ts';
 import { mayBeName } from '../model/names.ts';
 import type { Selection } from '../model/selection.ts';
 import { seriesOfKey } from '../model/series.ts';
-import { isAge, parseIsoTime, timeOfAge } from '../model/time-text.ts';
+import { shapeProblem } from '../model/shape-problem.ts';
+import { isAge, parseIsoTime, timeOfAge, wrongInterval } from '../model/time-text.ts';
 import { ServiceRefusal } from '../service/response.ts';
 import type { Database } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
@@ -227,7 +228,7 @@ function hostOf(origin: string): string | null {
 }
 
 function read<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(body, { error: shapeProblem });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new ServiceRefusal(400, `bad ${issue?.path.join('.') || 'request'}: ${issue?.message ?? ''}`);
@@ -244,7 +245,7 @@ function selectionOf(given: z.output<typeof tracking>, nowMs: EpochMs): Selectio
     series: given.intervals.map((interval) => {
       const series = seriesOfKey(dataset, [...names, interval]);
       if (series !== null) return series;
-      throw new ServiceRefusal(400, `bad intervals: ${interval} is no interval of ${datasets[dataset].word}`);
+      throw new ServiceRefusal(400, `bad intervals: ${wrongInterval(interval, datasets[dataset])}`);
     }),
     fromMs,
     toMs,

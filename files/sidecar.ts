@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { codeOf, TidemarkError } from '../errors.ts';
 import { datasetNames, datasets } from '../model/datasets/index.ts';
 import { objectOf } from '../model/json.ts';
+import { shapeProblem } from '../model/shape-problem.ts';
 import { contentOf } from './content.ts';
 import { FileProblem } from './file-problem.ts';
 import { usable } from './formats.ts';
@@ -113,7 +114,7 @@ export async function readSidecar(path: string): Promise<Sidecar | null> {
     throw error;
   }
   return usable(path, async () => {
-    const result = sidecar.safeParse(objectOf(await readFile(path, 'utf8')));
+    const result = sidecar.safeParse(objectOf(await readFile(path, 'utf8')), { error: shapeProblem });
     if (result.success) return result.data;
     const [issue] = result.error.issues;
     const place = issue?.path.join('.') ?? '';

@@ -1,6 +1,7 @@
 /** Times, ages and intervals as text. */
 
-import { dayMs, type EpochMs, hourMs, minuteMs, weekMs } from './intervals.ts';
+import type { Dataset } from './dataset.ts';
+import { dayMs, type EpochMs, hourMs, type Interval, intervalMs, minuteMs, weekMs } from './intervals.ts';
 
 /** An interval: `30s`, `5m`, `1h`, `1d`. */
 const intervalPattern = /^(\d{1,5})(s|m|min|h|d)$/;
@@ -21,6 +22,24 @@ export function parseDuration(text: string): number | null {
 export function parseInterval(text: string): number | null {
   const ms = parseDuration(text);
   return ms !== null && ms >= shortestMs && ms <= longestMs ? ms : null;
+}
+
+/** `1m`, `60min`, `24H`. A capital M is a month. */
+const otherNotation = /^(\d{1,5}) ?(m|min|[hHdDwW])$/;
+const notedMs: Readonly<Record<string, number>> = { ...unitMs, w: weekMs };
+
+/** `"1m" is no interval of candles; did you mean m1?` */
+export function wrongInterval(text: string, { word, intervals }: Pick<Dataset, 'word' | 'intervals'>): string {
+  const meant = intervalMeant(text, intervals);
+  const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
+  const advice = meant === null ? `, only ${intervals.join(', ')}` : `; did you mean ${meant}?`;
+  return `${shown} is no interval of ${word}${advice}`;
+}
+
+function intervalMeant(text: string, known: readonly Interval[]): Interval | null {
+  const [, count, unit = ''] = otherNotation.exec(text) ?? [];
+  const lengthMs = Number(count) * (notedMs[unit.toLowerCase()] ?? Number.NaN);
+  return known.find((name) => intervalMs[name] === lengthMs || name === text.toLowerCase()) ?? null;
 }
 
 /** A date or time, of UTC without an offset: `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00+02:00`. */

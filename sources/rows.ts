@@ -5,6 +5,7 @@ import { byDataset, type DatasetName, datasetOf, datasets } from '../model/datas
 import { areTextComparable, compareDecimals, type DecimalText, decimalText, isDecimalText } from '../model/decimal.ts';
 import { type EpochMs, type Interval, intervalMs, isOnGrid, latestMs, periodStart } from '../model/intervals.ts';
 import type { Point } from '../model/point-lines.ts';
+import { shapeProblem } from '../model/shape-problem.ts';
 import * as resources from '../v2/resources.ts';
 
 /** Returns the row, or the reason why the value is invalid. */
@@ -18,7 +19,7 @@ export const readRate = bySchema(resources.rate);
 
 function bySchema<Row extends object>(schema: z.ZodType<Row>): RowReader<Row> {
   return (value) => {
-    const result = schema.safeParse(value);
+    const result = schema.safeParse(value, { error: shapeProblem });
     if (result.success) return result.data;
     const [issue] = result.error.issues;
     if (issue === undefined) return 'not of the expected shape';

@@ -7,6 +7,7 @@ import { datasets } from '../model/datasets/index.ts';
 import { type EpochMs, type Interval, isOnGrid } from '../model/intervals.ts';
 import { holds, normalize, type Range, subtract } from '../model/ranges.ts';
 import { keyNames, type SeriesKey, seriesName, seriesOfKey, seriesProblem } from '../model/series.ts';
+import { wrongInterval } from '../model/time-text.ts';
 import type { RejectedRow } from '../planning/answer.ts';
 import { pointReader, readRate } from '../sources/rows.ts';
 import { id, type Rate } from '../v2/resources.ts';
@@ -22,7 +23,7 @@ export function seriesOfRow(layout: Layout, names: Names): SeriesKey | string {
     dataset,
     names.map((name) => name ?? ''),
   );
-  if (series === null) return `interval: not an interval of ${datasets[dataset].word}`;
+  if (series === null) return `interval: ${wrongInterval(names.at(-1) ?? '', datasets[dataset])}`;
   return seriesProblem(series) ?? series;
 }
 

@@ -14,7 +14,7 @@ import { type Interval, intervalMs, minuteMs } from '../model/intervals.ts';
 import { assetLists, eachList, lists, wholeLists } from '../model/lists/index.ts';
 import { mayBeName } from '../model/names.ts';
 import { storedWords } from '../model/stored-datasets.ts';
-import { isAge, parseDuration, parseInterval, parseIsoTime } from '../model/time-text.ts';
+import { isAge, parseDuration, parseInterval, parseIsoTime, wrongInterval } from '../model/time-text.ts';
 import { mayHoldCredentials } from '../redaction.ts';
 import { didYouMean } from './names.ts';
 import type { Problem } from './watch-list.ts';
@@ -70,12 +70,13 @@ const name = text('text').check((context) => {
 });
 const names = oneOrMany(name).describe('An id, or a pattern with * and ?, or a list of them.');
 
-const intervals = ({ intervals: known, word }: Dataset) => {
+const intervals = (dataset: Dataset) => {
+  const { intervals: known } = dataset;
   const some = oneOrMany(
     z.enum(known, {
       error: (issue) =>
         typeof issue.input === 'string'
-          ? `must be one of ${known.join(', ')}: ${shown(issue.input)} is no interval of ${word}`
+          ? wrongInterval(issue.input, dataset)
           : wrong(`one of ${known.join(', ')}`)({ ...issue, code: 'invalid_type' }),
     }),
   );

@@ -3,7 +3,19 @@
  * `on`, `off`, `no` and dates are text.
  */
 
-import { isAlias, isCollection, isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from 'yaml';
 import { messageOf } from '../errors.ts';
 import type { Place, Problem } from './watch-list.ts';
 
@@ -40,7 +52,11 @@ export function readYaml(text: string): Located {
   });
   // One mistake in YAML causes several errors; the first one names it.
   const [wrong] = [...document.errors, ...document.warnings];
-  if (wrong !== undefined) return problem(`invalid YAML: ${firstSentence(wrong.message)}`, wrong.pos[0]);
+  if (wrong !== undefined)
+    return problem(
+      mistakeIn(document, wrong, (offset) => placeAt(offset).line),
+      wrong.pos[0],
+    );
   if (document.contents === null) return problem('the file is empty', 0);
   try {
     const value: unknown = document.toJS({ maxAliasCount });
@@ -65,6 +81,25 @@ export function readYaml(text: string): Located {
   } catch (error) {
     return problem(`invalid YAML: ${firstSentence(messageOf(error))}`, 0);
   }
+}
+
+function mistakeIn(document: Document, { code, message, pos }: YAMLError, lineAt: (offset: number) => number): string {
+  if (code === 'TAB_AS_INDENT') return 'indent with spaces, not tabs';
+  let twice: string | null = null;
+  if (code === 'DUPLICATE_KEY')
+    visit(document, {
+      Map(_, { items }) {
+        const again = items.find(({ key }) => startOf(key) === pos[0])?.key;
+        if (!isScalar(again)) return undefined;
+        const first = items.find(({ key }) => isScalar(key) && key.value === again.value)?.key;
+        const lines = [lineAt(startOf(first) ?? pos[0]), lineAt(pos[0])];
+        twice = `${String(again.value)} is given twice: ${
+          lines[0] === lines[1] ? `line ${lines[0]}` : `lines ${lines.join(' and ')}`
+        }`;
+        return visit.BREAK;
+      },
+    });
+  return twice ?? `invalid YAML: ${firstSentence(message)}`;
 }
 
 function startOf(node: unknown): number | undefined {

@@ -3,11 +3,12 @@
 import type { Command } from 'commander';
 import { systemClock } from '../../clock.ts';
 import { badArgument } from '../../errors.ts';
-import { type DatasetName, datasetNames, datasets, datasetText } from '../../model/datasets/index.ts';
+import { type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { mayBeName, visible } from '../../model/names.ts';
 import type { Selection, SourceChoice } from '../../model/selection.ts';
 import { keyNames, nameEnds, type SeriesKey, seriesOfKey } from '../../model/series.ts';
+import { wrongInterval } from '../../model/time-text.ts';
 import { parseTime } from './parse-options.ts';
 
 interface SourceOptions {
@@ -177,14 +178,13 @@ export function seriesOptions(
 
 /** @throws TidemarkError BAD_ARGUMENT */
 export function seriesNamed(dataset: DatasetName, options: SeriesNames): SeriesKey[] {
-  const { of, intervals } = datasets[dataset];
+  const { of } = datasets[dataset];
   const names = keyNames[of].filter((name) => name !== 'interval');
   const key = names.map((name) => nameOf(options[name] ?? '', `--${name}`));
   return intervalsOf(options.interval ?? '').map((interval) => {
     const series = seriesOfKey(dataset, [...key, interval]);
     if (series !== null) return series;
-    const known = intervals.join(', ');
-    throw badArgument(`--interval: ${datasetText(dataset)} has no interval ${JSON.stringify(interval)}, only ${known}`);
+    throw badArgument(`--interval: ${wrongInterval(interval, datasets[dataset])}`);
   });
 }
 

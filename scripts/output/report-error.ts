@@ -6,6 +6,9 @@ import { unwritten } from '../../files/output.ts';
 import { withoutCredentials } from '../../redaction.ts';
 import { wrapped } from './table.ts';
 
+/** Codes of commander for words of which it does not say what is valid. */
+const unknownWords: ReadonlySet<string> = new Set(['commander.unknownCommand', 'commander.unknownOption']);
+
 /** Prints the error on standard error. @returns the exit code. */
 export function reportError(error: unknown): number {
   if (error instanceof CommanderError) {
@@ -13,16 +16,22 @@ export function reportError(error: unknown): number {
     if (error.exitCode === 0) return exitCodes.ok;
     if (error.code === 'commander.help') return exitCodes.usage;
     // Commander puts a suggestion on a second line.
-    print(`BAD_ARGUMENT: ${oneLine(error.message.replace(/^error: /, ''))}; see --help`);
+    const cause = oneLine(error.message.replace(/^error: /, ''));
+    const isKnown = !unknownWords.has(error.code) || cause.includes('Did you mean');
+    print(withRemedy(`BAD_ARGUMENT: ${cause}`, isKnown ? '' : 'see --help'));
     return exitCodes.usage;
   }
   if (error instanceof TidemarkError) {
-    print(`${error.code}: ${oneLine(error.message)}; ${error.remedy}`);
+    print(withRemedy(`${error.code}: ${oneLine(error.message)}`, error.remedy));
     return error.exitCode;
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   print(`UNEXPECTED: a bug in Tidemark, please report it: ${text}`);
   return exitCodes.unexpected;
+}
+
+function withRemedy(text: string, remedy: string): string {
+  return remedy === '' ? text : `${text}; ${remedy}`;
 }
 
 function print(line: string): void {

@@ -7,8 +7,8 @@ import { isLockWait } from './database.ts';
 const networkCodes = /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE)$/;
 /** Wrong password or role, no such database, server starting or stopping, too many connections. */
 const connectionStates = new Set(['28P01', '28000', '3D000', '57P01', '57P02', '57P03', '53300']);
-/** The server answers, and refuses this user or database. */
-const refusedLogins = new Set(['28P01', '28000', '3D000']);
+/** The server answers, and refuses this user. */
+const refusedLogins = new Set(['28P01', '28000']);
 const connectionMessages =
   /connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|client has encountered a connection error|^SASL:|does not support SSL/i;
 const fullDisk = '53100';
@@ -23,10 +23,20 @@ export function explainDatabaseError(error: unknown): unknown {
   const message = errorMessage(error);
   const explained = explanation(error, errorCode(error), message);
   if (explained === null) return error;
-  const remedy = refusedLogins.has(errorCode(error))
-    ? { remedy: 'check the user, the password and the database in DATABASE_URL' }
-    : {};
-  return new TidemarkError(explained, message, { cause: error, ...remedy });
+  const remedy = loginRemedy(errorCode(error), message);
+  return new TidemarkError(explained, message, { cause: error, ...(remedy === null ? {} : { remedy }) });
+}
+
+/** What lets the user into the database; null: the table of errors has the remedy. */
+function loginRemedy(code: string, message: string): string | null {
+  if (refusedLogins.has(code)) return 'check the user and the password in DATABASE_URL';
+  return createRemedy(code, message);
+}
+
+/** How to make a database that does not exist; null: it is another error. */
+export function createRemedy(code: unknown, message: string): string | null {
+  const [, name] = code === '3D000' ? (/^database "([\w.-]+)" does not exist$/.exec(message) ?? []) : [];
+  return name === undefined ? null : `create it: \`createdb ${name}\``;
 }
 
 function explanation(error: Error, code: string, message: string): ErrorCode | null {

@@ -8,10 +8,10 @@ import { serveBody } from '../sources/local-server.ts';
 import { type Ended, emptyDirectory, program, start, tidemark } from './command.ts';
 import { runInProcess } from './in-process.ts';
 
-/** One line that names the cause, a remedy, no stack, and nothing on standard output. */
+/** One line that names the cause, a remedy (the cause of a wrong argument is one), no stack, nothing on standard output. */
 function expectRefusal(ended: Ended, exitCode: number, code: string, ...words: string[]): void {
   expect(ended.stderr.trimEnd().split('\n')).toHaveLength(1);
-  expect(ended.stderr).toMatch(new RegExp(`^tidemark: ${code}: .+; .+`));
+  expect(ended.stderr).toMatch(new RegExp(`^tidemark: ${code}: .+${code === 'BAD_ARGUMENT' ? '' : '; .+'}`));
   for (const word of words) expect(ended.stderr).toContain(word);
   expect(ended.exitCode).toBe(exitCode);
 }
@@ -42,9 +42,10 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
   const unused = { DATABASE_URL: 'postgres://127.0.0.1:1/none' };
 
   it.each([
-    ['status --nonsense', '--nonsense'],
+    ['status --nonsense', "unknown option '--nonsense'; see --help\n"],
+    ['why', "missing required argument 'series'\n"],
     ['statsu', 'Did you mean status?'],
-    ['status --every 2s', '--every goes with --watch'],
+    ['status --every 2s', '--every goes with --watch\n'],
     ['status --watch --check', 'exclude each other'],
     [`track candles ${market} --interval h6 --from 1d`, 'h6'],
     [`track candles ${market} --interval , --from 1d`, 'comma'],
@@ -59,7 +60,8 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     ['migrate down', '--yes'],
     ['viewer pg_monitor', 'invalid role name'],
     ['viewer looks --password-file /nowhere/at/all', '--password-file'],
-    [`export candles ${market} --interval m7`, '--interval: candles has no interval "m7"'],
+    [`export candles ${market} --interval 1m`, '--interval: "1m" is no interval of candles; did you mean m1?'],
+    [`export candles ${market} --interval m7`, '--interval: "m7" is no interval of candles, only m1, m5'],
     ['export rates --json', '--json and the points'],
     [
       'export rates --format csv --out /nowhere/rates.parquet',
@@ -143,7 +145,10 @@ describe('names what is unreachable or unusable in one line', () => {
     onTestFinished(drop);
     const missing = new URL(url);
     missing.pathname = '/no_such_database';
-    expectRefusal(await run('status', { DATABASE_URL: missing.href }), 5, 'DATABASE_UNREACHABLE');
+    expectRefusal(
+      await run('status', { DATABASE_URL: missing.href }),
+      ...([5, 'DATABASE_UNREACHABLE', 'does not exist; create it: `createdb no_such_database`'] as const),
+    );
     expectRefusal(await run('status', { DATABASE_URL: url }), 5, 'DATABASE_NOT_MIGRATED', 'tidemark migrate');
   });
 

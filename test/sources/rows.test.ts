@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eventTime, plainReaders, pointReader, schemaReaders } from '../../sources/rows.ts';
+import { eventTime, plainReaders, pointReader, readAsset, schemaReaders } from '../../sources/rows.ts';
 import { serveBody, sourceAt } from './local-server.ts';
 import { candlesAt } from './points-at.ts';
 
@@ -17,7 +17,7 @@ describe('rows', () => {
     expect(answer.rows).toEqual([candle, candle]);
     expect(answer.rejected).toEqual([
       { raw: JSON.stringify(bad), reason: 'open is above high' },
-      { raw: 'null', reason: expect.stringContaining('expected object') },
+      { raw: 'null', reason: 'not an object' },
       { raw: JSON.stringify({ ...candle, period: 7 }), reason: 'does not start a period of h1' },
       { raw: JSON.stringify({ ...candle, close: 'x' }), reason: 'close: not a decimal' },
     ]);
@@ -68,6 +68,23 @@ test.each([
 test('a premium may open outside of its highest and lowest, and be negative', () => {
   const row = { period: 0, open: '-0.000587', high: '-0.000344', low: '-0.000480', close: '-0.000344' };
   expect(pointReader('premium_candles', 'd1')(row)).toMatchObject({ timeMs: 0 });
+});
+
+test.each([
+  [{ period: '1704067200000.5' }, 'period: not a whole number'],
+  [{ period: 1.5 }, 'period: not a whole number'],
+  [{ period: undefined }, 'period: missing'],
+  [{ period: -1 }, 'period: less than 0'],
+])('says what is wrong with a row in plain words: %j', (wrong, reason) => {
+  expect(pointReader('candles', 'h1')({ ...candle, ...wrong })).toBe(reason);
+});
+
+test.each([
+  [{ id: '' }, 'id: empty'],
+  [{ id: 'x'.repeat(201) }, 'id: longer than 200 characters'],
+  [{ symbol: 7 }, 'symbol: not text'],
+])('says what is wrong with an asset in plain words: %j', (wrong, reason) => {
+  expect(readAsset({ id: 'bitcoin', symbol: 'BTC', name: 'Bitcoin', ...wrong })).toBe(reason);
 });
 
 describe('points read without the schema', () => {

@@ -34,7 +34,7 @@ describe('an invalid watch list', () => {
       "candles:\n  - { source: binance, interval: h1, from: '2024-01-01' }",
       ['t:2:5: names no market'],
     ],
-    ['a tab', 'candles:\n\t- a: 1', ['t:2:1: invalid YAML: Tabs are not allowed as indentation']],
+    ['a tab', 'candles:\n\t- a: 1', ['t:2:1: indent with spaces, not tabs']],
     [
       'an unknown key, and what is missing',
       'candles:\n  - exchange: binance\n    intervall: h1\n    from: 1y\n',
@@ -43,7 +43,12 @@ describe('an invalid watch list', () => {
         't:3:5: there is no "intervall" here: did you mean "interval"?',
       ],
     ],
-    ['a key twice', 'candles: []\nlists: {}\ncandles: []', ['t:3:1: invalid YAML: Map keys must be unique']],
+    ['a key twice', 'candles: []\nlists: {}\ncandles: []', ['t:3:1: candles is given twice: lines 1 and 3']],
+    [
+      'a key twice, deeper',
+      'lists:\n  assets: 5m\n  markets: 1h\ncandles:\n  - exchange: a\nread-again: { days: 1, days: 2 }',
+      ['t:6:24: days is given twice: line 6'],
+    ],
     ...['\\u202e', '\\u200b', '\\u0085', '\\u2028', '\\u001b'].map((unseen): [string, string, string[]] => [
       `what cannot be seen in a name: ${unseen}`,
       `candles: [{ base: "${unseen}bitcoin", interval: h1, from: 1y }]`,

@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import { codeOf, type ErrorCode, TidemarkError } from '../../errors.ts';
 import { commitTransaction, type Database, disableTimeouts } from '../../store/db/database.ts';
-import { explainDatabaseError } from '../../store/db/failure.ts';
+import { createRemedy, explainDatabaseError } from '../../store/db/failure.ts';
 import { backendPid } from '../../store/db/statement.ts';
 
 export type SideName = 'source' | 'target';
@@ -99,6 +99,6 @@ export function sideError(error: unknown, name: SideName): unknown {
     return explained;
   return new TidemarkError(explained.code, `${where}${explained.message}`, {
     cause: error,
-    remedy: targetRemedies[explained.code] ?? explained.remedy,
+    remedy: createRemedy(code, explained.message) ?? targetRemedies[explained.code] ?? explained.remedy,
   });
 }

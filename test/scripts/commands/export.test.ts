@@ -76,8 +76,8 @@ it('rejects a range with gaps, also of rejected rows only, and names them; with 
       'binance bitcoin/tether m1 lacks 2024-01-01 01:00Z to 2024-01-01 01:30Z (not stored yet); ' +
       'binance bitcoin/tether m1 lacks 2024-01-01 01:30Z to 2024-01-01 02:00Z (failed: status 500); ' +
       'binance bitcoin/tether m1 lacks 2024-01-01 03:00Z to 2024-01-01 04:00Z (not tracked); ' +
-      '`tidemark gaps` says why: `tidemark backfill` fills what a source still has, with --wait also what awaits a ' +
-      'second answer; --allow-gaps exports the stored points and lists the gaps\n',
+      '`tidemark gaps` says why: `tidemark backfill` fills what a source still has, with --wait also what ' +
+      'came back empty once; --allow-gaps exports the stored points and lists the gaps\n',
   );
   expect(refused).toMatchObject({ exitCode: 3, stdout: '' });
   expect(readdirSync(directory)).toEqual([]);
