@@ -4,7 +4,8 @@
  */
 
 import { formatDuration, formatTime } from './format.ts';
-import type { EpochMs } from './intervals.ts';
+import { type EpochMs, type Interval, intervalMs } from './intervals.ts';
+import type { Range } from './ranges.ts';
 import { defaultSource } from './sources.ts';
 
 /** The reasons that SQL, JSON and metrics call `reason`. The precise one is the cause. */
@@ -36,7 +37,7 @@ const awaiting = {
   ...usual,
   shown: 'awaits_second_answer',
   counts: 'awaiting',
-  words: 'answered empty, awaits a second answer',
+  words: 'came back empty',
   isAskedAlone: true,
 } as const;
 const failed = { ...usual, shown: 'failed', counts: 'failed', words: 'failed' } as const;
@@ -51,7 +52,7 @@ export const reasons = {
   awaiting: { ...awaiting, showsMessage: false },
   /** The same, by a probe: a request for days. */
   awaiting_days: awaiting,
-  /** The answer had points beside the window only. */
+  /** The answer had points before or after the window, and none in it. */
   silent: awaiting,
   /** An answer had points on both sides and none within, for far longer than is usual in this series. */
   unusual: awaiting,
@@ -126,18 +127,48 @@ export function describeBlocked(message: string): string {
   return describeReason({ cause: 'blocked', message, source: null });
 }
 
-/** How much of a series is missing for which reason: `2 h failed`, `1 d beyond the depth of its source`. */
+/**
+ * How much of a series is missing for which reason: `2 h failed`, `1 d beyond the depth of its source`, `no data for
+ * 364 d: 5 d confirmed, 359 d asked once`.
+ *
+ * @param lengths.emptyMs confirmed to have no data.
+ */
 export function describeMissing(lengths: {
   /** Part of it `beyondDepthMs`. */
   readonly failedMs: number;
   readonly beyondDepthMs: number;
   readonly awaitingMs: number;
+  readonly emptyMs: number;
 }): string[] {
-  const { failedMs, beyondDepthMs, awaitingMs } = lengths;
+  const { failedMs, beyondDepthMs, awaitingMs, emptyMs } = lengths;
   const parts = [
     [failedMs - beyondDepthMs, 'failed'],
     [beyondDepthMs, 'beyond the depth of its source'],
-    [awaitingMs, 'empty so far'],
   ] as const;
-  return parts.filter(([ms]) => ms > 0).map(([ms, words]) => `${formatDuration(ms)} ${words}`);
+  const missing = parts.filter(([ms]) => ms > 0).map(([ms, words]) => `${formatDuration(ms)} ${words}`);
+  const empty = [
+    [emptyMs, 'confirmed'],
+    [awaitingMs, 'asked once'],
+  ] as const;
+  const known = empty.filter(([ms]) => ms > 0);
+  if (known.length === 0) return missing;
+  const [[, only]] = known as [(typeof known)[number]];
+  const how =
+    known.length === 1 ? `, ${only}` : `: ${known.map(([ms, words]) => `${formatDuration(ms)} ${words}`).join(', ')}`;
+  return [...missing, `no data for ${formatDuration(emptyMs + awaitingMs)}${how}`];
+}
+
+/**
+ * What came of a request, for people. SQL, metrics and JSON have the verdict itself.
+ *
+ * @param fetch.verdict or the kind of an error. @param fetch.timeMs when it was made.
+ */
+export function verdictText(
+  fetch: { readonly verdict: string; readonly lane: string; readonly range: Range | null; readonly timeMs: EpochMs },
+  interval: Interval,
+): string {
+  const { verdict, lane, range, timeMs } = fetch;
+  if (verdict !== 'cut_short') return verdict.replaceAll('_', ' ');
+  const reachesNow = lane === 'refresh' && range !== null && range.endMs > timeMs - 2 * intervalMs[interval];
+  return `partial: ${reachesNow ? 'the newest point is not there yet' : 'the answer may be truncated'}`;
 }

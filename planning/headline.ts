@@ -62,7 +62,8 @@ export interface StoredFacts {
   readonly beyondDepth: Trouble;
   readonly blocked: Trouble;
   /** Ranges that were answered empty or stale. */
-  readonly awaiting: { readonly ranges: number; readonly nextMs: EpochMs | null };
+  /** `stale`: those of the ranges whose answer was stale, not empty. */
+  readonly awaiting: { readonly ranges: number; readonly stale: number; readonly nextMs: EpochMs | null };
   readonly failingJobs: readonly { readonly kind: string; readonly of: string | null; readonly message: string }[];
   /** Those with tracked series, and the default one while lists are polled. */
   readonly sources: readonly SourceState[];
@@ -214,14 +215,15 @@ function seconds(timeMs: EpochMs): EpochMs {
   return Math.round(timeMs / 1000) * 1000;
 }
 
-function storeConditions({ failingJobs, failed, beyondDepth, blocked, rejected }: StateFacts): Headline[] {
+function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rejected }: StateFacts): Headline[] {
   const [job] = failingJobs;
   const found: Headline[] = [];
   if (job !== undefined) {
-    const first = `${job.kind}${job.of === null ? '' : ` of ${job.of}`}: ${printable(job.message)}`;
-    const text =
-      `${counted(failingJobs.length, 'job')} of TimescaleDB ${verb(failingJobs.length, 'fails', 'fail')}, ` +
-      `${failingJobs.length > 1 ? 'first ' : ''}${first}`;
+    const count = failingJobs.length;
+    const cause = printable(job.message);
+    const isHelped = !('away' in queue) && queue.schedulers > 0;
+    const helped = isHelped ? ` (the scheduler does ${verb(count, 'its', 'their')} work)` : '';
+    const text = `${counted(count, 'TimescaleDB job')} ${verb(count, 'fails', 'fail')}${helped}: ${cause}`;
     found.push(condition('jobs_failing', text));
   }
   const missing = failed.ranges + blocked.ranges;
@@ -292,9 +294,11 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
     );
   }
   if (awaiting.ranges > 0) {
-    const { ranges, nextMs } = awaiting;
-    const when = nextMs === null || nextMs <= facts.nowMs ? '' : `, first at ${formatTime(seconds(nextMs))}`;
-    const text = `${counted(ranges, 'range')} ${verb(ranges, 'awaits', 'await')} a second answer${when}`;
+    const { ranges, stale, nextMs } = awaiting;
+    const how = stale === 0 ? 'empty' : stale < ranges ? 'empty or stale' : 'stale';
+    const when = nextMs === null || nextMs <= facts.nowMs ? '' : ` at ${formatTime(seconds(nextMs))}`;
+    const why = stale < ranges ? ' to be sure' : '';
+    const text = `${counted(ranges, 'range')} came back ${how}; asked again${when}${why}`;
     found.push(condition('awaiting_second_answer', text));
   }
   return found;

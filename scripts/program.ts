@@ -103,7 +103,7 @@ Exit codes:
   6    the queue could not be used
   7    stored points differ from the source or from an imported file
   8    a file could not be written or used
-  9    the work ended, and empty ranges await a second answer
+  9    the work ended, and ranges that came back empty are asked again to be sure
   10   the work ended, and rows of the source were rejected
   130  interrupted before the work was complete
 

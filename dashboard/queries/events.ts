@@ -96,13 +96,14 @@ const revisionHours = statement({
   row: { ...identity, timeMs: time, untilMs: time, values: int8 },
 });
 
-/** Deploys that changed the schema, changes of the watch list, and what was asked for at the dashboard. */
+/** Upgrades of the schema, changes of the watch list, and what was asked for at the dashboard. */
 const rare = statement({
   name: 'dashboard-rare-events',
   text: `
       select "timeMs", null::timestamptz as "untilMs", kind, text, null::int as "seriesId", null as name from (
-        (select max(run_on)::timestamptz as "timeMs", 'deploy' as kind,
-                'schema migrated: ' || string_agg(name, ', ' order by name) as text
+        (select max(run_on)::timestamptz as "timeMs", 'upgrade' as kind,
+                concat('schema ', min(split_part(name, '_', 1)),
+                       case when count(*) > 1 then ' to ' || max(split_part(name, '_', 1)) end) as text
          from tidemark.migrations group by date_bin('1 minute', run_on, 'epoch') order by 1 desc limit $most)
         union all
         (select time, 'action', concat(action, ': ', coalesce(result, state)) from tidemark.actions

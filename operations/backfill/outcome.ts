@@ -172,13 +172,13 @@ export async function refusalOf(
   if (nothing === undefined)
     return new TidemarkError(
       'AWAITS_SECOND_ANSWER',
-      `${counted(gaps.length, 'range')} answered empty, first ${gapText(awaiting, context.clock.now())}`,
+      `${counted(gaps.length, 'range')} came back empty, first ${gapText(awaiting, context.clock.now())}`,
     );
   const again = gaps.find((gap) => gap.seriesId === nothing.seriesId)?.retryAtMs ?? null;
   return new TidemarkError(
     'UNKNOWN_AT_SOURCE',
-    `${seriesName(nothing.series)}: the whole range answered empty and awaits a second ` +
-      `answer${again === null ? '' : ` at ${formatTime(again)}`}`,
+    `${seriesName(nothing.series)}: the whole range came back empty, and is asked again` +
+      `${again === null ? '' : ` at ${formatTime(again)}`} to be sure`,
     {
       remedy:
         'check the ids; if they are right, run the same command again then, or with --wait: a failing source may ' +

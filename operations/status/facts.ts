@@ -51,7 +51,8 @@ export async function readStoredFacts(
   const isSettled = (gap: Gap) => gap.startMs + intervalMs[gap.series.interval] + graceMs + settledMs <= nowMs;
   const failed = gaps.filter(({ reason }) => reason === 'failed');
   const isLost = ({ cause }: Gap) => reasons[cause].counts === 'lost';
-  const awaiting = gaps.filter(({ reason }) => reason === 'awaits_second_answer' || reason === 'stale');
+  const stale = gaps.filter(({ reason }) => reason === 'stale');
+  const awaiting = gaps.filter(({ reason }) => reason === 'awaits_second_answer').concat(stale);
   const windows = windowsLeft(gaps, nowMs, divide);
   const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
   return {
@@ -67,6 +68,7 @@ export async function readStoredFacts(
     blocked: troubleOf(gaps.filter(({ reason }) => reason === 'blocked')),
     awaiting: {
       ranges: awaiting.length,
+      stale: stale.length,
       nextMs: due.length === 0 ? null : due.reduce((first, ms) => Math.min(first, ms)),
     },
     failingJobs: await readFailingJobs(primary),

@@ -114,7 +114,7 @@ export function lastLine(outcome: BackfillOutcome, acceptRejected: boolean): str
 
 function awaitingText({ awaiting, awaitingUntilMs }: BackfillOutcome): string {
   const due = awaitingUntilMs === null ? '' : `, due ${formatTime(Math.ceil(awaitingUntilMs / 1000) * 1000)}`;
-  return `${counted(awaiting, 'range')} ${awaiting === 1 ? 'awaits' : 'await'} a second answer${due}`;
+  return `${counted(awaiting, 'range')} came back empty, to be asked again${due}`;
 }
 
 function asJson({

@@ -309,16 +309,17 @@ function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): 
   const [first] = failingJobs;
   const late = nonEmpty([
     rollupsBehind === 0 ? '' : `the rollups of ${formatCount(rollupsBehind)} series await a refresh`,
-    chunksDue === 0 ? '' : `${counted(chunksDue, 'chunk')} await the columnstore`,
+    chunksDue === 0 ? '' : `${counted(chunksDue, 'chunk')} ${chunksDue === 1 ? 'awaits' : 'await'} the columnstore`,
   ]);
   return [
     first === undefined
       ? ''
-      : `database jobs: ${formatCount(failingJobs.length)} failing, first ` +
-        `${first.kind}${first.of === null ? '' : ` of ${first.of}`}: ${first.message}; the scheduler does their work`,
+      : `database jobs: ${formatCount(failingJobs.length)} failing (the scheduler does their work), such as ` +
+        `${first.kind}${first.of === null ? '' : ` of ${first.of}`}: ${first.message}`,
     locks.statements === 0
       ? ''
-      : `locks: ${counted(locks.statements, 'statement')} of Tidemark wait for ${locks.holders.join(', ') || 'a lock'}`,
+      : `locks: ${counted(locks.statements, 'statement')} of Tidemark ` +
+        `${locks.statements === 1 ? 'waits' : 'wait'} for ${locks.holders.join(', ') || 'a lock'}`,
     late.length === 0 ? '' : `upkeep: ${late.join(', ')}`,
   ];
 }

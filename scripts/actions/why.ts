@@ -4,7 +4,7 @@ import { datasetOf } from '../../model/datasets/index.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../model/format.ts';
 import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
 import { overlaps, type Range } from '../../model/ranges.ts';
-import { explainGap } from '../../model/reasons.ts';
+import { explainGap, verdictText } from '../../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { defaultSource, fileSource, sourceText } from '../../model/sources.ts';
 import { withQueues } from '../../operations/context.ts';
@@ -85,7 +85,10 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
     ...(history.untrackedMs === null && history.blocked === null
       ? await nextLines(context, history, { nowMs, gaps, bans })
       : []),
-    ...listed('Last requests:', history.fetches.map(fetchLine)),
+    ...listed(
+      'Last requests:',
+      history.fetches.map((fetch) => fetchLine(fetch, history.series)),
+    ),
     ...listed(
       `Changed by the source afterwards, ${counted(status?.revised ?? history.revisions.length, 'value')}; the newest:`,
       history.revisions.map(
@@ -208,7 +211,8 @@ function windowText({ lane, startMs, endMs }: { lane: string; startMs: EpochMs; 
   return `${lane} of ${formatTime(startMs)} to ${formatTime(endMs)}`;
 }
 
-function fetchLine(fetch: PastFetch): string {
+function fetchLine(fetch: PastFetch, { interval }: SeriesKey): string {
+  const verdict = verdictText(fetch, interval);
   const range = fetch.range === null ? '' : ` ${formatTime(fetch.range.startMs)} to ${formatTime(fetch.range.endMs)}`;
   const attempt = fetch.attempt > 1 ? `, attempt ${fetch.attempt}` : '';
   const rejected = fetch.rejected > 0 ? `, ${fetch.rejected} rejected` : '';
@@ -216,9 +220,9 @@ function fetchLine(fetch: PastFetch): string {
     fetch.verdict === checksumVerdict
       ? 'the checksum of the file'
       : fetch.error === null
-        ? `${fetch.verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ` +
+        ? `${verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ` +
           `${formatCount(fetch.unchanged)} unchanged${rejected}`
-        : `${fetch.verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
+        : `${verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
   const by = fetch.source === defaultSource ? '' : `, ${fetch.source}`;
   return (
     `${formatTime(fetch.timeMs)} ${fetch.lane}${range}${attempt}${by}: ${came} ` +

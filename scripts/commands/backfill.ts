@@ -9,7 +9,7 @@ export function backfillCommand(command: Command): void {
       json: 'print the outcome as JSON',
       dryRun: 'show the cost: requests, time, points and disk; tracks and fetches nothing',
       flags: {
-        '--wait': 'wait for the second answers of empty ranges',
+        '--wait': 'wait until empty ranges are asked again',
         '--accept-empty': 'accept an empty answer at once instead of waiting for a second one',
         '--accept-rejected': 'exit 0 although rows of the range were rejected',
       },

@@ -164,7 +164,7 @@ function backfillLine({ requests, durationMs, requestsPerMinute, isShared, sourc
 function laterLines({ laterRequests, lastAtMs }: PlanCost): string[] {
   if (lastAtMs === null) return [];
   return [
-    `of them ${formatCount(laterRequests)} deferred after failures or for a second answer: the last ` +
+    `of them ${formatCount(laterRequests)} ${laterRequests === 1 ? 'waits' : 'wait'} for a retry, the last at ` +
       `${formatTime(lastAtMs)}`,
   ];
 }

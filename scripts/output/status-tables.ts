@@ -117,10 +117,7 @@ function groupOf(name: string, series: readonly SeriesStatus[]): SeriesGroup {
 function seriesNote(row: SeriesStatus): string {
   if (row.blocked !== null) return describeBlocked(row.blocked);
   return nonEmpty([
-    ...describeMissing(row),
-    row.confirmedEmptyMs > row.beforeBeginningMs
-      ? `${formatDuration(row.confirmedEmptyMs - row.beforeBeginningMs)} confirmed empty`
-      : '',
+    ...describeMissing({ ...row, emptyMs: Math.max(0, row.confirmedEmptyMs - row.beforeBeginningMs) }),
     row.beforeBeginningMs > 0 ? `${formatDuration(row.beforeBeginningMs)} before it begins` : '',
     row.revised > 0 ? `${formatCount(row.revised)} revised` : '',
     row.quarantined > 0 ? `${counted(row.quarantined, 'row')} in quarantine` : '',

@@ -33,8 +33,8 @@ export async function recordSilence(client: pg.PoolClient, window: EvaluatedWind
   const pauseMs = Math.min(truncatedTailRetryMs, rules.failedRetryMs ?? truncatedTailRetryMs);
   const retryAtMs = nowMs + (window.window.lane === 'refresh' ? pauseMs : 0);
   const said = evaluation.isContradicted
-    ? (['truncated', 'the answer lacks points that are stored beside the window'] as const)
-    : (['silent', 'the source answered with points beside the window only'] as const);
+    ? (['truncated', 'the answer lacks points that are stored before or after this range'] as const)
+    : (['silent', 'the answer had points before or after this range, none in it'] as const);
   await awaitAnswerAlone(client, window, evaluation.rest, said, retryAtMs);
 }
 

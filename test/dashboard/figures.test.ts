@@ -6,7 +6,7 @@ import { inFlightPairs } from '../../dashboard/queue.ts';
 import type { SeriesLine, Summary } from '../../dashboard/shapes.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 
-it('says that windows await a second answer or a retry only where they do', () => {
+it('says that requests wait for a retry only where all of them do', () => {
   const line = (of: Partial<SeriesLine>) =>
     ({ requests: 100, requestsLeft: 0, blocked: null, failedMs: 0, awaitingMs: 0, ...of }) as SeriesLine;
   // The lines are newer than the count of what is due.
@@ -16,7 +16,7 @@ it('says that windows await a second answer or a retry only where they do', () =
   const failed = line({ requestsLeft: 1, failedMs: hourMs });
   const awaiting = line({ requestsLeft: 1, awaitingMs: hourMs });
   expect(words(closed, closed, line({}))).toBe('99.33 %, 2 windows left');
-  expect(words(failed, awaiting, line({}))).toBe('99.33 %, 2 windows left for a second answer or a retry');
+  expect(words(failed, awaiting, line({}))).toBe('2 of 300 requests left, waiting for a retry');
   expect(words(failed, closed)).toBe('99.00 %, 2 windows left');
 });
 

@@ -91,8 +91,8 @@ it('logs outages, bans, revisions and untracked series, newest first', async () 
   const { body: events } = await get<StoredEvent[]>('events/log');
   // The template of the test's database was migrated some time before.
   const told = events.map(({ kind, text }) => `${kind}: ${text}`);
-  expect(told.find((text) => text.startsWith('deploy'))).toMatch(/^deploy: schema migrated: .*_market_states$/);
-  expect(told.filter((text) => !text.startsWith('deploy'))).toEqual([
+  expect(told.find((text) => text.startsWith('upgrade'))).toMatch(/^upgrade: schema 0001 to \d{4}$/);
+  expect(told.filter((text) => !text.startsWith('upgrade'))).toEqual([
     'untracked: kraken old/euro h1',
     'revision: 3 values revised by the source',
     'outage: the source: no answer (3 requests)',

@@ -63,9 +63,9 @@ it.each([
   ['banned', /accepts no request until 20\d\d-.*: HTTP 429/, failed('rate_limited', 429, 'HTTP 429')],
   ['rows_rejected', /^1 row of the source was rejected/, rejected],
   ['ranges_failed', /fail/, pending('failed')],
-  ['awaiting_second_answer', /second answer/, pending('awaiting')],
+  ['awaiting_second_answer', /came back empty/, pending('awaiting')],
   ...(inject('absent').timescale === ''
-    ? [['jobs_failing', /^1 job of TimescaleDB fails, policy_compression of /, overdueJob] as const]
+    ? [['jobs_failing', /^1 TimescaleDB job fails \(the scheduler does its work\): no background worker/, overdueJob] as const]
     : []),
 ] as const)('the headline of what is stored names %s', async (kind, sentence, happen) => {
   expect(await conditions()).not.toHaveProperty(kind);

@@ -27,7 +27,7 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
     failed: { ranges: 0, first: null },
     beyondDepth: { ranges: 0, first: null },
     blocked: { ranges: 0, first: null },
-    awaiting: { ranges: 0, nextMs: null },
+    awaiting: { ranges: 0, stale: 0, nextMs: null },
     failingJobs: [],
     rejected: 0,
     sources: [answering],
@@ -146,7 +146,7 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'failing jobs',
     'jobs_failing',
     'bad',
-    '2 jobs of TimescaleDB fail, first policy_compression of tidemark.candles: disk full',
+    '2 TimescaleDB jobs fail (the scheduler does their work): disk full',
     {
       failingJobs: [
         { kind: 'policy_compression', of: 'tidemark.candles', message: 'disk full' },
@@ -173,8 +173,22 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'an empty range',
     'awaiting_second_answer',
     'waiting',
-    '2 ranges await a second answer, first at 2026-01-31 07:00Z',
-    { awaiting: { ranges: 2, nextMs: nowMs + 60 * minuteMs } },
+    '2 ranges came back empty; asked again at 2026-01-31 07:00Z to be sure',
+    { awaiting: { ranges: 2, stale: 0, nextMs: nowMs + 60 * minuteMs } },
+  ],
+  [
+    'stale answers alone',
+    'awaiting_second_answer',
+    'waiting',
+    '1 range came back stale; asked again',
+    { awaiting: { ranges: 1, stale: 1, nextMs: null } },
+  ],
+  [
+    'stale and empty answers',
+    'awaiting_second_answer',
+    'waiting',
+    '3 ranges came back empty or stale; asked again to be sure',
+    { awaiting: { ranges: 3, stale: 1, nextMs: null } },
   ],
   [
     'a lost queue',
@@ -198,7 +212,12 @@ describe('the headline', () => {
 
   it('is the worst of several, and the others follow', () => {
     const { headline, also } = stateOf(
-      facts({ ...due, rejected: 1, awaiting: { ranges: 1, nextMs: null }, failed: { ranges: 1, first: null } }),
+      facts({
+        ...due,
+        rejected: 1,
+        awaiting: { ranges: 1, stale: 0, nextMs: null },
+        failed: { ranges: 1, first: null },
+      }),
     );
     expect([headline, ...also].map(({ kind }) => kind)).toEqual([
       'ranges_failed',

@@ -166,9 +166,9 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       await tidemark(['migrate'], { DATABASE_URL: url });
       await markBehind(database, seriesId);
       const status = await tidemark(['status'], { DATABASE_URL: url });
-      expect(status.stdout).toMatch(/^database jobs: \d+ failing, first .*; the scheduler does their work$/m);
+      expect(status.stdout).toMatch(/^database jobs: \d+ failing \(the scheduler does their work\), such as .+: .+$/m);
       expect(status.stdout).toMatch(
-        /^upkeep: the rollups of 1 series await a refresh, \d+ chunks await the columnstore$/m,
+        /^upkeep: the rollups of 1 series await a refresh, \d+ chunks? awaits? the columnstore$/m,
       );
       const { upkeep: said } = JSON.parse((await tidemark(['status', '--json'], { DATABASE_URL: url })).stdout);
       expect(said).toMatchObject({ rollupsBehind: expect.any(Number), chunksDue: expect.any(Number) });

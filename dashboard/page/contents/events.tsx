@@ -1,4 +1,4 @@
-/** What happened: outages, bans, revisions, deploys, actions. */
+/** What happened: outages, bans, revisions, upgrades, actions. */
 
 import type { StoredEvent } from '../../shapes.ts';
 import { formatDuration, formatSecond } from '../parts/format.ts';
@@ -21,7 +21,7 @@ export function EventList({ events }: { events: readonly StoredEvent[] }) {
       title="Log"
       none="Nothing is recorded."
       caption={
-        'Newest first: outages, bans and revisions of the last seven days, and the newest deploys, actions and ' +
+        'Newest first: outages, bans and revisions of the last seven days, and the newest upgrades, actions and ' +
         'untracked series'
       }
       titles={['When', 'Lasted', 'What', 'Event']}

@@ -88,9 +88,9 @@ function wordsOf({ requests, perMinute }: Summary, totals: readonly number[]): s
   const lost = requests.failed.reduce((sum, total) => sum + total, 0);
   // The last complete minute: the current one has only begun.
   const newest = totals.at(-2) ?? 0;
-  const of = perMinute === 0 ? ', no limit' : ` of ${formatCount(perMinute)} allowed`;
+  const of = perMinute === 0 ? ', no limit' : `, ${formatCount(perMinute)} allowed`;
   return (
     `${counted(all, 'request')}, at most ${formatCount(Math.max(0, ...totals))} in a minute, ` +
-    `${formatCount(newest)} in the last whole one${of}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}.`
+    `${formatCount(newest)} in the last full minute${of}${lost > 0 ? `; ${formatCount(lost)} failed` : ''}.`
   );
 }

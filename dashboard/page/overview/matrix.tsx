@@ -19,7 +19,7 @@ export function Matrix() {
     <Section id="matrix" title="By exchange and interval">
       {/* Not a caption, which would be as narrow as a table of few intervals. */}
       <p class="caption" id="matrix-caption">
-        Covered share of what is wanted, and the number of series; each opens its series
+        Share covered, and number of series. Click to list them.
       </p>
       <div class="scrolled" tabIndex={0} role="group" aria-labelledby="matrix">
         <table class="matrix" aria-labelledby="matrix-caption">
@@ -59,15 +59,15 @@ function Cell({ exchange, interval, group }: { exchange: string; interval: strin
   const counts = [
     `${formatCount(series)} series`,
     failing > 0 ? `${formatCount(failing)} failing` : '',
-    awaiting > 0 ? `${formatCount(awaiting)} awaiting a second answer` : '',
-    behind > 0 ? `${formatCount(behind)} behind` : '',
+    awaiting > 0 ? `${formatCount(awaiting)} asked again` : '',
+    behind > 0 ? `${formatCount(behind)} late` : '',
   ].filter((text) => text !== '');
   return (
     <td data-state={state} data-shade={shadeOf(coveredMs, wantedMs)}>
       <a href={`${hrefOf({ exchange, interval })}#series`} title={counts.join(', ')}>
         {wantedMs === 0 ? 'none yet' : formatPercent(coveredMs, wantedMs)}
         <span class="count">{counts[0]}</span>
-        {counts.length > 1 && <span class="count">{counts[1]?.replace(' a second answer', '')}</span>}
+        {counts.length > 1 && <span class="count">{counts[1]}</span>}
       </a>
     </td>
   );

@@ -15,8 +15,10 @@ export function progressWords(
   if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `0 windows left${more}`;
   const share = formatPercent(all - left, all);
   // A period may have closed since what is due was counted.
-  const why = isDeferred ? ' for a second answer or a retry' : '';
-  if (due === 0) return `${share}, ${counted(left, 'window')} left${why}${more}`;
+  if (due === 0) {
+    if (!isDeferred) return `${share}, ${counted(left, 'window')} left${more}`;
+    return `${formatCount(left)} of ${counted(all, 'request')} left, waiting for a retry${more}`;
+  }
   // As the headline counts them: those that can be requested now.
   const done = `${share}, ${counted(due, 'window')} left`;
   // The headline has the reason.

@@ -8,7 +8,7 @@ import { counted, describeCoverage, formatAge, formatCount, formatDuration, form
 import { useReasons } from '../parts/reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 
-export const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Behind', 'Newest', 'Note'];
+export const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Late', 'Newest', 'Note'];
 
 export function SeriesRow({ line, band, nowMs }: { line: SeriesLine; band: Band | null; nowMs: number }) {
   const { load, reasonAt } = useReasons(line);
@@ -29,7 +29,7 @@ export function SeriesRow({ line, band, nowMs }: { line: SeriesLine; band: Band 
       <td role="cell" data-title="Missing" class={line.missingMs === 0 ? 'usual' : ''}>
         {line.missingMs === 0 ? 'nothing' : `${formatDuration(line.missingMs)} in ${counted(line.gaps, 'gap')}`}
       </td>
-      <td role="cell" data-title="Behind" class={line.behindMs === 0 ? 'usual' : ''}>
+      <td role="cell" data-title="Late" class={line.behindMs === 0 ? 'usual' : ''}>
         {line.behindMs === 0 ? 'no' : formatDuration(line.behindMs)}
       </td>
       <td role="cell" data-title="Newest" class={line.behindMs === 0 ? 'usual' : ''}>
@@ -46,7 +46,6 @@ function noteOf(line: SeriesLine): string {
   if (line.blocked !== null) return describeBlocked(line.blocked);
   const parts = [
     ...describeMissing(line),
-    line.emptyMs > 0 ? `${formatDuration(line.emptyMs)} confirmed empty` : '',
     line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
     line.inFlight > 0 ? `${formatCount(line.inFlight)} in flight` : '',
   ];
@@ -87,7 +86,7 @@ export const axes: Readonly<Record<string, readonly [title: string, spanMs: numb
 /** Filters of the list: what each shows. */
 export const filters: Readonly<Record<string, readonly [text: string, shows: (line: SeriesLine) => boolean]>> = {
   failing: ['Failing', (line) => line.failedMs > 0 || line.blocked !== null],
-  behind: ['Behind', (line) => line.behindMs > 0],
-  awaiting: ['Awaiting a second answer', (line) => line.awaitingMs > 0],
+  behind: ['Late', (line) => line.behindMs > 0],
+  awaiting: ['Asked again', (line) => line.awaitingMs > 0],
   complete: ['Complete', (line) => line.wantedMs > 0 && line.missingMs === 0],
 };

@@ -19,7 +19,7 @@ export function StorageSection({ loaded }: { loaded: Loaded<readonly StoredBytes
     <Section id="storage" title="On disk">
       <LoadFailure of={loaded} />
       <Table
-        caption={`${formatBytes(inAll)} with indexes, as of the opening of the page`}
+        caption={`${formatBytes(inAll)} with indexes, when the page was opened`}
         titles={['Dataset', 'Size', 'Share', 'In the columnstore']}
         rows={stored.map(({ dataset, bytes, compressed }) => [
           dataset,

@@ -10,7 +10,8 @@ const problemsHref = hrefOf({ view: 'problems' });
 export function Tiles({ lines, summary }: { lines: readonly SeriesLine[]; summary: Summary }) {
   const tally = (of: (line: SeriesLine) => boolean) => lines.filter(of).length;
   const furthestMs = lines.reduce((most, { behindMs }) => Math.max(most, behindMs), 0);
-  const behind = `${formatCount(tally(({ behindMs }) => behindMs > 0))}, at most ${formatDuration(furthestMs)}`;
+  const behind = tally((line) => line.behindMs > 0);
+  const late = `${formatCount(behind)}, ${behind === 1 ? '' : 'the latest '}by ${formatDuration(furthestMs)}`;
   const failing = tally((line) => line.failedMs > 0 || line.blocked !== null);
   const complete = tally((line) => line.wantedMs > 0 && line.missingMs === 0);
   const { quarantined, queue, serviceMessage } = summary;
@@ -21,8 +22,8 @@ export function Tiles({ lines, summary }: { lines: readonly SeriesLine[]; summar
       <Tile title="Series" href={`${hrefOf({})}#series`}>
         {`${formatCount(lines.length)}, ${formatCount(complete)} complete`}
       </Tile>
-      <Tile title="Behind" href={`${hrefOf({ filter: 'behind' })}#series`} isBad={furthestMs > 0}>
-        {furthestMs === 0 ? 'none' : behind}
+      <Tile title="Late" href={`${hrefOf({ filter: 'behind' })}#series`} isBad={furthestMs > 0}>
+        {furthestMs === 0 ? 'none' : late}
       </Tile>
       <Tile title="Failing" href={`${problemsHref}#part-failing`} isBad={failing > 0}>
         {failing === 0 ? 'none' : formatCount(failing)}

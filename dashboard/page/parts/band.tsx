@@ -125,10 +125,9 @@ const minuteOf = (timeMs: number) => Math.round(timeMs / 60_000) * 60_000;
 /** The text alternative of a band. */
 export function describeBand(line: SeriesLine, nowMs: number): string {
   const parts = [describeCoverage(line, nowMs)];
-  if (line.emptyMs > 0) parts.push(`${formatDuration(line.emptyMs)} confirmed empty`);
   if (line.gaps > 0) parts.push(`${counted(line.gaps, 'gap')}, ${formatDuration(line.missingMs)} missing`);
   else if (line.wantedMs > 0) parts.push('no gap');
-  parts.push(...describeMissing({ ...line, awaitingMs: 0 }));
+  parts.push(...describeMissing(line));
   if (line.inFlight > 0) parts.push(`${counted(line.inFlight, 'window')} in flight`);
   if (line.blocked !== null) parts.push(reasons.blocked.words);
   return parts.join(', ');
@@ -140,7 +139,7 @@ const shown: readonly Layer[] = ['covered', 'empty', 'gap', 'failed', 'inFlight'
 export function Legend() {
   return (
     <details class="legend" open={matchMedia('(min-width: 48rem)').matches}>
-      <summary>What the bands show</summary>
+      <summary>Legend</summary>
       <ul>
         {shown.map((layer) => {
           const [y, height] = extents[layer];

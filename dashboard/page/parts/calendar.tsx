@@ -55,7 +55,7 @@ export function CalendarSection({ seriesId, loaded }: { seriesId: number | null;
       {years.size > 0 && (
         <>
           <p class="caption" id="calendar-caption">
-            Covered share of what is wanted in each month, UTC
+            Share covered in each month, UTC
           </p>
           <div class="scrolled" tabIndex={0} role="group" aria-labelledby="calendar">
             <table class="calendar" aria-labelledby="calendar-caption">
@@ -96,7 +96,7 @@ function Month({ seriesId, month }: { seriesId: number | null; month: Calendar['
   const endMs = Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
   const notes = [
     failed ? ', a part failed' : '',
-    awaiting ? ', a part awaits a second answer' : '',
+    awaiting ? ', a part came back empty, and is asked again' : '',
     silent ? ', a part has no point for far longer than usual' : '',
   ].join('');
   const state = failed ? 'failed' : coveredMs < wantedMs ? 'gap' : silent ? 'silent' : 'covered';

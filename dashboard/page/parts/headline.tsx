@@ -4,20 +4,20 @@ import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { Headline, ListName } from '../../../planning/conditions.ts';
 import { hrefOf } from '../state/address.ts';
 import { useClock, useModel } from '../state/use-model.ts';
-import { counted, formatAge } from './format.ts';
+import { formatAge, formatCount } from './format.ts';
 import { FoldedWhenNarrow } from './table.tsx';
 
 const problemsHref = hrefOf({ view: 'problems' });
 
-/** Where each list is on the page. */
-export const listHrefs: Readonly<Record<ListName, string>> = {
-  series: `${hrefOf({})}#series`,
-  failing: `${problemsHref}#part-failing`,
-  awaiting: `${hrefOf({ filter: 'awaiting' })}#series`,
-  failed_requests: `${problemsHref}#part-failed-requests`,
-  jobs: `${problemsHref}#part-database-jobs`,
-  quarantine: `${problemsHref}#part-quarantine`,
-  queue: `${hrefOf({})}#budget`,
+/** Where each list is on the page, and the words of its link. */
+export const listLinks: Readonly<Record<ListName, readonly [words: string, href: string]>> = {
+  series: ['Show the series', `${hrefOf({})}#series`],
+  failing: ['Show the failing ranges', `${problemsHref}#part-failing`],
+  awaiting: ['Show the series asked again', `${hrefOf({ filter: 'awaiting' })}#series`],
+  failed_requests: ['Show the failed requests', `${problemsHref}#part-failed-requests`],
+  jobs: ['Show the failing jobs', `${problemsHref}#part-database-jobs`],
+  quarantine: ['Show the rejected rows', `${problemsHref}#part-quarantine`],
+  queue: ['Show the requests', `${hrefOf({})}#budget`],
 };
 
 export function State() {
@@ -42,7 +42,7 @@ export function State() {
         {isOld && `The figures are ${formatAge(model.nowMs() - summary.nowMs)} old.`}
       </p>
       {further.length > 0 && (
-        <FoldedWhenNarrow title={`${counted(further.length, 'further condition')}`}>
+        <FoldedWhenNarrow title={`${formatCount(further.length)} more`}>
           <ul class="also" aria-label="Also">
             {further.map((one) => (
               <li key={one.kind + one.text} data-level={one.level}>
@@ -57,13 +57,14 @@ export function State() {
 }
 
 function Words({ text, list, command }: Headline) {
+  const [words, href] = list === null ? [null, ''] : listLinks[list];
   return (
     <>
       {`${text.charAt(0).toUpperCase()}${text.slice(1)}.`}
-      {list !== null && (
+      {words !== null && (
         <>
           {' '}
-          <a href={listHrefs[list]}>Show</a>
+          <a href={href}>{words}</a>
         </>
       )}
       {command !== null && (

@@ -19,7 +19,7 @@ export function LoadedPage<Value>(page: {
     <>
       <h1>{page.title}</h1>
       <button type="button" onClick={again}>
-        Read again
+        Refresh
       </button>
       {loaded.kind === 'loading' && <p>Loading.</p>}
       <LoadFailure of={loaded} />

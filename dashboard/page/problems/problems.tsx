@@ -24,7 +24,7 @@ export function Sections({
     <>
       <Section id="part-failing" title="Failing">
         {causes.length === 0 ? (
-          <p>No window failed, and no series is refused.</p>
+          <p>Nothing fails.</p>
         ) : (
           <p>
             {failingInAll > failing.length

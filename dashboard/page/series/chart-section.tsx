@@ -173,7 +173,7 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
                   chart?.chooseInterval(value === '' ? null : (value as Interval));
                 }}
               >
-                <option value="">as fits</option>
+                <option value="">Auto</option>
                 {chartIntervals(detail.interval as Interval).map((one) => (
                   <option key={one} value={one}>
                     {one === detail.interval ? one : `${one}, derived`}

@@ -1,7 +1,8 @@
 /** The page of one series: its chart and its details. */
 
 import { useEffect } from 'preact/hooks';
-import { describeBlocked, explainGap } from '../../../model/reasons.ts';
+import type { Interval } from '../../../model/intervals.ts';
+import { describeBlocked, explainGap, verdictText } from '../../../model/reasons.ts';
 import type { SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { ActionBar, actionsOf } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
@@ -84,7 +85,7 @@ export function factsOf(line: SeriesLine, nowMs: number): string {
 }
 
 export function Parts({ detail, nowMs }: { detail: SeriesDetail; nowMs: number }) {
-  const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
+  const { id, interval, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
   return (
     <>
       <p>
@@ -118,7 +119,7 @@ export function Parts({ detail, nowMs }: { detail: SeriesDetail; nowMs: number }
           one.range === null ? '' : formatTime(one.range.startMs),
           one.range === null ? '' : formatTime(one.range.endMs),
           one.lane,
-          one.error === null ? one.verdict : `${one.verdict}: ${one.error}`,
+          [verdictText(one, interval as Interval), one.error].filter((text) => text !== null).join(': '),
           formatCount(one.fresh),
           formatCount(one.changed),
           `${formatCount(one.durationMs)} ms`,

@@ -115,7 +115,7 @@ export function backfillProgress(series: readonly SeriesLine[]) {
   const isDeferred = asked.every((line) => line.requestsLeft === 0 || line.failedMs + line.awaitingMs > 0);
   /**
    * `refused`: of series that the source refuses, which nobody makes for now. The other figures exclude them.
-   * `isDeferred`: each series that lacks something has a window that awaits a second answer or a retry.
+   * `isDeferred`: each series that lacks something has a window that waits for a retry, also of an empty answer.
    */
   return { requests, left, refused, isDeferred };
 }

@@ -46,7 +46,7 @@ describeNeeding('chromium', 'the views in a browser', () => {
 
     await page.getByRole('link', { name: 'Events' }).click();
     await page
-      .getByText(/^schema migrated: /)
+      .getByText(/^schema 0001 to \d{4}$/)
       .first()
       .waitFor();
     await page.getByRole('link', { name: 'Overview' }).click();

@@ -28,19 +28,22 @@ describe('the state above every view', () => {
     const away = headline('no worker is connected', { level: 'bad', list: 'queue', command: 'tidemark run' });
     const also = [
       headline('2 ranges failed', { level: 'bad', list: 'failing' }),
-      headline('1 awaits', { list: 'awaiting' }),
+      headline('1 came back empty', { list: 'awaiting' }),
     ];
     const state = { headline: away, also, left: 0, etaMs: null };
     const model = modelOf([], { state });
     const html = htmlOf(State, {}, { model });
     expect(html).toMatch(/class="headline" role="status" data-level="bad"/);
-    expect(textOf(html)).toBe('No worker is connected. Show tidemark run\n\n2 ranges failed. Show\n1 awaits. Show');
+    expect(textOf(html)).toBe(
+      'No worker is connected. Show the requests tidemark run\n\n' +
+        '2 ranges failed. Show the failing ranges\n1 came back empty. Show the series asked again',
+    );
     expect([...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href)).toEqual([
       './#budget',
       './?view=problems#part-failing',
       './?filter=awaiting#series',
     ]);
-    expect(linesOf(State, {}, { model, isNarrow: true })).toContain('2 further conditions');
+    expect(linesOf(State, {}, { model, isNarrow: true })).toContain('2 more');
   });
 
   it('says in place of it that the database is away, and how old the figures are', () => {
@@ -88,11 +91,11 @@ it('has a figure for each list, which its link opens', () => {
     ...{ queue, quarantined: { rows: 1, hasOlder: false } },
   });
   expect(figures).toBe(
-    'Series | 2, 1 complete; Behind | 1, at most 2 h; Failing | none; Quarantine | 1 row; ' +
+    'Series | 2, 1 complete; Late | 1, by 2 h; Failing | none; Quarantine | 1 row; ' +
       'Revised | 3 values; Queue | 7 waiting, 2 active, 3 workers; Source | normal',
   );
   const links = linksIn(htmlOf(Tiles, { lines: [], summary: quietSummary }));
-  expect(links).toMatchObject({ Behind: './?filter=behind#series', Quarantine: './?view=problems#part-quarantine' });
+  expect(links).toMatchObject({ Late: './?filter=behind#series', Quarantine: './?view=problems#part-quarantine' });
 });
 
 it('the matrix has the share and the number of series of each exchange and interval, and opens them', () => {
@@ -132,7 +135,7 @@ describe('the list of series', () => {
     );
     const failed = { failedMs: 3 * hourMs, beyondDepthMs: hourMs, awaitingMs: hourMs, emptyMs: hourMs, revised: 4 };
     expect(rows(failed)).toContain(
-      '| 2 h failed, 1 h beyond the depth of its source, 1 h empty so far, 1 h confirmed empty, 4 revised',
+      '| 2 h failed, 1 h beyond the depth of its source, no data for 2 h: 1 h confirmed, 1 h asked once, 4 revised',
     );
   });
 
@@ -206,7 +209,7 @@ it('the calendar has a row for each year, the newest first, and a cell for each 
     expect.stringMatching(/^2023 \|[ |]+ 100 % \|$/),
   ]);
   expect([...html.matchAll(/data-state="(\w+)"/g)].map(([, state]) => state)).toEqual(['gap', 'failed', 'silent']);
-  expect(html).toContain('title="2024-02: 0.00 %, a part failed, a part awaits a second answer"');
+  expect(html).toContain('title="2024-02: 0.00 %, a part failed, a part came back empty, and is asked again"');
   // Each month of a series opens its range.
   expect(linksIn(html)['64.00 %']).toBe('./?series=7&from=2024-01-01&to=2024-02-01#chart');
   expect(linksIn(htmlOf(CalendarSection, { seriesId: null, loaded: loaded(month(0, 64)) }))).toEqual({});

@@ -17,10 +17,10 @@ it('is not complete while a range awaits its second answer, except with --accept
   const stdout = await fails(
     `${first} 2024-03-05`,
     9,
-    /^tidemark: AWAITS_SECOND_ANSWER: 1 range answered empty, first binance bitcoin\/tether h1 2024-03-03 to 2024-03-05: .*; .*--wait.*--accept-empty/,
+    /^tidemark: AWAITS_SECOND_ANSWER: 1 range came back empty, first binance bitcoin\/tether h1 2024-03-03 to 2024-03-05: .*; .*--wait.*--accept-empty/,
   );
   expect(lastOf(stdout)).toMatch(
-    /^not complete: 1 range awaits a second answer, due \d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z; 2 requests, 0 new points, /,
+    /^not complete: 1 range came back empty, to be asked again, due \d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?Z; 2 requests, 0 new points, /,
   );
   const json = await fails(`${first} 2024-03-05 --json`, 9, '');
   expect(JSON.parse(json)).toMatchObject({ awaiting: 1, missing: 0, rejected: 0 });
@@ -52,7 +52,7 @@ it('waits for a second answer with --wait, and requests it when it is due', asyn
   simulator.setFaults({ emptyRate: 1 });
   const running = beginHere(`${first} 2024-03-05 --wait`);
   const waiting =
-    /^waiting until [\d: -]+Z for 1 range, the first: binance bitcoin\/tether h1 2024-03-03 to 2024-03-05: answered empty, awaits a second answer \(again at /m;
+    /^waiting until [\d: -]+Z for 1 range, the first: binance bitcoin\/tether h1 2024-03-03 to 2024-03-05: came back empty \(again at /m;
   await waitFor('the wait to be said', () => waiting.test(running.stderr()));
   simulator.setFaults({});
   await query(`update tidemark.pending_windows set first_at = first_at - interval '2 hours', retry_at = now()`);
