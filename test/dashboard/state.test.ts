@@ -65,7 +65,13 @@ it.each([
   ['ranges_failed', /fail/, pending('failed')],
   ['awaiting_second_answer', /came back empty/, pending('awaiting')],
   ...(inject('absent').timescale === ''
-    ? [['jobs_failing', /^1 TimescaleDB job fails \(the scheduler does its work\): no background worker/, overdueJob] as const]
+    ? [
+        [
+          'jobs_failing',
+          /^1 TimescaleDB job fails \(the scheduler does its work\): no background worker/,
+          overdueJob,
+        ] as const,
+      ]
     : []),
 ] as const)('the headline of what is stored names %s', async (kind, sentence, happen) => {
   expect(await conditions()).not.toHaveProperty(kind);
