@@ -4,8 +4,7 @@
  */
 
 import { formatDuration, formatTime } from './format.ts';
-import { type EpochMs, type Interval, intervalMs } from './intervals.ts';
-import type { Range } from './ranges.ts';
+import type { EpochMs } from './intervals.ts';
 import { defaultSource } from './sources.ts';
 
 /** The reasons that SQL, JSON and metrics call `reason`. The precise one is the cause. */
@@ -158,17 +157,9 @@ export function describeMissing(lengths: {
   return [...missing, `no data for ${formatDuration(emptyMs + awaitingMs)}${how}`];
 }
 
-/**
- * What came of a request, for people. SQL, metrics and JSON have the verdict itself.
- *
- * @param fetch.verdict or the kind of an error. @param fetch.timeMs when it was made.
- */
-export function verdictText(
-  fetch: { readonly verdict: string; readonly lane: string; readonly range: Range | null; readonly timeMs: EpochMs },
-  interval: Interval,
-): string {
-  const { verdict, lane, range, timeMs } = fetch;
-  if (verdict !== 'cut_short') return verdict.replaceAll('_', ' ');
-  const reachesNow = lane === 'refresh' && range !== null && range.endMs > timeMs - 2 * intervalMs[interval];
-  return `partial: ${reachesNow ? 'the newest point is not there yet' : 'the answer may be truncated'}`;
+/** What came of a request, for people: a verdict or the kind of an error. SQL, metrics and JSON have its name. */
+export function verdictText(verdict: string): string {
+  // An answer from its first to its last point is believed. The rest is requested again, with what lies beside it.
+  if (verdict === 'cut_short') return 'partial: no point at its start or end, asked again to be sure';
+  return verdict.replaceAll('_', ' ');
 }

@@ -85,10 +85,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
     ...(history.untrackedMs === null && history.blocked === null
       ? await nextLines(context, history, { nowMs, gaps, bans })
       : []),
-    ...listed(
-      'Last requests:',
-      history.fetches.map((fetch) => fetchLine(fetch, history.series)),
-    ),
+    ...listed('Last requests:', history.fetches.map(fetchLine)),
     ...listed(
       `Changed by the source afterwards, ${counted(status?.revised ?? history.revisions.length, 'value')}; the newest:`,
       history.revisions.map(
@@ -211,8 +208,8 @@ function windowText({ lane, startMs, endMs }: { lane: string; startMs: EpochMs; 
   return `${lane} of ${formatTime(startMs)} to ${formatTime(endMs)}`;
 }
 
-function fetchLine(fetch: PastFetch, { interval }: SeriesKey): string {
-  const verdict = verdictText(fetch, interval);
+function fetchLine(fetch: PastFetch): string {
+  const verdict = verdictText(fetch.verdict);
   const range = fetch.range === null ? '' : ` ${formatTime(fetch.range.startMs)} to ${formatTime(fetch.range.endMs)}`;
   const attempt = fetch.attempt > 1 ? `, attempt ${fetch.attempt}` : '';
   const rejected = fetch.rejected > 0 ? `, ${fetch.rejected} rejected` : '';

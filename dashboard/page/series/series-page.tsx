@@ -1,7 +1,6 @@
 /** The page of one series: its chart and its details. */
 
 import { useEffect } from 'preact/hooks';
-import type { Interval } from '../../../model/intervals.ts';
 import { describeBlocked, explainGap, verdictText } from '../../../model/reasons.ts';
 import type { SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { ActionBar, actionsOf } from '../parts/actions.tsx';
@@ -85,7 +84,7 @@ export function factsOf(line: SeriesLine, nowMs: number): string {
 }
 
 export function Parts({ detail, nowMs }: { detail: SeriesDetail; nowMs: number }) {
-  const { id, interval, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
+  const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
   return (
     <>
       <p>
@@ -119,7 +118,7 @@ export function Parts({ detail, nowMs }: { detail: SeriesDetail; nowMs: number }
           one.range === null ? '' : formatTime(one.range.startMs),
           one.range === null ? '' : formatTime(one.range.endMs),
           one.lane,
-          [verdictText(one, interval as Interval), one.error].filter((text) => text !== null).join(': '),
+          [verdictText(one.verdict), one.error].filter((text) => text !== null).join(': '),
           formatCount(one.fresh),
           formatCount(one.changed),
           `${formatCount(one.durationMs)} ms`,
