@@ -56,8 +56,7 @@ interface MonthsFormat extends LakeFormat {
 }
 
 /**
- * Reads the points of months and encodes them, in their order, one beside the reading of the next. Until the end the
- * client answers nothing else.
+ * Reads the points of months and encodes them, in their order. Until the end the client answers nothing else.
  *
  * @param months ascending.
  */
@@ -92,22 +91,11 @@ export async function* readMonthFiles(
     if (first === undefined || last === undefined) continue;
     const range = { startMs: first.range.startMs, endMs: last.range.endMs };
     const selection = selectPoints({ seriesId, series, range, covered: run.flatMap(({ covered }) => covered) });
-    // One is encoded while the next one is read.
-    const encoding: ReturnType<typeof made>[] = [];
-    const begin = () => {
-      const making = made(next, run[next] ?? first);
-      // Whoever awaits it gets its error.
-      making.catch(() => {});
-      encoding.push(making);
-      next += 1;
-    };
     for await (const piece of copyPoints(client, selection, 'binary')) {
       read(piece);
-      while (next < present) begin();
-      while (encoding.length > 1) yield await taken(encoding);
+      for (; next < present; next += 1) yield await made(next, run[next] ?? first);
     }
-    while (next < run.length) begin();
-    while (encoding.length > 0) yield await taken(encoding);
+    for (; next < run.length; next += 1) yield await made(next, run[next] ?? first);
   }
 }
 
@@ -122,34 +110,30 @@ function adjacent(months: readonly WantedMonth[]): WantedMonth[][] {
   return runs;
 }
 
-/** @throws RangeError when there is none. */
-function taken<Value>(all: Value[]): Value {
-  const [first] = all.splice(0, 1);
-  if (first === undefined) throw new RangeError('nothing is left');
-  return first;
-}
+/** Kinds of series whose row groups are kept. */
+const mostKinds = 2;
 
-/**
- * Row groups to fill again: as large as a month, they are not allocated for each. Those of one kind of series at a
- * time.
- */
+/** Row groups to fill again: as large as a month, they are not allocated for each. */
 export class SpareGroups {
-  #kind = '';
-  #groups: RowGroup[] = [];
+  readonly #groups = new Map<string, RowGroup[]>();
 
-  take({ dataset, interval }: SeriesKey, columns: Columns): RowGroup {
-    const kind = `${dataset} ${interval}`;
-    if (this.#kind !== kind) this.#groups = [];
-    this.#kind = kind;
-    return this.#groups.pop() ?? new RowGroup(columns, Math.ceil(longestMonthMs / intervalMs[interval]));
+  take(series: SeriesKey, columns: Columns): RowGroup {
+    const found = this.#groups.get(kindOf(series))?.pop();
+    return found ?? new RowGroup(columns, Math.ceil(longestMonthMs / intervalMs[series.interval]));
   }
 
-  give({ dataset, interval }: SeriesKey, group: RowGroup): void {
-    if (this.#kind !== `${dataset} ${interval}`) return;
+  give(series: SeriesKey, group: RowGroup): void {
     group.clear();
-    this.#groups.push(group);
+    const kind = kindOf(series);
+    const kept = this.#groups.get(kind) ?? [];
+    kept.push(group);
+    this.#groups.set(kind, kept);
+    const [oldest] = this.#groups.keys();
+    if (this.#groups.size > mostKinds && oldest !== undefined) this.#groups.delete(oldest);
   }
 }
+
+const kindOf = ({ dataset, interval }: SeriesKey) => `${dataset} ${interval}`;
 
 class FileOfMonth {
   readonly #series: SeriesKey;

@@ -66,7 +66,9 @@ export type LakeOutcome = Awaited<ReturnType<LakeWriter['run']>>;
 export const defaultDecimals = 20;
 
 /** Months of one snapshot: short enough that it delays no vacuum, long enough that its cost does not count. */
-const monthsOfSnapshot = 12;
+const monthsOfPiece = 6;
+/** One is encoded and stored while the other is read. */
+const piecesAtOnce = 2;
 /** Work that a killed process loses at most, besides its present month. */
 const manifestEveryMs = 30_000;
 
@@ -126,6 +128,17 @@ function assertFormat(name: string, lake: Lake | null, { decimals, doubles, iceb
 interface PlannedSeries {
   readonly seriesId: number;
   readonly points: ReadonlyMap<string, number>;
+}
+
+/** Of each series the months that one snapshot shows. */
+function piecesOf(planned: readonly PlannedSeries[]): PlannedSeries[] {
+  return planned.flatMap(({ seriesId, points }) => {
+    const months = [...points];
+    return Array.from({ length: Math.ceil(months.length / monthsOfPiece) }, (_, place) => ({
+      seriesId,
+      points: new Map(months.slice(place * monthsOfPiece, (place + 1) * monthsOfPiece)),
+    }));
+  });
 }
 
 class LakeWriter {
@@ -190,28 +203,48 @@ class LakeWriter {
       sumOf(({ points }) => [...points.values()].reduce((sum, one) => sum + one, 0)),
     );
     let done = { files: 0, points: 0 };
-    try {
-      for (const { seriesId, points } of planned) {
-        const names = [...points.keys()];
-        for (let at = 0; at < names.length; at += monthsOfSnapshot) {
-          const chosen = new Set(names.slice(at, at + monthsOfSnapshot));
-          await inSnapshot(this.#database, async (client) => {
-            const state = await readSeriesState(client, seriesId);
-            const droppedMs = dropped.get(state.series.dataset) ?? null;
-            const months = wantedMonths(state, this.#monthsOf(state), droppedMs).filter(({ name }) => chosen.has(name));
-            await this.#writeMonths(client, state, months, (month) => {
-              if (signal.aborted) throw interrupted(done.files, files);
-              done = { files: done.files + 1, points: done.points + (points.get(month.name) ?? 0) };
-              progress.update(done.points);
-            });
-            this.#describe(state, wantedMonths(state, this.#monthsOf(state), droppedMs));
+    let failure: { readonly error: unknown } | null = null;
+    const pieces = piecesOf(planned).values();
+    const writeSome = async (): Promise<void> => {
+      for (const { seriesId, points } of pieces) {
+        if (failure !== null) return;
+        try {
+          await this.#writePiece(seriesId, points, dropped, (month) => {
+            if (failure !== null) throw failure.error;
+            if (signal.aborted) throw interrupted(done.files, files);
+            done = { files: done.files + 1, points: done.points + (points.get(month.name) ?? 0) };
+            progress.update(done.points);
           });
-          if (this.#options.clock.monotonicMs() - this.#savedMs >= manifestEveryMs) await this.#save();
+        } catch (error) {
+          failure ??= { error };
         }
       }
+    };
+    try {
+      // One connection has the lock.
+      const connections = this.#database.pool.options.max - 1;
+      await Promise.all(Array.from({ length: Math.min(piecesAtOnce, connections) }, writeSome));
     } finally {
       progress.stop();
     }
+    throwIfAny(failure);
+  }
+
+  /** Writes months of a series from one snapshot. @param points by month. */
+  async #writePiece(
+    seriesId: number,
+    points: ReadonlyMap<string, number>,
+    dropped: ReadonlyMap<string, EpochMs>,
+    onMonth: (month: WantedMonth) => void,
+  ): Promise<void> {
+    await inSnapshot(this.#database, async (client) => {
+      const state = await readSeriesState(client, seriesId);
+      const droppedMs = dropped.get(state.series.dataset) ?? null;
+      const months = wantedMonths(state, this.#monthsOf(state), droppedMs).filter(({ name }) => points.has(name));
+      await this.#writeMonths(client, state, months, onMonth);
+      this.#describe(state, wantedMonths(state, this.#monthsOf(state), droppedMs));
+    });
+    if (this.#options.clock.monotonicMs() - this.#savedMs >= manifestEveryMs) await this.#save();
   }
 
   /** @param onMonth called for each month before its file is put in its place; throws to stop. */
@@ -407,9 +440,16 @@ class LakeWriter {
   }
 
   async #save(): Promise<void> {
-    if (this.#isDirty) await writeManifest(this.#options.storage, this.#lake, this.#options.clock.now());
-    this.#isDirty = false;
+    // Before the work, so that nobody else begins it.
     this.#savedMs = this.#options.clock.monotonicMs();
+    if (!this.#isDirty) return;
+    this.#isDirty = false;
+    try {
+      await writeManifest(this.#options.storage, this.#lake, this.#options.clock.now());
+    } catch (error) {
+      this.#isDirty = true;
+      throw error;
+    }
   }
 
   #outcome() {
@@ -430,6 +470,10 @@ class LakeWriter {
 }
 
 const digestOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
+
+function throwIfAny(failure: { readonly error: unknown } | null): void {
+  if (failure !== null) throw failure.error;
+}
 
 function unrepeatable([first, ...others]: readonly string[]): TidemarkError {
   const more = others.length === 0 ? '' : `, and ${counted(others.length, 'file')} more`;
