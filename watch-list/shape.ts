@@ -114,7 +114,7 @@ const whole = (least: number, most: number) => {
     wrong(expected)(issue) ?? `must be ${expected}, not ${String(issue.input)}`;
   return z.int({ error, abort: true }).min(least, { error }).max(most, { error });
 };
-const top = whole(1, 100_000).describe('Only the so many assets that rank first by market capitalisation.');
+const top = whole(1, 100_000).describe('Number of assets: those that rank first by market capitalisation.');
 
 const market = { exchange: names.optional(), base: names.optional(), quote: names.optional() };
 const exceptMarkets = oneOrMany(map('a map of exchange, base or quote', market));

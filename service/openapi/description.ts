@@ -46,11 +46,11 @@ const arrowForm =
   'Decimal128(38, 20), under the names of JSON.';
 const rateLimit = {
   'X-RateLimit-Limit': { description: 'Requests in a rolling minute.', schema: { type: 'integer' } },
-  'X-RateLimit-Remaining': { description: 'Of those, how many are left now.', schema: { type: 'integer' } },
-  'X-RateLimit-Reset': { description: 'When one more will be free, seconds since 1970.', schema: { type: 'integer' } },
+  'X-RateLimit-Remaining': { description: 'Requests that are left now.', schema: { type: 'integer' } },
+  'X-RateLimit-Reset': { description: 'When the next request is free, seconds since 1970.', schema: { type: 'integer' } },
 };
 
-const retryAfter = { 'Retry-After': { description: 'For how many seconds to wait.', schema: { type: 'integer' } } };
+const retryAfter = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
 /** The whole document as JSON text. @param version software version. */
 function openApiText(version: string): string {
