@@ -39,17 +39,21 @@ begin
     perform tidemark.refuse_name('quote', wrong, known_quotes);
   end loop;
   for market in
-    with lines as materialized (
-      select s.exchange_id, s.base_id, s.quote_id, s.id, l.is_derived,
-             tidemark.known_ranges(s.id, s.covered) as covered, s.tracked
-      from (
-        select id, false as is_derived from tidemark.series
-        where dataset = 'candles' and interval = 'd1' and (untracked_at is null or points > 0)
-        union all
-        select series_id, true from tidemark.derived_series where interval = 'd1'
-      ) l join tidemark.series s using (id)
-      where (exchanges is null or s.exchange_id = any (exchanges)) and (quotes is null or s.quote_id = any (quotes))
+    with stored as (
+      select s.id, s.exchange_id, s.base_id, s.quote_id, s.period, s.interval <> 'd1' as is_derived, s.tracked,
+             tidemark.known_ranges(s.id, s.covered) as covered
+      from tidemark.series s
+      where s.dataset = 'candles' and (s.untracked_at is null or s.points > 0)
+        and (s.interval = 'd1'
+             or s.interval = any (array(select unnest(finer) from tidemark.rollup_levels where interval = 'd1')))
+        and (exchanges is null or s.exchange_id = any (exchanges)) and (quotes is null or s.quote_id = any (quotes))
         and s.tracked && tstzrange(first, ending)
+    ), lines as materialized (
+      -- Days of its own, or of the series that knows most of these days: another one may know more of other years.
+      select distinct on (exchange_id, base_id, quote_id) *
+      from stored
+      order by exchange_id, base_id, quote_id, is_derived,
+               tidemark.share_covered(covered, tstzrange(first, ending)) desc, period
     )
     select l.exchange_id, l.base_id, l.quote_id, tidemark.share_covered(l.covered, tstzrange(first, ending)) as share,
            d.traded, tidemark.price_figure((d.value + tidemark.fine()) / k.days) as daily, d.newest, d.last_close

@@ -88,6 +88,13 @@ beforeAll(async () => {
       [seriesId, known.length * perDay, one.isUntracked === true, known.map((day) => timestamp(at(day)))],
     );
   }
+  // Of other years it has more, at another interval: days of the present are not derived from that.
+  const earlierMs = startMs - 400 * dayMs;
+  const { seriesId } = await trackSeries(store.database, market('hourly', 'h4'), earlierMs, startMs);
+  await store.database.pool.query(
+    'update tidemark.series set covered = tstzmultirange(tracked), points = 1 where id = $1',
+    [seriesId],
+  );
 });
 const found = ({ atDay, of, least, quotes, silence }: Asked) => {
   const options = [
