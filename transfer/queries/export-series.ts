@@ -8,7 +8,7 @@ import { clip, type Range, subtract } from '../../model/ranges.ts';
 import { describeReason } from '../../model/reasons.ts';
 import { gridOrigin } from '../../model/rollup-levels.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
-import { type Database, disableTimeouts, inTransaction } from '../../store/db/database.ts';
+import { type Database, disableTimeouts, inTransaction, isLockWait } from '../../store/db/database.ts';
 import {
   float8,
   int4,
@@ -143,20 +143,31 @@ const exportedTables = [...datasetNames.map((dataset) => datasets[dataset].table
   .map((table) => `tidemark.${table}`)
   .join(', ');
 
+/** Compression takes its locks in an order of its own, and ends sooner than these are used up. */
+const lockAttempts = 10;
+
 /**
  * Runs `work` in one read-only transaction with a snapshot of its start. It may take any time, between two
  * statements too.
  */
-export function inSnapshot<Result>(
+export async function inSnapshot<Result>(
   database: Database,
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  return inTransaction(database, async (client) => {
-    await client.query('set transaction isolation level repeatable read, read only');
-    await disableTimeouts(client);
-    await client.query('set local idle_in_transaction_session_timeout = 0');
-    // Taken before the snapshot: compression moves rows to another chunk, where an older snapshot does not see them.
-    await client.query(`lock table ${exportedTables} in access share mode`);
-    return work(client);
-  });
+  for (let attempt = 1; ; attempt += 1) {
+    let isLocked = false;
+    try {
+      return await inTransaction(database, async (client) => {
+        await client.query('set transaction isolation level repeatable read, read only');
+        await disableTimeouts(client);
+        await client.query('set local idle_in_transaction_session_timeout = 0');
+        // Before the snapshot: compression moves rows to another chunk, where an older snapshot does not see them.
+        await client.query(`lock table ${exportedTables} in access share mode`);
+        isLocked = true;
+        return work(client);
+      });
+    } catch (error) {
+      if (isLocked || attempt === lockAttempts || !isLockWait(error)) throw error;
+    }
+  }
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../clock.ts';
 import { dayMs } from '../../../model/intervals.ts';
+import { openDatabase } from '../../../store/db/database.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { inSnapshot, readExportSeries } from '../../../transfer/queries/export-series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
@@ -42,6 +43,26 @@ describeNeeding('timescale', 'an export while a policy moves chunks to the colum
     const after = await pool.query(`select count(*) as chunks from show_chunks('tidemark.candle_points')`);
     expect(after.rows[0].chunks).toBe(1);
   });
+});
+
+it('takes its locks again after a deadlock with compression', async () => {
+  const store = await openOwnStore('plain');
+  const options = { applicationName: 'reader', maxConnections: 1, statementTimeoutMs: 60_000 };
+  // Whoever has waited so long looks for a deadlock, and gives way: the reader, and never the other.
+  const reader = openDatabase({ ...options, url: store.url, settings: ['deadlock_timeout=3s'] });
+  const other = await store.database.pool.connect();
+  try {
+    await other.query(`begin; set local deadlock_timeout = '1h'; set local lock_timeout = 0`);
+    await other.query('lock table tidemark.rate_points in access exclusive mode');
+    const reading = inSnapshot(reader, (client) => client.query('select 1'));
+    await waitFor('the reader to wait', async () => (await lockWaits(store.database.pool)) > 0);
+    await other.query('lock table tidemark.candle_points in access exclusive mode');
+    await other.query('commit');
+    expect((await reading).rowCount).toBe(1);
+  } finally {
+    other.release(true);
+    await reader.close();
+  }
 });
 
 it('says that nothing has closed of a range that begins in the future, with an end and without', async () => {
