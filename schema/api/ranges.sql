@@ -94,13 +94,24 @@ language plpgsql stable parallel safe as $$
 declare
   asked tstzrange := case when ending > since then tstzrange(since, ending) else 'empty' end;
   wanted tstzrange := case when closed > since then tstzrange(since, closed) else 'empty' end;
+  other text;
 begin
   if covered @> wanted and (not isempty(wanted) or since <= now()) then return; end if;
   if isempty(asked) then return; end if;
   if since > now() or not tracked && asked then
+    select o.interval into other
+    from tidemark.series s join tidemark.series o
+      on o.dataset = s.dataset and o.id <> s.id and o.exchange_id is not distinct from s.exchange_id
+        and o.base_id is not distinct from s.base_id and o.quote_id is not distinct from s.quote_id
+        and o.asset_id is not distinct from s.asset_id and o.covered && asked
+    where s.id = $1 order by o.period limit 1;
     raise notice '% %', tidemark.utc(asked), case when since > now() then 'has not begun' else 'is not tracked' end
       using detail = format('tracked is %s', tidemark.utc(tracked)),
-      hint = 'leave out from_time for the beginning of what is tracked; a wider range is tracked by tidemark backfill';
+      hint = case
+        when other is null then 'leave out from_time for the beginning of what is tracked; a wider range is tracked by '
+                                'tidemark backfill'
+        else format('%s covers some of it: name that interval, or use ohlcv_by or vwap, which choose by the range',
+                    other) end;
     return;
   end if;
   raise notice '% %% of % is covered', trim_scale(trunc(100 * tidemark.share_covered(covered, wanted), 2)),

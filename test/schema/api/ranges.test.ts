@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { hourMs } from '../../../model/intervals.ts';
+import { hourMs, minuteMs } from '../../../model/intervals.ts';
 import { useStore } from '../../store/open-store.ts';
 import { market } from './candles.ts';
 import { ask, storeLine } from './price-line.ts';
@@ -80,6 +80,17 @@ describe('a range outside of what is tracked', () => {
         [expect.stringMatching(new RegExp(`^${from.slice(0, 7)}-0\\d .* ${said};`))],
       ]);
     }
+  });
+
+  it('names an interval that covers it, where days are derived from a longer series of other years', async () => {
+    const [older, newer] = [Date.UTC(2023, 0, 1), Date.UTC(2024, 0, 1)];
+    const line = { prices: ['1'], covered: [[0, 2000]] as const };
+    await storeLine(store.database, { ...line, key: market('two', 'h4'), startMs: older, endMs: newer });
+    const minutes = { startMs: newer, endMs: newer + 2000 * minuteMs };
+    await storeLine(store.database, { ...line, ...minutes, key: market('two', 'm1') });
+    const { notices } = await asked(`select * from ohlcv('x', 'two', 'tether', 'd1', '2024-01-01', '2024-01-02')`);
+    const hint = 'm1 covers some of it: name that interval, or use ohlcv_by or vwap, which choose by the range';
+    expect(notices).toEqual([`2024-01-01 00:00 to 2024-01-02 00:00 is not tracked; ${hint}`]);
   });
 });
 
