@@ -47,7 +47,7 @@ const arrowForm =
 const rateLimit = {
   'X-RateLimit-Limit': { description: 'Requests in a rolling minute.', schema: { type: 'integer' } },
   'X-RateLimit-Remaining': { description: 'Requests that are left now.', schema: { type: 'integer' } },
-  'X-RateLimit-Reset': { description: 'When the next request is free, seconds since 1970.', schema: { type: 'integer' } },
+  'X-RateLimit-Reset': { description: 'When a request is free, seconds since 1970.', schema: { type: 'integer' } },
 };
 
 const retryAfter = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
