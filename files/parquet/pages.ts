@@ -61,11 +61,15 @@ function compressed(bytes: Uint8Array): Uint8Array {
   return frame;
 }
 
+/** As long as the longest row group so far: growing to it leaves several times as much behind. */
+const encoded = new ByteWriter();
+
 /** Encodes a row group. {@link loadCompression} comes first. @param columns in the order of the file. */
 export function encodeGroup(columns: readonly FilledColumn[]): EncodedGroup {
-  const writer = new ByteWriter();
-  const chunks = columns.map((column) => writeColumn(writer, column));
-  return { bytes: writer.getBytes(), rows: columns[0]?.rows ?? 0, columns: chunks };
+  encoded.offset = 0;
+  encoded.index = 0;
+  const chunks = columns.map((column) => writeColumn(encoded, column));
+  return { bytes: encoded.getBytes().slice(), rows: columns[0]?.rows ?? 0, columns: chunks };
 }
 
 /** @param schema the root, then the columns. */

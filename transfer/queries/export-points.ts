@@ -71,7 +71,7 @@ export async function* copyPoints(
 }
 
 /** What is read ahead. */
-const pieceBytes = 1 << 18;
+const pieceBytes = 1 << 16;
 
 export interface ExportSize {
   readonly points: number;
