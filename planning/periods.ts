@@ -2,7 +2,7 @@
 
 import { datasetOf } from '../model/datasets/index.ts';
 import { formatDuration } from '../model/format.ts';
-import { type EpochMs, type Interval, intervalMs, periodStart } from '../model/intervals.ts';
+import { type EpochMs, type Interval, intervalMs, minuteMs, periodStart } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { Depth } from '../model/sources.ts';
@@ -37,6 +37,18 @@ export function hasOpenPoint(series: SeriesKey): boolean {
 export function periodOf(timeMs: EpochMs, interval: Interval): Range {
   const startMs = periodStart(timeMs, interval);
   return { startMs, endMs: startMs + intervalMs[interval] };
+}
+
+/** A gap whose first period closed within this time is no backlog: its request is on its way. */
+const arrivalMs = 5 * minuteMs;
+
+/** Whether a gap is a backlog: its first period closed long enough ago to be requested and answered. */
+export function isBacklog(
+  startMs: EpochMs,
+  periodMs: number,
+  { nowMs, graceMs }: { readonly nowMs: EpochMs; readonly graceMs: number },
+): boolean {
+  return startMs + periodMs + graceMs + arrivalMs <= nowMs;
 }
 
 /** Periods that may close between planning and the answer. */

@@ -2,6 +2,7 @@
 
 import type { EpochMs, Range } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { isBacklog } from '../../planning/periods.ts';
 import type { Database } from '../../store/db/database.ts';
 import { int4, int8, nullable, ranges, statement, text, time } from '../../store/db/statement.ts';
 import { atAndGrace, nowAndGrace } from '../../store/series/gaps.ts';
@@ -16,11 +17,12 @@ export async function readSeriesLines(
 ): Promise<StoredLine[]> {
   const { nowMs, graceMs } = query;
   const rows = await lines.on(database.pool, { nowMs, graceMs });
-  return rows.map(({ series, missing, askedFromMs, askedToMs, ...line }) => {
+  return rows.map(({ series, missing, askedFromMs, askedToMs, behindMs, ...line }) => {
     const asked = askedFromMs === null || askedToMs === null ? [] : [{ startMs: askedFromMs, endMs: askedToMs }];
     return {
       ...line,
       interval: series.interval,
+      behindMs: isBacklog(missing.at(-1)?.startMs ?? 0, line.periodMs, query) ? behindMs : 0,
       requests: query.requestsFor(series, asked),
       requestsLeft: missing.length === 0 ? 0 : query.requestsFor(series, missing),
     };

@@ -31,7 +31,7 @@ export const storedLine = message({
   beyondDepthMs: z.number(),
   awaitingMs: z.number(),
   gaps: z.number(),
-  /** Length of the gap that reaches the present; 0: none. */
+  /** Length of the gap that reaches the present; 0: none, or only periods that closed just now. */
   behindMs: z.number(),
   /** Requests for the missing range, and for the whole tracked range. */
   requestsLeft: z.number(),

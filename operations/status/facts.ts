@@ -1,7 +1,7 @@
 /** Reads the facts of the state: `status`, its watch and the dashboard say the same of them (planning/headline.ts). */
 
 import type { TidemarkError } from '../../errors.ts';
-import { type EpochMs, intervalMs, minuteMs } from '../../model/intervals.ts';
+import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { reasons } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
@@ -15,6 +15,7 @@ import {
   type StoredFacts,
   type Trouble,
 } from '../../planning/headline.ts';
+import { isBacklog } from '../../planning/periods.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { Database } from '../../store/db/database.ts';
 import { readUse } from '../../store/ledger/ledger.ts';
@@ -34,9 +35,6 @@ type FactsContext = GapsContext & {
   readonly primary?: Database;
 };
 
-/** A gap whose periods closed within this time is no backlog. */
-const settledMs = 5 * minuteMs;
-
 /** Reads one after the other, so that it takes one connection. @param known gaps that have been read already. */
 export async function readStoredFacts(
   context: FactsContext,
@@ -48,7 +46,7 @@ export async function readStoredFacts(
   const gaps = known ?? (await listGaps(database, { nowMs, graceMs }));
   const { divide } = await readGapDivision(context, nowMs);
   const { series, arriving } = await countTracked(database, nowMs);
-  const isSettled = (gap: Gap) => gap.startMs + intervalMs[gap.series.interval] + graceMs + settledMs <= nowMs;
+  const isBehind = (gap: Gap) => isBacklog(gap.startMs, intervalMs[gap.series.interval], { nowMs, graceMs });
   const failed = gaps.filter(({ reason }) => reason === 'failed');
   const isLost = ({ cause }: Gap) => reasons[cause].counts === 'lost';
   const stale = gaps.filter(({ reason }) => reason === 'stale');
@@ -61,7 +59,7 @@ export async function readStoredFacts(
     series,
     arriving,
     left: sum(windows.values()),
-    behind: sum(windowsLeft(gaps.filter(isSettled), nowMs, divide).values()),
+    behind: sum(windowsLeft(gaps.filter(isBehind), nowMs, divide).values()),
     recent: await readRecentAnswers(database, nowMs),
     failed: troubleOf(failed.filter((gap) => !isLost(gap))),
     beyondDepth: troubleOf(failed.filter(isLost)),

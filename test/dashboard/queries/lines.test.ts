@@ -55,6 +55,22 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
   for (const key of [...figures, 'points', 'newestMs'] as const) expect(line?.[key], key).toBe(status?.[key]);
 });
 
+it('is late only when the first missing period closed more than five minutes ago', async () => {
+  const database = await opened();
+  const startMs = Date.UTC(2024, 0, 1);
+  const series = marketOf('ether', 'm1');
+  const { seriesId } = await trackSeries(database, series, startMs, null);
+  await commitPoints(database, { seriesId, series, window: { startMs, endMs: startMs + hourMs } });
+  const behindAfter = async (ms: number) => {
+    const [line] = await readSeriesLines(database, { nowMs: startMs + hourMs + ms, graceMs, requestsFor });
+    return [line?.missingMs, line?.behindMs];
+  };
+  // The first period ends after a minute, and its grace after another.
+  expect(await behindAfter(2 * minuteMs)).toEqual([minuteMs, 0]);
+  expect(await behindAfter(7 * minuteMs - 1)).toEqual([5 * minuteMs, 0]);
+  expect(await behindAfter(7 * minuteMs)).toEqual([6 * minuteMs, 6 * minuteMs]);
+});
+
 it('has another version after every commit, and leaves out untracked series', async () => {
   const database = await opened();
   const startMs = Date.UTC(2024, 0, 1);
