@@ -24,24 +24,37 @@ interface Visit {
   readonly address: Address;
   /** Where the page was left, on the way back to it; else null. */
   readonly placeY: number | null;
+  /** Whether Back or Forward led to it from another choice of the same view. */
+  readonly isWithin: boolean;
 }
 
-function visitNow(): Omit<Visit, 'number'> {
+function visitNow(): Pick<Visit, 'address' | 'placeY'> {
   const { scrollY: placeY = null } = (history.state ?? {}) as { scrollY?: number };
   return { address: readAddress(location.search), placeY };
 }
 
+/** Names the views that stay while their choices in the address change; null: the view begins anew. */
+function stayOf({ view, seriesId }: Address): string | null {
+  if (view === 'series') return `series ${seriesId}`;
+  return view === 'overview' ? view : null;
+}
+
 export function App() {
   const main = useRef<HTMLElement>(null);
-  const [visit, setVisit] = useState<Visit>(() => ({ ...visitNow(), number: 0 }));
-  const { address, number, placeY } = visit;
+  const [visit, setVisit] = useState<Visit>(() => ({ ...visitNow(), number: 0, isWithin: false }));
+  const { address, number, placeY, isWithin } = visit;
   useLayoutEffect(() => {
-    const follow = () => setVisit(({ number }) => ({ ...visitNow(), number: number + 1 }));
-    onNavigation(follow);
-    addEventListener('popstate', follow);
+    const end = onNavigation((isBack) =>
+      setVisit((before) => {
+        const now = visitNow();
+        const stay = stayOf(now.address);
+        const isWithin = isBack && stay !== null && stay === stayOf(before.address);
+        return { ...now, number: before.number + 1, isWithin };
+      }),
+    );
     document.addEventListener('click', takeClick);
     return () => {
-      removeEventListener('popstate', follow);
+      end();
       document.removeEventListener('click', takeClick);
     };
   }, []);
@@ -49,6 +62,9 @@ export function App() {
     const [, title] = links.find(([view]) => view === address.view) ?? [];
     if (title !== undefined) document.title = `${title} · Tidemark`;
     if (address.view === 'list') document.title = `${address.list} · Tidemark`;
+    if (address.view === 'unknown') document.title = 'Not found · Tidemark';
+    // The browser keeps the place and the focus.
+    if (isWithin) return;
     // As on a page load: start at the top or at the named part, and let the next Tab go into the content.
     if (number > 0) {
       main.current?.focus({ preventScroll: true });
@@ -77,7 +93,7 @@ export function App() {
       </header>
       <State />
       <main id="main" tabIndex={-1} ref={main}>
-        <View key={number} address={address} />
+        <View key={stayOf(address) ?? number} address={address} visit={number} />
       </main>
       <footer>
         <p>
@@ -93,18 +109,28 @@ export function App() {
   );
 }
 
-function View({ address }: { address: Address }) {
+/** @param visit changes when the address may have other choices. */
+function View({ address, visit }: { address: Address; visit: number }) {
   switch (address.view) {
     case 'series':
-      return <SeriesPage id={address.seriesId} />;
+      return <SeriesPage id={address.seriesId} visit={visit} />;
     case 'problems':
       return <ProblemsView />;
     case 'events':
       return <EventsView />;
     case 'list':
       return <ListPage name={address.list} />;
+    case 'unknown':
+      return (
+        <>
+          <h1>Not found</h1>
+          <p class="bad" role="alert">
+            The page has no such view.
+          </p>
+        </>
+      );
     default:
-      return <Overview />;
+      return <Overview visit={visit} />;
   }
 }
 

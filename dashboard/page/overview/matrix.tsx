@@ -66,7 +66,7 @@ function Cell({ exchange, interval, group }: { exchange: string; interval: strin
     <td data-state={state} data-shade={shadeOf(coveredMs, wantedMs)}>
       <a href={`${hrefOf({ exchange, interval })}#series`} title={counts.join(', ')}>
         {wantedMs === 0 ? 'none yet' : formatPercent(coveredMs, wantedMs)}
-        <span class="count">{counts[0]}</span>
+        <span class="count">{formatCount(series)}</span>
         {counts.length > 1 && <span class="count">{counts[1]}</span>}
       </a>
     </td>

@@ -14,7 +14,7 @@ import { SeriesList } from './series-list.tsx';
 import { Storage } from './storage.tsx';
 import { Tiles } from './tiles.tsx';
 
-export function Overview() {
+export function Overview({ visit = 0 }: { visit?: number }) {
   const { summary, series, connection } = useModel();
   if (summary === null)
     return (
@@ -40,7 +40,7 @@ export function Overview() {
       <Tiles lines={lines} summary={summary} />
       <Matrix />
       <Budget summary={summary} />
-      <SeriesList />
+      <SeriesList visit={visit} />
       {lines.length > 0 && <CommonCalendar lines={lines} />}
       <Section id="actions" title="Actions">
         <ActionBar label="All series" actions={commonActions} />

@@ -1,6 +1,6 @@
 /** The list of series with their bands: filtered, sorted, paged. Only visible bands are requested. */
 
-import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import { systemClock } from '../../../clock.ts';
 import { minuteMs } from '../../../model/intervals.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
@@ -10,6 +10,7 @@ import { bandColumns } from '../parts/layers.ts';
 import { isNarrow, Section, TableAround } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
 import type { Model } from '../state/model.ts';
+import { choose } from '../state/navigation.ts';
 import { fetchBands } from '../state/server.ts';
 import { useClock, useModel } from '../state/use-model.ts';
 import { exchangeOf } from './groups.ts';
@@ -30,9 +31,11 @@ function readChoice(): Choice {
   };
 }
 
-export function SeriesList() {
+/** @param visit changes when the address may have another choice. */
+export function SeriesList({ visit = 0 }: { visit?: number }) {
   const model = useModel();
   const [choice, setChoice] = useState(readChoice);
+  useLayoutEffect(() => setChoice(readChoice()), [visit]);
   const top = useRef<HTMLDivElement>(null);
   useClock(1000);
   // Fewer where each takes several lines.
@@ -46,7 +49,8 @@ export function SeriesList() {
   const bands = useBands(model, visible, choice.axis, within);
   const change = (changes: Partial<Choice>) => {
     const changed = { ...choice, page: 1, ...changes };
-    history.replaceState(null, '', hrefOf(changed));
+    // A name is typed letter by letter.
+    choose(hrefOf(changed), changes.find === undefined ? null : 'find');
     setChoice(changed);
   };
   const turn = (by: number) => {

@@ -30,7 +30,7 @@ export interface BesideValue {
   readonly name: string;
   readonly row: PointRow | null;
   readonly names: readonly string[];
-  /** Why there is no row. */
+  /** In place of a row: why there is none. */
   readonly state: string;
 }
 
@@ -122,15 +122,17 @@ export class ChartPanes {
   }
 
   at(timeMs: number): BesideValue[] {
-    return this.#panes.map(({ name, piece }) => {
-      const { names = [], rows = [], shades = [], startMs = timeMs, periodMs = 0 } = piece ?? {};
+    return this.#panes.map(({ name, piece, trouble }) => {
+      if (piece === null) return { name, names: [], row: null, state: trouble === '' ? 'loading' : 'not loaded' };
+      const { names, rows, shades, startMs, periodMs } = piece;
       let row: PointRow | null = null;
       for (const [at, one] of rows) if (at <= timeMs && at > (row?.[0] ?? Number.NEGATIVE_INFINITY)) row = one;
       // A value may be missing between.
       const fromMs = row === null ? startMs : row[0] + periodMs;
       const state = fromMs > timeMs ? null : worstStateIn(shades, { startMs: fromMs, endMs: timeMs + 1 });
       const isKnown = row !== null && (state === null || state === 'empty');
-      return { name, names, row: isKnown ? row : null, state: state === null ? 'no data' : layerNames[state] };
+      const why = `no value, ${state === null ? 'no data' : layerNames[state]}`;
+      return { name, names, row: isKnown ? row : null, state: why };
     });
   }
 

@@ -10,10 +10,11 @@ import { formatTime } from '../parts/format.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { FoldedWhenNarrow, isNarrow, Section, Table } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
+import { choose } from '../state/navigation.ts';
 import { useModel } from '../state/use-model.ts';
 import type { BesideValue } from './chart-panes.ts';
-import { ComparedWords, CompareField } from './compare.tsx';
-import { type Pointed, PriceChart } from './price-chart.ts';
+import { ComparedLegend, CompareField } from './compare.tsx';
+import { type Chosen, type Pointed, PriceChart } from './price-chart.ts';
 import { timeIn, type Zone, zoneName } from './zone.ts';
 
 const spans: readonly (readonly [string, number])[] = [
@@ -28,10 +29,10 @@ const maxRows = 200;
 
 type Options = Pick<Address, 'scale' | 'span' | 'bars' | 'zone' | 'compare' | 'range'>;
 
-function readOptions(own: string): Options {
+function readOptions({ id, interval: own }: SeriesDetail): Options {
   const { scale, span, bars, zone, compare, range } = readAddress(location.search);
   return {
-    compare,
+    compare: compare === id ? 0 : compare,
     range,
     scale: scale === 'log' ? scale : '',
     span: spans.some(([title]) => title === span) ? span : '',
@@ -40,9 +41,26 @@ function readOptions(own: string): Options {
   };
 }
 
-export function ChartSection({ detail, line }: { detail: SeriesDetail; line: SeriesLine | undefined }) {
+function chosenIn({ scale, span, bars, zone, range }: Options): Chosen {
+  const [, spanMs = null] = spans.find(([title]) => title === span) ?? [];
+  return {
+    ...{ range, spanMs, isLogarithmic: scale === 'log', interval: bars === '' ? null : (bars as Interval) },
+    zone: zone === 'local' ? zone : 'utc',
+  };
+}
+
+/** @param visit changes when the address may have other options. */
+export function ChartSection({
+  detail,
+  line,
+  visit,
+}: {
+  detail: SeriesDetail;
+  line: SeriesLine | undefined;
+  visit: number;
+}) {
   const model = useModel();
-  const [options, setOptions] = useState(() => readOptions(detail.interval));
+  const [options, setOptions] = useState(() => readOptions(detail));
   const [pointed, setPointed] = useState<Pointed | null>(null);
   const [told, setTold] = useState({ text: '', isTrouble: false });
   /** Counts the movements of the screen: what is read from the chart is read again. */
@@ -50,7 +68,7 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
   const [isTableOpen, setTableOpen] = useState(false);
   const canvas = useRef<HTMLDivElement>(null);
   const frame = useRef<HTMLDivElement>(null);
-  const held = useRef<Held>({ chart: null, options, spanMs: null, writing: undefined });
+  const held = useRef<Held>({ chart: null, options, spanMs: null, usualMs: null, visit, writing: undefined });
   const zone: Zone = options.zone === 'local' ? 'local' : 'utc';
 
   useEffect(() => {
@@ -65,14 +83,8 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
       },
     });
     held.current.chart = chart;
-    const { range, scale, zone: ofZone, bars, span } = held.current.options;
-    chart.setZone(ofZone === 'local' ? 'local' : 'utc');
-    chart.begin(range);
-    held.current.usualMs = range === null ? chart.lastMs : null;
-    chart.setLogarithmic(scale === 'log');
-    if (bars !== '') chart.chooseInterval(bars as Interval);
-    const [, spanMs = null] = spans.find(([title]) => title === span) ?? [];
-    if (spanMs !== null && range === null) showSpan(spanMs);
+    chart.begin();
+    show(held.current.options);
     return () => {
       held.current.writing?.stop();
       held.current.chart = null;
@@ -81,6 +93,11 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
   }, []);
 
   const { chart } = held.current;
+  useEffect(() => {
+    // At first the chart shows them already.
+    if (visit !== held.current.visit) show(readOptions(detail));
+    held.current.visit = visit;
+  }, [visit]);
   useEffect(() => chart?.refresh(detail), [detail]);
   const versions = detail.panes.map(({ id }) => model.series.get(id)?.version).join();
   useEffect(() => held.current.chart?.refreshPanes(), [versions]);
@@ -88,15 +105,28 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
   // A new period may have begun.
   useEffect(() => chart?.follow());
   const compared = useMemo(() => {
-    const other = model.series.get(options.compare);
-    return other === undefined || other.id === detail.id ? null : other;
+    return model.series.get(options.compare) ?? null;
   }, [options.compare, model.series.has(options.compare)]);
   useEffect(() => held.current.chart?.setCompared(compared), [compared]);
 
-  function write(changes: Partial<Options>): void {
+  /** Shows what the address has. */
+  function show(options: Options): void {
+    const { chart, writing } = held.current;
+    if (chart === null) return;
+    writing?.stop();
+    const isWhole = chart.show(chosenIn(options));
+    const isUsual = options.range === null && options.span === '';
+    held.current.options = options;
+    held.current.spanMs = options.range === null && !isUsual && isWhole ? chart.lastMs : null;
+    held.current.usualMs = isUsual ? chart.lastMs : null;
+    chart.takeMove();
+    setOptions(options);
+  }
+  /** @param put into the address. */
+  function write(changes: Partial<Options>, put: (href: string) => void = choose): void {
     const changed = { ...held.current.options, ...changes };
     held.current.options = changed;
-    history.replaceState(null, '', hrefOf({ view: 'series', seriesId: detail.id, ...changed }));
+    put(hrefOf({ view: 'series', seriesId: detail.id, ...changed }));
     setOptions(changed);
   }
   /** @returns false: a part of it, because the chosen interval has no room for more. */
@@ -113,10 +143,13 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
       if (view == null) return;
       const { lastMs } = held.current.chart ?? { lastMs: null };
       const isAsMade = lastMs !== null && [held.current.spanMs, held.current.usualMs].includes(lastMs);
+      const isMoved = held.current.chart?.takeMove() === true;
       const range = isAsMade ? null : { startMs: minuteOf(view.startMs), endMs: minuteOf(view.endMs) };
       const { range: before } = held.current.options;
       if (range?.startMs === before?.startMs && range?.endMs === before?.endMs) return;
-      write(range === null ? { range } : { range, span: '' });
+      // What moved by itself, such as with a new point, is nothing to go back to.
+      const put = (href: string) => (isMoved ? choose(href, 'range') : history.replaceState(null, '', href));
+      write(range === null ? { range } : { range, span: '' }, put);
     });
   };
 
@@ -133,18 +166,19 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
 
   /** On a narrow screen the chart is above its values. */
   const isBelow = isNarrow();
+  const isUnknown = compared === null && options.compare !== 0 && model.summary !== null;
   const legend = (
-    <>
-      <p class="newest">
+    <div class={detail.panes.length > 0 ? 'values paned' : 'values'}>
+      <p class="newest" hidden={pointed !== null}>
         {newest !== null &&
-          `Newest, ${zoneName(zone, newest[0])}: ${rowText(newest, view?.names ?? [], zone)}` +
-            (isOpen(newest) ? ', still forming' : '')}
+          `Newest, ${rowText(newest, view?.names ?? [], zone)}${isOpen(newest) ? ', still forming' : ''}`}
       </p>
-      {compared !== null && <ComparedWords chart={chart} name={compared.name} zone={zone} />}
-      <output class={detail.panes.length > 0 ? 'exact paned' : 'exact'} aria-live="polite">
+      <output class="exact" aria-live="polite">
         {pointedText(pointed, zone)}
       </output>
-    </>
+      {compared !== null && <ComparedLegend chart={chart} own={detail.name} name={compared.name} zone={zone} />}
+      {isUnknown && <p class="compared bad">{`There is no series with the id ${options.compare}.`}</p>}
+    </div>
   );
   return (
     <Section id="chart" title={datasetText(detail.dataset).replace(/^./, (first) => first.toUpperCase())}>
@@ -214,7 +248,6 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
           </div>
         </FoldedWhenNarrow>
       </div>
-      {!isBelow && legend}
       {detail.panes.length > 0 && (
         <p class="panes">
           Below the candles:{' '}
@@ -252,6 +285,7 @@ export function ChartSection({ detail, line }: { detail: SeriesDetail; line: Ser
         <span class="zone" aria-hidden="true">
           {zoneName(zone, view?.endMs ?? model.nowMs())}
         </span>
+        {!isBelow && legend}
       </div>
       {isBelow && legend}
       <p class={told.isTrouble ? 'told bad' : 'told'} role="status">
@@ -275,7 +309,8 @@ interface Held {
   options: Options;
   /** Length of the screen as a button made it, and as it was at first. */
   spanMs: number | null;
-  usualMs?: number | null;
+  usualMs: number | null;
+  visit: number;
   writing: Timer | undefined;
   keepRange?: () => void;
 }
@@ -336,7 +371,7 @@ export function pointedText(pointed: Pointed | null, zone: Zone): string {
 
 /** A value of a pane, with its time: it may be older than what is pointed at. */
 function besideText({ name, row, names, state }: BesideValue, zone: Zone): string {
-  return row === null ? `${name}: no value, ${state}` : `${name}, ${rowText(row, names, zone)}`;
+  return row === null ? `${name}: ${state}` : `${name}, ${rowText(row, names, zone)}`;
 }
 
 function rowText([timeMs, ...texts]: PointRow, names: readonly string[], zone: Zone): string {

@@ -36,7 +36,10 @@ export function chartStyle() {
       attributionLogo: false,
     },
     grid: { vertLines: line, horzLines: line },
-    timeScale: { timeVisible: true, secondsVisible: false, borderColor: colour('--line'), minBarSpacing: 0.5 },
+    timeScale: {
+      ...{ timeVisible: true, secondsVisible: false, borderColor: colour('--line'), minBarSpacing: 0.5 },
+      lockVisibleTimeRangeOnResize: true,
+    },
     rightPriceScale: { borderColor: colour('--line'), entireTextOnly: true },
     crosshair: { mode: CrosshairMode.Normal },
   };

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { SeriesLine } from '../../shapes.ts';
 import { useModel } from '../state/use-model.ts';
-import type { PriceChart, Span } from './price-chart.ts';
+import type { ComparedState, PriceChart, Span } from './price-chart.ts';
 import { timeIn, type Zone } from './zone.ts';
 
 /** Names that are offered while one is typed. */
@@ -51,22 +51,45 @@ export function CompareField({
   );
 }
 
-/** What the comparison shows, in words. */
-export function ComparedWords({ chart, name, zone }: { chart: PriceChart | null; name: string; zone: Zone }) {
+const whyNone: Readonly<Record<ComparedState, string>> = {
+  loading: 'is loading',
+  failed: 'is not loaded',
+  loaded: 'has no value at the times and interval of the screen',
+};
+
+/** The legend of a comparison: both series where they end, each from 100. */
+export function ComparedLegend(of: {
+  readonly chart: PriceChart | null;
+  readonly own: string;
+  readonly name: string;
+  readonly zone: Zone;
+}) {
+  const { chart, own: ownName, name, zone } = of;
   const found = chart?.comparison() ?? null;
-  if (found === null) {
-    const isLoaded = chart?.isComparedLoaded === true;
-    const why = isLoaded ? 'has no value at the times and interval of the screen' : 'is not loaded';
-    return <p class="compared">{`${name} ${why}.`}</p>;
-  }
+  if (found === null) return <p class="compared">{`${name} ${whyNone[chart?.comparedState ?? 'loading']}.`}</p>;
   const { own, other } = found;
   const isSame = own.startMs === other.startMs && own.endMs === other.endMs;
   return (
-    <p class="compared">
-      {`From 100 at ${timeIn(zone, own.startMs)}: ${indexOf(own)} at ${timeIn(zone, own.endMs)}, and `}
-      <span class="compared-name">{`${name} ${indexOf(other)}`}</span>
-      {!isSame && ` from ${timeIn(zone, other.startMs)} to ${timeIn(zone, other.endMs)}`}
-    </p>
+    <dl class="compared">
+      <div>
+        <dt>{ownName}</dt>
+        <dd>{indexOf(own)}</dd>
+      </div>
+      <div class="compared-name">
+        <dt>{name}</dt>
+        <dd>{indexOf(other)}</dd>
+      </div>
+      <div>
+        <dt>100 at</dt>
+        <dd>{`${timeIn(zone, own.startMs)}, until ${timeIn(zone, own.endMs)}`}</dd>
+      </div>
+      {!isSame && (
+        <div>
+          <dt>{`${name} from`}</dt>
+          <dd>{`${timeIn(zone, other.startMs)} to ${timeIn(zone, other.endMs)}`}</dd>
+        </div>
+      )}
+    </dl>
   );
 }
 

@@ -66,12 +66,26 @@ export interface Compared {
   readonly interval: string;
 }
 
+export type ComparedState = 'loading' | 'loaded' | 'failed';
+
 /** The first and the last value of a series on the screen. */
 export interface Span {
   readonly startMs: number;
   readonly endMs: number;
   readonly first: string;
   readonly last: string;
+}
+
+/** What the reader chose to see. */
+export interface Chosen {
+  /** Null: the finest that fits the screen. */
+  readonly interval: Interval | null;
+  readonly isLogarithmic: boolean;
+  readonly zone: Zone;
+  /** Null: the newest part. */
+  readonly range: { readonly startMs: number; readonly endMs: number } | null;
+  /** Length of the newest part, infinite: the whole series; null: as a chart begins. */
+  readonly spanMs: number | null;
 }
 
 interface ChartEvents {
@@ -128,9 +142,11 @@ export class PriceChart {
   /** Whether the user moved the chart directly. Only then the chart's visible range determines the screen. */
   #isByHand = false;
   #again = false;
+  /** Whether the reader moved the screen since `takeMove`. */
+  #isMoved = false;
   #pointedMs: number | null = null;
   #isPointedByKey = false;
-  #endTheme: () => void = () => {};
+  #release: () => void = () => {};
 
   constructor(canvas: HTMLElement, detail: SeriesDetail, watcher: ChartEvents) {
     this.#canvas = canvas;
@@ -144,11 +160,13 @@ export class PriceChart {
     return this.#detail.interval as Interval;
   }
 
-  /** @param range to show first; null: the newest part. */
-  begin(range: { startMs: number; endMs: number } | null): void {
-    const endMs = this.#latestMs();
-    const bars = Math.min(firstBars, this.#maxBars());
-    this.#wanted = { startMs: endMs - bars * intervalMs[this.#own], endMs };
+  begin(): void {
+    // Before the chart has its own: what it then tells of its range is no move of the reader.
+    const resized = new ResizeObserver(() => {
+      this.#isByHand = false;
+      this.#show();
+    });
+    resized.observe(this.#canvas);
     const chart = createChart(this.#canvas, { autoSize: true, ...chartStyle() });
     // Not in the same object: both styles have options of the time scale, which the chart joins.
     chart.applyOptions(timeStyle(() => this.#zone));
@@ -181,7 +199,7 @@ export class PriceChart {
       if (typeof time === 'number') this.#point(time * 1000);
       else if (time === undefined) this.#watcher.onPoint(null);
     });
-    this.#endTheme = onTheme(() => {
+    const endTheme = onTheme(() => {
       chart.applyOptions(chartStyle());
       this.#series?.applyOptions(seriesStyle());
       this.#drawBars();
@@ -189,12 +207,14 @@ export class PriceChart {
       this.#panes?.restyle();
       this.#shading.update();
     });
-    if (range === null) void this.#ask();
-    else this.showRange(range);
+    this.#release = () => {
+      resized.disconnect();
+      endTheme();
+    };
   }
 
   end(): void {
-    this.#endTheme();
+    this.#release();
     this.#panes?.end();
     this.#chart?.remove();
     this.#chart = null;
@@ -234,14 +254,39 @@ export class PriceChart {
     return true;
   }
 
+  /** Shows what the address has. @returns false: the chosen interval has less room than the span. */
+  show({ interval, isLogarithmic, zone, range, spanMs }: Chosen): boolean {
+    this.setZone(zone);
+    this.#interval = null;
+    if (range === null) {
+      const endMs = this.#latestMs();
+      const bars = Math.min(firstBars, this.#maxBars());
+      this.#wanted = { startMs: endMs - bars * intervalMs[this.#own], endMs };
+    } else this.#placeRange(range);
+    this.#placeInterval(interval);
+    const isWhole = range !== null || spanMs === null || this.#placeLast(spanMs);
+    this.setLogarithmic(isLogarithmic);
+    this.#moved();
+    return isWhole;
+  }
+
+  /** @returns whether the reader has moved the screen since the last call, by hand or by a key. */
+  takeMove(): boolean {
+    const isMoved = this.#isMoved;
+    this.#isMoved = false;
+    return isMoved;
+  }
+
   /** @param by share of the screen's width; negative: into the past. */
   pan(by: number): void {
+    this.#isMoved = true;
     this.#move((this.#wanted.endMs - this.#wanted.startMs) * by);
     this.#moved();
   }
 
   /** @param by factor of the span around its middle. The span is at most the whole series. */
   zoom(by: number): void {
+    this.#isMoved = true;
     const { startMs, endMs } = this.#wanted;
     const half = Math.max((minBars / 2) * intervalMs[this.#own], ((endMs - startMs) / 2) * by);
     const middle = (startMs + endMs) / 2;
@@ -252,21 +297,25 @@ export class PriceChart {
 
   /** Shows the newest `spanMs`; infinite: the whole series. @returns false: the chosen interval has less room. */
   showLast(spanMs: number): boolean {
+    const isWhole = this.#placeLast(spanMs);
+    this.#moved();
+    return isWhole;
+  }
+
+  #placeLast(spanMs: number): boolean {
     const endMs = this.#latestMs();
     const wholeMs = Math.min(spanMs, endMs - this.#earliestMs());
     const shownMs = Math.max(minBars * intervalMs[this.#own], Math.min(wholeMs, this.#maxMs()));
     this.#wanted = { startMs: endMs - shownMs, endMs };
-    this.#moved();
     return shownMs >= wholeMs;
   }
 
-  /** Shows a range and, where it is short, what is around it. */
-  showRange({ startMs, endMs }: { startMs: number; endMs: number }): void {
+  /** A range and, where it is short, what is around it. */
+  #placeRange({ startMs, endMs }: { startMs: number; endMs: number }): void {
     const leastMs = minBars * intervalMs[this.#own];
     const aroundMs = Math.max(0, (leastMs - (endMs - startMs)) / 2);
     this.#wanted = { startMs: startMs - aroundMs, endMs: endMs + aroundMs };
     this.#keepInside();
-    this.#moved();
   }
 
   /** Whether equal distances are equal ratios. Values of zero or less have no place on such a scale. */
@@ -283,6 +332,11 @@ export class PriceChart {
 
   /** @param interval null: the finest that fits the screen. The screen holds 10 to 1,500 of its bars. */
   chooseInterval(interval: Interval | null): void {
+    this.#placeInterval(interval);
+    this.#moved();
+  }
+
+  #placeInterval(interval: Interval | null): void {
     this.#interval = interval;
     if (interval !== null) {
       const { startMs, endMs } = this.#wanted;
@@ -290,7 +344,6 @@ export class PriceChart {
       const spanMs = Math.min(Math.max(endMs - startMs, leastMs), mostMs);
       this.#wanted = { startMs: endMs - spanMs, endMs };
     }
-    this.#moved();
   }
 
   setZone(zone: Zone): void {
@@ -365,9 +418,10 @@ export class PriceChart {
     );
   }
 
-  /** Whether values of the compared series are loaded at the interval of the screen. */
-  get isComparedLoaded(): boolean {
-    return this.#isComparedLoaded;
+  /** Of the values of the compared series at the interval of the screen. */
+  get comparedState(): ComparedState {
+    if (this.#comparedTrouble !== '') return 'failed';
+    return this.#isComparedLoaded ? 'loaded' : 'loading';
   }
 
   /** Both series at the ends of the screen; null: one has no value there. */
@@ -411,6 +465,7 @@ export class PriceChart {
   }
 
   goTo(end: 'first' | 'last'): void {
+    this.#isMoved = true;
     const spanMs = this.#wanted.endMs - this.#wanted.startMs;
     const startMs = end === 'first' ? this.#earliestMs() : this.#latestMs() - spanMs;
     this.#wanted = { startMs, endMs: startMs + spanMs };
@@ -520,6 +575,7 @@ export class PriceChart {
     if (!this.#isByHand || this.#loaded === null) return;
     const range = this.#chart?.timeScale().getVisibleLogicalRange() ?? null;
     if (range === null) return;
+    this.#isMoved = true;
     const { startMs, periodMs } = this.#loaded;
     this.#wanted = { startMs: startMs + range.from * periodMs, endMs: startMs + range.to * periodMs };
     // With room for rounding, so that the whole series can still be dragged.
@@ -623,6 +679,13 @@ export class PriceChart {
       this.#isByHand = false;
       this.#comparedRows = new Map();
       this.#isComparedLoaded = false;
+      // The value at which a key pointed is none of this interval.
+      if (this.#isPointedByKey) {
+        this.#isPointedByKey = false;
+        this.#pointedMs = null;
+        chart.clearCrosshairPosition();
+        this.#watcher.onPoint(null);
+      }
     }
     this.#drawCompared();
     this.#tryCompared();

@@ -16,7 +16,8 @@ import { fetchBands, fetchDetail, RequestError } from '../state/server.ts';
 import { useLoaded, useModel } from '../state/use-model.ts';
 import { ChartSection } from './chart-section.tsx';
 
-export function SeriesPage({ id }: { id: number }) {
+/** @param visit changes when the address may have other choices. */
+export function SeriesPage({ id, visit }: { id: number; visit: number }) {
   const model = useModel();
   const line = model.series.get(id);
   // Before the first event there is no version to compare, and everything would be requested twice.
@@ -24,6 +25,7 @@ export function SeriesPage({ id }: { id: number }) {
   const inputs = [id, line?.version, line?.failedMs, line?.awaitingMs];
   const [loaded] = useLoaded(() => fetchSeries(id), inputs, isKnown);
   const { detail = null, band = null } = (loaded.kind === 'loading' ? null : loaded.value) ?? {};
+  const isUnknown = loaded.kind === 'loaded' && detail === null;
   const isTracked = detail?.untrackedMs === null;
   const name = detail?.name ?? line?.name ?? `Series ${id}`;
   useEffect(() => {
@@ -33,17 +35,21 @@ export function SeriesPage({ id }: { id: number }) {
     <>
       <h1>{name}</h1>
       <p class="facts">{line !== undefined && factsOf(line, model.nowMs())}</p>
-      {detail !== null && <ChartSection key={id} detail={detail} line={line} />}
+      {detail !== null && <ChartSection key={id} detail={detail} line={line} visit={visit} />}
       {/* Of the height of the chart, so that what follows does not move. */}
       {loaded.kind === 'loading' && <p class="waiting chart-waiting">Loading.</p>}
-      <BandView
-        band={band}
-        label={line === undefined ? 'coverage' : describeBand(line, model.nowMs())}
-        reasonAt={(timeMs) => reasonAt(detail?.gaps ?? [], timeMs, model.nowMs())}
-      />
-      <Legend />
+      {!isUnknown && (
+        <>
+          <BandView
+            band={band}
+            label={line === undefined ? 'coverage' : describeBand(line, model.nowMs())}
+            reasonAt={(timeMs) => reasonAt(detail?.gaps ?? [], timeMs, model.nowMs())}
+          />
+          <Legend />
+        </>
+      )}
       <LoadFailure of={loaded} />
-      {loaded.kind === 'loaded' && detail === null && (
+      {isUnknown && (
         <p class="bad" role="alert">
           {`There is no series with the id ${id}.`}
         </p>
@@ -61,8 +67,12 @@ export function SeriesPage({ id }: { id: number }) {
 
 /** @returns null: there is no such series. */
 async function fetchSeries(id: number) {
+  const bands = fetchBands([id], bandColumns, null);
+  // The answer about the series says whether there is one.
+  bands.catch(() => {});
   try {
-    const [detail, [band = null]] = await Promise.all([fetchDetail(id), fetchBands([id], bandColumns, null)]);
+    const detail = await fetchDetail(id);
+    const [band = null] = await bands;
     return { detail, band };
   } catch (error) {
     if (error instanceof RequestError && error.status === 404) return null;

@@ -1,6 +1,6 @@
 /** The view in the page's URL, so that a reload, the back button and a bookmark show the same view. */
 
-export type ViewName = 'overview' | 'problems' | 'events' | 'list' | 'series';
+export type ViewName = 'overview' | 'problems' | 'events' | 'list' | 'series' | 'unknown';
 
 export interface Address {
   readonly view: ViewName;
@@ -27,16 +27,15 @@ export interface Address {
   readonly range: { readonly startMs: number; readonly endMs: number } | null;
 }
 
-const views: readonly ViewName[] = ['problems', 'events', 'list'];
+const views: readonly ViewName[] = ['overview', 'problems', 'events', 'list'];
 
 export function readAddress(search: string): Address {
   const given = new URLSearchParams(search);
-  const seriesId = idOf(given.get('series'));
   const text = (name: string) => given.get(name) ?? '';
   const [startMs, endMs] = [Date.parse(text('from')), Date.parse(text('to'))];
   return {
-    view: seriesId > 0 ? 'series' : (views.find((name) => name === text('view')) ?? 'overview'),
-    seriesId,
+    view: viewOf(given),
+    seriesId: idOf(given.get('series')),
     list: text('list'),
     find: text('find'),
     filter: text('filter'),
@@ -52,6 +51,13 @@ export function readAddress(search: string): Address {
     compare: idOf(given.get('compare')),
     range: startMs < endMs ? { startMs, endMs } : null,
   };
+}
+
+function viewOf(given: URLSearchParams): ViewName {
+  const series = given.get('series');
+  if (series !== null) return idOf(series) > 0 ? 'series' : 'unknown';
+  const view = given.get('view') ?? 'overview';
+  return views.find((name) => name === view) ?? 'unknown';
 }
 
 function idOf(text: string | null): number {

@@ -2,7 +2,8 @@
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { hourMs } from '../../../model/intervals.ts';
+import { datasets } from '../../../model/datasets/index.ts';
+import { dayMs, hourMs } from '../../../model/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { commitPoints } from '../../store/committing.ts';
@@ -143,6 +144,53 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await page.locator('.exact', { hasText: 'close' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  });
+
+  it('goes back by one choice of the list', async () => {
+    const { seriesId } = await halfCovered('chosen');
+    const { page } = await open(world.url);
+    const search = () => decodeURIComponent(new URL(page.url()).search);
+    const filter = page.getByRole('button', { name: /^Late/ });
+    await page.getByLabel('Find').pressSequentially('chosen');
+    await rowOf(page, seriesId).waitFor();
+    await filter.click();
+    await page.getByLabel('Sort').selectOption('name');
+    await page.getByLabel('Time').selectOption('day');
+    expect(search()).toBe('?find=chosen&filter=behind&sort=name&axis=day');
+    await page.goBack();
+    await expect.poll(() => page.getByLabel('Time').inputValue()).toBe('own');
+    await page.goBack();
+    await expect.poll(() => page.getByLabel('Sort').inputValue()).toBe('missing');
+    await filter.and(page.locator('[aria-pressed="true"]')).waitFor();
+    await page.goBack();
+    await filter.and(page.locator('[aria-pressed="false"]')).waitFor();
+    // A name is one choice.
+    expect(await page.getByLabel('Find').inputValue()).toBe('chosen');
+    await page.goBack();
+    await expect.poll(() => page.getByLabel('Find').inputValue()).toBe('');
+    expect(search()).toBe('');
+  });
+
+  it('has all intervals beside each other from 1024 pixels on', async () => {
+    for (const interval of datasets.candles.intervals) {
+      const series = { ...market, exchange: 'binance-usdm', baseId: 'wide', interval };
+      const { seriesId } = await trackSeries(store.database, series, startMs - 300 * dayMs, endMs);
+      // Of which a week and a part of a day are missing.
+      await store.database.pool.query(
+        `update tidemark.series set covered = tstzmultirange(tracked * tstzrange(null, to_timestamp($2))) where id = $1`,
+        [seriesId, endMs / 1000 - 15 * 86_400],
+      );
+    }
+    const { page } = await open(world.url);
+    await page.locator('.matrix').getByRole('columnheader', { name: 'w1' }).waitFor();
+    for (const width of [1024, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      const cut = await page.evaluate(`(() => {
+        const frame = document.querySelector('.matrix').parentElement;
+        return frame.scrollWidth - frame.clientWidth;
+      })()`);
+      expect(cut, `${width}`).toBe(0);
+    }
   });
 
   it('returns to the place on a page that was left by a link', async () => {

@@ -195,14 +195,118 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await page.getByRole('group', { name: shown ?? '' }).waitFor();
 
     await page.goto(at(seriesId));
-    await page.locator('.newest', { hasText: `Newest, UTC: ${day(endMs - hourMs)} 23:00Z` }).waitFor();
+    await page.locator('.newest', { hasText: `Newest, ${day(endMs - hourMs)} 23:00Z` }).waitFor();
     await button(page, 'Local time').click();
-    await page.locator('.newest', { hasText: `Newest, UTC+05:30: ${day(endMs)} 04:30+05:30` }).waitFor();
+    await page.locator('.newest', { hasText: `Newest, ${day(endMs)} 04:30+05:30` }).waitFor();
     await page.reload();
     await page.locator('.zone', { hasText: 'UTC+05:30' }).waitFor();
     await button(page, 'Full screen').click();
     await holds(page, 'document.fullscreenElement !== null');
     await expectAccessible(page, 'the chart in full screen');
+  });
+
+  it('says what an address names that does not exist', async () => {
+    const { page } = await open(world.url);
+    for (const id of [9999, 3_000_000_000]) {
+      await page.goto(at(id));
+      await page.getByRole('alert').getByText(`There is no series with the id ${id}.`).waitFor();
+      expect(await page.getByText('Loading.').count()).toBe(0);
+      expect(await page.locator('main svg').count()).toBe(0);
+    }
+    for (const search of ['?series=bitcoin', '?series=', '?view=no-such']) {
+      await page.goto(`${world.url}${search}`);
+      await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
+    }
+    await page.goto(at(seriesId, '&compare=9999'));
+    await page.getByText('There is no series with the id 9999.').waitFor();
+    await asStored(page);
+  });
+
+  it('shows a chosen span at another width of the screen', async () => {
+    const { page } = await open(at(seriesId), { viewport: { width: 1440, height: 900 } });
+    await asStored(page);
+    await button(page, '1 week').click();
+    await isPressed(page, '1 week', true);
+    const firstIn = async () => (timeIn(await pointAt(page, 0.003)) - (endMs - 7 * dayMs)) / hourMs;
+    for (const width of [1440, 1024, 1300]) {
+      await page.setViewportSize({ width, height: 900 });
+      await expect.poll(async () => Math.abs(await firstIn()), { message: `${width}` }).toBeLessThan(2);
+      await isPressed(page, '1 week', true);
+    }
+  });
+
+  it('goes back by one choice, and leaves the series after the last one', async () => {
+    const { page, asked } = await open(world.url);
+    await page.getByRole('link', { name: 'kraken bitcoin/euro h1' }).click();
+    await chart(page, / 130 values of h1, 1 gaps/);
+    const details = asked.filter((path) => path === `/dashboard/series/${seriesId}`).length;
+    await button(page, '1 week').click();
+    await button(page, 'Log scale').click();
+    await page.getByLabel('Interval').selectOption('h4');
+    await chart(page, / values of h4/);
+    await button(page, 'Local time').click();
+    await chartOf(page).focus();
+    // Movements in a row are one choice.
+    for (let times = 0; times < 3; times += 1) {
+      await page.keyboard.press('ArrowLeft');
+      const { fromMs } = await rangeOf(page);
+      await page.waitForURL((url) => url.search.includes(`from=${day(fromMs)}`));
+    }
+    await page.goBack();
+    await isPressed(page, 'Local time', true);
+    await isPressed(page, '1 week', true);
+    expect(search(page)).toBe(`?series=${seriesId}&scale=log&span=1+week&bars=h4&zone=local`);
+    await page.goBack();
+    await isPressed(page, 'Local time', false);
+    await chart(page, / values of h4/);
+    await page.goBack();
+    await chart(page, / values of h1/);
+    await isPressed(page, 'Log scale', true);
+    await page.goBack();
+    await isPressed(page, 'Log scale', false);
+    await isPressed(page, '1 week', true);
+    await page.goBack();
+    await isPressed(page, '1 week', false);
+    await chart(page, / 130 values of h1, 1 gaps/);
+    await page.goForward();
+    await isPressed(page, '1 week', true);
+    await page.goBack();
+    await chart(page, / 130 values of h1, 1 gaps/);
+    // The same chart: nothing of the series was read again.
+    expect(asked.filter((path) => path === `/dashboard/series/${seriesId}`)).toHaveLength(details);
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  });
+
+  it('says that a compared series is loading, and has its legend in the pane', async () => {
+    const other = await filled('compared', [endMs - 100 * dayMs, endMs]);
+    const { page } = await open(at(seriesId));
+    const release = await holdBack(page, `**/series/${other}/points*`);
+    await asStored(page);
+    await page.getByLabel('Compare with').fill('kraken compared/euro h1');
+    await page.getByText('kraken compared/euro h1 is loading.').waitFor();
+    release();
+    const legend = page.locator('dl.compared');
+    await legend
+      .getByText(/^100(\.\d+)?$|^\d+\.\d\d$/)
+      .first()
+      .waitFor();
+    expect(await legend.locator('dt').allTextContents()).toEqual([
+      ...['kraken bitcoin/euro h1', 'kraken compared/euro h1', '100 at'],
+    ]);
+    await expectAccessible(page, 'a comparison');
+    for (const width of [1440, 1024]) {
+      await page.setViewportSize({ width, height: 900 });
+      await pointAt(page, 0.5);
+      const pane = await page.locator('.chart td:nth-child(2)').first().boundingBox();
+      const values = await page.locator('.values').boundingBox();
+      if (pane === null || values === null) throw new Error('there is no legend');
+      expect(values.y).toBeGreaterThanOrEqual(pane.y);
+      expect(values.y + values.height).toBeLessThan(pane.y + pane.height / 2);
+      expect(values.x + values.width).toBeLessThanOrEqual(pane.x + pane.width);
+    }
+    await page.goBack();
+    await legend.waitFor({ state: 'detached' });
   });
 
   it('follows the end of the series, and new commits, unless the user moved away', async () => {

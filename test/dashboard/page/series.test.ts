@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { segmentAt } from '../../../dashboard/page/parts/band.tsx';
 import { joinPieces, type Piece } from '../../../dashboard/page/series/chart-piece.ts';
 import { pointedText, ValueTable } from '../../../dashboard/page/series/chart-section.tsx';
-import { ComparedWords } from '../../../dashboard/page/series/compare.tsx';
+import { ComparedLegend } from '../../../dashboard/page/series/compare.tsx';
 import type { PriceChart, Span } from '../../../dashboard/page/series/price-chart.ts';
 import { Parts } from '../../../dashboard/page/series/series-page.tsx';
 import type { Band, SeriesDetail } from '../../../dashboard/shapes.ts';
@@ -135,16 +135,21 @@ describe('the values of the chart', () => {
   });
 });
 
-it('says what a comparison shows, or why it shows nothing', () => {
+it('has a legend of a comparison, or says why it shows nothing', () => {
   const span = (of: Partial<Span> = {}): Span => ({
     ...{ startMs, endMs: startMs + dayMs, first: '2', last: '3' },
     ...of,
   });
-  const words = (own: Span | null, other = span(), isComparedLoaded = true) => {
-    const chart = { isComparedLoaded, comparison: () => (own === null ? null : { own, other }) };
-    return linesOf(ComparedWords, { chart: chart as unknown as PriceChart, name: 'other', zone: 'utc' }).join();
+  const legend = (own: Span | null, other = span(), comparedState = 'loaded') => {
+    const chart = { comparedState, comparison: () => (own === null ? null : { own, other }) };
+    const props = { chart: chart as unknown as PriceChart, own: 'own', name: 'other', zone: 'utc' } as const;
+    return linesOf(ComparedLegend, props);
   };
-  expect(words(span(), span({ last: '5' }))).toBe('From 100 at 2024-02-01: 150.00 at 2024-02-02, and other 250.00');
-  expect(words(null)).toBe('other has no value at the times and interval of the screen.');
-  expect(words(null, span(), false)).toBe('other is not loaded.');
+  const own = ['own | 150.00', 'other | 250.00', '100 at | 2024-02-01, until 2024-02-02'];
+  expect(legend(span(), span({ last: '5' }))).toEqual(own);
+  const later = span({ last: '5', startMs: startMs + 1 });
+  expect(legend(span(), later)).toEqual([...own, expect.stringMatching(/^other from \| .* to 2024-02-02$/)]);
+  expect(legend(null)).toEqual(['other has no value at the times and interval of the screen.']);
+  expect(legend(null, span(), 'loading')).toEqual(['other is loading.']);
+  expect(legend(null, span(), 'failed')).toEqual(['other is not loaded.']);
 });
