@@ -1,7 +1,7 @@
 /** The command line: commands/ declares its commands, actions/ has what they do. */
 
 import { Command, CommanderError } from 'commander';
-import { aboutEmbedded, exitCodes, TidemarkError } from '../errors.ts';
+import { aboutEmbedded, badArgument, exitCodes, TidemarkError } from '../errors.ts';
 import { version } from '../version.ts';
 import { reportError } from './output/report-error.ts';
 
@@ -142,6 +142,7 @@ export async function createProgram(
     .exitOverride()
     // `reportError` prints errors.
     .configureOutput({ writeErr: (text) => void (text.startsWith('error:') || process.stderr.write(text)) })
+    .hook('preAction', (_, command) => refuseEmpty(command))
     .addHelpText('after', exitCodesHelp);
   for (const [name, [summary, declarations]] of Object.entries(commands)) {
     if (name === 'complete' && completed !== undefined)
@@ -152,4 +153,15 @@ export async function createProgram(
     }
   }
   return program;
+}
+
+/** `lake "$LAKE"` with an unset variable would write into the working directory. @throws TidemarkError BAD_ARGUMENT */
+function refuseEmpty(command: Command): void {
+  const isEmpty = (value: unknown) => [value].flat().includes('');
+  const option = command.options.find((one) => isEmpty(command.getOptionValue(one.attributeName())))?.long;
+  const place = command.processedArgs.findIndex(isEmpty);
+  const name = option ?? command.registeredArguments[place]?.name();
+  // Its words are those of a command that is being typed.
+  if (name === undefined || command.name() === 'complete') return;
+  throw badArgument(`${name} is empty`, 'a variable of the shell may be unset');
 }

@@ -84,6 +84,25 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
   });
 
   it.each([
+    ['dir', 'lake', ''],
+    ['dir', 'lake', '', '--iceberg'],
+    ['file', 'import', ''],
+    ['file', 'import', 'none.csv', ''],
+    ['--sidecar', 'import', 'none.csv', '--sidecar', ''],
+    ['--out', 'export', 'rates', '--out', ''],
+    ['--out', 'export', 'rates', '--out='],
+    ['--sidecar', 'export', 'rates', '--out', 'rates.csv', '--sidecar', ''],
+    ['--to', 'move', '--to', ''],
+    ['--file', 'apply', '--file', ''],
+    ['--password-file', 'viewer', 'looks', '--password-file', ''],
+    ['series', 'why', ''],
+  ])('an empty %s: %s %j', async (name, ...words) => {
+    const directory = emptyDirectory();
+    expectRefusal(await runInProcess(words, unused, directory), 2, 'BAD_ARGUMENT', `${name} is empty; `);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it.each([
     [{ SOURCE_URL: 'not a url' }, 'SOURCE_URL'],
     [{ SOURCE_URL: 'https://x.example/v1' }, '/v2'],
   ])('%j', async (env, word) => {
