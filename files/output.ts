@@ -6,6 +6,7 @@
 
 import { type FileHandle, link, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { unlessStopped } from '../clock.ts';
 import { codeOf, messageOf, TidemarkError } from '../errors.ts';
 import type { Output } from './layout.ts';
 
@@ -148,13 +149,26 @@ export function reasonOf(error: unknown): string {
     .replace(/, [a-z]+( '.*')?$/, '');
 }
 
-/** @throws TidemarkError from `write`: INTERRUPTED when the reader has left, else FILE_NOT_WRITTEN. */
-export function standardOutput(stream: NodeJS.WritableStream = process.stdout): Output {
+let cutOff = false;
+
+/** Whether standard output was left with what its reader did not take. Node cannot close it. */
+export const isCutOff = () => cutOff;
+
+/**
+ * @param signal ends it at once, also while its reader takes nothing.
+ * @throws TidemarkError from `write`: INTERRUPTED when the reader has left or the signal is aborted, else
+ * FILE_NOT_WRITTEN.
+ */
+export function standardOutput(signal: AbortSignal, stream: NodeJS.WriteStream = process.stdout): Output {
   return {
-    write: (bytes) =>
-      new Promise((done, fail) => {
-        stream.write(bytes, (error) => (error ? fail(explained(error)) : done()));
-      }),
+    async write(bytes) {
+      const writing = new Promise<true>((done, fail) => {
+        stream.write(bytes, (error) => (error ? fail(explained(error)) : done(true)));
+      });
+      if ((await unlessStopped(writing, signal)) === true) return;
+      cutOff = true;
+      throw new TidemarkError('INTERRUPTED', 'stopped within the output');
+    },
   };
 }
 

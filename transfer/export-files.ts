@@ -41,7 +41,7 @@ export async function exportTo(source: ExportSource, to: Destination) {
   try {
     const file = to.out === '-' ? null : await open(to.out);
     const sidecar = beside === null ? null : await open(beside);
-    const written = measured(file ?? standardOutput());
+    const written = measured(file ?? standardOutput(to.signal));
     await writeRows(source, written, to);
     await file?.finish();
     const text = sidecarText(source, to, written.result());
@@ -49,8 +49,8 @@ export async function exportTo(source: ExportSource, to: Destination) {
     await sidecar?.finish();
     await file?.publish();
     await sidecar?.publish();
-    const { points, series, gaps, untilMs: until } = source;
-    return { points, series, gaps, until, file: to.out, sidecar: beside };
+    const { points, series, gaps, untilMs: until, lastUntilMs: lastUntil } = source;
+    return { points, series, gaps, until, lastUntil, file: to.out, sidecar: beside };
   } finally {
     for (const file of opened) await file.discard();
   }
@@ -61,21 +61,22 @@ const rowsOfUpdate = 5000;
 
 async function writeRows(source: ExportSource, output: Output, to: Destination): Promise<void> {
   const progress = to.showProgress('export', source.points);
+  let done = 0;
   try {
     const writer = await openRowWriter(to.format, { ...source, output });
-    let done = 0;
     let shown = 0;
     const onRows = (rows: number) => {
       done += rows;
-      if (to.signal.aborted) throw interrupted(done);
+      if (to.signal.aborted) throw interrupted(to, done);
       if (done - shown < rowsOfUpdate) return;
       shown = done;
       progress.update(done);
     };
     for (const { names, copy } of source.parts) await writer.writeSeries(names, copy(writer.takes), onRows);
-    if (to.signal.aborted) throw interrupted(done);
+    if (to.signal.aborted) throw interrupted(to, done);
     await writer.end();
   } catch (error) {
+    if (to.signal.aborted && error instanceof TidemarkError) throw interrupted(to, done);
     // Only a value that somebody wrote into the database by hand.
     if (!(error instanceof ValueMisfit)) throw error;
     throw new TidemarkError('FILE_NOT_WRITTEN', error.message, { cause: error, remedy: 'correct it, or export CSV' });
@@ -84,8 +85,9 @@ async function writeRows(source: ExportSource, output: Output, to: Destination):
   }
 }
 
-function interrupted(done: number): TidemarkError {
-  return new TidemarkError('INTERRUPTED', `stopped after ${formatCount(done)} points; no file is left behind`, {
+function interrupted({ out }: Destination, done: number): TidemarkError {
+  const left = out === '-' ? 'the output is cut off' : 'no file is left behind';
+  return new TidemarkError('INTERRUPTED', `stopped after ${formatCount(done)} points; ${left}`, {
     remedy: 'run the same command again: it starts over',
   });
 }

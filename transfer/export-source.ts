@@ -27,8 +27,9 @@ export interface ExportSource {
   readonly points: number;
   readonly series: number;
   readonly gaps: number;
-  /** The earliest end of the exported ranges; null: the points have no coverage. */
+  /** The earliest end of the exported ranges, and the latest; null: the points have no coverage. */
   readonly untilMs: EpochMs | null;
+  readonly lastUntilMs: EpochMs | null;
   /** Per value column, as far as they are needed. */
   readonly digits: readonly Digits[];
   /** Each to be read to its end before the next one. */
@@ -61,6 +62,7 @@ export async function seriesExportSource(
     atMs: query.nowMs,
     gaps: gaps.length,
     untilMs: Math.min(...all.map(({ range }) => range.endMs)),
+    lastUntilMs: Math.max(...all.map(({ range }) => range.endMs)),
     about: aboutSeries(dataset, all, sizes),
   };
 }
@@ -85,6 +87,7 @@ export async function rateExportSource(
     atMs: query.nowMs,
     gaps: 0,
     untilMs: null,
+    lastUntilMs: null,
     about: {
       dataset: 'rates',
       series: all.map(({ currency, points, firstMs, lastMs }) => ({

@@ -120,14 +120,19 @@ function formatOf({ format, out }: ExportOptions): FileFormat {
 /** The types of its columns follow from the values. */
 const needsDigits = (options: ExportOptions): boolean => formatOf(options) === 'parquet';
 
-function asJson({ until, ...outcome }: Outcome): JsonDocument<'export'> {
+function asJson({ until, lastUntil: _, ...outcome }: Outcome): JsonDocument<'export'> {
   return { ...outcome, until: isoTime(until) };
 }
 
-function asText({ points, series, until, file, sidecar, gaps }: Outcome, durationMs: number): string {
+function asText({ points, series, until, lastUntil, file, sidecar, gaps }: Outcome, durationMs: number): string {
   const holes = gaps === 0 ? '' : `, with ${counted(gaps, 'gap')}`;
   const beside = sidecar === null ? '' : `, coverage to ${sidecar}`;
-  const end = until === null ? '' : ` up to ${formatTime(until)}`;
+  const end =
+    until === null || lastUntil === null
+      ? ''
+      : until === lastUntil
+        ? ` up to ${formatTime(until)}`
+        : `, which end between ${formatTime(until)} and ${formatTime(lastUntil)},`;
   return (
     `exported ${counted(points, 'point')} of ${series} series${end} to ${file}${beside}${holes}; ` +
     `${formatDuration(durationMs)}`

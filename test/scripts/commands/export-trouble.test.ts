@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeWithSmallDisk, mountSmallDisk } from '../../parts/small-disk.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { useStore } from '../../store/open-store.ts';
@@ -97,6 +97,30 @@ describeWithSmallDisk('the disk that an export writes to fills up', () => {
     execFileSync('mount', ['-o', 'remount,size=100m', disk]);
     expect(await tidemark([...m1, '--out', join(disk, 'x.csv')], env)).toMatchObject({ exitCode: 0 });
   });
+});
+
+it.each(['csv', 'jsonl', 'parquet'])('ends at the first Ctrl-C while its reader takes nothing: %s', async (format) => {
+  const child = spawn(process.execPath, [program, ...m1, '--format', format], {
+    cwd: emptyDirectory(),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  await once(child.stdout, 'readable');
+  await waitFor('the server that waits for the export', async () => {
+    const { rowCount } = await store.database.pool.query(
+      `select from pg_stat_activity where application_name = 'tidemark export' and datname = current_database()
+       and wait_event = 'ClientWrite'`,
+    );
+    return rowCount === 1;
+  });
+  child.kill('SIGINT');
+  const [exitCode] = await once(child, 'exit');
+  expect(exitCode).toBe(130);
+  expect(stderr).toMatch(/^tidemark: INTERRUPTED: stopped after [\d,]+ points; the output is cut off; .+\n$/);
 });
 
 it('exports the snapshot of its start, though more is written meanwhile', async () => {

@@ -116,6 +116,20 @@ it('omits points that are not final: an open candle, and points outside of cover
   expect([times[0], times.at(-1)]).toEqual([nowMs - hourMs, (covered?.endMs ?? 0) - minuteMs]);
 });
 
+it('says that its series end at different times', async () => {
+  const from = await openStore('main');
+  const window = { startMs, endMs: startMs + 3 * hourMs };
+  await fill(from.database, { series: minutes, window: { ...window, endMs: window.endMs - 30 * minuteMs } });
+  await fill(from.database, { series: { ...minutes, interval: 'h1' }, window });
+  const words = (intervals: string) => ['export', 'candles', ...market, '--interval', intervals, '--out'];
+  const said = async (intervals: string) => (await tidemark([...words(intervals), path], from.env)).stdout;
+  const path = join(emptyDirectory(), 'both.csv');
+  expect(await said('m1,h1')).toMatch(
+    /^exported 153 points of 2 series, which end between 2024-01-01 02:30Z and 2024-01-01 03:00Z, to .+both.csv,/,
+  );
+  expect(await said('h1')).toMatch(/^exported 3 points of 1 series up to 2024-01-01 03:00Z to .+both.csv,/);
+});
+
 it('ends an open-ended series where its coverage ends, and says where', async () => {
   const from = await openStore('main');
   const endMs = Math.floor(Date.now() / hourMs) * hourMs - 2 * hourMs;
