@@ -165,6 +165,7 @@ declare
 begin
   perform tidemark.assert_series(series, 'binance bitcoin/tether:tether');
   if cardinality(wrong) > 0 then
+    perform tidemark.assert_given('series', wrong[1] is null);
     raise exception 'a market is written as ''binance bitcoin/tether:tether'', not "%"', left(wrong[1], 200)
       using errcode = '22023';
   end if;

@@ -69,8 +69,8 @@ create or replace function tidemark.count_of(periods integer, at_least integer) 
 language plpgsql immutable parallel safe as $$
 begin
   if periods >= at_least then return periods; end if;
-  raise exception 'periods must be % or more, and is %', at_least, coalesce(periods::text, 'null')
-    using errcode = '22023';
+  perform tidemark.assert_given('periods', periods is null);
+  raise exception 'periods must be % or more, and is %', at_least, periods using errcode = '22023';
 end $$;
 comment on function tidemark.count_of is
   'Internal: a number of periods, refused where it is too small.';

@@ -68,7 +68,7 @@ declare
   listed text := array_to_string((array(select k from unnest(known) k order by k))[1:12], ', ');
 begin
   if given is null then
-    raise exception '% must be named, and is null', what using errcode = '22004',
+    raise exception '% must be given, and is null', what using errcode = '22004',
       hint = format('known: %s', listed);
   elsif cardinality(known) = 0 then
     raise exception 'unknown % "%": nothing is tracked%', what, left(given, 200), of_where using errcode = '22023',

@@ -40,7 +40,10 @@ declare
 begin
   perform tidemark.assert_series(series);
   perform tidemark.assert_given('times', times is null);
-  if max_age < interval '0' then
+  perform tidemark.assert_given('a time', exists (select from unnest(times) t where t is null));
+  if cardinality(times) = 0 then
+    raise exception 'times must be given, and is an empty array' using errcode = '22023';
+  elsif max_age < interval '0' then
     raise exception 'max_age is %, and cannot be negative', max_age using errcode = '22023';
   elsif not (isfinite(first) and isfinite(last)) then
     raise exception 'a time is infinite' using errcode = '22023';
@@ -48,7 +51,6 @@ begin
   -- A name that is given twice is one series.
   for one in select n from unnest(series) with ordinality u (n, place) group by n order by min(place) loop
     select * into line from tidemark.line_of(one, interval_name);
-    continue when first is null;
     ahead := tidemark.known_after(line.is_market, interval_name, line.period);
     oldest := coalesce(max_age, line.period);
     prices := format('%I as price', case when line.is_market then 'close' else 'price_usd' end);
@@ -66,7 +68,7 @@ begin
     into points
     from (
       select first, ending, u.until, lag(u.since) over (order by first) as since
-      from tidemark.price_blocks(array(select t - ahead from unnest(times) t where t is not null), oldest, line.period),
+      from tidemark.price_blocks(array(select t - ahead from unnest(times) t), oldest, line.period),
            lateral (select date_bin(line.period, first - tick, tidemark.grid_origin()) + line.period,
                            date_bin(line.period, ending - tick, tidemark.grid_origin()) + line.period) u (until, since)
     ) b;
@@ -76,7 +78,7 @@ begin
       least(upper(read), date_bin(line.period, now() - tidemark.grace(), tidemark.grid_origin())));
     return query execute format('
       with asked as materialized (
-        select distinct t as time, t - %1$L::interval as moment from unnest($1) t where t is not null
+        select distinct t as time, t - %1$L::interval as moment from unnest($1) t
       ), points as materialized (%2$s), merged as (
         select time as moment, true as is_point from points union all select moment, false from asked
       ), latest as (

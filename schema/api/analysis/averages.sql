@@ -154,7 +154,8 @@ create or replace function tidemark.width_of(deviations numeric) returns numeric
 language plpgsql immutable parallel safe as $$
 begin
   if deviations >= 0 and deviations < 'infinity' then return deviations; end if;
-  raise exception 'deviations must be 0 or more, and is %', coalesce(deviations::text, 'null') using errcode = '22023';
+  perform tidemark.assert_given('deviations', deviations is null);
+  raise exception 'deviations must be 0 or more, and is %', deviations using errcode = '22023';
 end $$;
 comment on function tidemark.width_of is
   'Internal: a number of deviations, refused where it is negative or infinite.';

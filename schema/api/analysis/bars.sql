@@ -12,9 +12,9 @@ declare
   period interval := tidemark.interval_length(interval_name);
   candle record;
 begin
-  if (threshold > 0 and threshold < 'infinity') is not true then
-    raise exception 'the threshold of a bar is above 0, and not %', coalesce(threshold::text, 'null')
-      using errcode = '22023';
+  perform tidemark.assert_given('threshold', threshold is null);
+  if not (threshold > 0 and threshold < 'infinity') then
+    raise exception 'the threshold of a bar is above 0, and not %', threshold using errcode = '22023';
   end if;
   complete := false;
   candles := 0;

@@ -105,17 +105,17 @@ language sql stable parallel safe as $$
   ), trough as (
     select * from falls order by drawdown, time limit 1
   )
-  select t.drawdown, peak.time, t.running_maximum, t.time, t.price,
+  select (select drawdown from trough),
+         (select f.time from falls f where f.time <= t.time and f.price = t.running_maximum
+          order by f.time desc limit 1),
+         t.running_maximum, t.time, t.price,
          (select f.time from falls f where f.time > t.time and f.price >= t.running_maximum order by f.time limit 1),
          public.coverage_share(series, interval_name, from_time, to_time)
-  from trough t
-  cross join lateral (
-    select f.time from falls f where f.time <= t.time and f.price = t.running_maximum order by f.time desc limit 1
-  ) peak
+  from (select) one left join trough t on t.drawdown < 0
 $$;
 comment on function public.maximum_drawdown is
   'The deepest fall of a range: from which peak, to which trough, and when the peak was reached again (null: not '
-  'yet).
+  'yet). Where nothing fell the drawdown is 0 and has no times; where no price is known it is null.
 Example: select * from maximum_drawdown(''bitcoin'', ''d1'', ''2024-01-01'', ''2024-06-01'')';
 
 --: function tidemark.changes_by_start(text, text, timestamptz, timestamptz)

@@ -35,6 +35,7 @@ declare
   parts text[] := regexp_match(series, '^\s*(\S+)\s+(.+?)/(.+?)\s*$');
   source text := 'select time, price as value from public.prices($1, $2, $3, $4, $5)';
 begin
+  perform tidemark.assert_given('field', field is null);
   perform tidemark.assert_given('minimum_coverage', minimum_coverage is null);
   if minimum_coverage not between 0 and 1 then
     raise exception 'minimum_coverage must be from 0 to 1, and is %', minimum_coverage using errcode = '22023';
@@ -45,7 +46,7 @@ begin
   if field = any (array['open', 'high', 'low', 'volume']) and line.is_market then
     source := format('select time, %I as value from public.ohlcv(%L, %L, %L, $2, $3, $4, $5)',
                      field, parts[1], parts[2], parts[3]);
-  elsif field is distinct from 'close' then
+  elsif field <> 'close' then
     raise exception 'a series of % has no field "%"', case when line.is_market then 'a market' else 'an asset' end,
       field using errcode = '22023',
       hint = case when line.is_market then 'it has open, high, low, close and volume' else 'its price is close' end;

@@ -23,7 +23,9 @@ begin
   perform tidemark.assert_given(name, is_null) from (values
     ('minimum_quote_volume', minimum_quote_volume is null), ('days', days is null),
     ('max_silence', max_silence is null)) v (name, is_null);
-  if days not between 1 and 3660 then
+  if not abs(minimum_quote_volume) < 'infinity' then
+    raise exception 'minimum_quote_volume must be finite, and is %', minimum_quote_volume using errcode = '22023';
+  elsif days not between 1 and 3660 then
     raise exception 'days must be from 1 to 3660, and is %', days using errcode = '22023';
   elsif max_silence < interval '1 day' then
     raise exception 'max_silence is at least a day, and is %', max_silence using errcode = '22023';

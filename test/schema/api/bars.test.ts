@@ -108,7 +108,7 @@ it('closes with the same candles of a longer interval, of which a partly covered
   expect(hourly).toEqual(known.map((hour) => `2024-01-01 0${hour}:00:00+00 | t | 1`));
 });
 
-it.each(['0', '-1', 'null', `'NaN'`, `'infinity'`])('refuses the threshold %s', async (threshold) => {
+it.each(['0', '-1', `'NaN'`, `'infinity'`])('refuses the threshold %s', async (threshold) => {
   await expect(rows(`select * from volume_bars('x', 'a', 'tether', ${threshold})`)).rejects.toThrow(
     'the threshold of a bar is above 0, and not',
   );

@@ -86,6 +86,20 @@ it('the deepest fall has the time of its peak, of its trough and of its recovery
   expect(await deepest(`, '2024-01-01 05:00Z'`)).toEqual(['06 | 07 | - | -0.75']);
 });
 
+it.each([
+  ['prices that only rise', `'2024-01-01 00:00Z', '2024-01-01 02:00Z'`, '0 | 1'],
+  ['one price', `'2024-01-01 00:00Z', '2024-01-01 01:00Z'`, '0 | 1'],
+  ['a gap', `'2024-01-01 04:00Z', '2024-01-01 05:00Z'`, '- | 0'],
+  ['the future', `'2999-01-01Z', '2999-01-02Z'`, '- | -'],
+])('the deepest fall in %s has no times, and its coverage', async (_, range, expected) => {
+  const none = 'num_nonnulls(peak_time, peak_price, trough_time, trough_price, recovered_time)';
+  expect(
+    await rows(
+      `select ${none}, trim_scale(drawdown), coverage from maximum_drawdown('x usual/tether', 'h1', ${range})`,
+    ),
+  ).toEqual([`0 | ${expected}`]);
+});
+
 it('prices weighed by volume, by period and since the beginning of the session', async () => {
   const endMs = startMs + 26 * hourMs;
   const { seriesId } = await trackSeries(store.database, market('weighed', 'h1'), startMs, endMs);

@@ -126,6 +126,18 @@ it.each([
   ['known_at', `candles_as_known_at(${a}, 'h1', null)`],
   ['at', `assets_at(null)`],
   ['at', `markets_at(null)`],
+  ['threshold', `volume_bars(${a}, null, 'h1')`],
+  ['threshold', `dollar_bars(${a}, null, 'h1')`],
+  ['field', `rolling('x a/tether', field => null)`],
+  ['a time', `prices_asof(array['a'], array[null]::timestamptz[], 'h1')`],
+  ['series', `funding_panel(array[null])`],
+  ['quote', `universe_at('2024-01-02', quotes => array[null])`],
+  ['exchange', `universe_at('2024-01-02', exchanges => array[null])`],
+  ...['sma', 'ema', 'rsi', 'bollinger', 'volatility'].map((name) => [
+    'periods',
+    `${name}('x a/tether', 'h1', periods => null)`,
+  ]),
+  ['deviations', `bollinger('x a/tether', 'h1', deviations => null)`],
 ])('refuses a null %s: %s', async (name, call) => {
   await expect(asked(`select * from ${call}`)).rejects.toMatchObject({
     code: '22004',
@@ -141,6 +153,6 @@ it.each([
 ])('refuses a null name of %s with the known ones: %s', async (name, call) => {
   await expect(asked(`select * from ${call}`)).rejects.toMatchObject({
     code: '22004',
-    message: `${name} must be named, and is null`,
+    message: `${name} must be given, and is null`,
   });
 });

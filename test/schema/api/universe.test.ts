@@ -139,6 +139,8 @@ it('tells which markets are not fully covered, and refuses unknown names', async
     [`now(), exchanges => '{xx}'`, 'unknown exchange "xx"'],
     [`now(), quotes => '{tether,tethre}'`, 'unknown quote "tethre"'],
     ['null', 'at must be given, and is null'],
+    [`now(), 'NaN'`, 'minimum_quote_volume must be finite, and is NaN'],
+    [`now(), 'infinity'`, 'minimum_quote_volume must be finite, and is Infinity'],
     ['now(), days => 0', 'days must be from 1 to 3660'],
     [`now(), max_silence => '1 hour'`, 'max_silence is at least a day'],
   ])

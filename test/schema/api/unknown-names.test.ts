@@ -28,7 +28,7 @@ describe('unknown names are refused with suggestions', () => {
   it.each([
     [`ohlcv('binanse', 'bitcoin', 'tether')`, 'unknown exchange "binanse"', 'did you mean "binance"?'],
     [`ohlcv('kc', 'bitcoin', 'tether')`, 'unknown exchange "kc"', 'nothing known is near; known: binance, kraken'],
-    [`ohlcv(null, 'bitcoin', 'tether')`, 'exchange must be named, and is null', 'known: binance, kraken'],
+    [`ohlcv(null, 'bitcoin', 'tether')`, 'exchange must be given, and is null', 'known: binance, kraken'],
     [`ohlcv('binance', 'bitconi', 'tether')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
     // Names that only another exchange has are not suggested.
     [`ohlcv('kraken', 'bitcoin', 'dollar')`, 'unknown quote "dollar"', 'nothing known is near; known: euro'],
@@ -74,7 +74,11 @@ describe('unknown names are refused with suggestions', () => {
       'binance bitcoin/tether has no series at d1: those candles are derived',
       `tidemark.series_id('binance', 'bitcoin', 'tether', 'h8') is the series that they are derived from`,
     ],
-    [`prices_asof(array['binance bitconi/tether'], '{}', 'h8')`, 'unknown base "bitconi"', 'did you mean "bitcoin"?'],
+    [
+      `prices_asof(array['binance bitconi/tether'], array[now()], 'h8')`,
+      'unknown base "bitconi"',
+      'did you mean "bitcoin"?',
+    ],
     [`correlations(array['ethereum', 'etherium'])`, 'unknown asset "etherium"', 'did you mean "ethereum"?'],
     [`correlation_matrix(null)`, 'series must be given, and is null', 'binance bitcoin/tether'],
     [`returns_panel(null)`, 'series must be given, and is null', 'binance bitcoin/tether'],
@@ -98,7 +102,7 @@ describe('unknown names are refused with suggestions', () => {
         `unknown base "bitconi" in ${dataset}`,
         'did you mean "bitcoin"?',
       ],
-      [`${name}('binance', null, 'tether:tether', ${rest})`, 'base must be named, and is null', 'known: bitcoin'],
+      [`${name}('binance', null, 'tether:tether', ${rest})`, 'base must be given, and is null', 'known: bitcoin'],
       [
         `${name}('binance', 'bitcoin', 'Tether', ${rest})`,
         `unknown quote "Tether" in ${dataset}`,
