@@ -39,10 +39,15 @@ export async function openParquet(path: string, content: Buffer, dataset: Stored
 
 /** @throws TidemarkError FILE_NOT_USABLE for any error of the pages. */
 export async function* usablePages<Page>(path: string, pages: AsyncGenerator<Page>): AsyncGenerator<Page> {
-  for (;;) {
-    const page = await usable(path, () => pages.next());
-    if (page.done) return;
-    yield page.value;
+  try {
+    for (;;) {
+      const page = await usable(path, () => pages.next());
+      if (page.done) return;
+      yield page.value;
+    }
+  } finally {
+    // Who reads no further leaves no file open.
+    await pages.return(undefined);
   }
 }
 

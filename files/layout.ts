@@ -4,6 +4,7 @@ import { byDataset, columnNames, datasetText } from '../model/datasets/index.ts'
 import type { EpochMs, Range } from '../model/intervals.ts';
 import { keyNames } from '../model/series.ts';
 import type { StoredDataset } from '../model/stored-datasets.ts';
+import { parseWrittenTime } from '../model/time-text.ts';
 import { FileProblem } from './file-problem.ts';
 
 export const fileFormats = ['csv', 'jsonl', 'parquet'] as const;
@@ -81,9 +82,13 @@ export function rangeText({ startMs, endMs }: Range): { from: string; to: string
 
 const timePattern = /^\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{3})?Z$/;
 
-/** Parses a text of {@link timeText}. @returns the text itself if it is not a time. */
+/** What another program made of it: `2024-01-31 06:00:00+00`. Without an offset it may be of any zone. */
+const writtenPattern = /:.*(?:Z|UTC|[+-]\d{2}(?::?\d{2})?)$/;
+
+/** Parses a text of {@link timeText}, or one with its offset. @returns the text itself if it is not a time. */
 export function timeOf(text: string | null): EpochMs | string | null {
-  if (text === null || !timePattern.test(text)) return text;
+  if (text === null) return null;
+  if (!timePattern.test(text)) return (writtenPattern.test(text) ? parseWrittenTime(text) : null) ?? text;
   const timeMs = Date.parse(text);
   // Date.parse accepts 30 February.
   return Number.isNaN(timeMs) || timeText(timeMs) !== text.replace('.000Z', 'Z') ? text : timeMs;

@@ -1,6 +1,6 @@
 /** The format of a CSV file of any program, whose user names the columns. */
 
-import { parseIsoTime } from '../model/time-text.ts';
+import { parseWrittenTime } from '../model/time-text.ts';
 import { type CandleFormat, type Cells, type Columns, plain, type ReadTime, readTime } from './candle-formats.ts';
 
 export const neededColumns = ['time', 'open', 'high', 'low', 'close', 'volume'] as const;
@@ -53,7 +53,6 @@ function placed(count: number | null, places: readonly number[]): Columns {
 
 /** A date of ISO 8601, with or without a time. It is UTC unless it states another offset. */
 function readDate(text: string | null): ReadTime | null {
-  const iso = text?.replace(/\.0+(?=\D|$)/, '').replace(/ ?UTC$/, 'Z') ?? '';
-  const ms = iso.includes('-') ? parseIsoTime(iso) : null;
+  const ms = text === null ? null : parseWrittenTime(text);
   return ms === null ? null : { unit: 'dates in UTC', ms };
 }

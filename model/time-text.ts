@@ -42,9 +42,9 @@ function intervalMeant(text: string, known: readonly Interval[]): Interval | nul
   return known.find((name) => intervalMs[name] === lengthMs || name === text.toLowerCase()) ?? null;
 }
 
-/** A date or time, of UTC without an offset: `2024-01-31`, `2024-01-31T06:00`, `2024-01-31T06:00:00+02:00`. */
+/** A date or time, of UTC without an offset: `2024-01-31`, `2024-01-31T06:00`, `2024-01-31 06:00:00+02`. */
 const isoPattern =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(?:Z|([+-])(\d{2}):?(\d{2}))?)?$/;
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(?:Z|([+-])(\d{2})(?::?(\d{2}))?)?)?$/;
 /** Milliseconds since 1970, from September 2001 on. */
 const epochPattern = /^\d{13}$/;
 
@@ -66,6 +66,12 @@ export function parseIsoTime(text: string): EpochMs | null {
   const offsetMs = (parts[8] === '-' ? -1 : 1) * (offsetHours * hourMs + offsetMinutes * minuteMs);
   const isOffset = offsetHours < 24 && offsetMinutes < 60;
   return exact && isOffset && timeMs - offsetMs > 0 ? timeMs - offsetMs : null;
+}
+
+/** As {@link parseIsoTime}, of a date as other programs write it: with a fraction of zeros, or `UTC` behind it. */
+export function parseWrittenTime(text: string): EpochMs | null {
+  const iso = text.replace(/\.0+(?=\D|$)/, '').replace(/ ?UTC$/, 'Z');
+  return iso.includes('-') ? parseIsoTime(iso) : null;
 }
 
 /** An age: `30min`, `6h`, `90d`, `8w`, `11y`. */

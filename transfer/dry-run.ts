@@ -4,10 +4,9 @@ import type { FileRow, Layout, ReadRow } from '../files/layout.ts';
 import { timeText } from '../files/layout.ts';
 import { type FilePage, isPoints, lengthOf, rowOfPage } from '../files/point-pages.ts';
 import { counted } from '../model/format.ts';
-import { seriesName } from '../model/series.ts';
-import type { RejectedRow } from '../planning/answer.ts';
+import { readingOf } from './first-rows.ts';
 import type { CheckedFile, FileCheck } from './import-file.ts';
-import { pointOf, rateOf, seriesOfRow } from './import-rows.ts';
+import { seriesOfRow } from './import-rows.ts';
 import { plainPoints } from './plain-points.ts';
 
 /** @throws TidemarkError FILE_NOT_USABLE */
@@ -43,17 +42,6 @@ function* rowsToRead(layout: Layout, page: FilePage): Generator<ReadRow> {
   const isPlain = typeof series === 'string' ? () => false : plainPoints(series.dataset, series.interval);
   for (let row = 0; row < tuples.length; row += 1)
     if (row === 0 || row === tuples.length - 1 || !isPlain(tuples, row)) yield rowOfPage(page, row);
-}
-
-function readingOf(layout: Layout, row: ReadRow): { name: string | null; refusal: RejectedRow | null } {
-  if ('raw' in row) return { name: null, refusal: row };
-  if (layout.dataset === 'rates') return { name: row.names[0] ?? null, refusal: rateOf(row).refusal };
-  const series = seriesOfRow(layout, row.names);
-  if (typeof series === 'string') return { name: null, refusal: { raw: JSON.stringify(row), reason: series } };
-  const read = pointOf(row, series);
-  const reason = read.refusal?.reason ?? row.problem;
-  const refusal = reason === undefined ? null : { raw: read.raw(), reason: `${row.place}: ${reason}` };
-  return { name: seriesName(series), refusal };
 }
 
 function timeOf({ time }: FileRow): string {

@@ -14,6 +14,7 @@ import { counted, formatCount } from '../model/format.ts';
 import type { RejectedRow } from '../planning/answer.ts';
 import type { ShowPoints } from '../planning/progress.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
+import { assertReadable } from './first-rows.ts';
 import { rateOf, type StatedSeries, seriesOfRow, statedSeries, type TimedRate } from './import-rows.ts';
 import { type ImportContext, SeriesImport } from './import-series.ts';
 import type { ImportTally } from './import-tally.ts';
@@ -68,7 +69,10 @@ export async function checkFile(options: FileCheck): Promise<CheckedFile> {
   if (sidecar !== null) await assertDescribed(path, sidecar.file, options.beforePiece);
   const format = options.format ?? sidecar?.file.format ?? formatOf(path);
   const file = await openRows(path, format, sidecar?.dataset ?? null);
-  if (sidecar === null) return { file, stated: null, stamp, market: null };
+  if (sidecar === null) {
+    await assertReadable(path, file);
+    return { file, stated: null, stamp, market: null };
+  }
   if (file.layout.dataset !== sidecar.dataset) {
     throw new TidemarkError(
       'FILE_NOT_USABLE',

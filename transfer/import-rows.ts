@@ -30,8 +30,14 @@ export function seriesOfRow(layout: Layout, names: Names): SeriesKey | string {
 export function pointOf(row: FileRow, { dataset, interval }: SeriesKey) {
   const { columns, timeField } = datasets[dataset];
   const values = columns.map(({ json }, column) => [json, row.values[column]]);
-  return read({ ...Object.fromEntries(values), [timeField]: row.time }, pointReader(dataset, interval));
+  const reader = pointReader(dataset, interval);
+  return read({ ...Object.fromEntries(values), [timeField]: row.time }, (value) =>
+    typeof row.time === 'number' ? reader(value) : noTime(row.time),
+  );
 }
+
+const noTime = (time: string | null) =>
+  time === null ? 'time: there is none' : `time: ${JSON.stringify(time)} is no time such as 2024-01-31T06:00:00Z`;
 
 export interface TimedRate {
   readonly timeMs: EpochMs;
@@ -44,9 +50,8 @@ export function rateOf(row: FileRow) {
   return read<TimedRate>(value, (candidate) => {
     const rate = readRate(candidate);
     if (typeof rate === 'string') return rate;
-    return typeof row.time === 'number' && Number.isSafeInteger(row.time) && row.time >= 0
-      ? { timeMs: row.time, rate }
-      : 'time: not a time';
+    if (typeof row.time !== 'number') return noTime(row.time);
+    return Number.isSafeInteger(row.time) && row.time >= 0 ? { timeMs: row.time, rate } : 'time: not a time';
   });
 }
 

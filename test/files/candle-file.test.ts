@@ -381,6 +381,7 @@ describe('--columns', () => {
     ['seconds', ',', (index) => `"${minute(index) / 1000}"`],
     ['nanoseconds', ';', (index) => `${minute(index)}000000`],
     ['dates in UTC', '\t', (index) => iso(index).replace('T', ' ')],
+    ['dates in UTC', ',', (index) => `${iso(index).replace('T', ' ')}+00`],
     ['dates in UTC', '|', (index) => `"${iso(index + 120)}.000000+02:00"`],
   ])('finds the unit of times, the separator and the order of rows: %s, %s', async (unit, separator, time) => {
     const numbers = { time: '7', open: '3', high: '4', low: '5', close: '1', volume: '6' };

@@ -138,6 +138,33 @@ it('reads CSV of other programs: quotes, CRLF, columns in another order', async 
   ]);
 });
 
+it.each([
+  ...[
+    '2024-01-31 06:00:00+00',
+    '2024-01-31 06:00:00+00:00',
+    '2024-01-31 08:00:00.000000+0200',
+    '2024-01-31T06:00:00.000Z',
+  ],
+  ...['2024-01-31 06:00:00 UTC', '2024-01-31T06:00Z'],
+])('reads the time that another program made of an exported one: %s', async (time) => {
+  const path = join(directory, 'rewritten.csv');
+  writeFileSync(path, `asset,interval,time,price_usd\nbitcoin,m1,${time},1.10\n`);
+  const rows = [{ names: ['bitcoin', 'm1'], time: Date.UTC(2024, 0, 31, 6), values: ['1.10'], place: 'line 2' }];
+  expect((await readBack(path, 'csv')).rows).toEqual(rows);
+  const lines = join(directory, 'rewritten.jsonl');
+  writeFileSync(lines, `${JSON.stringify({ asset: 'bitcoin', interval: 'm1', time, price_usd: '1.10' })}\n`);
+  expect((await readBack(lines, 'jsonl')).rows).toEqual([{ ...rows[0], place: 'line 1' }]);
+});
+
+it.each(['2024-01-31 06:00:00', '2024-01-31', '1706680800000', '2024-01-31 06:00:00.000001+00', '31/01/2024 06:00Z'])(
+  'leaves a time unread that may be of any zone, or is none: %s',
+  async (time) => {
+    const path = join(directory, 'rewritten.csv');
+    writeFileSync(path, `asset,interval,time,price_usd\nbitcoin,m1,${time},1.10\n`);
+    expect((await readBack(path, 'csv')).rows).toEqual([expect.objectContaining({ time })]);
+  },
+);
+
 it('rejects a truncated last row', async () => {
   const whole = 'asset,interval,time,price_usd\nbitcoin,m1,2024-01-31T06:00:00Z,1.2345\n';
   for (let cut = whole.length - 1; cut > whole.indexOf('\n') + 1; cut -= 1) {

@@ -241,3 +241,30 @@ it('--follow tracks open-ended what was tracked open-ended', async () => {
   await run('--follow');
   expect(await tracked()).toEqual([{ until: null }]);
 });
+
+it.each([
+  [
+    'of whose rows none can be read',
+    (rows: string[]) => rows.map((row) => row.replace(/(\d\d)T(.{8})Z/, '$1 $2')),
+    /: none of its first 180 rows can be read, first: line 2: time: "\S+ \S+" is no time such as 2024-01-31T06:00:00Z;/,
+  ],
+  ['in descending order', (rows: string[]) => rows.reverse(), /: its rows are in descending order of time;/],
+])('refuses a file %s before anything is stored', async (_, change, message) => {
+  const { path, query, run } = await exported();
+  const [header = '', ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n');
+  writeFileSync(path, `${[header, ...change(rows)].join('\n')}\n`);
+  for (const words of [['--points-only'], ['--points-only', '--dry-run']]) {
+    const ended = await run(...words);
+    expect(ended).toMatchObject({ exitCode: 8, stdout: '', stderr: expect.stringMatching(message) });
+    expect(ended.stderr).toContain('; nothing was imported; ');
+  }
+  expect(await query('select 1 from tidemark.quarantine union all select 1 from tidemark.candle_points')).toEqual([]);
+});
+
+it('imports a file whose times another program wrote', async () => {
+  const { path, content, run } = await exported();
+  const text = readFileSync(path, 'utf8');
+  writeFileSync(path, text.replace(/(\d\d)T(.{8})Z/g, '$1 $2+00'));
+  expect(await run('--points-only')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect((await content())?.points).toHaveLength(180);
+});
