@@ -191,16 +191,18 @@ const exported = z
   .strictObject({ points: count, series: count, gaps: count, until: timeOrNull, file: text, sidecar: textOrNull })
   .describe('`export --json`: the outcome');
 
-const lake = z.strictObject({
-  directory: text,
-  written: count,
-  rows: count,
-  bytes: count,
-  removed: count,
-  files: count,
-  allRows: count,
-  refused: z.array(z.strictObject({ series, month: text, reason: text })),
-});
+const lake = z
+  .strictObject({
+    directory: text,
+    written: count,
+    rows: count,
+    bytes: count,
+    removed: count,
+    files: count,
+    allRows: count,
+    refused: z.array(z.strictObject({ series, month: text, reason: text })),
+  })
+  .describe('`lake --json`: what was written and removed, what the lake has, and the months that are left out');
 
 const gaps = z
   .strictObject({
