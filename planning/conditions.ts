@@ -5,6 +5,9 @@
  *   working  Windows are fetched.
  *   waiting  Nothing has to be done: it goes on by itself, later.
  *   bad      Data does not come, or is not right, until somebody looks.
+ *
+ * The first of those that hold is the headline, in the order of {@link conditions}: what stops all requests, what stops
+ * those of a source, what is missing or wrong, what is under way.
  */
 
 export const levels = ['ok', 'working', 'waiting', 'bad'] as const;
@@ -25,22 +28,22 @@ interface ConditionRule {
 export const conditions = {
   database_away: { level: 'bad', list: null, command: null },
   queue_away: { level: 'bad', list: 'queue', command: null },
-  paused: { level: 'waiting', list: null, command: 'tidemark resume' },
   no_worker: { level: 'bad', list: 'queue', command: 'tidemark run' },
   no_scheduler: { level: 'bad', list: 'queue', command: 'tidemark run' },
   source_away: { level: 'bad', list: 'failed_requests', command: 'tidemark sources' },
   source_notice: { level: 'bad', list: 'failed_requests', command: 'tidemark sources' },
   source_refuses_key: { level: 'bad', list: 'failed_requests', command: 'tidemark sources' },
   banned: { level: 'waiting', list: 'failed_requests', command: 'tidemark sources' },
-  jobs_failing: { level: 'bad', list: 'jobs', command: 'tidemark status' },
+  paused: { level: 'waiting', list: null, command: 'tidemark resume' },
   ranges_failed: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
   ranges_beyond_depth: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
   rows_rejected: { level: 'bad', list: 'quarantine', command: 'tidemark gaps' },
-  limited_by_budget: { level: 'working', list: 'series', command: 'tidemark status --all' },
-  catching_up: { level: 'working', list: 'series', command: 'tidemark status --all' },
+  jobs_failing: { level: 'bad', list: 'jobs', command: 'tidemark status' },
   watch_list_waits: { level: 'waiting', list: null, command: 'tidemark apply' },
   awaiting_second_answer: { level: 'waiting', list: 'awaiting', command: 'tidemark gaps' },
   nothing_tracked: { level: 'waiting', list: null, command: 'tidemark track --help' },
+  limited_by_budget: { level: 'working', list: 'series', command: 'tidemark status --all' },
+  catching_up: { level: 'working', list: 'series', command: 'tidemark status --all' },
   healthy: { level: 'ok', list: 'series', command: null },
 } as const satisfies Record<string, ConditionRule>;
 
@@ -55,7 +58,7 @@ export interface Headline extends ConditionRule {
 
 export interface State {
   readonly headline: Headline;
-  /** Further conditions, the worst first. */
+  /** Further conditions, in their order. */
   readonly also: readonly Headline[];
   readonly left: number;
   /** Null: unknown, or nothing moves. */

@@ -9,7 +9,7 @@ import { printable } from '../model/names.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
 import { sum } from '../model/sum.ts';
 import { totalBudget } from './budget.ts';
-import { conditions, type Headline, levels, type State } from './conditions.ts';
+import { conditionKinds, conditions, type Headline, type State } from './conditions.ts';
 import { type RecentAnswers, windowsEtaMs } from './eta.ts';
 import { outageSince, type SourceOutage } from './source-outage.ts';
 
@@ -100,7 +100,9 @@ export function stateOf(facts: StateFacts): State {
     ...storeConditions(facts),
     ...progressConditions(facts, etaMs),
   ];
-  const rank = ({ level }: Headline) => -levels.indexOf(level);
+  // Credits that are used up stop the requests of a source, as a ban does.
+  const rank = ({ kind, level }: Headline) =>
+    conditionKinds.indexOf(kind === 'limited_by_budget' && level === 'waiting' ? 'banned' : kind);
   const healthy = condition('healthy', `up to date: ${formatCount(facts.series)} series`);
   const [headline = healthy, ...also] = found.toSorted((one, other) => rank(one) - rank(other));
   return { headline, also, left: facts.left, etaMs };
@@ -224,7 +226,7 @@ function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rej
     const isHelped = !('away' in queue) && queue.schedulers > 0;
     const helped = isHelped ? ` (the scheduler does ${verb(count, 'its', 'their')} work)` : '';
     const text = `${counted(count, 'TimescaleDB job')} ${verb(count, 'fails', 'fail')}${helped}: ${cause}`;
-    found.push(condition('jobs_failing', text));
+    found.push(condition('jobs_failing', text, isHelped ? { level: 'waiting' } : {}));
   }
   const missing = failed.ranges + blocked.ranges;
   if (missing > 0) {

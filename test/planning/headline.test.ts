@@ -145,7 +145,7 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
   [
     'failing jobs',
     'jobs_failing',
-    'bad',
+    'waiting',
     '2 TimescaleDB jobs fail (the scheduler does their work): disk full',
     {
       failingJobs: [
@@ -225,6 +225,24 @@ describe('the headline', () => {
       'awaiting_second_answer',
       'catching_up',
     ]);
+  });
+
+  it('puts what stops requests before what is missing, and that before jobs whose work is done', () => {
+    const banned = { ...answering, refusal: { timeMs: nowMs, message: 'status 429' } };
+    const trouble = {
+      failed: { ranges: 3, first: 'status 500' },
+      failingJobs: [{ kind: 'policy_compression', of: null, message: 'disk full' }],
+    };
+    const { headline, also } = stateOf(facts({ ...due, ...trouble, sources: [banned], queue: paused }));
+    expect([headline, ...also].map(({ kind, level }) => [kind, level])).toEqual([
+      ['banned', 'waiting'],
+      ['ranges_failed', 'bad'],
+      ['jobs_failing', 'waiting'],
+    ]);
+    const usedUp = { ...answering, isUsedUp: true };
+    expect(stateOf(facts({ ...trouble, sources: [usedUp] })).headline.kind).toBe('limited_by_budget');
+    const alone = stateOf(facts({ ...trouble, queue: { schedulers: 0, sources: [running] } }));
+    expect(alone.also.at(-1)).toMatchObject({ kind: 'jobs_failing', level: 'bad' });
   });
 
   it('calls for a worker of a source only where that source has something to do', () => {
