@@ -26,9 +26,12 @@ export function progressWords(
   return `${done}, about ${formatDuration(Math.max(1000, etaMs))}${more}`;
 }
 
-/** Kinds of conditions that concern a source. */
-const ofSources: readonly string[] = ['source_away', 'source_notice', 'source_refuses_key', 'banned'];
+/** Conditions of a source that answers no requests. */
+const ofSources = ['source_away', 'source_notice', 'source_refuses_key', 'banned'] as const;
+export type SourceCondition = (typeof ofSources)[number];
 
-export function sourceTrouble({ state: { headline, also } }: Summary) {
-  return [headline, ...also].find(({ kind }) => ofSources.includes(kind));
+/** The first of them; null: there is none. */
+export function sourceTrouble({ state: { headline, also } }: Summary): SourceCondition | null {
+  const kinds = [headline, ...also].map(({ kind }) => kind);
+  return ofSources.find((one) => kinds.includes(one)) ?? null;
 }

@@ -3,7 +3,7 @@
 import type { SeriesLine, Summary } from '../../shapes.ts';
 import { counted, formatCount, formatDuration } from '../parts/format.ts';
 import { hrefOf } from '../state/address.ts';
-import { sourceTrouble } from './progress.ts';
+import { type SourceCondition, sourceTrouble } from './progress.ts';
 
 const problemsHref = hrefOf({ view: 'problems' });
 
@@ -40,7 +40,7 @@ export function Tiles({ lines, summary }: { lines: readonly SeriesLine[]; summar
       <Tile
         title="Source"
         href={`${problemsHref}#part-failed-requests`}
-        isBad={serviceMessage !== null || sourceTrouble(summary) !== undefined}
+        isBad={serviceMessage !== null || sourceTrouble(summary) !== null}
       >
         {sourceWords(summary)}
       </Tile>
@@ -71,10 +71,18 @@ function Tile({
   );
 }
 
+/** The headline has the sentence. */
+const sourceStates: Readonly<Record<SourceCondition, string>> = {
+  source_away: 'away',
+  source_notice: 'sends a message',
+  source_refuses_key: 'refuses the key',
+  banned: 'refuses requests',
+};
+
 function sourceWords(summary: Summary): string {
   const trouble = sourceTrouble(summary);
-  if (trouble !== undefined) return trouble.text;
-  return summary.serviceMessage === null ? 'normal' : `message: ${summary.serviceMessage.message}`;
+  if (trouble !== null) return sourceStates[trouble];
+  return summary.serviceMessage === null ? 'normal' : sourceStates.source_notice;
 }
 
 function queueWords(queue: Summary['queue']): string {
