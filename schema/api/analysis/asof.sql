@@ -41,12 +41,11 @@ begin
   perform tidemark.assert_series(series);
   perform tidemark.assert_given('times', times is null);
   perform tidemark.assert_given('a time', exists (select from unnest(times) t where t is null));
-  if cardinality(times) = 0 then
-    raise exception 'times must be given, and is an empty array' using errcode = '22023';
-  elsif max_age < interval '0' then
+  if max_age < interval '0' then
     raise exception 'max_age is %, and cannot be negative', max_age using errcode = '22023';
   elsif not (isfinite(first) and isfinite(last)) then
     raise exception 'a time is infinite' using errcode = '22023';
+  elsif cardinality(times) = 0 then return;
   end if;
   -- A name that is given twice is one series.
   for one in select n from unnest(series) with ordinality u (n, place) group by n order by min(place) loop

@@ -150,10 +150,11 @@ it('tells the covered share of what it looked at, and refuses what is no time', 
   // Of the hours of the first candle three are a gap.
   expect(answer.rows).toEqual(['0.25 | -', `1 | ${byFour[11]}`]);
   expect(answer.notices).toEqual([expect.stringContaining('75 % of 2024-01-02 12:00 to 2024-01-03 00:00 is covered')]);
+  // Such as those of a table of orders that is empty.
+  expect(await rows(`select * from prices_asof(array['a'], '{}', 'h1')`)).toEqual([]);
   for (const [times, message] of [
     [`array['infinity']::timestamptz[]`, 'a time is infinite'],
     ['null', 'times must be given, and is null'],
-    [`'{}'`, 'times must be given, and is an empty array'],
     ['array[now(), null]', 'a time must be given, and is null'],
   ])
     await expect(rows(`select * from prices_asof(array['a'], ${times}, 'h1')`)).rejects.toThrow(message);
