@@ -1,4 +1,4 @@
-/** Looks at the first rows of a file without a sidecar: one that is wrong as a whole is refused before anything is stored. */
+/** Looks at the first rows of a file without a sidecar: what is wrong as a whole is refused before anything is stored. */
 
 import { TidemarkError } from '../errors.ts';
 import type { FileRow, Layout, Names, ReadRow } from '../files/layout.ts';
@@ -10,7 +10,7 @@ import { pointOf, rateOf, seriesOfRow } from './import-rows.ts';
 
 const looksAt = 1000;
 
-/** @throws TidemarkError FILE_NOT_USABLE when none of the first rows can be read, or each is older than the one before. */
+/** @throws TidemarkError FILE_NOT_USABLE when none of the first rows can be read, or each is older than that before. */
 export async function assertReadable(path: string, { layout, pages }: RowFile): Promise<void> {
   let [rows, readable, steps, stepsBack] = [0, 0, 0, 0];
   let firstReason: string | null = null;
