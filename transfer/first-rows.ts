@@ -1,4 +1,4 @@
-/** Looks at the first rows of a file without a sidecar: what is wrong as a whole is refused before anything is stored. */
+/** Looks at the first rows of a file without a sidecar: what is wrong as a whole is refused, and nothing is stored. */
 
 import { TidemarkError } from '../errors.ts';
 import type { FileRow, Layout, Names, ReadRow } from '../files/layout.ts';
