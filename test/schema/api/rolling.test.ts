@@ -128,7 +128,7 @@ it.each([
   [`'x a/tether', null`, 'length must be given, and is null'],
   [`'x a/tether', '0'`, 'a window of 00:00:00 is no whole number of periods'],
   [`'a', field => 'volume'`, 'a series of an asset has no field "volume"'],
-  [`'x a/tether', field => null`, 'a series of a market has no field'],
+  [`'x a/tether', field => null`, 'field must be given, and is null'],
   [`'x b/tether'`, 'unknown base "b"'],
   [`'x a/tether', minimum_coverage => 95`, 'minimum_coverage must be from 0 to 1, and is 95'],
 ])('refuses %s', async (call, message) => {
