@@ -43,6 +43,30 @@ export function formatDuration(ms: number, most = 2): string {
   return parts.join(' ');
 }
 
+/** An estimate is rounded to these steps, by its length. */
+const estimateSteps = [
+  [10_000, 1000],
+  [minuteMs, 10_000],
+  [15 * minuteMs, minuteMs],
+  [hourMs, 5 * minuteMs],
+  [2 * hourMs, 15 * minuteMs],
+  [6 * hourMs, 30 * minuteMs],
+  [dayMs, hourMs],
+  [4 * dayMs, 12 * hourMs],
+  [Number.POSITIVE_INFINITY, dayMs],
+] as const;
+
+/** An estimate is no surer than a tenth of itself. */
+export function roundedDuration(ms: number): number {
+  const [, step] = estimateSteps.find(([below]) => ms < below) ?? [0, dayMs];
+  return Math.max(step, Math.round(ms / step) * step);
+}
+
+/** `about 15 min`, `about 3 h`: an estimated time. */
+export function aboutText(ms: number): string {
+  return `about ${formatDuration(roundedDuration(ms))}`;
+}
+
 export function formatCount(value: number): string {
   return value.toLocaleString('en-US');
 }

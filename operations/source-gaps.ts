@@ -111,6 +111,19 @@ export function countAll({ parts }: DividedGaps): number {
   return parts.reduce((sum, { windows }) => sum + windows, 0);
 }
 
+/** Windows of each series. */
+export function countEach(divided: ReadonlyMap<number, DividedGaps>): ReadonlyMap<number, number> {
+  return new Map([...divided].map(([seriesId, of]) => [seriesId, countAll(of)]));
+}
+
+/** Windows by the source that is asked for them. */
+export function countBySource(divided: Iterable<DividedGaps>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { parts } of divided)
+    for (const { source, windows } of parts) counts.set(source.name, (counts.get(source.name) ?? 0) + windows);
+  return counts;
+}
+
 const notPublished = 'its archive has no file of that time yet, and no other source is named';
 
 /** Adds its reason to each gap that no source of its series is asked for, and divides gaps where such a part begins. */

@@ -1,13 +1,14 @@
 /** The time until the missing windows are fetched, from the answers of the last minutes: the same figure everywhere. */
 
 import { type EpochMs, minuteMs } from '../model/intervals.ts';
-import { perMs, type Sample, timeLeftMs } from './rate.ts';
+import { atMost, perMs, type Sample, settledMs, timeLeftMs } from './rate.ts';
 
 /** Length of the parts of the ledger in which answers are counted. */
 export const answersMs = 5000;
 
-/** Answers of the lanes that fill gaps, in a part of the ledger. Parts without an answer are left out. */
+/** Answers of a source in the lanes that fill gaps, in a part of the ledger. Parts without an answer are left out. */
 export interface RecentAnswers {
+  readonly source: string;
   /** The end of the part. */
   readonly endMs: EpochMs;
   readonly answers: number;
@@ -18,30 +19,67 @@ export interface RecentAnswers {
 /** Age of the oldest answers that count. */
 export const recentMs = 10 * minuteMs;
 
+/** What a source is to be asked for. */
+export interface SourceWork {
+  readonly source: string;
+  /** Requests that can be made now. */
+  readonly asked: number;
+  /** The budget; 0: no limit. */
+  readonly perMinute: number;
+}
+
 /**
- * Periods close meanwhile, and each adds a window to a series that has no newest gap yet. A series that lags has one: a
- * window that covers several periods takes them all. So no more are added than refreshes take away.
+ * Sources are asked at the same time: the last one decides. One whose rate is not known counts with its budget, and if
+ * it may be the last one nothing is known.
  *
- * @param left windows that can be requested now. @param recent ascending.
- * @param arriving periods that close in a minute. @param perMinute the budget; 0: no limit.
- * @returns null: unknown, nothing moves, or it never ends.
+ * @param recent ascending. @param arriving periods that close in a minute. @param readAtMs when `recent` was read.
+ * @returns rounded; null: unknown, nothing moves, or it never ends.
  */
-export function windowsEtaMs(
-  left: number,
+export function requestsEtaMs(
+  work: readonly SourceWork[],
   recent: readonly RecentAnswers[],
-  { nowMs, arriving, perMinute }: { nowMs: EpochMs; arriving: number; perMinute: number },
+  { readAtMs, arriving }: { readAtMs: EpochMs; arriving: number },
 ): number | null {
-  const rate = perMs(samplesOf(recent, ({ answers }) => answers, nowMs));
-  const refreshes = perMs(samplesOf(recent, (one) => one.refreshes, nowMs)) ?? 0;
-  return timeLeftMs(left, rate, { perMinute, arriving: Math.min(arriving, refreshes * minuteMs) });
+  let knownMs = 0;
+  let unknownMs = 0;
+  for (const { source, asked, perMinute } of work) {
+    if (asked === 0) continue;
+    const rate = netRate(
+      recent.filter((one) => one.source === source),
+      { readAtMs, arriving, perMinute },
+    );
+    const ms = timeLeftMs(asked, rate);
+    if (ms !== null) knownMs = Math.max(knownMs, ms);
+    else if (perMinute === 0 || rate !== null) return null;
+    else unknownMs = Math.max(unknownMs, (asked * minuteMs) / perMinute);
+  }
+  return unknownMs > knownMs ? null : knownMs;
+}
+
+/**
+ * How fast the requests of a source become fewer. Refreshes go on beside a backfill, and take away what closing periods
+ * add. Where only they run, series lag: a window covers several periods then, so no more are added than they take away.
+ */
+function netRate(
+  recent: readonly RecentAnswers[],
+  { readAtMs, arriving, perMinute }: { readAtMs: EpochMs; arriving: number; perMinute: number },
+): number | null {
+  const rateOf = (amount: (one: RecentAnswers) => number) => {
+    const rate = perMs(samplesOf(recent, amount, readAtMs), settledMs);
+    return rate === null ? null : atMost(rate, perMinute);
+  };
+  if (recent.some(({ answers, refreshes }) => answers > refreshes))
+    return rateOf(({ answers, refreshes }) => answers - refreshes);
+  const rate = rateOf(({ refreshes }) => refreshes);
+  return rate === null ? null : rate - Math.min(arriving / minuteMs, rate);
 }
 
 function samplesOf(recent: readonly RecentAnswers[], amount: (one: RecentAnswers) => number, nowMs: EpochMs): Sample[] {
   const samples: Sample[] = [];
   let done = 0;
-  for (const one of recent) {
+  for (const one of recent.filter((each) => amount(each) > 0)) {
     const startMs = one.endMs - answersMs;
-    if ((samples.at(-1)?.atMs ?? startMs) < startMs) samples.push({ atMs: startMs, done });
+    if ((samples.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY) < startMs) samples.push({ atMs: startMs, done });
     done += amount(one);
     samples.push({ atMs: Math.min(one.endMs, nowMs), done });
   }

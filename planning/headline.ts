@@ -3,20 +3,21 @@
  * the same facts. The headline is the first of them.
  */
 
-import { counted, formatCount, formatDuration, formatTime } from '../model/format.ts';
+import { aboutText, counted, formatCount, formatTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
 import { sum } from '../model/sum.ts';
-import { totalBudget } from './budget.ts';
 import { conditionKinds, conditions, type Headline, type State } from './conditions.ts';
-import { type RecentAnswers, windowsEtaMs } from './eta.ts';
+import { type RecentAnswers, requestsEtaMs } from './eta.ts';
 import { outageSince, type SourceOutage } from './source-outage.ts';
 
 export interface SourceState {
   readonly source: string;
   /** Windows that can be requested now, of its series. Several sources may have the same series. */
   readonly left: number;
+  /** Those of them that it is asked for before other sources. */
+  readonly asked: number;
   /** Whether a series of it has periods that close from now on. */
   readonly isFollowed: boolean;
   /** Requests of the last minute. */
@@ -44,6 +45,7 @@ export interface QueueFacts {
 
 /** What the store knows. */
 export interface StoredFacts {
+  readonly readAtMs: EpochMs;
   /** When somebody paused all requests, and who; null: nobody has. */
   readonly pause: { readonly sinceMs: EpochMs; readonly by: string | null } | null;
   /** What the watch list leaves out until a list is read. */
@@ -115,12 +117,12 @@ function condition(kind: Headline['kind'], text: string, changes: Partial<Headli
 
 /** Nobody knows when an outage ends, and nothing moves without a worker and a scheduler. */
 function etaOf(facts: StateFacts): number | null {
-  const { left, recent, nowMs, arriving, queue } = facts;
+  const { recent, readAtMs, arriving, queue } = facts;
   const sources = facts.sources.filter(isNeeded);
   if (facts.pause !== null) return null;
   if ('away' in queue || queue.schedulers === 0 || sources.some((one) => isHeld(one, queue))) return null;
-  const perMinute = totalBudget(sources.map(({ source }) => queueOf(queue, source).perMinute));
-  return windowsEtaMs(left, recent, { nowMs, arriving, perMinute });
+  const work = sources.map(({ source, asked }) => ({ source, asked, perMinute: queueOf(queue, source).perMinute }));
+  return requestsEtaMs(work, recent, { readAtMs, arriving });
 }
 
 /** A source that refuses with 429 answers again. */
@@ -285,7 +287,7 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
       const { perMinute } = queueOf(queue, source);
       return perMinute > 0 && lastMinute >= fullShare * perMinute;
     });
-    const eta = etaMs === null ? '' : `, ETA ${formatDuration(Math.max(1000, etaMs))}`;
+    const eta = etaMs === null ? '' : `, ${aboutText(etaMs)}`;
     const rest = `${counted(left, 'window')} left${eta}`;
     const by = full === undefined ? '' : `, limited by ${budgetText(full, queue)}`;
     const kind = by === '' ? 'catching_up' : 'limited_by_budget';

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../clock.ts';
 import type { SeriesKey } from '../model/series.ts';
-import { addSample, perMs, type Sample, timeLeftMs } from './rate.ts';
+import { addSample, atMost, perMs, type Sample, settledMs, timeLeftMs } from './rate.ts';
 
 export interface Portion {
   readonly series: SeriesKey;
@@ -23,6 +23,8 @@ export interface BackfillState {
   readonly failures: Readonly<Record<string, number>>;
   /** Remaining pause of the queue. */
   readonly pausedMs: number;
+  /** Null: unknown. */
+  readonly etaMs: number | null;
   /** Deferred ranges that are awaited while nothing else is left. */
   readonly awaited: number;
 }
@@ -47,8 +49,6 @@ export function isPausedBySource(pausedMs: number): boolean {
 
 export class RateEstimator {
   #seen: readonly Sample[] = [];
-  #left: number | null = null;
-  #done = 0;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
@@ -59,21 +59,16 @@ export class RateEstimator {
     this.#seen = addSample(this.#seen, { atMs: this.#clock.monotonicMs(), done });
   }
 
-  /** Added work does not reduce what is done. */
-  addRemaining(left: number): void {
-    this.#done += Math.max(0, (this.#left ?? left) - left);
-    this.#left = left;
-    this.addDone(this.#done);
-  }
-
   /** Null: unknown. */
   perSecond(): number | null {
     const rate = perMs(this.#seen);
     return rate === null ? null : rate * 1000;
   }
 
-  timeLeftMs(left: number, limits: { readonly perMinute: number; readonly arriving?: number }): number | null {
-    return timeLeftMs(left, perMs(this.#seen), limits);
+  /** @param perMinute the limit; 0: none. @returns null: unknown, as in the first half a minute. */
+  timeLeftMs(left: number, perMinute = 0): number | null {
+    const rate = perMs(this.#seen, settledMs);
+    return timeLeftMs(left, rate === null ? null : atMost(rate, perMinute));
   }
 }
 

@@ -19,6 +19,7 @@ import { untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
+import { requestsEtaMs } from '../../planning/eta.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type BackfillProgress, isPausedBySource } from '../../planning/progress.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
@@ -28,6 +29,7 @@ import { readLackingValues } from '../../store/commit/reread.ts';
 import { countFetchesSince } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes, tallyFetches } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts';
+import { readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readAllSources, readSourcesOf } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
@@ -35,7 +37,7 @@ import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
-import { explainUnasked, readGapDivision } from '../source-gaps.ts';
+import { countBySource, countEach, type DividedGaps, explainUnasked, readGapDivision } from '../source-gaps.ts';
 import {
   assertCreditsLeft,
   assertNoServiceMessage,
@@ -48,13 +50,13 @@ import { distinctSources, joinQueues } from '../sources/queues.ts';
 import {
   type BackfillOutcome,
   deferredText,
+  divideWorkable,
   isAwaited,
   isWorkable,
   lengthsBySeries,
   outcomeOf,
   portionsOf,
   refusalOf,
-  windowsLeft,
   withoutPoints,
 } from './outcome.ts';
 
@@ -102,8 +104,13 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   const setup = single ?? registry.get(defaultSource);
   const { name, longLimit } = setup.facts;
   let perMinute = setup.facts.requestsPerMinute;
+  const budgets = new Map<string, number>();
   const requestsOfLastMinute = lastMinuteOf(context, name);
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
+  const recentAnswers = atMostEverySecond(clock, async () => {
+    const readAtMs = clock.now();
+    return { readAtMs, recent: await readRecentAnswers(database, readAtMs, request.seriesIds) };
+  });
   const tallyNow = atMostEverySecond(clock, async () => tallyFetches(await ledger.read(clock.now())));
 
   /** Connected workers may have another budget than this process. */
@@ -112,6 +119,22 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     perMinute = budgetInForce(setup.facts, present);
     const differing = differingBudgets(setup.facts, present);
     if (differing !== null && name === defaultSource) request.progress.say(differing);
+    for (const source of sources) {
+      const own = registry.find(source)?.facts;
+      if (own !== undefined) budgets.set(source, budgetInForce(own, await queues.connectedBudgets(source)));
+    }
+  }
+
+  /** As the headline has it of all series. Null: unknown. */
+  async function etaOf(divided: Iterable<DividedGaps>, pausedMs: number): Promise<number | null> {
+    if (isPausedBySource(pausedMs)) return null;
+    const work = [...countBySource(divided)].map(([source, asked]) => ({
+      ...{ source, asked },
+      perMinute: budgets.get(source) ?? 0,
+    }));
+    const { recent, readAtMs } = await recentAnswers();
+    // New periods are not a part of the range.
+    return requestsEtaMs(work, recent, { readAtMs, arriving: Number.POSITIVE_INFINITY });
   }
 
   /** The sources that are to be asked for a value that files lack. */
@@ -138,7 +161,8 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     const gaps = explainUnasked(await missingWithin(context, bounds, nowMs), divide);
     if (wanted === undefined) await reportBudgets(queues);
     wanted ??= lengthsBySeries(gaps);
-    const left = portionsOf(gaps, wanted, bounds.series, windowsLeft(gaps, nowMs, divide));
+    const divided = divideWorkable(gaps, nowMs, divide);
+    const left = portionsOf(gaps, wanted, bounds.series, countEach(divided));
     const queued = gaps.some((gap) => claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)));
     const isFilling = queued || gaps.some((gap) => isWorkable(gap, nowMs));
     const isWorking = isFilling || (await sourcesToAdd(nowMs)).length > 0;
@@ -160,6 +184,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       perMinute,
       failures: tally.failures,
       pausedMs,
+      etaMs: await etaOf(divided.values(), pausedMs),
       awaited: awaited.length,
     });
     const windows = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);

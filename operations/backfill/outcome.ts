@@ -12,7 +12,7 @@ import type { Gap } from '../../store/series/gaps.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import type { OperationContext } from '../context.ts';
 import type { RollupsOutcome } from '../refresh-rollups.ts';
-import { countAll, type DivideGaps } from '../source-gaps.ts';
+import { countEach, type DividedGaps, type DivideGaps } from '../source-gaps.ts';
 
 /** Whether a gap can be requested now. */
 export function isWorkable(gap: Gap, nowMs: EpochMs): boolean {
@@ -40,6 +40,15 @@ export function isAwaited(gap: Gap, nowMs: EpochMs, untilSecondAnswer: boolean):
 
 /** Counts the windows per series that can be requested now. */
 export function windowsLeft(gaps: readonly Gap[], nowMs: EpochMs, divide: DivideGaps): ReadonlyMap<number, number> {
+  return countEach(divideWorkable(gaps, nowMs, divide));
+}
+
+/** Divides what can be requested now of each series among its sources. */
+export function divideWorkable(
+  gaps: readonly Gap[],
+  nowMs: EpochMs,
+  divide: DivideGaps,
+): ReadonlyMap<number, DividedGaps> {
   const workable = new Map<number, Gap[]>();
   for (const gap of gaps) {
     if (!isWorkable(gap, nowMs)) continue;
@@ -47,9 +56,7 @@ export function windowsLeft(gaps: readonly Gap[], nowMs: EpochMs, divide: Divide
     if (of === undefined) workable.set(gap.seriesId, [gap]);
     else of.push(gap);
   }
-  return new Map(
-    [...workable].map(([seriesId, of]) => [seriesId, countAll(divide((of[0] as Gap).series, normalize(of)))]),
-  );
+  return new Map([...workable].map(([seriesId, of]) => [seriesId, divide((of[0] as Gap).series, normalize(of))]));
 }
 
 /** Milliseconds. */

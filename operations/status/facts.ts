@@ -26,9 +26,9 @@ import { readFollowedSources, readSourceLists } from '../../store/series/sources
 import { readPause, readWaiting } from '../../store/settings/settings.ts';
 import { countTracked } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
-import { windowsLeft } from '../backfill/outcome.ts';
+import { divideWorkable, windowsLeft } from '../backfill/outcome.ts';
 import type { OperationContext } from '../context.ts';
-import { type GapsContext, readGapDivision } from '../source-gaps.ts';
+import { countBySource, countEach, type GapsContext, readGapDivision } from '../source-gaps.ts';
 
 type FactsContext = GapsContext & {
   /** Where jobs run; absent: `database`. */
@@ -51,9 +51,11 @@ export async function readStoredFacts(
   const isLost = ({ cause }: Gap) => reasons[cause].counts === 'lost';
   const stale = gaps.filter(({ reason }) => reason === 'stale');
   const awaiting = gaps.filter(({ reason }) => reason === 'awaits_second_answer').concat(stale);
-  const windows = windowsLeft(gaps, nowMs, divide);
+  const divided = divideWorkable(gaps, nowMs, divide);
+  const windows = countEach(divided);
   const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
   return {
+    readAtMs: nowMs,
     pause: await readPause(database.pool),
     unapplied: await readWaiting(database),
     series,
@@ -70,7 +72,7 @@ export async function readStoredFacts(
       nextMs: due.length === 0 ? null : due.reduce((first, ms) => Math.min(first, ms)),
     },
     failingJobs: await readFailingJobs(primary),
-    sources: await readSourceStates(context, windows, nowMs),
+    sources: await readSourceStates(context, { windows, asked: countBySource(divided.values()) }, nowMs),
   };
 }
 
@@ -80,7 +82,7 @@ function troubleOf(gaps: readonly Gap[]): Trouble {
 
 async function readSourceStates(
   { database, sources }: Pick<FactsContext, 'database' | 'sources'>,
-  windows: ReadonlyMap<number, number>,
+  { windows, asked }: { windows: ReadonlyMap<number, number>; asked: ReadonlyMap<string, number> },
   nowMs: EpochMs,
 ): Promise<SourceState[]> {
   const left = await leftBySource(database, windows);
@@ -93,6 +95,7 @@ async function readSourceStates(
     found.push({
       source,
       left: left.get(source) ?? 0,
+      asked: asked.get(source) ?? 0,
       isFollowed,
       lastMinute: requests.get(source) ?? 0,
       outage: await readOutageOf(database, source, nowMs),

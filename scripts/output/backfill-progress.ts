@@ -1,7 +1,7 @@
 /** Shows the progress of a backfill. */
 
 import type { Clock } from '../../clock.ts';
-import { budgetText, counted, formatCount, formatPercent, kindsText } from '../../model/format.ts';
+import { budgetText, counted, formatCount, formatPercent, kindsText, nonEmpty } from '../../model/format.ts';
 import { type BackfillProgress, type BackfillState, RateEstimator } from '../../planning/progress.ts';
 import { etaText, openProgress, type View, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';
@@ -10,15 +10,12 @@ import { asFits, type Space } from './terminal.ts';
 /** @param label precedes every line, as required for simulated data. */
 export function showProgress(clock: Pick<Clock, 'monotonicMs'>, label = ''): BackfillProgress {
   const progress = openProgress(clock, label);
-  const windows = new RateEstimator(clock);
   const points = new RateEstimator(clock);
   return {
     update(state) {
       const left = state.series.reduce((sum, portion) => sum + portion.windowsLeft, 0);
-      windows.addRemaining(left);
       points.addDone(state.points);
-      const etaMs = windows.timeLeftMs(left, state);
-      progress.show(backfillView({ ...state, left, etaMs, pointsPerSecond: points.perSecond() }));
+      progress.show(backfillView({ ...state, left, pointsPerSecond: points.perSecond() }));
     },
     say: progress.say,
     stop: progress.stop,
@@ -28,8 +25,6 @@ export function showProgress(clock: Pick<Clock, 'monotonicMs'>, label = ''): Bac
 export interface BackfillPace extends BackfillState {
   /** Windows of all series. */
   readonly left: number;
-  /** Null: unknown. */
-  readonly etaMs: number | null;
   readonly pointsPerSecond: number | null;
 }
 
@@ -43,7 +38,7 @@ function drawn(state: BackfillPace, space: Space): readonly string[] {
   const time = wait === null ? etaText(state.etaMs) : space.paint('yellow', wait);
   const parts = [
     space.paint('bold', leftText(state)),
-    ...(state.left === 0 ? [] : [time]),
+    ...(state.left === 0 ? [] : nonEmpty([time])),
     ...(state.pointsPerSecond === null ? [] : [pointsText(state)]),
   ];
   const below = [
@@ -65,7 +60,7 @@ function line(state: BackfillPace): string {
       ? [leftText(state)]
       : [
           leftText(state),
-          waitText(state.pausedMs) ?? etaText(state.etaMs),
+          ...nonEmpty([waitText(state.pausedMs) ?? etaText(state.etaMs)]),
           budgetText(state),
           ...(state.pointsPerSecond === null ? [] : [pointsText(state)]),
         ];

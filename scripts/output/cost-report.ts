@@ -1,7 +1,15 @@
 /** Formats the cost of a plan for `plan` and `--dry-run`. */
 
 import { datasetNames, datasetOf, datasets } from '../../model/datasets/index.ts';
-import { counted, formatBytes, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import {
+  aboutText,
+  counted,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatTime,
+  isoTime,
+} from '../../model/format.ts';
 import { intervalMs } from '../../model/intervals.ts';
 import { seriesName } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -87,7 +95,7 @@ function partLine(one: SourceCost): string[] {
     unit === 'request'
       ? ''
       : `, ${unit === 'credit' ? 'about ' : ''}${formatCount(one.cost)} ${unit}${unit === 'credit' ? 's' : ''}`;
-  const time = one.durationMs === null ? 'no limit' : `about ${formatDuration(Math.max(1000, one.durationMs))}`;
+  const time = one.durationMs === null ? 'no limit' : aboutText(one.durationMs);
   const at = one.requestsPerMinute === 0 ? '' : ` at ${formatCount(one.requestsPerMinute)} a minute`;
   const missing = requests === 0 ? 'nothing is missing' : `${counted(requests, 'request')}${cost}, ${time}${at}`;
   const needed = neededOf(freshness);
@@ -155,7 +163,7 @@ function backfillLine({ requests, durationMs, requestsPerMinute, isShared, sourc
     unlimited.length === 0
       ? 'the source has no limit'
       : `as long as the files of ${unlimited.map(({ source }) => source).join(', ')} take`;
-  const time = durationMs === null ? untimed : `about ${formatDuration(Math.max(1000, durationMs))}`;
+  const time = durationMs === null ? untimed : aboutText(durationMs);
   if (isShared) return `missing ranges take ${counted(requests, 'request')} to several sources at a time: ${time}`;
   const budget = requestsPerMinute === 0 ? '' : ` at ${formatCount(requestsPerMinute)} a minute, next to refreshes`;
   return `missing ranges take ${counted(requests, 'request')}: ${time}${budget}`;

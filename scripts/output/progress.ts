@@ -1,7 +1,7 @@
 /** Progress: redrawn on a terminal, an occasional line elsewhere. */
 
 import type { Clock } from '../../clock.ts';
-import { formatCount, formatDuration, formatPercent } from '../../model/format.ts';
+import { aboutText, formatCount, formatDuration, formatPercent, nonEmpty } from '../../model/format.ts';
 import {
   isPausedBySource,
   type PointProgress,
@@ -99,9 +99,9 @@ export function waitText(pausedMs: number): string | null {
   return isPausedBySource(pausedMs) ? `waiting ${formatDuration(pausedMs)} for the source` : null;
 }
 
-/** @param ms null: unknown. */
+/** Empty where it is not known. */
 export function etaText(ms: number | null): string {
-  return `ETA ${ms === null ? '-' : formatDuration(Math.max(1000, ms))}`;
+  return ms === null ? '' : aboutText(ms);
 }
 
 const barWidth = 28;
@@ -134,7 +134,7 @@ export function showPointProgress(
       const parts = [
         `${formatCount(done)} ${of === null ? things : `of ${formatCount(of)} ${things}, ${formatPercent(done, of)}`}`,
         ...(perSecond === null ? [] : [`${formatCount(Math.round(perSecond))} ${things} a second`]),
-        ...(of === null || done >= of ? [] : [etaText(pace.timeLeftMs(of - done, { perMinute: 0 }))]),
+        ...(of === null || done >= of ? [] : nonEmpty([etaText(pace.timeLeftMs(of - done))])),
       ];
       progress.show({
         lines: (space) => [barLine(what, { done, of }, parts, space)],
@@ -153,7 +153,7 @@ export function showWindowProgress(clock: MonotonicClock, what: string): WindowP
   return {
     update(left) {
       pace.addDone(left.done);
-      progress.show(windowView(what, left, pace.timeLeftMs(left.of - left.done, left)));
+      progress.show(windowView(what, left, pace.timeLeftMs(left.of - left.done, left.perMinute)));
     },
     stop: progress.stop,
   };
@@ -164,7 +164,7 @@ function windowView(what: string, left: WindowsLeft, etaMs: number | null): View
   const ahead = left.ahead > 0 ? `${formatCount(left.ahead)} of refresh and backfill come first` : null;
   const parts = [
     `${formatCount(left.done)} of ${formatCount(left.of)} windows`,
-    ...(isLast ? [] : [waitText(left.pausedMs) ?? ahead ?? etaText(etaMs)]),
+    ...(isLast ? [] : nonEmpty([waitText(left.pausedMs) ?? ahead ?? etaText(etaMs)])),
   ];
   return { lines: (space) => [barLine(what, left, parts, space)], line: `${what} ${parts.join(', ')}`, isLast };
 }

@@ -40,7 +40,7 @@ Every command has \`--help\`; this page is made from it. An error is one line wi
 (\`1706680800000\`) and ages (\`11y\`, \`90d\`, \`6h\`). Tracking a series again widens its range until it holds both.
 
 On a terminal, \`backfill\` draws bars: one for each series, or for each exchange and interval if there are many.
-The ETA follows from the remaining requests and the rate of the last minute. \`NO_COLOR\` and
+The time that the rest takes is known after half a minute. \`NO_COLOR\` and
 \`FORCE_COLOR\` are respected. In a pipe, or with \`TERM=dumb\`, the output is plain lines.
 On a
 narrow terminal tables omit columns, and long lines break between words: [screens.md](screens.md) shows screens of 80 and

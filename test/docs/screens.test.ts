@@ -74,7 +74,7 @@ async function screens(): Promise<Screen[]> {
   const live: Array<readonly [number, string]> = [];
   const ended: Array<readonly [number, string]> = [];
   for (const columns of widths) {
-    live.push([columns, await screenOf(backfill(columns), slow, columns, /m1 █+░+ .* ETA \d/s)]);
+    live.push([columns, await screenOf(backfill(columns), slow, columns, /m1 █+░+ .* points a second/s)]);
     ended.push([columns, await screenOf(backfill(columns), env, columns)]);
   }
   const command = backfill(80);

@@ -9,7 +9,7 @@ import type { SourceOutage } from '../../planning/source-outage.ts';
 const nowMs = Date.UTC(2026, 0, 31, 6);
 
 const answering: SourceState = {
-  ...{ source: defaultSource, left: 0, isFollowed: true, lastMinute: 2 },
+  ...{ source: defaultSource, left: 0, asked: 0, isFollowed: true, lastMinute: 2 },
   ...{ outage: null, refusal: null, isUsedUp: false },
 };
 const running: SourceQueue = { source: defaultSource, workers: 2, pausedMs: 300, perMinute: 200 };
@@ -17,6 +17,7 @@ const running: SourceQueue = { source: defaultSource, workers: 2, pausedMs: 300,
 function facts(given: Partial<StateFacts> = {}): StateFacts {
   return {
     nowMs,
+    readAtMs: nowMs,
     pause: null,
     unapplied: [],
     series: 310,
@@ -39,6 +40,7 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
 /** Ten minutes of answers in parts of five seconds, as the ledger gives them. */
 function steadily(perMinute: number, refreshes = 0): RecentAnswers[] {
   return Array.from({ length: 120 }, (_, place) => ({
+    source: defaultSource,
     endMs: nowMs - (119 - place) * 5000,
     answers: perMinute / 12,
     refreshes: refreshes / 12,
@@ -57,7 +59,7 @@ const due = {
   left: 7000,
   behind: 6990,
   recent: steadily(200),
-  sources: [{ ...answering, left: 7000, lastMinute: 120 }],
+  sources: [{ ...answering, left: 7000, asked: 7000, lastMinute: 120 }],
 };
 
 const states: [string, Headline['kind'], Headline['level'], string, Partial<StateFacts>][] = [
@@ -68,20 +70,20 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { unapplied: ['a.yaml:1:2: left out', '', ''] },
   ],
   ['no series', 'nothing_tracked', 'waiting', 'nothing is tracked', { series: 0, arriving: 0, sources: [] }],
-  ['a backlog', 'catching_up', 'working', 'catching up: 7,000 windows left, ETA 35 min', due],
+  ['a backlog', 'catching_up', 'working', 'catching up: 7,000 windows left, about 35 min', due],
   [
     'a backlog of which nothing is requested',
     'catching_up',
     'waiting',
     '7,000 windows left, no request in the last minute',
-    { ...due, recent: [], sources: [{ ...answering, lastMinute: 0 }] },
+    { ...due, recent: [], sources: [{ ...answering, left: 7000, asked: 7000, lastMinute: 0 }] },
   ],
   [
     'a full budget',
     'limited_by_budget',
     'working',
-    'catching up, limited by the budget of 200 requests a minute: 7,000 windows left, ETA 35 min',
-    { ...due, sources: [{ ...answering, lastMinute: 199 }] },
+    'catching up, limited by the budget of 200 requests a minute: 7,000 windows left, about 35 min',
+    { ...due, sources: [{ ...answering, left: 7000, asked: 7000, lastMinute: 199 }] },
   ],
   [
     'a dead source',
@@ -269,11 +271,25 @@ describe('the ETA', () => {
     expect(eta({ arriving: 1000, recent: steadily(200, 200) })).toBeNull();
   });
 
-  it('assumes no higher rate than the budgets of all sources', () => {
-    const queue = { schedulers: 1, sources: [running, { ...running, source: 'okx' }] };
-    const sources = [answering, { ...answering, source: 'okx' }];
-    expect(eta({ recent: steadily(1000) })).toBeCloseTo(35 * minuteMs);
-    expect(eta({ recent: steadily(1000), sources, queue })).toBeCloseTo(17.5 * minuteMs);
+  it('assumes no higher rate than the budget', () => {
+    expect(eta({ recent: steadily(1000) })).toBe(35 * minuteMs);
+  });
+
+  it('is that of the source that ends last, each at its own rate', () => {
+    const queue = { schedulers: 1, sources: [running, { ...running, source: 'okx', perMinute: 12 }] };
+    const okx = { ...answering, source: 'okx' };
+    const both = (asked: number) => [...due.sources, { ...okx, left: asked, asked }];
+    const recent = steadily(200).flatMap((one) => [one, { ...one, source: 'okx', answers: 1 }]);
+    expect(eta({ recent, queue, sources: both(0) })).toBe(35 * minuteMs);
+    expect(eta({ recent, queue, sources: both(600) })).toBe(50 * minuteMs);
+    // One that has not answered yet is the last if its budget says so.
+    expect(eta({ recent: steadily(200), queue, sources: both(2) })).toBe(35 * minuteMs);
+    expect(eta({ recent: steadily(200), queue, sources: both(600) })).toBeNull();
+  });
+
+  it('is that of the time when the answers were read', () => {
+    const readAtMs = nowMs;
+    expect(eta({ readAtMs, nowMs: nowMs + 5000 })).toBe(eta({ readAtMs }));
   });
 
   it('excludes the time in which the source was away', () => {

@@ -33,6 +33,21 @@ describe('the rate', () => {
     expect(perMs(steadily(40, 0, steadily(900, 1 / 40)))).not.toBeNull();
   });
 
+  it('stays as it was while nothing is done, until the work has stopped', () => {
+    const fast = steadily(60, 8);
+    for (const seconds of [10, 20, 29]) expect(perMs(steadily(seconds, 0, fast))).toBeCloseTo(0.008, 4);
+  });
+
+  it('excludes every minute in which the work was held', () => {
+    const outages = [120, 180].reduce((seen, seconds) => steadily(40, 8, steadily(seconds, 0, seen)), steadily(40, 8));
+    expect(perMs(outages)).toBeCloseTo(0.008, 4);
+  });
+
+  it('includes short breaks that recur', () => {
+    const broken = [1, 2, 3, 4].reduce((seen) => steadily(40, 8, steadily(20, 0, seen)), steadily(40, 8));
+    expect(perMs(broken)).toBeCloseTo((0.008 * 2) / 3, 3);
+  });
+
   it('excludes the newest interruption as soon as work goes on', () => {
     const before = steadily(60, 8);
     expect(perMs(steadily(4, 8, steadily(120, 0, before)))).toBeCloseTo(0.008, 3);
@@ -43,14 +58,11 @@ describe('the rate', () => {
 });
 
 describe('the time left', () => {
-  it('follows from the remaining work and the rate, and is unknown without a rate', () => {
-    expect(timeLeftMs(600, 0.01, { perMinute: 0 })).toBe(60_000);
-    expect(timeLeftMs(600, null, { perMinute: 500 })).toBeNull();
-    expect(timeLeftMs(0, null, { perMinute: 500 })).toBe(0);
-  });
-
-  it('includes arriving work, and is unknown when that equals the rate', () => {
-    expect(timeLeftMs(100, 0.01, { perMinute: 600, arriving: 300 })).toBeCloseTo(20_000, 6);
-    expect(timeLeftMs(100, 0.01, { perMinute: 600, arriving: 600 })).toBeNull();
+  it('follows from the remaining work and the rate, rounded, and is unknown without a rate', () => {
+    expect(timeLeftMs(600, 0.01)).toBe(60_000);
+    expect(timeLeftMs(6170, 0.01)).toBe(10 * 60_000);
+    expect(timeLeftMs(600, null)).toBeNull();
+    expect(timeLeftMs(600, 0)).toBeNull();
+    expect(timeLeftMs(0, null)).toBe(0);
   });
 });

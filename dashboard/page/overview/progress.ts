@@ -1,7 +1,7 @@
 /** How far the backfill is, in words. */
 
 import type { Summary } from '../../shapes.ts';
-import { counted, formatCount, formatDuration, formatPercent } from '../parts/format.ts';
+import { aboutText, counted, formatCount, formatPercent } from '../parts/format.ts';
 import type { Progress } from '../state/model.ts';
 
 export function progressWords(
@@ -23,7 +23,7 @@ export function progressWords(
   const done = `${share}, ${counted(due, 'window')} left`;
   // The headline has the reason.
   if (etaMs === null) return `${done}${queue?.workers === 0 ? '; no worker is running' : ''}${more}`;
-  return `${done}, about ${formatDuration(Math.max(1000, etaMs))}${more}`;
+  return `${done}, ${aboutText(etaMs)}${more}`;
 }
 
 /** Conditions of a source that answers no requests. */

@@ -6,7 +6,7 @@ import { type DatasetName, datasetNames, datasetOf, datasetText } from '../../..
 import { keyNames } from '../../../model/series.ts';
 import { type Answer, postAction } from '../state/server.ts';
 import { Copyable } from './copyable.tsx';
-import { formatCount, formatDuration } from './format.ts';
+import { aboutText, formatCount } from './format.ts';
 
 export interface Action {
   readonly title: string;
@@ -202,7 +202,7 @@ export function TrackForm() {
 
 export function wordsOfCost(cost: Answer): string {
   const requests = formatCount(Number(cost.requests));
-  const duration = formatDuration(Math.max(1000, Number(cost.durationMs)));
+  const duration = aboutText(Number(cost.durationMs));
   const megabytes = formatCount(Math.ceil(Number(cost.diskBytes) / 1e6));
   const notes = Array.isArray(cost.notes) ? cost.notes.map((note) => `; ${note}`).join('') : '';
   return (

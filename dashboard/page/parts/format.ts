@@ -1,8 +1,16 @@
 /** Formats for the page, beside those of the command line. */
 
-import { counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime } from '../../../model/format.ts';
+import {
+  aboutText,
+  counted,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatTime,
+} from '../../../model/format.ts';
 
-export { counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime };
+export { aboutText, counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime };
 
 /** An age in its largest unit. */
 export function formatAge(ms: number): string {

@@ -66,8 +66,8 @@ it('the problems list what failed by its cause, with what helps, and everything 
 
 it('says what an action costs, and what became of it', () => {
   const cost = { requests: 1234, durationMs: 65_000, points: 2e6, diskBytes: 12.3e6, notes: ['a note'] };
-  expect(wordsOfCost(cost)).toBe('1,234 requests, 1 min 5 s, up to 2,000,000 points, 13 MB; a note.');
-  expect(wordsOfCost({ ...cost, durationMs: 3, notes: [] })).toContain('requests, 1 s, up to');
+  expect(wordsOfCost(cost)).toBe('1,234 requests, about 1 min, up to 2,000,000 points, 13 MB; a note.');
+  expect(wordsOfCost({ ...cost, durationMs: 3, notes: [] })).toContain('requests, about 1 s, up to');
   const refused = { kind: 'refused' as const, text: 'Pause: no.', command: 'npx tidemark pause' };
   const lines = linesOf(OutcomeView, { outcomes: [{ kind: 'said', text: 'Retry: 0 ranges.' }, refused] });
   expect(lines).toEqual(['Retry: 0 ranges.', 'Pause: no.', 'npx tidemark pause Copy']);

@@ -79,13 +79,13 @@ describe('series in groups', () => {
 it('a backfill shows remaining windows, pace and failures', () => {
   const lines = backfillView(backfill).lines(space(80, 24));
   expect(lines.slice(-3)).toEqual([
-    '12,345 windows left, ETA 1 h 2 min, 41,234 points a second',
+    '12,345 windows left, about 1 h, 41,234 points a second',
     '498 of 500 requests in the last minute',
     'failed: 12 timeout, 3 server error',
   ]);
   expect(lines[0]).toMatch(/^exchange-0 .*-0\/tether h1 █+░+ {2,}25\.00 % 3 left$/);
   expect(backfillView(backfill).line).toBe(
-    'backfill 25.00 %, 12,345 windows left, ETA 1 h 2 min, 498 of 500 requests in the last minute, 41,234 points a second, failed: 12 timeout, 3 server error',
+    'backfill 25.00 %, 12,345 windows left, about 1 h, 498 of 500 requests in the last minute, 41,234 points a second, failed: 12 timeout, 3 server error',
   );
   const whole = backfill.series.map((portion) => ({ ...portion, doneMs: portion.wantedMs, windowsLeft: 0 }));
   expect(backfillView({ ...backfill, series: whole, left: 0 }).line).toBe(
