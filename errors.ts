@@ -81,8 +81,7 @@ export const errorTable = Object.freeze({
       'failing: try again later',
     SOURCE_REFUSED: 'check the series, the API key, and whether the source serves this country',
     SOURCE_NOTICE: 'read the message of the source; stored data is kept, and the same command requests the rest again',
-    UNKNOWN_AT_SOURCE:
-      'check the ids (they are lower-case words, such as bitcoin), then `tidemark untrack` the wrong one',
+    UNKNOWN_AT_SOURCE: 'check the ids (they are lower-case words, such as bitcoin)',
     LIST_NOT_POLLED: 'run the same command again later, or write the entries without patterns; nothing was changed',
   }),
   ...entries(exitCodes.database, {

@@ -1,8 +1,4 @@
-/**
- * Names in a watch list: patterns with `*` (any characters) and `?` (one character), and suggestions for wrong ones.
- */
-
-import { closest, distance } from 'fastest-levenshtein';
+/** Names in a watch list: patterns with `*` (any characters) and `?` (one character). */
 
 export function isPattern(text: string): boolean {
   return /[*?]/.test(text);
@@ -43,17 +39,4 @@ function fits(name: string, pattern: string): boolean {
   }
   while (wanted[place] === '*') place += 1;
   return place === wanted.length;
-}
-
-/** The nearest known name, if at most one character in three differs (at least one may); else null. */
-export function nearest(name: string, known: Iterable<string>): string | null {
-  const found = closest(name, [...known]);
-  const most = Math.max(1, Math.floor(name.length / 3));
-  return found !== undefined && distance(name, found) <= most ? found : null;
-}
-
-/** `: did you mean "bitcoin"?`, or nothing. */
-export function didYouMean(name: string, known: Iterable<string>): string {
-  const meant = nearest(name, known);
-  return meant === null ? '' : `: did you mean ${JSON.stringify(meant)}?`;
 }

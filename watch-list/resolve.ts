@@ -10,11 +10,12 @@ import type { EpochMs, Interval } from '../model/intervals.ts';
 import { listName, type PolledList } from '../model/lists/index.ts';
 import { type MarketKind, marketKind } from '../model/market.ts';
 import { isOfMarket, marketProblem, type SeriesKey, seriesName, seriesOfKey } from '../model/series.ts';
+import { didYouMean, namesMeant } from '../planning/near-names.ts';
 import { otherMarketOf, otherMarketText, type SymbolUse, trackedAs } from '../planning/one-market.ts';
 import type { Start, WantedSeries, WantedSource } from '../planning/watch-list-changes.ts';
 import type { MarketName } from '../store/series/aliases.ts';
 import type { AssetRow, MarketRow } from '../store/settings/polled-lists.ts';
-import { anyOf, didYouMean, isPattern, type Matcher } from './names.ts';
+import { anyOf, isPattern, type Matcher } from './names.ts';
 import type { AssetEntry, AssetFilter, MarketEntry, MarketFilter, Names, Problem, WatchList } from './watch-list.ts';
 
 export interface WantedList {
@@ -459,9 +460,13 @@ function noteUnlisted(market: Market, markets: Listed['markets'], entry: Noted, 
   const found = markets.find((one) => one.exchange === exchange && one.base === base && one.quote === quote);
   if (found !== undefined && found.goneSinceMs === null) return;
   const name = `${exchange} ${base}/${quote}`;
+  const meant = namesMeant(
+    { exchange, baseId: base, quoteId: quote },
+    { exchanges: markets.map((one) => one.exchange), assets: markets.flatMap((one) => [one.base, one.quote]) },
+  );
   const message =
     found === undefined
-      ? `the source does not list ${name}: is the name right?`
+      ? `the source does not list ${name}${meant || ': is the name right?'}`
       : `the source no longer lists ${name}: its remaining history is fetched`;
   notes.push({ ...entry.place, message });
 }

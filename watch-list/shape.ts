@@ -15,8 +15,8 @@ import { assetLists, eachList, lists, wholeLists } from '../model/lists/index.ts
 import { mayBeName } from '../model/names.ts';
 import { storedWords } from '../model/stored-datasets.ts';
 import { isAge, parseDuration, parseInterval, parseIsoTime, wrongInterval } from '../model/time-text.ts';
+import { didYouMean } from '../planning/near-names.ts';
 import { mayHoldCredentials } from '../redaction.ts';
-import { didYouMean } from './names.ts';
 import type { Problem } from './watch-list.ts';
 import type { Located } from './yaml.ts';
 

@@ -24,10 +24,12 @@
 import type { EpochMs } from '../model/intervals.ts';
 import { lanes } from '../model/lanes.ts';
 import { askedInterval } from '../model/window.ts';
+import { namesMeant } from '../planning/near-names.ts';
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import { refusesAll, type SourceError } from '../sources/source-error.ts';
 import { recordChecksum, recordFetch } from '../store/ledger/ledger.ts';
+import { readKnownNames } from '../store/series/known-names.ts';
 import { blockSeries } from '../store/series/series.ts';
 import { deferWork, nameOf, pause, publishCommandResult } from './deferral.ts';
 import type { Work } from './work.ts';
@@ -213,7 +215,11 @@ async function carryOut<Answer>(
         seriesId: work.window.seriesId,
         source: context.source.name,
         kind,
-        message,
+        // The list of an exchange's own source has said which symbol was meant.
+        message:
+          kind === 'not_found' && context.source.client.profile.exchange === null
+            ? message + namesMeant(work.window.series, await readKnownNames(context.database))
+            : message,
         untilMs: nowMs + reaction.forMs,
       });
       // A job that remains in the queue costs one request and does no harm.

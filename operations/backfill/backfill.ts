@@ -31,6 +31,7 @@ import { ledgerMinutes, tallyFetches } from '../../store/ledger/ledger-minutes.t
 import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
+import { untrackUnknown } from '../../store/series/series.ts';
 import { readAllSources, readSourcesOf } from '../../store/series/sources.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
@@ -62,6 +63,8 @@ import {
 
 export interface BackfillRequest {
   readonly seriesIds: readonly number[];
+  /** Those of them that are tracked for this backfill alone: no more than it, where the source does not know them. */
+  readonly newIds?: readonly number[];
   readonly fromMs: EpochMs;
   /** Null: up to the last closed period. */
   readonly toMs: EpochMs | null;
@@ -86,6 +89,7 @@ const idlePollMs = 1000;
  */
 export async function runBackfill(context: OperationContext, request: BackfillRequest): Promise<BackfillOutcome> {
   const { database, clock } = context;
+  const { newIds = [] } = request;
   await assertNotPaused(context);
   const startedMs = clock.now();
   const bounds = await boundsOf(context, request, startedMs);
@@ -229,7 +233,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       rejected,
       rejectedFor: reasons.find(({ seriesId }) => request.seriesIds.includes(seriesId))?.reason ?? null,
       withoutPoints: await withoutPoints(context, request.seriesIds),
-      refusal: await refusalOf(context, gaps, request.seriesIds),
+      refusal: await refusalOf(context, gaps, request),
     };
   }
 
@@ -239,6 +243,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   } finally {
     request.progress.stop();
     await parts.close();
+    if (newIds.length > 0) await untrackUnknown(database, newIds, clock.now());
   }
 }
 

@@ -158,11 +158,20 @@ function gapText(gap: Gap, nowMs: EpochMs): string {
 export async function refusalOf(
   context: OperationContext,
   gaps: readonly Gap[],
-  seriesIds: readonly number[],
+  { seriesIds, newIds = [] }: { readonly seriesIds: readonly number[]; readonly newIds?: readonly number[] },
 ): Promise<TidemarkError | null> {
-  const blocked = gaps.find((gap) => gap.reason === 'blocked');
-  if (blocked !== undefined)
-    return new TidemarkError('UNKNOWN_AT_SOURCE', `${seriesName(blocked.series)}: ${blocked.message}`);
+  const [blocked, ...more] = new Map(
+    gaps.filter((gap) => gap.reason === 'blocked').map((gap) => [gap.seriesId, gap]),
+  ).values();
+  if (blocked !== undefined) {
+    const others = more.length === 0 ? '' : ` (and ${more.length} other series)`;
+    const tracked = newIds.includes(blocked.seriesId)
+      ? 'nothing of it is tracked'
+      : '`tidemark untrack` ends the tracking of a wrong one, or correct tidemark.yaml';
+    return new TidemarkError('UNKNOWN_AT_SOURCE', `${seriesName(blocked.series)}${others}: ${blocked.message}`, {
+      remedy: `check the ids (they are lower-case words, such as bitcoin); ${tracked}`,
+    });
+  }
   const failed = gaps.filter((gap) => gap.reason !== 'awaits_second_answer');
   const [first] = failed;
   if (first !== undefined)

@@ -8,6 +8,7 @@ import { marketKind, quoteProblem } from '../../model/market.ts';
 import type { SourceChoice } from '../../model/selection.ts';
 import { isOfMarket, kindsGiven, type SeriesKey, seriesName } from '../../model/series.ts';
 import { defaultSource, offerOf, type SourceFacts } from '../../model/sources.ts';
+import { didYouMean } from '../../planning/near-names.ts';
 import {
   assetsOf,
   isMisnamed,
@@ -31,7 +32,6 @@ import {
   storeMarkets,
 } from '../../store/series/sources.ts';
 import { readUnlisted } from '../../store/settings/settings.ts';
-import { didYouMean } from '../../watch-list/names.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import type { OperationContext } from '../context.ts';
 import { assertNotPaused, asUseless, refusalSaid, remedyOf } from '../source-health.ts';

@@ -35,9 +35,14 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
     await assertSource(context, asked);
     const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
     const ids: number[] = [];
-    for await (const { seriesId } of trackSelection(context, selection)) ids.push(seriesId);
+    const newIds: number[] = [];
+    for await (const { seriesId, change } of trackSelection(context, selection)) {
+      ids.push(seriesId);
+      if (change === 'created' || change === 'resumed') newIds.push(seriesId);
+    }
     const outcome = await runBackfill(context, {
       seriesIds: ids,
+      newIds,
       fromMs: selection.fromMs,
       toMs: selection.toMs,
       wait: options.wait === true,

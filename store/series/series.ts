@@ -11,6 +11,7 @@ import {
   float8,
   group,
   int4,
+  int4s,
   nullable,
   type OpenRange,
   oneOf,
@@ -233,6 +234,18 @@ const blockUntil = statement({
     update tidemark.series set blocked_until = $untilMs, blocked_kind = $kind, blocked_message = $message
     where id = $seriesId and not exists (select from one_of_several)`,
   parameters: { seriesId: int4, source: text, kind: text, message: text, untilMs: time },
+});
+
+/** Stops requesting those of the series that their source does not know, and that have no point. */
+export async function untrackUnknown(database: Database, seriesIds: readonly number[], nowMs: EpochMs): Promise<void> {
+  await untrackAllUnknown.on(database.pool, { seriesIds, now: nowMs });
+}
+
+const untrackAllUnknown = statement({
+  name: 'untrack-unknown-series',
+  text: `update tidemark.series set untracked_at = $now
+         where id = any ($seriesIds) and untracked_at is null and points = 0 and blocked_kind = 'not_found'`,
+  parameters: { seriesIds: int4s, now: time },
 });
 
 /** Tracked series whose open candle was not refreshed since. */

@@ -127,7 +127,7 @@ async function everythingOf(database: Database) {
   const outcomes: unknown[] = [];
   for (const seriesId of tracked.keys()) {
     const own = gaps.filter((gap) => gap.seriesId === seriesId);
-    const refusal = await refusalOf(context, own, [seriesId]);
+    const refusal = await refusalOf(context, own, { seriesIds: [seriesId] });
     const { code, exitCode, remedy } = refusal ?? {};
     const waits = own.map((gap) => [isWorkable(gap, nowMs), isAwaited(gap, nowMs, true), isAwaited(gap, nowMs, false)]);
     outcomes.push({ code, exitCode, remedy, waits });

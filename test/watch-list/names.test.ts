@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { anyOf, nearest } from '../../watch-list/names.ts';
+import { anyOf } from '../../watch-list/names.ts';
 
 it.each([
   ['golem-(glm)', 'golem-(glm)', true],
@@ -19,14 +19,6 @@ it('agrees with a regular expression', () => {
       expect(anyOf([pattern])(name)).toBe(expression.test(name));
     }),
   );
-});
-
-it('suggests a near name only', () => {
-  const known = ['bitcoin', 'ethereum', 'tether'];
-  expect(nearest('bitcion', known)).toBe('bitcoin');
-  expect(nearest('tehter', known)).toBe('tether');
-  expect(nearest('x', known)).toBe(null);
-  expect(nearest('solana', known)).toBe(null);
 });
 
 it('does not take exponential time for a pattern with many stars', () => {

@@ -86,10 +86,16 @@ describe('a watch list', () => {
       series: ['binance luna/tether d1', 'binance bitcion/tether d1'],
       notes: [
         '1 the source no longer lists binance luna/tether: its remaining history is fetched',
-        '1 the source does not list binance bitcion/tether: is the name right?',
+        '1 the source does not list binance bitcion/tether: did you mean "bitcoin"?',
       ],
     });
     expect(resolved(text, { markets: null, assets: null }).notes).toEqual([]);
+    const named = (exchange: string, base: string) =>
+      resolved(`candles: [{ exchange: ${exchange}, base: ${base}, quote: tether, interval: d1, from: 1y }]`).notes;
+    expect(named('binanse', 'bitcoin')).toEqual([
+      '1 the source does not list binanse bitcoin/tether: did you mean "binance"?',
+    ]);
+    expect(named('binance', 'euro')).toEqual(['1 the source does not list binance euro/tether: is the name right?']);
   });
 
   it('leaves out markets that there cannot be', () => {
