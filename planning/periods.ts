@@ -1,7 +1,7 @@
 /** Closed and open periods of a series. */
 
 import { datasetOf } from '../model/datasets/index.ts';
-import { formatDuration } from '../model/format.ts';
+import { counted, formatDuration, formatTime } from '../model/format.ts';
 import { type EpochMs, type Interval, intervalMs, minuteMs, periodStart } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
@@ -49,6 +49,53 @@ export function isBacklog(
   { nowMs, graceMs }: { readonly nowMs: EpochMs; readonly graceMs: number },
 ): boolean {
   return startMs + periodMs + graceMs + arrivalMs <= nowMs;
+}
+
+/** How current a series is. */
+export interface Recency {
+  readonly periodMs: number;
+  readonly newestMs: EpochMs | null;
+  /** Length of the gap that reaches the present; 0: none, or only periods that closed just now or came back empty. */
+  readonly behindMs: number;
+  /** Answers up to the present had no point since then; null: the newest period has one, or nothing is awaited. */
+  readonly silentSinceMs: EpochMs | null;
+  /** Time of the last answer about the newest periods; null: none, or the tracked range has ended. */
+  readonly readMs: EpochMs | null;
+}
+
+/** @param series.unaskedMs length of the gap up to `closedUpToMs`, without what came back empty. */
+export function recencyOf(
+  series: {
+    readonly periodMs: number;
+    readonly toMs: EpochMs | null;
+    readonly closedUpToMs: EpochMs;
+    readonly unaskedMs: number;
+    readonly newestMs: EpochMs | null;
+    readonly refreshedMs: EpochMs | null;
+  },
+  at: { readonly nowMs: EpochMs; readonly graceMs: number },
+): Recency {
+  const { periodMs, toMs, closedUpToMs, unaskedMs, newestMs, refreshedMs } = series;
+  if (toMs !== null && toMs <= at.nowMs) return { periodMs, newestMs, behindMs: 0, silentSinceMs: null, readMs: null };
+  const answeredUpToMs = closedUpToMs - unaskedMs;
+  const behindMs = unaskedMs > 0 && isBacklog(answeredUpToMs, periodMs, at) ? unaskedMs : 0;
+  const isSilent = behindMs === 0 && newestMs !== null && newestMs + periodMs < answeredUpToMs;
+  return { periodMs, newestMs, behindMs, silentSinceMs: isSilent ? newestMs + periodMs : null, readMs: refreshedMs };
+}
+
+/**
+ * `read 10 s ago`, `behind by 3 periods` or `silent since 2024-01-31 17:37Z, asked 3 s ago`; nothing where the tracked
+ * range has ended.
+ */
+export function recencyText(series: Recency, nowMs: EpochMs): string {
+  const { periodMs, newestMs, behindMs, silentSinceMs, readMs } = series;
+  if (behindMs > 0) return `behind by ${counted(Math.round(behindMs / periodMs), 'period')}`;
+  const agoMs = readMs === null ? null : Math.max(0, nowMs - readMs);
+  const ago = agoMs === null ? null : `${agoMs < 1000 ? '0 s' : formatDuration(agoMs, 1)} ago`;
+  const asked = ago === null ? '' : `, asked ${ago}`;
+  if (silentSinceMs !== null) return `silent since ${formatTime(silentSinceMs)}${asked}`;
+  if (ago === null) return '';
+  return newestMs === null ? `no point${asked}` : `read ${ago}`;
 }
 
 /** Periods that may close between planning and the answer. */

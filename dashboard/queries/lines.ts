@@ -2,7 +2,7 @@
 
 import type { EpochMs, Range } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { isBacklog } from '../../planning/periods.ts';
+import { recencyOf } from '../../planning/periods.ts';
 import type { Database } from '../../store/db/database.ts';
 import { int4, int8, nullable, ranges, statement, text, time } from '../../store/db/statement.ts';
 import { atAndGrace, nowAndGrace } from '../../store/series/gaps.ts';
@@ -17,12 +17,12 @@ export async function readSeriesLines(
 ): Promise<StoredLine[]> {
   const { nowMs, graceMs } = query;
   const rows = await lines.on(database.pool, { nowMs, graceMs });
-  return rows.map(({ series, missing, askedFromMs, askedToMs, behindMs, ...line }) => {
+  return rows.map(({ series, missing, askedFromMs, askedToMs, closedUpToMs, unaskedMs, refreshedMs, ...line }) => {
     const asked = askedFromMs === null || askedToMs === null ? [] : [{ startMs: askedFromMs, endMs: askedToMs }];
     return {
       ...line,
       interval: series.interval,
-      behindMs: isBacklog(missing.at(-1)?.startMs ?? 0, line.periodMs, query) ? behindMs : 0,
+      ...recencyOf({ ...line, closedUpToMs, unaskedMs, refreshedMs }, query),
       requests: query.requestsFor(series, asked),
       requestsLeft: missing.length === 0 ? 0 : query.requestsFor(series, missing),
     };
@@ -43,15 +43,14 @@ const lines = statement({
              lower(tstzmultirange(s.wanted) - s.before_beginning) as "askedFromMs", upper(s.wanted) as "askedToMs",
              ${lengthsMs.failed} as "failedMs", ${lengthsMs.beyondDepth} as "beyondDepthMs",
              ${lengthsMs.awaiting} as "awaitingMs",
-             case when upper_inf(s.tracked) then m.behind else 0 end as "behindMs",
+             s.closed_up_to as "closedUpToMs", ${lengthsMs.unasked} as "unaskedMs", s.refreshed_at as "refreshedMs",
              s.points, s.newest as "newestMs", s.revised, stored.xmin::text as version,
              case when s.blocked_until > $nowMs then coalesce(s.blocked_message, 'refused') end as blocked
       from tidemark.measured_series(${atAndGrace}, null) s
       join tidemark.series stored on stored.id = s.id
       cross join lateral (
-        select coalesce(sum(ms), 0)::bigint as missing, count(*) as gaps,
-               coalesce(max(ms) filter (where upper(r) = s.closed_up_to), 0)::bigint as behind
-        from unnest(s.missing) r, lateral (select date_part('epoch', upper(r) - lower(r)) * 1000 as ms offset 0) l
+        select coalesce(sum(date_part('epoch', upper(r) - lower(r)) * 1000), 0)::bigint as missing, count(*) as gaps
+        from unnest(s.missing) r
       ) m
       order by s.dataset desc, s.exchange_id, s.base_id, s.quote_id, s.asset_id, s.period`,
   parameters: nowAndGrace,
@@ -59,7 +58,8 @@ const lines = statement({
     ...{ id: int4, series: seriesKey, name: text, exchange: nullable(text), periodMs: int8, fromMs: time },
     ...{ toMs: nullable(time), wantedMs: int8, emptyMs: int8, missingMs: int8, gaps: int8, coveredMs: int8 },
     ...{ missing: ranges, askedFromMs: nullable(time), askedToMs: nullable(time), failedMs: int8 },
-    ...{ beyondDepthMs: int8, awaitingMs: int8, behindMs: int8, points: int8, newestMs: nullable(time) },
+    ...{ beyondDepthMs: int8, awaitingMs: int8, closedUpToMs: time, unaskedMs: int8, refreshedMs: nullable(time) },
+    ...{ points: int8, newestMs: nullable(time) },
     ...{ revised: int8, version: text, blocked: nullable(text) },
   },
 });

@@ -31,8 +31,10 @@ export const storedLine = message({
   beyondDepthMs: z.number(),
   awaitingMs: z.number(),
   gaps: z.number(),
-  /** Length of the gap that reaches the present; 0: none, or only periods that closed just now. */
+  /** How current it is (`recencyOf` of planning/periods.ts). */
   behindMs: z.number(),
+  silentSinceMs: time.nullable(),
+  readMs: time.nullable(),
   /** Requests for the missing range, and for the whole tracked range. */
   requestsLeft: z.number(),
   requests: z.number(),

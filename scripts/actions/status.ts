@@ -387,6 +387,9 @@ function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly erro
       revised: row.revised,
       rereadAt: isoTime(row.rereadAtMs),
       newestAgeSeconds: row.newestMs === null ? null : (status.nowMs - row.newestMs) / 1000,
+      behindPeriods: Math.round(row.behindMs / row.periodMs),
+      silentSince: isoTime(row.silentSinceMs),
+      readAt: isoTime(row.readMs),
       blocked: row.blocked,
     })),
   };

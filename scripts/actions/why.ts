@@ -11,6 +11,7 @@ import { withQueues } from '../../operations/context.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { banText, readBans, readOutage } from '../../operations/source-health.ts';
+import { recencyText } from '../../planning/periods.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
@@ -117,7 +118,8 @@ function coveredLines(status: SeriesStatus, { beginsMs }: SeriesHistory, nowMs: 
   const lines = [
     `Covered: ${formatPercent(coveredMs, wantedMs)} of the closed range; ${counted(points, 'point')} stored.`,
   ];
-  if (newestMs !== null) lines.push(`Newest point: ${formatTime(newestMs)}, ${formatDuration(nowMs - newestMs)} old.`);
+  const recency = recencyText(status, nowMs);
+  if (newestMs !== null) lines.push(`Newest point: ${formatTime(newestMs)}${recency === '' ? '' : `, ${recency}`}.`);
   if (beforeBeginningMs > 0 && beginsMs !== null)
     lines.push(
       `It begins on ${formatTime(beginsMs)}: ${formatDuration(beforeBeginningMs)} before that were requested by days.`,

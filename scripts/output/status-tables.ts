@@ -5,6 +5,7 @@ import type { EpochMs } from '../../model/intervals.ts';
 import { listName } from '../../model/lists/index.ts';
 import { describeBlocked, describeMissing } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
+import { recencyText } from '../../planning/periods.ts';
 import type { ListStatus } from '../../store/lists/lists.ts';
 import type { SeriesStatus } from '../../store/status/status.ts';
 import { byKind } from './series-groups.ts';
@@ -25,7 +26,7 @@ const seriesColumns = (nowMs: number): ReadonlyArray<Column<SeriesStatus>> => [
   { title: 'gaps', value: (row) => formatCount(row.gaps), right: true, omit: 4 },
   { title: 'points', value: (row) => formatCount(row.points), right: true, omit: 5 },
   { title: 'newest', value: (row) => (row.newestMs === null ? '-' : formatTime(row.newestMs)), omit: 1 },
-  { title: 'age', value: (row) => (row.newestMs === null ? '-' : formatDuration(nowMs - row.newestMs)), right: true },
+  { title: 'state', value: (row) => recencyText(row, nowMs) || '-', shorten: 'end' },
   { title: 'note', value: seriesNote, shorten: 'end' },
 ];
 

@@ -10,6 +10,10 @@ export const lengthsMs = {
   failed: lengthUnlessNone('s.failed', 's.missing * s.failed'),
   beyondDepth: lengthUnlessNone('s.beyond_depth', 's.missing * s.beyond_depth'),
   awaiting: lengthUnlessNone('s.awaiting', 's.missing * s.awaiting'),
+  /** Of the gap that reaches the last closed period, without what awaits a second answer. */
+  unasked: `case when upper(s.missing) = s.closed_up_to then (
+    select coalesce(sum(date_part('epoch', upper(r) - lower(r)) * 1000), 0)::bigint
+    from unnest(s.missing - coalesce(s.awaiting, '{}')) r where upper(r) = s.closed_up_to) else 0 end`,
 };
 
 /** Most series have none of a kind, and the length of nothing is not free. */

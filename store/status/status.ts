@@ -1,6 +1,7 @@
 /** The figures of `status`: completeness and age of each series, rates, and server versions. */
 
-import type { EpochMs } from '../../model/intervals.ts';
+import { type EpochMs, intervalMs } from '../../model/intervals.ts';
+import { recencyOf } from '../../planning/periods.ts';
 import type { Database } from '../db/database.ts';
 import { float8, int4, int8, listOf, nullable, openRange, type RowOf, statement, text, time } from '../db/statement.ts';
 import { belongsToSeries, isUnresolved } from '../ledger/quarantine.ts';
@@ -8,15 +9,20 @@ import { atAndGrace, nowAndGrace } from '../series/gaps.ts';
 import { identity, identityColumns } from '../series/series.ts';
 import { lengthsMs } from './completeness.ts';
 
-export type SeriesStatus = RowOf<typeof statusOfSeries.row>;
+export type SeriesStatus = Awaited<ReturnType<typeof seriesStatus>>[number];
 
 /** Reads every tracked series, in order of dataset and name. */
-export function seriesStatus(
+export async function seriesStatus(
   database: Database,
   query: { nowMs: EpochMs; graceMs: number; seriesIds?: readonly number[] | undefined },
-): Promise<SeriesStatus[]> {
+) {
   const { nowMs, graceMs, seriesIds = null } = query;
-  return statusOfSeries.on(database.pool, { nowMs, graceMs, seriesIds });
+  const rows = await statusOfSeries.on(database.pool, { nowMs, graceMs, seriesIds });
+  return rows.map(({ closedUpToMs, unaskedMs, refreshedMs, ...row }) => {
+    const { series, tracked, newestMs } = row;
+    const times = { periodMs: intervalMs[series.interval], toMs: tracked.endMs, newestMs };
+    return { ...row, ...recencyOf({ ...times, closedUpToMs, unaskedMs, refreshedMs }, query) };
+  });
 }
 
 const statusOfSeries = statement({
@@ -34,6 +40,7 @@ const statusOfSeries = statement({
             coalesce(r.rows, 0) as quarantined, m.missing as "missingMs", m.gaps,
             ${lengthsMs.awaiting} as "awaitingMs", ${lengthsMs.failed} as "failedMs",
             ${lengthsMs.beyondDepth} as "beyondDepthMs",
+            s.closed_up_to as "closedUpToMs", ${lengthsMs.unasked} as "unaskedMs", s.refreshed_at as "refreshedMs",
             s.points, s.earliest as "earliestMs", s.newest as "newestMs", s.revised, s.reread_at as "rereadAtMs",
             case when s.blocked_until > $nowMs then coalesce(s.blocked_message, 'refused') end as blocked
      from tidemark.measured_series(${atAndGrace}, $seriesIds) s
@@ -59,6 +66,7 @@ const statusOfSeries = statement({
     ...{ awaitingMs: int8, failedMs: int8 },
     /** Part of the failed ones that the source no longer keeps. */
     beyondDepthMs: int8,
+    ...{ closedUpToMs: time, unaskedMs: int8, refreshedMs: nullable(time) },
     ...{ points: int8, earliestMs: nullable(time), newestMs: nullable(time) },
     /** Changed values of closed periods that were observed. */
     revised: int8,

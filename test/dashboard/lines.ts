@@ -22,7 +22,8 @@ export function seriesLine(of: Partial<SeriesLine> = {}): SeriesLine {
   return {
     ...{ id: 1, name: 'kraken bitcoin/euro h1', exchange: 'kraken', interval: 'h1', periodMs: hourMs },
     ...{ fromMs: 0, toMs: null, wantedMs: 100 * hourMs, coveredMs: 100 * hourMs, emptyMs: 0, missingMs: 0 },
-    ...{ failedMs: 0, beyondDepthMs: 0, awaitingMs: 0, gaps: 0, behindMs: 0, requestsLeft: 0, requests: 1 },
+    ...{ failedMs: 0, beyondDepthMs: 0, awaitingMs: 0, gaps: 0, requestsLeft: 0, requests: 1 },
+    ...{ behindMs: 0, silentSinceMs: null, readMs: null },
     ...{ points: 100, newestMs: 99 * hourMs, revised: 0, blocked: null, inFlight: 0, version: 'a' },
     ...of,
   };

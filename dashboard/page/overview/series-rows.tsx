@@ -2,13 +2,14 @@
 
 import { dayMs } from '../../../model/intervals.ts';
 import { describeBlocked, describeMissing } from '../../../model/reasons.ts';
+import { recencyText } from '../../../planning/periods.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
 import { BandView, describeBand } from '../parts/band.tsx';
-import { counted, describeCoverage, formatAge, formatCount, formatDuration, formatPercent } from '../parts/format.ts';
+import { counted, describeCoverage, formatCount, formatDuration, formatPercent, formatTime } from '../parts/format.ts';
 import { useReasons } from '../parts/reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 
-export const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Late', 'Newest', 'Note'];
+export const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Newest', 'Note'];
 
 export function SeriesRow({ line, band, nowMs }: { line: SeriesLine; band: Band | null; nowMs: number }) {
   const { load, reasonAt } = useReasons(line);
@@ -29,11 +30,8 @@ export function SeriesRow({ line, band, nowMs }: { line: SeriesLine; band: Band 
       <td role="cell" data-title="Missing" class={line.missingMs === 0 ? 'usual' : ''}>
         {line.missingMs === 0 ? 'nothing' : `${formatDuration(line.missingMs)} in ${counted(line.gaps, 'gap')}`}
       </td>
-      <td role="cell" data-title="Late" class={line.behindMs === 0 ? 'usual' : ''}>
-        {line.behindMs === 0 ? 'no' : formatDuration(line.behindMs)}
-      </td>
-      <td role="cell" data-title="Newest" class={line.behindMs === 0 ? 'usual' : ''}>
-        {line.newestMs === null ? 'no point' : `${formatAge(nowMs - line.newestMs)} ago`}
+      <td role="cell" data-title="Newest" class={line.behindMs === 0 && line.silentSinceMs === null ? 'usual' : ''}>
+        {recencyText(line, nowMs) || (line.newestMs === null ? 'no point' : formatTime(line.newestMs))}
       </td>
       <td role="cell" data-title="Note" class={isBad ? 'bad' : ''}>
         {noteOf(line)}

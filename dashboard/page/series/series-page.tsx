@@ -2,6 +2,7 @@
 
 import { useEffect } from 'preact/hooks';
 import { describeBlocked, explainGap, verdictText } from '../../../model/reasons.ts';
+import { recencyText } from '../../../planning/periods.ts';
 import type { SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { ActionBar, actionsOf } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
@@ -86,6 +87,7 @@ export function factsOf(line: SeriesLine, nowMs: number): string {
     line.gaps > 0 ? `${counted(line.gaps, 'gap')} of ${formatDuration(line.missingMs)}` : '',
     line.gaps === 0 && line.wantedMs > 0 ? 'no gap' : '',
     counted(line.points, 'point'),
+    recencyText(line, nowMs),
     line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
     line.blocked === null ? '' : describeBlocked(line.blocked),
   ]

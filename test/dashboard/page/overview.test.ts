@@ -127,11 +127,13 @@ describe('the list of series', () => {
   const short = (names: readonly (string | undefined)[]) => names.map((name) => name?.split(/[ /]/)[1]).join();
 
   it('has a row with the figures and the note of each series', () => {
-    const line = named('bitcoin', { newestMs: nowMs - 3 * hourMs });
+    const line = named('bitcoin', { newestMs: nowMs - hourMs, readMs: nowMs - 10_000 });
     const rows = (of: Partial<SeriesLine>) => rowsOf(modelOf([{ ...line, ...of }], { nowMs })).join();
-    expect(rows({})).toBe('kraken bitcoin/euro h1 | | 100 % | nothing | no | 3 h ago | |');
-    expect(rows({ ...incomplete, behindMs: hourMs, newestMs: null, inFlight: 2 })).toBe(
-      'kraken bitcoin/euro h1 | | 50.00 % | 2 d 2 h in 1 gap | 1 h | no point | 2 in flight |',
+    expect(rows({})).toBe('kraken bitcoin/euro h1 | | 100 % | nothing | read 10 s ago | |');
+    expect(rows({ silentSinceMs: 17 * hourMs })).toContain('| silent since 1970-01-01 17:00Z, asked 10 s ago | |');
+    expect(rows({ toMs: nowMs, readMs: null, newestMs: 17 * hourMs })).toContain('| nothing | 1970-01-01 17:00Z | |');
+    expect(rows({ ...incomplete, behindMs: 2 * hourMs, newestMs: null, inFlight: 2 })).toBe(
+      'kraken bitcoin/euro h1 | | 50.00 % | 2 d 2 h in 1 gap | behind by 2 periods | 2 in flight |',
     );
     const failed = { failedMs: 3 * hourMs, beyondDepthMs: hourMs, awaitingMs: hourMs, emptyMs: hourMs, revised: 4 };
     expect(rows(failed)).toContain(

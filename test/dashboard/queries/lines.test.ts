@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { readBands } from '../../../dashboard/queries/bands.ts';
 import { readSeriesLines } from '../../../dashboard/queries/lines.ts';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
-import { beyondDepthText } from '../../../planning/periods.ts';
+import { beyondDepthText, recencyText } from '../../../planning/periods.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { seriesStatus } from '../../../store/status/status.ts';
 import { market as marketOf } from '../../schema/api/candles.ts';
@@ -52,7 +52,8 @@ it('shows the figures of `status` for a series, and the remaining requests', asy
     blocked: null,
   });
   const figures = ['wantedMs', 'coveredMs', 'missingMs', 'failedMs', 'beyondDepthMs', 'gaps'] as const;
-  for (const key of [...figures, 'points', 'newestMs'] as const) expect(line?.[key], key).toBe(status?.[key]);
+  const recency = ['newestMs', 'behindMs', 'silentSinceMs', 'readMs'] as const;
+  for (const key of [...figures, ...recency, 'points'] as const) expect(line?.[key], key).toBe(status?.[key]);
 });
 
 it('is late only when the first missing period closed more than five minutes ago', async () => {
@@ -69,6 +70,37 @@ it('is late only when the first missing period closed more than five minutes ago
   expect(await behindAfter(2 * minuteMs)).toEqual([minuteMs, 0]);
   expect(await behindAfter(7 * minuteMs - 1)).toEqual([5 * minuteMs, 0]);
   expect(await behindAfter(7 * minuteMs)).toEqual([6 * minuteMs, 6 * minuteMs]);
+});
+
+it('is silent since its newest point where answers up to the present had none', async () => {
+  const database = await opened();
+  const startMs = Date.UTC(2024, 0, 1);
+  const series = marketOf('ether', 'm1');
+  const { seriesId } = await trackSeries(database, series, startMs, null);
+  await commitPoints(database, { seriesId, series, window: { startMs, endMs: startMs + hourMs } });
+  const covered = async (ms: number, awaiting = false) => {
+    await database.pool.query(
+      `update tidemark.series set refreshed_at = $2, covered = tstzmultirange(tstzrange(lower(covered), $1))`,
+      [new Date(startMs + hourMs + (awaiting ? 0 : ms)), new Date(startMs + hourMs + ms + 5000)],
+    );
+    if (awaiting)
+      await database.pool.query(
+        `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+         values ($1, tstzrange($2, $3), 'awaiting', '', $3, 'infinity')`,
+        [seriesId, new Date(startMs + hourMs), new Date(startMs + hourMs + ms)],
+      );
+    const query = { nowMs: startMs + hourMs + ms + graceMs + 10_000, graceMs };
+    const [line] = await readSeriesLines(database, { ...query, requestsFor });
+    const [status] = await seriesStatus(database, query);
+    const of = ({ behindMs, silentSinceMs, readMs }: NonNullable<typeof status>) => [behindMs, silentSinceMs, readMs];
+    expect(line && of({ ...status, ...line } as NonNullable<typeof status>)).toEqual(status && of(status));
+    return status && [status.behindMs, status.silentSinceMs, recencyText(status, query.nowMs)];
+  };
+  expect(await covered(0)).toEqual([0, null, 'read 1 min ago']);
+  const silent = [0, startMs + hourMs, 'silent since 2024-01-01 01:00Z, asked 1 min ago'];
+  expect(await covered(16 * minuteMs)).toEqual(silent);
+  // Its second answer is due later.
+  expect(await covered(16 * minuteMs, true)).toEqual(silent);
 });
 
 it('has another version after every commit, and leaves out untracked series', async () => {

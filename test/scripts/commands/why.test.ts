@@ -52,6 +52,32 @@ it('explains what is tracked, covered, missing and why, past requests and change
   expect(untracked).not.toContain('Next');
 });
 
+it('says when a series was read, by how much it is behind, or since when it is silent, as status does', async () => {
+  const { say, json, query } = await openWatched();
+  await say('backfill history --asset bitcoin --interval h1 --from 10d');
+  const said = async () => {
+    const of = (text: string) => /(?:read|behind|silent) .*?(?= *$|\.$)/m.exec(text)?.[0];
+    const [why, status] = [of(await say('why bitcoin h1')), of(await say('status'))];
+    expect(why?.replace(/\d+ s ago$/, '')).toBe(status?.replace(/\d+ s ago$/, ''));
+    return status;
+  };
+  const document = async () => (await json<{ series: object[] }>('status')).series[0];
+  expect(await said()).toMatch(/^read \d+ s ago$/);
+  expect(await document()).toMatchObject({ behindPeriods: 0, silentSince: null, readAt: expect.any(String) });
+  await query(`update tidemark.series set newest = newest - interval '5 hours'`);
+  expect(await said()).toMatch(/^silent since \d{4}-\d\d-\d\d(?: \d\d:00Z)?, asked \d+ s ago$/);
+  expect(await document()).toMatchObject({ behindPeriods: 0, silentSince: expect.stringContaining(':00:00.000Z') });
+  await query(
+    `update tidemark.series set newest = newest - interval '5 hours',
+       covered = tstzmultirange(tstzrange(lower(covered), upper(covered) - interval '10 hours'))`,
+  );
+  expect(await said()).toMatch(/^behind by 1[01] periods$/);
+  expect(await document()).toMatchObject({ behindPeriods: expect.any(Number), silentSince: null });
+  // Nothing is awaited of an ended range.
+  await query('update tidemark.series set tracked = tstzrange(lower(tracked), upper(covered))');
+  expect(await said()).toBeUndefined();
+});
+
 it.each([
   'sources: { kraken: { profil: kraken } }',
   'sources: { other: { profile: unknown } }',

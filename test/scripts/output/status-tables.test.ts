@@ -30,6 +30,7 @@ function status(seriesId: number, exchange: string, missingDays: number): Series
     points: 100,
     earliestMs: startMs,
     newestMs: nowMs - missingDays * dayMs,
+    ...{ periodMs: dayMs, behindMs: missingDays * dayMs, silentSinceMs: null, readMs: nowMs - 10_000 },
     revised: 0,
     rereadAtMs: null,
     blocked: null,
