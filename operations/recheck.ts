@@ -316,7 +316,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     for (const source of sources.filter((name) => !state.isRefusing(name))) {
       if (!tallyFetches(minutes.filter((of) => of.source === source)).endsInFailure) continue;
       const outage = await readOutageOf(database, source, nowMs);
-      if (outage !== null && nowMs - outage.sinceMs >= passedOverAfterMs)
+      if (outage !== null && nowMs - outage.failingSinceMs >= passedOverAfterMs)
         await refuse(source, queues, { kind: outage.kind, message: outageSince(outage) });
     }
   }

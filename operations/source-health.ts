@@ -7,7 +7,7 @@ import { printable } from '../model/names.ts';
 import { defaultSource, type Limit, type SourceFacts, sourceText } from '../model/sources.ts';
 import { expectedCost } from '../planning/budget.ts';
 import { isPausedBySource } from '../planning/progress.ts';
-import type { ExplainedOutage, SourceOutage } from '../planning/source-outage.ts';
+import { type ExplainedOutage, type SourceOutage, wholeSecond } from '../planning/source-outage.ts';
 import type { SourceSetup } from '../sources/registry.ts';
 import type { SourceError } from '../sources/source-error.ts';
 import { readServiceMessage, readUse } from '../store/ledger/ledger.ts';
@@ -196,7 +196,10 @@ export function withRetry(
   queue: { readonly workers: number; readonly pausedMs: number },
   nowMs: EpochMs,
 ): ExplainedOutage {
-  return { ...outage, retryAtMs: queue.workers === 0 ? null : nowMs + queue.pausedMs };
+  if (queue.workers === 0) return { ...outage, retryAtMs: null };
+  // A pause lasts whole seconds from a try on, and its rest is read a moment later.
+  const pauseMs = wholeSecond(nowMs + queue.pausedMs - outage.lastTriedMs);
+  return { ...outage, retryAtMs: outage.refusedUntilMs ?? outage.lastTriedMs + pauseMs };
 }
 
 export function outageJson(outage: ExplainedOutage | null) {

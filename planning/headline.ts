@@ -10,7 +10,7 @@ import { defaultSource, sourceText } from '../model/sources.ts';
 import { sum } from '../model/sum.ts';
 import { conditionKinds, conditions, type Headline, type State } from './conditions.ts';
 import { type RecentAnswers, requestsEtaMs } from './eta.ts';
-import { outageSince, type SourceOutage } from './source-outage.ts';
+import { nextTry, outageSince, type SourceOutage, wholeSecond } from './source-outage.ts';
 
 export interface SourceState {
   readonly source: string;
@@ -23,8 +23,8 @@ export interface SourceState {
   /** Requests of the last minute. */
   readonly lastMinute: number;
   readonly outage: SourceOutage | null;
-  /** The newest 429, unless requests have succeeded since; null: none. */
-  readonly refusal: { readonly timeMs: EpochMs; readonly message: string } | null;
+  /** The newest 429, unless requests have succeeded since; null: none. `untilMs`: no request is sent before. */
+  readonly refusal: { readonly timeMs: EpochMs; readonly message: string; readonly untilMs: EpochMs | null } | null;
   /** Whether the limit of a long period, such as the credits of a month, is used up. */
   readonly isUsedUp: boolean;
 }
@@ -192,10 +192,8 @@ function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: 
   if (outage !== null) {
     const retry =
       state.workers === 0 || pause !== null
-        ? `last tried ${formatTime(seconds(outage.lastTriedMs))}`
-        : state.pausedMs < 1000
-          ? 'retrying now'
-          : `retry at ${formatTime(seconds(nowMs + state.pausedMs))}`;
+        ? `last tried ${formatTime(wholeSecond(outage.lastTriedMs))}`
+        : nextTry(outage);
     const text = `${outageSince(outage, name)}; ${retry}`;
     const kind =
       outage.kind === 'notice'
@@ -206,17 +204,12 @@ function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: 
     return [condition(kind, text)];
   }
   if (refusal !== null && isBanned(facts, state)) {
-    const until = formatTime(seconds(nowMs + state.pausedMs));
+    const until = formatTime(wholeSecond(refusal.untilMs ?? nowMs + state.pausedMs));
     return [condition('banned', `${name} accepts no request until ${until}: ${printable(refusal.message)}`)];
   }
   if (!facts.isUsedUp) return [];
   const { level, list, command } = conditions.banned;
   return [condition('limited_by_budget', `what ${name} allows in its period is used up`, { level, list, command })];
-}
-
-/** Stable while the limiter's clock moves by milliseconds. */
-function seconds(timeMs: EpochMs): EpochMs {
-  return Math.round(timeMs / 1000) * 1000;
 }
 
 function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rejected }: StateFacts): Headline[] {
@@ -267,7 +260,7 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
   if (facts.pause !== null) {
     const { sinceMs, by } = facts.pause;
     const who = by === null ? '' : ` by ${printable(by)}`;
-    const text = `requests are paused since ${formatTime(seconds(sinceMs))}${who}`;
+    const text = `requests are paused since ${formatTime(wholeSecond(sinceMs))}${who}`;
     found.push(condition('paused', text));
   }
   const [first, ...more] = facts.unapplied;
@@ -300,7 +293,7 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
   if (awaiting.ranges > 0) {
     const { ranges, stale, nextMs } = awaiting;
     const how = stale === 0 ? 'empty' : stale < ranges ? 'empty or stale' : 'stale';
-    const when = nextMs === null || nextMs <= facts.nowMs ? '' : ` at ${formatTime(seconds(nextMs))}`;
+    const when = nextMs === null || nextMs <= facts.nowMs ? '' : ` at ${formatTime(wholeSecond(nextMs))}`;
     const why = stale < ranges ? ' to be sure' : '';
     const text = `${counted(ranges, 'range')} came back ${how}; asked again${when}${why}`;
     found.push(condition('awaiting_second_answer', text));

@@ -29,14 +29,21 @@ export const refusalKinds: readonly string[] = [
   'country_refused',
 ] satisfies (typeof sourceTrouble)[number][];
 
+/** Longest pause between two requests to a source that does not answer. */
+export const longestPauseMs = 10_000;
+
 export interface SourceOutage {
   readonly source: string;
-  /** The first failure since the last successful request. */
+  /** The last successful request before it, or the first failure if there was none. */
   readonly sinceMs: EpochMs;
+  /** The first failure since the last successful request. */
+  readonly failingSinceMs: EpochMs;
   readonly lastTriedMs: EpochMs;
   readonly kind: (typeof sourceTrouble)[number];
   /** Of the last failure. */
   readonly message: string;
+  /** The source refuses all requests, and none is sent before; null: it only does not answer. */
+  readonly refusedUntilMs: EpochMs | null;
 }
 
 export interface ExplainedOutage extends SourceOutage {
@@ -63,16 +70,26 @@ const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze(
   country_refused: 'does not serve the country of this address',
 });
 
-/** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; retry in 12 s`. */
+/** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; tried again within 10 s`. */
 export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
   const { lastTriedMs, retryAtMs } = outage;
   const next =
     retryAtMs === null
       ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, no worker is connected`
-      : retryAtMs - nowMs < 1000
-        ? 'retrying now'
-        : `retry in ${formatDuration(retryAtMs - nowMs)}`;
+      : nextTry(outage);
   return `${outageSince(outage)}; ${next}`;
+}
+
+/** While workers take requests. The text stays the same from one try to the next. */
+export function nextTry({ refusedUntilMs }: SourceOutage): string {
+  return refusedUntilMs === null
+    ? `tried again within ${formatDuration(longestPauseMs)}`
+    : `retry at ${formatTime(wholeSecond(refusedUntilMs))}`;
+}
+
+/** Of a time in a sentence. */
+export function wholeSecond(timeMs: EpochMs): EpochMs {
+  return Math.round(timeMs / 1000) * 1000;
 }
 
 /** Without the next try: the text stays the same as long as the outage. @param name of the source. */

@@ -127,7 +127,7 @@ async function sourcesAway(
   const away = new Set<string>();
   for (const name of new Set([...places.values()].flatMap(({ better }) => better))) {
     const outage = await readOutageOf(database, name, nowMs);
-    const isAway = outage !== null && nowMs - outage.sinceMs >= passedOverAfterMs;
+    const isAway = outage !== null && nowMs - outage.failingSinceMs >= passedOverAfterMs;
     // A usual 429 pauses for a minute at most.
     const isBanning = pausedForMs !== undefined && (await pausedForMs(name)) > passedOverAfterMs;
     if (isAway || isBanning) away.add(name);

@@ -20,7 +20,7 @@ import type { QueueBackend } from '../../queue/backend.ts';
 import type { Database } from '../../store/db/database.ts';
 import { readUse } from '../../store/ledger/ledger.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
-import { readOutageOf } from '../../store/ledger/source-outage.ts';
+import { readOutageOf, readRefusedUntil } from '../../store/ledger/source-outage.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readFollowedSources, readSourceLists } from '../../store/series/sources.ts';
 import { readPause, readWaiting } from '../../store/settings/settings.ts';
@@ -92,6 +92,8 @@ async function readSourceStates(
   const found: SourceState[] = [];
   for (const { source, isFollowed } of await readFollowedSources(database, nowMs)) {
     const limit = registry.find(source)?.facts.longLimit;
+    const refusal = refusals.get(source);
+    const untilMs = refusal === undefined ? null : await readRefusedUntil(database, source, nowMs);
     found.push({
       source,
       left: left.get(source) ?? 0,
@@ -99,7 +101,7 @@ async function readSourceStates(
       isFollowed,
       lastMinute: requests.get(source) ?? 0,
       outage: await readOutageOf(database, source, nowMs),
-      refusal: refusals.get(source) ?? null,
+      refusal: refusal === undefined ? null : { ...refusal, untilMs },
       isUsedUp: limit != null && requestsLeft(limit, await readUse(database, source, limit, nowMs)) <= 0,
     });
   }

@@ -1,11 +1,12 @@
 /** Reads from the ledger whether the source answers. */
 
-import { dayMs, type EpochMs } from '../../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { refusalKinds, type SourceOutage, sourceTrouble } from '../../planning/source-outage.ts';
 import type { Database } from '../db/database.ts';
-import { int8, nullable, oneOf, statement, statementsBy, text, time } from '../db/statement.ts';
+import { bool, int4, int8, nullable, oneOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { sourcesInUse } from '../series/sources.ts';
+import { readRefusal } from '../settings/source-refusal.ts';
 import { checksumVerdict } from './ledger.ts';
 
 /**
@@ -44,7 +45,7 @@ const failuresSince = statementsBy(['whole', 'recent'], (part) =>
         where error is null and verdict <> '${checksumVerdict}' and time > $since and source = $source
         order by time desc limit 1
       )
-      select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "sinceMs",
+      select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "failingSinceMs",
              max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
              (array_agg(error order by time desc))[1] as message
       from tidemark.fetches
@@ -52,7 +53,7 @@ const failuresSince = statementsBy(['whole', 'recent'], (part) =>
         and source = $source and verdict = any ('{${sourceTrouble.join(',')}}')`,
     parameters: { source: text, since: time },
     row: {
-      ...{ successAtMs: nullable(time), failures: int8, sinceMs: nullable(time), lastTriedMs: nullable(time) },
+      ...{ successAtMs: nullable(time), failures: int8, failingSinceMs: nullable(time), lastTriedMs: nullable(time) },
       ...{ kind: nullable(oneOf<SourceOutage['kind']>()), message: nullable(text) },
     },
   }),
@@ -69,7 +70,73 @@ export async function readSourceOutage(database: Database, nowMs: EpochMs): Prom
 
 /** @returns null while the source answers. */
 export async function readOutageOf(database: Database, source: string, nowMs: EpochMs): Promise<SourceOutage | null> {
-  const { failures, successAtMs: _, ...outage } = await readFailures(database, source, nowMs);
-  const fewest = refusalKinds.includes(outage.kind ?? '') ? 1 : fewestFailures;
-  return failures < fewest ? null : ({ source, ...outage } as SourceOutage);
+  const { failures, successAtMs, failingSinceMs, ...last } = await readFailures(database, source, nowMs);
+  const fewest = refusalKinds.includes(last.kind ?? '') ? 1 : fewestFailures;
+  if (failures < fewest || failingSinceMs === null) return null;
+  const [whole] = await outages.on(database.pool, { source, sinceMs: failingSinceMs - hourMs, most: 1 });
+  return {
+    ...({ source, failingSinceMs, ...last } as Omit<SourceOutage, 'sinceMs' | 'refusedUntilMs'>),
+    // Its failures may be too many to look at.
+    sinceMs: Math.min(successAtMs ?? failingSinceMs, whole?.timeMs ?? failingSinceMs),
+    refusedUntilMs: await readRefusedUntil(database, source, nowMs),
+  };
 }
+
+/** Until when a source that refuses all requests gets none; null: it does not, or gets one now. */
+export async function readRefusedUntil(database: Database, source: string, nowMs: EpochMs): Promise<EpochMs | null> {
+  const refusal = await readRefusal(database, source);
+  return refusal !== null && refusal.acceptedAtMs === null && refusal.untilMs > nowMs ? refusal.untilMs : null;
+}
+
+/** Bans further apart than this are two. */
+const bansApart = '10 minutes';
+/** Failures that are looked at, the newest: each costs a look-up of a success before it. */
+const mostFailures = 10_000;
+
+const words = (values: readonly string[]) => `'{${values.join(',')}}'::text[]`;
+
+/**
+ * Outages, and bans where no source is named, newest first. An outage is a run of failures without a success between
+ * them; outages less than a minute apart are one, as where a source that comes and goes answers a request now and then.
+ */
+export const outages = statement({
+  name: 'outages',
+  text: `
+    with failures as (
+      select time, source, verdict, error, verdict = 'rate_limited' as is_ban,
+             lag(time) over (partition by source, verdict = 'rate_limited' order by time) as before
+      from (select time, source, verdict, error from tidemark.fetches
+            where time >= $sinceMs and error is not null and ($source is null or source = $source)
+              and (verdict = any (${words(sourceTrouble)}) or $source is null and verdict = 'rate_limited')
+            order by time desc limit ${mostFailures}) newest
+    ), begun as (
+      select *, before is null or case when is_ban then time - before > interval '${bansApart}' else exists (
+        select from tidemark.fetches s where s.time > f.before and s.time < f.time and s.error is null
+          and s.verdict <> '${checksumVerdict}' and s.source = f.source) end as begins
+      from failures f
+    ), numbered as (
+      select *, count(*) filter (where begins) over (partition by source, is_ban order by time) as number from begun
+    ), runs as (
+      select source, is_ban, min(time) as begun, max(time) as ended, count(*) as requests,
+             (array_agg(error order by time desc))[1] as error
+      from numbered group by source, is_ban, number
+      having is_ban or count(*) >= ${fewestFailures} or bool_or(verdict = any (${words(refusalKinds)}))
+    ), apart as (
+      select *, coalesce(begun - lag(ended) over (partition by source, is_ban order by begun) >= interval '1 minute',
+                         true) as is_apart
+      from runs
+    ), joined as (
+      select *, count(*) filter (where is_apart) over (partition by source, is_ban order by begun) as number from apart
+    ), whole as (
+      select source, is_ban, min(begun) as begun, max(ended) as ended, sum(requests)::bigint as requests,
+             (array_agg(error order by begun desc))[1] as error
+      from joined group by source, is_ban, number order by 4 desc limit $most
+    )
+    select coalesce(case when not is_ban then (
+             select s.time from tidemark.fetches s where s.time < w.begun and s.error is null
+               and s.verdict <> '${checksumVerdict}' and s.source = w.source order by s.time desc limit 1
+           ) end, begun) as "timeMs", ended as "untilMs", is_ban as "isBan", source, requests, error
+    from whole w order by 2 desc`,
+  parameters: { source: nullable(text), sinceMs: time, most: int4 },
+  row: { timeMs: time, untilMs: time, isBan: bool, source: text, requests: int8, error: text },
+});

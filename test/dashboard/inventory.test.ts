@@ -64,6 +64,7 @@ it('logs outages, bans, revisions and untracked series, newest first', async () 
   const { seriesId } = await trackSeries(database, market, nowMs - 10 * dayMs, null);
   for (const [verdict, error, ...minutesAgo] of [
     ['unreachable', 'ECONNREFUSED', 300, 299, 298, 297],
+    ['filled', null, 301, 296, 198],
     // Fewer are no outage.
     ['timeout', 'no answer', 200, 199],
     // Neither is a source that answers between its failures.
@@ -100,7 +101,7 @@ it('logs outages, bans, revisions and untracked series, newest first', async () 
     'outage: the source: ECONNREFUSED (4 requests)',
   ]);
   const outage = events.findLast(({ kind }) => kind === 'outage');
-  expect((outage?.untilMs ?? 0) - (outage?.timeMs ?? 0)).toBe(3 * 60_000);
+  expect((outage?.untilMs ?? 0) - (outage?.timeMs ?? 0)).toBe(4 * 60_000);
   expect(events.find(({ kind }) => kind === 'revision')?.name).toBe('kraken bitcoin/euro h1');
 });
 

@@ -57,8 +57,8 @@ const overdueJob = () =>
   );
 
 it.each([
-  ['source_away', /unreachable since .*refused.*; retrying now/, failed('unreachable', 0, 'refused')],
-  ['source_notice', /service message since .*is retired.*; retry/, failed('notice', 200, 'is retired')],
+  ['source_away', /unreachable since .*refused.*; tried again within 10 s/, failed('unreachable', 0, 'refused')],
+  ['source_notice', /service message since .*is retired.*; tried again/, failed('notice', 200, 'is retired')],
   ['source_refuses_key', /refuses the API key since /, failed('unauthorized', 401, 'unknown key')],
   ['banned', /accepts no request until 20\d\d-.*: HTTP 429/, failed('rate_limited', 429, 'HTTP 429')],
   ['rows_rejected', /^1 row of the source was rejected/, rejected],

@@ -16,7 +16,8 @@ it('status, gaps, why and plan state an outage of the source, until it answers',
   const backfill = `backfill candles ${series} ${days}`;
   await fails(backfill, 4, 'SOURCE_UNREACHABLE');
   // Without a worker this comes first in the status.
-  const outage = /^(also: )?the source is unreachable since 20\d\d-[^;]+: [^;]*ECONNREFUSED[^;]*; (last tried|retr)/m;
+  const outage =
+    /^(also: )?the source is unreachable since 20\d\d-[^;]+: [^;]*ECONNREFUSED[^;]*; (last tried|tried again)/m;
   for (const words of ['status', 'plan', 'gaps', `why ${name}`]) expect(await say(words)).toMatch(outage);
   for (const words of ['gaps', `why ${name}`]) {
     const text = await say(words);

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import { type NewEntry, recordFetch } from '../../../store/ledger/ledger.ts';
-import { readOutageOf } from '../../../store/ledger/source-outage.ts';
+import { outages, readOutageOf } from '../../../store/ledger/source-outage.ts';
 import { useStore } from '../open-store.ts';
 
 const store = useStore();
@@ -20,6 +20,7 @@ const answer = (agoMs: number, failure?: Pick<NewEntry, 'verdict' | 'error'>, so
 const fail = async (...agoMs: number[]) => {
   for (const ago of agoMs) await answer(ago, { verdict: 'server_error', error: 'status 503' });
 };
+const logged = () => outages.on(store.database.pool, { source: null, sinceMs: nowMs - 7 * dayMs, most: 9 });
 const outage = (source = defaultSource) => readOutageOf(store.database, source, nowMs);
 
 it.each([true, false])(
@@ -28,18 +29,49 @@ it.each([true, false])(
     if (isAfter) await answer(9 * dayMs);
     await fail(8 * dayMs, 5 * dayMs, 2 * dayMs, 0.1 * dayMs);
     expect(await outage()).toMatchObject({
-      ...{ kind: 'server_error', sinceMs: nowMs - 8 * dayMs, lastTriedMs: nowMs - 0.1 * dayMs },
+      ...{ kind: 'server_error', sinceMs: nowMs - (isAfter ? 9 : 8) * dayMs, failingSinceMs: nowMs - 8 * dayMs },
+      lastTriedMs: nowMs - 0.1 * dayMs,
     });
   },
 );
 
-it('an outage begins after the newest success of its source, and ends with one', async () => {
+it('an outage begins with the newest success of its source, and ends with one', async () => {
   await fail(8 * dayMs, 5 * dayMs, 2 * dayMs);
   await answer(3 * hourMs);
   await fail(50 * minuteMs, 40 * minuteMs, 30 * minuteMs);
   await answer(10 * minuteMs, undefined, 'kraken');
-  expect(await outage()).toMatchObject({ sinceMs: nowMs - 50 * minuteMs });
+  expect(await outage()).toMatchObject({ sinceMs: nowMs - 3 * hourMs, failingSinceMs: nowMs - 50 * minuteMs });
   expect(await outage('kraken')).toBeNull();
   await answer(10 * minuteMs);
   expect(await outage()).toBeNull();
+});
+
+it('outages that are less than a minute apart are one, for the log as for the state', async () => {
+  const secondsAgo = (...seconds: number[]) => seconds.map((one) => 1000 * one);
+  await answer(hourMs);
+  // The source hangs, answers now and then, and is killed.
+  await fail(...secondsAgo(600, 590, 580));
+  await answer(575_000);
+  await fail(...secondsAgo(570));
+  await answer(565_000);
+  await fail(...secondsAgo(540, 535, 530));
+  await answer(525_000);
+  await fail(...secondsAgo(520, 510, 500));
+  const [first, ...more] = await logged();
+  expect(more).toEqual([]);
+  expect(first).toMatchObject({ timeMs: nowMs - hourMs, untilMs: nowMs - 500_000, requests: 9 });
+  expect(await outage()).toMatchObject({ sinceMs: nowMs - hourMs, failingSinceMs: nowMs - 520_000 });
+
+  await answer(490_000);
+  await fail(...secondsAgo(400, 390, 380));
+  expect(await logged()).toHaveLength(2);
+  expect(await outage()).toMatchObject({ sinceMs: nowMs - 490_000 });
+});
+
+it('failures that are always followed by a success are no outage, however close they are', async () => {
+  for (let ago = 600_000; ago > 0; ago -= 10_000) {
+    await fail(ago);
+    await answer(ago - 5000);
+  }
+  expect(await logged()).toEqual([]);
 });
