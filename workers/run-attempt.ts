@@ -4,6 +4,7 @@
  *   committed           The job is done, whatever the verdict. The planner finds the gaps that remain.
  *   source refuses      While it refuses all requests, nothing is sent, and after each pause one request
  *                       (source-gate.ts).
+ *   source away         While it does not answer, one request goes after each pause (circuit-breaker.ts).
  *   source failed       The ledger gets a row, and source-failure.ts decides.
  *   lock wait           The answer is kept, and committed when the lock is free (store-failure.ts).
  *   commit failed       Nothing of the window is stored. The job is retried: uncounted during an outage of the
@@ -23,8 +24,8 @@ import type { Window } from '../model/window.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import { SourceError } from '../sources/source-error.ts';
 import { storeLongestRange } from '../store/settings/settings.ts';
-import { nameOf } from './deferral.ts';
-import { afterSourceError } from './source-failure.ts';
+import { nameOf, pause } from './deferral.ts';
+import { afterAnswer, afterSourceError } from './source-failure.ts';
 import { afterStoreTrouble } from './store-failure.ts';
 import type { Work } from './work.ts';
 import type { AttemptFacts, WorkerContext } from './worker-context.ts';
@@ -37,10 +38,15 @@ export async function runAttempt<Answer>(
 ): Promise<Outcome> {
   if (attempt.stopping.aborted) return putBack;
   const startedMs = context.clock.now();
+  const claimedMs = context.clock.monotonicMs();
   try {
     if (context.storeBreaker.isOpen()) await context.database.pool.query('select');
     const entry = await context.source.gate.enter();
     if (entry.kind === 'wait') return putBack;
+    const { breaker } = context.source;
+    const mayBegin =
+      entry.kind === 'alone' || (await breaker.enter(claimedMs, context.clock, (ms) => pause(ms, context.source)));
+    if (!mayBegin) return putBack;
     const fetch = entry.kind === 'alone' ? () => context.source.gate.alone(() => work.fetch()) : () => work.fetch();
     const summary = await fetchAndCommit({ ...work, fetch }, startedMs, attempt, context);
     if (summary === undefined) return putBack;
@@ -73,7 +79,7 @@ function fetchAndCommit<Answer>(
     if (answer === undefined) return undefined;
     // Closed periods are determined at the time of the answer, however long the commit waits.
     const answeredMs = context.clock.now();
-    context.source.breaker.succeeded(answeredMs, startedMs);
+    void afterAnswer(startedMs, context);
     if (work.window !== null) context.source.unknownSeries.delete(work.window.seriesId);
     const begun = context.clock.monotonicMs();
     return work.commit(answer, { number: attempt.number, nowMs: answeredMs }).then(async (summary) => {

@@ -32,6 +32,7 @@ import { recordChecksum, recordFetch } from '../store/ledger/ledger.ts';
 import { readKnownNames } from '../store/series/known-names.ts';
 import { blockSeries } from '../store/series/series.ts';
 import { deferWork, nameOf, pause, publishCommandResult } from './deferral.ts';
+import { concernsRequest } from './source-gate.ts';
 import type { Work } from './work.ts';
 import type { AttemptFacts, WorkerContext } from './worker-context.ts';
 
@@ -118,6 +119,11 @@ function fillsGap<Answer>({ window }: Work<Answer>): boolean {
   return window != null && lanes[window.lane].fillsGap;
 }
 
+/** After an answer: a source that was away gets requests without pauses again. An unreachable queue ends them itself. */
+export async function afterAnswer(startedMs: EpochMs, { source, clock }: WorkerContext): Promise<void> {
+  if (source.breaker.succeeded(clock.now(), startedMs)) await source.requests.endPause().catch(() => {});
+}
+
 /** @throws whatever the store throws. The reaction is then not carried out. */
 export async function afterSourceError<Answer>(
   error: SourceError,
@@ -150,6 +156,8 @@ export async function afterSourceError<Answer>(
   // Pause before writing the ledger: other workers go on sending requests until then.
   if (reaction.kind === 'pause') {
     await context.source.gate.refused(error, startedMs);
+  } else if (concernsRequest(error)) {
+    await afterAnswer(startedMs, context);
   } else if (isOutage(error)) {
     const isAnswered = error.status !== null || kind === 'unexpected';
     await pause(context.source.breaker.failed({ startedMs, nowMs, message, isAnswered }), context.source);

@@ -36,7 +36,7 @@ const refusalText: Readonly<Record<string, string>> & { readonly other: string }
 });
 
 /** Whether the source has answered this request, and would answer others. */
-const concernsRequest = ({ kind, unknownId }: SourceError): boolean =>
+export const concernsRequest = ({ kind, unknownId }: SourceError): boolean =>
   unknownId || ['refused', 'series_refused', 'incomplete', 'too_large'].includes(kind);
 
 /** How long a source that has refused nothing is not asked for again. Shorter than every pause. */

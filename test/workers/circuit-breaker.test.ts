@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createCircuitBreaker } from '../../workers/circuit-breaker.ts';
+import { createTestClock } from '../parts/test-clock.ts';
 import { collectingLog, silent } from '../queue/queue-parts.ts';
 
 function watch(lines: string[] = []) {
@@ -17,7 +18,7 @@ test('a few failures are no outage, and a success resets their count', () => {
   expect([outage.failed(failAt(3)), outage.failed(failAt(4))]).toEqual([0, 0]);
 });
 
-test('the pause doubles with each failed attempt, up to a minute', () => {
+test('the pause doubles with each failed attempt, up to ten seconds', () => {
   const outage = watch();
   outage.failed(failAt(0));
   outage.failed(failAt(0));
@@ -28,7 +29,7 @@ test('the pause doubles with each failed attempt, up to a minute', () => {
     pauses.push(pauseMs);
     nowMs += pauseMs;
   }
-  expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1000));
+  expect(pauses).toEqual([1, 2, 4, 8, 10, 10, 10, 10, 10].map((seconds) => seconds * 1000));
 });
 
 test('concurrent failed attempts lengthen the pause once', () => {
@@ -41,6 +42,28 @@ test('concurrent failed attempts lengthen the pause once', () => {
   }
   expect(outage.failed({ startedMs: 60, nowMs: 5000, message: 'reset' })).toBe(0);
   expect(outage.failed(failAt(5001))).toBe(2000);
+});
+
+test('one attempt begins after each pause, whether or not the one before has ended', async () => {
+  const outage = watch();
+  const clock = createTestClock(0);
+  const enter = (claimedMs: number) => outage.enter(claimedMs, clock, (ms) => clock.sleep(ms));
+  expect(await enter(0)).toBe(true);
+  await clock.advance(1);
+  for (let tries = 0; tries < 3; tries += 1) outage.failed(failAt(0));
+  while (clock.now() < 60_000) {
+    const first = enter(clock.monotonicMs());
+    // Claimed together with the first.
+    expect(await enter(clock.monotonicMs())).toBe(false);
+    await clock.advance(10_000);
+    expect(await first).toBe(true);
+    expect(await enter(0)).toBe(false);
+  }
+  // The first of them times out: it began before the last pause.
+  expect(outage.failed({ startedMs: 1000, nowMs: 60_000, message: 'timeout' })).toBe(1);
+  expect(outage.succeeded(62_000, 55_000)).toBe(true);
+  expect(outage.succeeded(62_000, 45_000)).toBe(false);
+  expect(await enter(0)).toBe(true);
 });
 
 test('each outage is logged once, when it begins', () => {
