@@ -11,7 +11,8 @@
  *                            The queue pauses until then.
  *   outage                   unreachable, timeout, server_error, unexpected, or a 404 with a text body, which sources
  *                            in trouble send on valid paths. Retry with backoff. After the last attempt the window is
- *                            deferred, for a minute first and then for as long as it has failed so far.
+ *                            deferred, for a minute first and then for as long as it has failed so far. Of a source
+ *                            that has stopped answering, for ten seconds: there may be no other window to try it with.
  *   too_large                Retry; the window is deferred after the last attempt.
  *   404 with a JSON body     Retry once. If that, or another window of the series, gets the same answer, the series is
  *                            blocked for an hour.
@@ -24,7 +25,14 @@
 import type { EpochMs } from '../model/intervals.ts';
 import { lanes } from '../model/lanes.ts';
 import { askedInterval } from '../model/window.ts';
+
+
 import { namesMeant } from '../planning/near-names.ts';
+
+
+import { longestPauseMs } from '../planning/source-outage.ts';
+
+
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import { refusesAll, type SourceError } from '../sources/source-error.ts';
@@ -106,6 +114,11 @@ export function isOutage(error: Pick<SourceError, 'kind' | 'unknownId'>): boolea
   return ['unreachable', 'timeout', 'server_error', 'unexpected'].includes(error.kind);
 }
 
+/** Whether no answer came, which says nothing about the request. */
+function isSilence({ kind }: Pick<SourceError, 'kind'>): boolean {
+  return kind === 'unreachable' || kind === 'timeout';
+}
+
 /** Exponential backoff from one second to one minute, with jitter: between half of it and all of it. */
 export function backoffMs(attempt: number, random: number): number {
   const longest = Math.min(longestRetryMs, backoffBaseMs * 2 ** (attempt - 1));
@@ -137,12 +150,14 @@ export async function afterSourceError<Answer>(
   const seriesId = work.window?.seriesId ?? null;
   const unknownBefore = seriesId !== null && context.source.unknownSeries.has(seriesId);
   if (seriesId !== null && error.unknownId) context.source.unknownSeries.add(seriesId);
+  const isAway = fillsGap(work) && isSilence(error) && context.source.breaker.isOpen();
+  const longestDeferMs = isAway ? longestPauseMs : context.rules.failedRetryMs;
   const reaction = reactionTo(error, {
     attempt: attempt.number,
     last: attempt.last,
     unknownBefore,
     failedRetryMs: context.rules.failedRetryMs,
-    firstRetryMs: fillsGap(work) ? Math.min(firstDeferMs, context.rules.failedRetryMs) : context.rules.failedRetryMs,
+    firstRetryMs: fillsGap(work) ? Math.min(firstDeferMs, longestDeferMs) : longestDeferMs,
     missingPauseMs:
       work.window === null
         ? context.rules.failedRetryMs
@@ -181,12 +196,13 @@ export async function afterSourceError<Answer>(
     bytes: error.bytes,
     durationMs: error.durationMs,
   });
-  return carryOut(reaction, { kind, message, startedMs, nowMs }, work, attempt, context);
+  const failure = { kind, message, startedMs, nowMs, maxPauseMs: longestDeferMs };
+  return carryOut(reaction, failure, work, attempt, context);
 }
 
 async function carryOut<Answer>(
   reaction: Reaction,
-  failure: { kind: string; message: string; startedMs: EpochMs; nowMs: EpochMs },
+  failure: { kind: string; message: string; startedMs: EpochMs; nowMs: EpochMs; maxPauseMs: number },
   work: Work<Answer>,
   attempt: AttemptFacts,
   context: WorkerContext,
@@ -201,12 +217,7 @@ async function carryOut<Answer>(
       return { kind: 'retry', inMs: 1, counted: false };
     case 'defer':
       await deferWork(
-        {
-          ...failure,
-          reason: kind === 'incomplete' ? 'lacks' : 'failed',
-          retryAtMs: nowMs + reaction.forMs,
-          maxPauseMs: context.rules.failedRetryMs,
-        },
+        { ...failure, reason: kind === 'incomplete' ? 'lacks' : 'failed', retryAtMs: nowMs + reaction.forMs },
         work,
         attempt,
         context,

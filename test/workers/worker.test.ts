@@ -177,4 +177,26 @@ onEachBackend('a worker', (kind) => {
     await untilIdle(parts);
     expect(await coveredOf(parts.database)).toBe(wholeTrack(8));
   });
+
+  test('defers the last windows of a source that has gone for no longer than its pauses', async () => {
+    const parts = await openParts(kind, { attempts: 1 });
+    const server = await serveCandles(
+      () => noonMs,
+      (request) => {
+        request.socket.destroy();
+        return true;
+      },
+    );
+    const windows = await trackHours(parts, 6);
+    await parts.queues.requests.addWindows(windows);
+    await startTestWorker(parts, server.baseUrl);
+    await untilIdle(parts);
+    await parts.queues.requests.addWindows(windows.slice(-1));
+    await untilIdle(parts);
+    const { rows } = await parts.database.pool.query(
+      'select extract(epoch from retry_at - $1::timestamptz)::int as seconds from tidemark.pending_windows order by range',
+      [new Date(noonMs)],
+    );
+    expect(rows.map(({ seconds }) => seconds)).toEqual([60, 60, 60, 60, 60, 10]);
+  });
 });
