@@ -14,7 +14,7 @@ import { readServiceMessage, readUse } from '../store/ledger/ledger.ts';
 import type { FetchTally } from '../store/ledger/ledger-minutes.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
 import { readPause } from '../store/settings/settings.ts';
-import { readRefusal } from '../store/settings/source-refusal.ts';
+import { readRefusal, readRefusedUntil } from '../store/settings/source-refusal.ts';
 import { type OperationContext, withQueues } from './context.ts';
 
 /** Failed requests without a success after which the source is considered unusable. */
@@ -164,10 +164,11 @@ export async function readOutage(
 ): Promise<ExplainedOutage | null> {
   const outage = await readSourceOutage(context.database, nowMs);
   if (outage === null) return null;
+  const refusedUntilMs = await readRefusedUntil(context.database, outage.source, nowMs);
   return withQueues(context, async (queues) => {
     const requests = queues.requestsOf(outage.source);
     const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
-    return withRetry(outage, { workers, pausedMs }, nowMs);
+    return withRetry(outage, { workers, pausedMs }, refusedUntilMs, nowMs);
   });
 }
 
@@ -194,12 +195,13 @@ export function banText(source: string, untilMs: EpochMs): string {
 export function withRetry(
   outage: SourceOutage,
   queue: { readonly workers: number; readonly pausedMs: number },
+  refusedUntilMs: EpochMs | null,
   nowMs: EpochMs,
 ): ExplainedOutage {
-  if (queue.workers === 0) return { ...outage, retryAtMs: null };
+  if (queue.workers === 0) return { ...outage, refusedUntilMs, retryAtMs: null };
   // A pause lasts whole seconds from a try on, and its rest is read a moment later.
   const pauseMs = wholeSecond(nowMs + queue.pausedMs - outage.lastTriedMs);
-  return { ...outage, retryAtMs: outage.refusedUntilMs ?? outage.lastTriedMs + pauseMs };
+  return { ...outage, refusedUntilMs, retryAtMs: refusedUntilMs ?? outage.lastTriedMs + pauseMs };
 }
 
 export function outageJson(outage: ExplainedOutage | null) {

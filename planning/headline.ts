@@ -23,8 +23,10 @@ export interface SourceState {
   /** Requests of the last minute. */
   readonly lastMinute: number;
   readonly outage: SourceOutage | null;
-  /** The newest 429, unless requests have succeeded since; null: none. `untilMs`: no request is sent before. */
-  readonly refusal: { readonly timeMs: EpochMs; readonly message: string; readonly untilMs: EpochMs | null } | null;
+  /** The newest 429, unless requests have succeeded since; null: none. */
+  readonly refusal: { readonly timeMs: EpochMs; readonly message: string } | null;
+  /** It refuses all requests, and none is sent before; null: it does not, or gets one now. */
+  readonly refusedUntilMs: EpochMs | null;
   /** Whether the limit of a long period, such as the credits of a month, is used up. */
   readonly isUsedUp: boolean;
 }
@@ -193,7 +195,7 @@ function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: 
     const retry =
       state.workers === 0 || pause !== null
         ? `last tried ${formatTime(wholeSecond(outage.lastTriedMs))}`
-        : nextTry(outage);
+        : nextTry(facts.refusedUntilMs);
     const text = `${outageSince(outage, name)}; ${retry}`;
     const kind =
       outage.kind === 'notice'
@@ -204,7 +206,7 @@ function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: 
     return [condition(kind, text)];
   }
   if (refusal !== null && isBanned(facts, state)) {
-    const until = formatTime(wholeSecond(refusal.untilMs ?? nowMs + state.pausedMs));
+    const until = formatTime(wholeSecond(facts.refusedUntilMs ?? nowMs + state.pausedMs));
     return [condition('banned', `${name} accepts no request until ${until}: ${printable(refusal.message)}`)];
   }
   if (!facts.isUsedUp) return [];

@@ -42,11 +42,11 @@ export interface SourceOutage {
   readonly kind: (typeof sourceTrouble)[number];
   /** Of the last failure. */
   readonly message: string;
-  /** The source refuses all requests, and none is sent before; null: it only does not answer. */
-  readonly refusedUntilMs: EpochMs | null;
 }
 
 export interface ExplainedOutage extends SourceOutage {
+  /** The source refuses all requests, and none is sent before; null: it only does not answer. */
+  readonly refusedUntilMs: EpochMs | null;
   /** A worker tries again at this time; null: no worker is connected. */
   readonly retryAtMs: EpochMs | null;
 }
@@ -76,12 +76,16 @@ export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
   const next =
     retryAtMs === null
       ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, no worker is connected`
-      : nextTry(outage);
+      : nextTry(outage.refusedUntilMs);
   return `${outageSince(outage)}; ${next}`;
 }
 
-/** While workers take requests. The text stays the same from one try to the next. */
-export function nextTry({ refusedUntilMs }: SourceOutage): string {
+/**
+ * While workers take requests. The text stays the same from one try to the next.
+ *
+ * @param refusedUntilMs null: the source refuses nothing.
+ */
+export function nextTry(refusedUntilMs: EpochMs | null): string {
   return refusedUntilMs === null
     ? `tried again within ${formatDuration(longestPauseMs)}`
     : `retry at ${formatTime(wholeSecond(refusedUntilMs))}`;

@@ -44,6 +44,11 @@ export function refusesAll(kind: SourceErrorKind): boolean {
   return ['rate_limited', 'unauthorized', 'address_refused', 'country_refused', 'notice'].includes(kind);
 }
 
+/** Whether the source has answered this request, and would answer others. */
+export function concernsRequest({ kind, unknownId }: Pick<SourceError, 'kind' | 'unknownId'>): boolean {
+  return unknownId || ['refused', 'series_refused', 'incomplete', 'too_large'].includes(kind);
+}
+
 export class SourceError extends Error {
   readonly kind: SourceErrorKind;
   /** HTTP status; null when no answer came. */

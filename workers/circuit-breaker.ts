@@ -2,9 +2,10 @@
  * A circuit breaker for the source and the database: it notices an outage, and states how long to pause.
  *
  *   closed      Attempts succeed. `threshold` failures in a row open it, which is logged once.
- *   open        After each pause one attempt may begin. It, or a failure of one that began after the last pause, doubles
- *               the pause, from one to ten seconds. Attempts that were active together count once. A success of an
- *               attempt that began after it opened makes it half-open; an answer already on its way proves nothing.
+ *   open        After each pause one attempt begins. It doubles the pause, from one to ten seconds, as does a failure
+ *               of an attempt that began after the last pause. Attempts that were active together count once. A success
+ *               of an attempt that began after it opened makes it half-open; an answer already on its way proves
+ *               nothing.
  *   half-open   Nothing is paused. `threshold` failures in a row open it again without a log line: a disk that is full
  *               most of the time accepts a write now and then. A success ten seconds after the first closes it, which
  *               is logged once.

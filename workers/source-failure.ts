@@ -25,22 +25,15 @@
 import type { EpochMs } from '../model/intervals.ts';
 import { lanes } from '../model/lanes.ts';
 import { askedInterval } from '../model/window.ts';
-
-
 import { namesMeant } from '../planning/near-names.ts';
-
-
 import { longestPauseMs } from '../planning/source-outage.ts';
-
-
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
-import { refusesAll, type SourceError } from '../sources/source-error.ts';
+import { concernsRequest, refusesAll, type SourceError } from '../sources/source-error.ts';
 import { recordChecksum, recordFetch } from '../store/ledger/ledger.ts';
 import { readKnownNames } from '../store/series/known-names.ts';
 import { blockSeries } from '../store/series/series.ts';
 import { deferWork, nameOf, pause, publishCommandResult } from './deferral.ts';
-import { concernsRequest } from './source-gate.ts';
 import type { Work } from './work.ts';
 import type { AttemptFacts, WorkerContext } from './worker-context.ts';
 
@@ -132,7 +125,7 @@ function fillsGap<Answer>({ window }: Work<Answer>): boolean {
   return window != null && lanes[window.lane].fillsGap;
 }
 
-/** After an answer: a source that was away gets requests without pauses again. An unreachable queue ends them itself. */
+/** After an answer, a source that was away gets requests without pauses. An unreachable queue has none. */
 export async function afterAnswer(startedMs: EpochMs, { source, clock }: WorkerContext): Promise<void> {
   if (source.breaker.succeeded(clock.now(), startedMs)) await source.requests.endPause().catch(() => {});
 }

@@ -19,7 +19,7 @@ import {
   type SourceRefusal,
 } from '../planning/source-refusal.ts';
 import type { RequestQueue } from '../queue/requests.ts';
-import { refusesAll, SourceError } from '../sources/source-error.ts';
+import { concernsRequest, refusesAll, SourceError } from '../sources/source-error.ts';
 import type { Database } from '../store/db/database.ts';
 import { changeRefusal, readRefusal } from '../store/settings/source-refusal.ts';
 
@@ -34,10 +34,6 @@ const refusalText: Readonly<Record<string, string>> & { readonly other: string }
     'queue pauses',
   other: 'the source refuses requests; the queue pauses',
 });
-
-/** Whether the source has answered this request, and would answer others. */
-export const concernsRequest = ({ kind, unknownId }: SourceError): boolean =>
-  unknownId || ['refused', 'series_refused', 'incomplete', 'too_large'].includes(kind);
 
 /** How long a source that has refused nothing is not asked for again. Shorter than every pause. */
 const openKnownMs = 900;

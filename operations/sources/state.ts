@@ -6,6 +6,7 @@ import { proxyFor } from '../../sources/connections.ts';
 import { readUse } from '../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { readSourceUse } from '../../store/series/sources.ts';
+import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { type OperationContext, withQueues } from '../context.ts';
 import { withRetry } from '../source-health.ts';
 
@@ -26,10 +27,11 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
       shown.map(async ({ facts, profile, url, problem }) => {
         const { name: source, limits, longLimit, requestsPerMinute } = facts;
         const requests = queues.requestsOf(source);
-        const [workers, pausedMs, outage] = await Promise.all([
+        const [workers, pausedMs, outage, refusedUntilMs] = await Promise.all([
           requests.countWorkers(),
           requests.pausedForMs(),
           readOutageOf(database, source, nowMs),
+          readRefusedUntil(database, source, nowMs),
         ]);
         const { series = 0, lastMinute = 0, lastRequestMs = null } = use.get(source) ?? {};
         return {
@@ -48,7 +50,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
           lastRequestMs,
           workers,
           pausedMs,
-          outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
+          outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, refusedUntilMs, nowMs),
         };
       }),
     ),

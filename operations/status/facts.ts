@@ -20,10 +20,11 @@ import type { QueueBackend } from '../../queue/backend.ts';
 import type { Database } from '../../store/db/database.ts';
 import { readUse } from '../../store/ledger/ledger.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
-import { readOutageOf, readRefusedUntil } from '../../store/ledger/source-outage.ts';
+import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readFollowedSources, readSourceLists } from '../../store/series/sources.ts';
 import { readPause, readWaiting } from '../../store/settings/settings.ts';
+import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { countTracked } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
 import { divideWorkable, windowsLeft } from '../backfill/outcome.ts';
@@ -92,8 +93,6 @@ async function readSourceStates(
   const found: SourceState[] = [];
   for (const { source, isFollowed } of await readFollowedSources(database, nowMs)) {
     const limit = registry.find(source)?.facts.longLimit;
-    const refusal = refusals.get(source);
-    const untilMs = refusal === undefined ? null : await readRefusedUntil(database, source, nowMs);
     found.push({
       source,
       left: left.get(source) ?? 0,
@@ -101,7 +100,8 @@ async function readSourceStates(
       isFollowed,
       lastMinute: requests.get(source) ?? 0,
       outage: await readOutageOf(database, source, nowMs),
-      refusal: refusal === undefined ? null : { ...refusal, untilMs },
+      refusal: refusals.get(source) ?? null,
+      refusedUntilMs: await readRefusedUntil(database, source, nowMs),
       isUsedUp: limit != null && requestsLeft(limit, await readUse(database, source, limit, nowMs)) <= 0,
     });
   }

@@ -28,6 +28,7 @@ import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { listStatus } from '../../store/lists/lists.ts';
 import { readSilences } from '../../store/series/silences.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
+import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/status/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/upkeep/jobs.ts';
 import { listRetentions, type Retention } from '../../store/upkeep/retention.ts';
@@ -213,7 +214,10 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     retentions,
     versions,
     upkeep,
-    outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, nowMs),
+    outage:
+      outage === null
+        ? null
+        : withRetry(outage, { workers, pausedMs }, await readRefusedUntil(database, outage.source, nowMs), nowMs),
     embedded: context.embedded,
     urlFile: context.embedded ? join(config.directory, 'url') : null,
     source: url,

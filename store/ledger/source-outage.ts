@@ -6,7 +6,6 @@ import { refusalKinds, type SourceOutage, sourceTrouble } from '../../planning/s
 import type { Database } from '../db/database.ts';
 import { bool, int4, int8, nullable, oneOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { sourcesInUse } from '../series/sources.ts';
-import { readRefusal } from '../settings/source-refusal.ts';
 import { checksumVerdict } from './ledger.ts';
 
 /**
@@ -75,17 +74,10 @@ export async function readOutageOf(database: Database, source: string, nowMs: Ep
   if (failures < fewest || failingSinceMs === null) return null;
   const [whole] = await outages.on(database.pool, { source, sinceMs: failingSinceMs - hourMs, most: 1 });
   return {
-    ...({ source, failingSinceMs, ...last } as Omit<SourceOutage, 'sinceMs' | 'refusedUntilMs'>),
+    ...({ source, failingSinceMs, ...last } as Omit<SourceOutage, 'sinceMs'>),
     // Its failures may be too many to look at.
     sinceMs: Math.min(successAtMs ?? failingSinceMs, whole?.timeMs ?? failingSinceMs),
-    refusedUntilMs: await readRefusedUntil(database, source, nowMs),
   };
-}
-
-/** Until when a source that refuses all requests gets none; null: it does not, or gets one now. */
-export async function readRefusedUntil(database: Database, source: string, nowMs: EpochMs): Promise<EpochMs | null> {
-  const refusal = await readRefusal(database, source);
-  return refusal !== null && refusal.acceptedAtMs === null && refusal.untilMs > nowMs ? refusal.untilMs : null;
 }
 
 /** Bans further apart than this are two. */

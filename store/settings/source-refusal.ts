@@ -3,6 +3,7 @@
  * meanwhile.
  */
 
+import type { EpochMs } from '../../model/intervals.ts';
 import type { SourceRefusal } from '../../planning/source-refusal.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { readSetting, writeSetting } from './settings.ts';
@@ -12,6 +13,12 @@ const nameOf = (source: string) => `source.refusal@${source}`;
 /** @returns null: it has refused nothing. */
 export async function readRefusal(database: Database, source: string): Promise<SourceRefusal | null> {
   return (await readSetting(database.pool, nameOf(source))) as SourceRefusal | null;
+}
+
+/** Until when a source that refuses all requests gets none; null: it does not, or gets one now. */
+export async function readRefusedUntil(database: Database, source: string, nowMs: EpochMs): Promise<EpochMs | null> {
+  const refusal = await readRefusal(database, source);
+  return refusal !== null && refusal.acceptedAtMs === null && refusal.untilMs > nowMs ? refusal.untilMs : null;
 }
 
 /**

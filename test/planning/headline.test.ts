@@ -10,7 +10,7 @@ const nowMs = Date.UTC(2026, 0, 31, 6);
 
 const answering: SourceState = {
   ...{ source: defaultSource, left: 0, asked: 0, isFollowed: true, lastMinute: 2 },
-  ...{ outage: null, refusal: null, isUsedUp: false },
+  ...{ outage: null, refusal: null, refusedUntilMs: null, isUsedUp: false },
 };
 const running: SourceQueue = { source: defaultSource, workers: 2, pausedMs: 300, perMinute: 200 };
 
@@ -52,11 +52,10 @@ const outage: SourceOutage = {
   kind: 'unreachable',
   sinceMs: nowMs - 10 * minuteMs,
   failingSinceMs: nowMs - 9 * minuteMs,
-  refusedUntilMs: null,
   lastTriedMs: nowMs - minuteMs,
   message: 'connect ECONNREFUSED \u001b[2J127.0.0.1:1',
 };
-const refused: SourceOutage = { ...outage, refusedUntilMs: nowMs + 30_000 };
+const refusedUntilMs = nowMs + 30_000;
 const paused = { schedulers: 1, sources: [{ ...running, pausedMs: 30_004 }] };
 const due = {
   left: 7000,
@@ -100,25 +99,27 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'source_notice',
     'bad',
     'the source answers with a service message since 2026-01-31 05:50Z: retired; retry at 2026-01-31 06:00:30Z',
-    { sources: [{ ...answering, outage: { ...refused, kind: 'notice', message: 'retired' } }], queue: paused },
+    {
+      sources: [{ ...answering, refusedUntilMs, outage: { ...outage, kind: 'notice', message: 'retired' } }],
+      queue: paused,
+    },
   ],
   [
     'a refused key',
     'source_refuses_key',
     'bad',
     'the source refuses the API key since 2026-01-31 05:50Z: status 401; retry at 2026-01-31 06:00:30Z',
-    { sources: [{ ...answering, outage: { ...refused, kind: 'unauthorized', message: 'status 401' } }], queue: paused },
+    {
+      sources: [{ ...answering, refusedUntilMs, outage: { ...outage, kind: 'unauthorized', message: 'status 401' } }],
+      queue: paused,
+    },
   ],
   [
     'a ban',
     'banned',
     'waiting',
     'the source accepts no request until 2026-01-31 06:00:30Z: status 429',
-    {
-      ...due,
-      sources: [{ ...answering, refusal: { timeMs: nowMs, message: 'status 429', untilMs: null } }],
-      queue: paused,
-    },
+    { ...due, sources: [{ ...answering, refusal: { timeMs: nowMs, message: 'status 429' } }], queue: paused },
   ],
   [
     'a pause',
@@ -237,7 +238,7 @@ describe('the headline', () => {
   });
 
   it('puts what stops requests before what is missing, and that before jobs whose work is done', () => {
-    const banned = { ...answering, refusal: { timeMs: nowMs, message: 'status 429', untilMs: null } };
+    const banned = { ...answering, refusal: { timeMs: nowMs, message: 'status 429' } };
     const trouble = {
       failed: { ranges: 3, first: 'status 500' },
       failingJobs: [{ kind: 'policy_compression', of: null, message: 'disk full' }],
@@ -264,7 +265,7 @@ describe('the headline', () => {
 
   it('takes the spacing of a small budget for no ban', () => {
     const slow = { schedulers: 1, sources: [{ ...running, perMinute: 6, pausedMs: 9900 }] };
-    const refused = { ...answering, refusal: { timeMs: nowMs, message: 'status 429', untilMs: null } };
+    const refused = { ...answering, refusal: { timeMs: nowMs, message: 'status 429' } };
     expect(stateOf(facts({ sources: [refused], queue: slow })).headline.kind).toBe('healthy');
   });
 });
@@ -308,10 +309,7 @@ describe('the ETA', () => {
   it.each<[string, Partial<StateFacts>]>([
     ['the last answer is old', { recent: steadily(200).slice(0, 108) }],
     ['the source is away', { sources: [{ ...answering, outage }] }],
-    [
-      'the source has banned',
-      { sources: [{ ...answering, refusal: { timeMs: 0, message: '', untilMs: null } }], queue: paused },
-    ],
+    ['the source has banned', { sources: [{ ...answering, refusal: { timeMs: 0, message: '' } }], queue: paused }],
     ['somebody has paused', { pause: { sinceMs: 0, by: null } }],
     ['the queue is away', { queue: { away: '' } }],
   ])('is unknown while %s', (_, given) => {

@@ -194,7 +194,8 @@ onEachBackend('a worker', (kind) => {
     await parts.queues.requests.addWindows(windows.slice(-1));
     await untilIdle(parts);
     const { rows } = await parts.database.pool.query(
-      'select extract(epoch from retry_at - $1::timestamptz)::int as seconds from tidemark.pending_windows order by range',
+      `select extract(epoch from retry_at - $1::timestamptz)::int as seconds
+       from tidemark.pending_windows order by range`,
       [new Date(noonMs)],
     );
     expect(rows.map(({ seconds }) => seconds)).toEqual([60, 60, 60, 60, 60, 10]);
