@@ -4,7 +4,8 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major > 20 || (major === 20 && minor >= 19)) {
   // Rows leave objects that live shortly. The space for new ones would grow to 48 MB, in part while this is loaded.
-  if (process.argv[2] === 'lake') (await import('node:v8')).setFlagsFromString('--semi-space-growth-factor=1');
+  if (/^(?:lake|import)$/.test(process.argv[2] ?? ''))
+    (await import('node:v8')).setFlagsFromString('--semi-space-growth-factor=1');
   await import('./main.ts');
 } else {
   process.exitCode = 2;

@@ -148,6 +148,17 @@ function contestantsOf(places: Places, urls: Urls, duckdb: Duckdb): Contestant[]
     run: () => tidemark(['import', path], urls.to),
     check: () => assertSame(places),
   });
+  const lake = (...options: readonly string[]): Contestant => {
+    const path = at(['lake', ...options].join(''));
+    return {
+      name: ['tidemark lake', ...options].join(' '),
+      direction: 'out',
+      prepare: async () => rmSync(path, { recursive: true, force: true }),
+      run: () => tidemark(['lake', path, ...options], urls.from),
+      check: () => duckdb.check(`${path}/**/*.parquet`),
+      bytes: () => filesBelow(path).reduce((sum, file) => sum + bytesOf(file), 0),
+    };
+  };
   const byDuckdb = (path: string): Contestant[] => [
     {
       name: `DuckDB writes ${path.split('.').at(-1)}`,
@@ -163,7 +174,7 @@ function contestantsOf(places: Places, urls: Urls, duckdb: Duckdb): Contestant[]
       check: async () => {},
     },
   ];
-  const [copy, csv, parquet, lake] = [at('copy.text'), at('x.csv'), at('x.parquet'), at('lake')];
+  const [copy, csv, jsonl, parquet] = [at('copy.text'), at('x.csv'), at('x.jsonl'), at('x.parquet')];
   const copyOutAndIn: Contestant[] = [
     {
       name: 'COPY out, ordered',
@@ -183,16 +194,9 @@ function contestantsOf(places: Places, urls: Urls, duckdb: Duckdb): Contestant[]
   ];
   const all = [
     ...copyOutAndIn,
-    ...[exported(csv), exported(parquet)],
-    {
-      name: 'tidemark lake',
-      direction: 'out' as const,
-      prepare: async () => rmSync(lake, { recursive: true, force: true }),
-      run: () => tidemark(['lake', lake], urls.from),
-      check: () => duckdb.check(`${lake}/**/*.parquet`),
-      bytes: () => filesBelow(lake).reduce((sum, file) => sum + bytesOf(file), 0),
-    },
-    ...[imported(csv, false), imported(csv, true), imported(parquet, false), imported(parquet, true)],
+    ...[exported(csv), exported(jsonl), exported(parquet)],
+    ...[lake(), lake('--doubles'), lake('--decimals', 'text')],
+    ...[csv, jsonl, parquet].flatMap((path) => [imported(path, false), imported(path, true)]),
     ...[...byDuckdb(at('duckdb.csv')), ...byDuckdb(at('duckdb.parquet'))],
   ];
   return [...all.filter(({ direction }) => direction === 'out'), ...all.filter(({ direction }) => direction === 'in')];

@@ -43,8 +43,10 @@ export async function openDuckdb(copied: string, market: Readonly<Record<string,
 
 const optionsOf = (path: string) =>
   path.endsWith('.parquet') ? 'format parquet, compression zstd' : 'format csv, header';
-const reading = (path: string) =>
-  path.endsWith('.parquet') ? `read_parquet('${path}')` : `read_csv('${path}', types = ${types})`;
+function reading(path: string): string {
+  if (path.endsWith('.parquet')) return `read_parquet('${path}')`;
+  return path.endsWith('.csv') ? `read_csv('${path}', types = ${types})` : `read_json('${path}', columns = ${types})`;
+}
 
 async function timed(connection: DuckDBConnection, sql: string): Promise<Taken> {
   const [before, started] = [process.cpuUsage(), performance.now()];

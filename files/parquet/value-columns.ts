@@ -164,10 +164,20 @@ class DoubleColumn extends Column {
   }
 }
 
+const sharedBuffer = (length: number) => Buffer.from(sharedBytes(length).buffer);
+
+/** Of a text with its length. Shared memory that is left behind stays long. */
+const usualBytes = 20;
+
 /** Decimals that are too long for a DECIMAL. */
 class TextColumn extends Column {
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer;
   #length = 0;
+
+  constructor(element: SchemaElement, capacity: number) {
+    super(element, capacity);
+    this.#bytes = sharedBuffer(usualBytes * capacity);
+  }
 
   protected putField(bytes: Buffer, at: number): boolean {
     return this.putText(numericText(bytes, at) ?? '');
@@ -175,7 +185,11 @@ class TextColumn extends Column {
 
   protected putText(value: string): boolean {
     const end = this.#length + 4 + value.length;
-    if (end > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * end);
+    if (end > this.#bytes.length) {
+      const before = this.#bytes;
+      this.#bytes = sharedBuffer(2 * end);
+      before.copy(this.#bytes);
+    }
     this.#bytes.writeUInt32LE(value.length, this.#length);
     this.#bytes.write(value, this.#length + 4, 'latin1');
     this.#length = end;
