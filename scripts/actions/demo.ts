@@ -1,7 +1,7 @@
 /** `tidemark demo [--once]`: the whole pipeline on synthetic data, with nothing to install or configure. */
 
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { stopped, systemClock } from '../../clock.ts';
 import { makeDirectory } from '../../directories.ts';
 import { TidemarkError } from '../../errors.ts';
@@ -92,6 +92,7 @@ export async function run(options: { once?: true }): Promise<void> {
  * The user's configuration with another source, database and queue, so that synthetic data never mixes with real data.
  */
 function demoConfig(config: Config, simulator: RunningSimulator): Config {
+  const directory = resolve(config.directory, 'demo');
   return {
     ...config,
     source: { ...config.source, url: simulator.url, apiKey: demoKey, requestsPerMinute: requestsPerMinute.withKey },
@@ -99,8 +100,8 @@ function demoConfig(config: Config, simulator: RunningSimulator): Config {
     queue: { ...config.queue, redisUrl: undefined },
     scheduler: { ...config.scheduler, refreshMs: demoRefreshMs },
     // The user's own belongs to real sources.
-    watchList: join(config.directory, 'demo', 'tidemark.yaml'),
-    directory: join(config.directory, 'demo'),
+    watchList: join(directory, 'tidemark.yaml'),
+    directory,
   };
 }
 
@@ -111,6 +112,31 @@ function writeSources({ directory }: Config, url: string): void {
     join(directory, 'tidemark.yaml'),
     `# Of \`tidemark demo\`, at each start.\nsources:\n${lines.join('')}`,
   );
+}
+
+/**
+ * Writes a command line of this demo, for any folder: the configuration of the user is of other sources.
+ *
+ * @returns its path, for a shell.
+ */
+function writeCommandLine({ directory, watchList = '', source, scheduler }: Config): string {
+  const path = join(directory, 'tidemark');
+  const variables = {
+    ...{ DATABASE_URL: '', REDIS_URL: '', TIDEMARK_DIR: directory, WATCH_LIST: watchList },
+    ...{ SOURCE_URL: source.url ?? '', SOURCE_API_KEY: source.apiKey ?? '' },
+    SOURCE_REQUESTS_PER_MINUTE: String(source.requestsPerMinute),
+    REFRESH_SECONDS: String(scheduler.refreshMs / 1000),
+  };
+  const set = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
+  const command = [process.execPath, process.argv[1] ?? ''].map(quoted).join(' ');
+  const text = `#!/bin/sh\n# Of \`tidemark demo\`, at each start.\n${set.join('')}exec ${command} "$@"\n`;
+  writeFileSync(path, text, { mode: 0o755 });
+  return quoted(path);
+}
+
+/** A word of a shell. */
+function quoted(word: string): string {
+  return /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 async function show(context: Context, simulator: RunningSimulator, once: boolean, signal: AbortSignal): Promise<void> {
@@ -135,9 +161,7 @@ async function show(context: Context, simulator: RunningSimulator, once: boolean
     if (service.dashboard !== null) console.log(`The dashboard is at ${service.dashboard}. In another terminal:`);
     console.log(`  curl '${service.url}/candles?exchange=binance&baseId=bitcoin&quoteId=tether&interval=h1'`);
     if (context.metrics !== null) console.log(`  curl ${context.metrics.url}`);
-    // Without these variables it would show the source and the budget of the user's own configuration.
-    const source = `SOURCE_URL=${simulator.url} SOURCE_API_KEY=${demoKey}`;
-    console.log(`  DATABASE_URL= REDIS_URL= TIDEMARK_DIR=${context.config.directory} ${source} npx tidemark status`);
+    console.log(`  ${writeCommandLine(context.config)} status`);
     console.log('Your own data come from an exchange, without a key:');
     console.log('  npx tidemark backfill candles --source binance --symbol BTC/USDT --interval h1 --from 2017-08-17');
     await stopped(signal);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, it } from 'vitest';
@@ -42,11 +42,13 @@ it('a demo shows the backfill at its address, ends when its pipe closes, and lea
   expect(processesOf(directory)).toEqual([]);
 });
 
-it('a demo has rows for every picture of docs/pictures.md, while it runs', async () => {
+it('a demo has rows for every picture of docs/pictures.md and a command line for any folder, while it runs', async () => {
   const directory = emptyDirectory();
-  const demo = start(['demo'], { TIDEMARK_DIR: directory, SERVE_PORT: String(await freePort()) });
+  const demo = start(['demo'], { TIDEMARK_DIR: "it's", SERVE_PORT: String(await freePort()) }, directory);
   await waitFor('the report', () => demo.stdout().includes('Refreshing and serving until Ctrl-C.'));
-  const client = new pg.Client({ connectionString: readFileSync(join(directory, 'demo', 'url'), 'utf8').trim() });
+  const client = new pg.Client({
+    connectionString: readFileSync(join(directory, "it's", 'demo', 'url'), 'utf8').trim(),
+  });
   await client.connect();
   try {
     const pictures = picturesOf(JSON.parse(readFileSync('docs/notebooks/ten-questions.ipynb', 'utf8')));
@@ -55,6 +57,18 @@ it('a demo has rows for every picture of docs/pictures.md, while it runs', async
   } finally {
     await client.end();
   }
+  // The configuration of another folder is that of another source.
+  const elsewhere = emptyDirectory();
+  writeFileSync(join(elsewhere, '.env'), 'SOURCE_REQUESTS_PER_MINUTE=77\nREFRESH_SECONDS=3600\nDATABASE_URL=none\n');
+  writeFileSync(join(elsewhere, 'tidemark.yaml'), 'no watch list');
+  const [hint = ''] = /^ {2}.* status$/m.exec(demo.stdout()) ?? [];
+  const say = (line: string) =>
+    execFileSync('sh', ['-c', line], { cwd: elsewhere, env: { PATH: '/usr/bin:/bin' }, encoding: 'utf8' });
+  const status = say(hint);
+  expect(status).toContain(`embedded, its URL in ${join(directory, "it's", 'demo', 'url')}\n`);
+  expect(status).toMatch(/ of 500 requests in the last minute/);
+  expect(status).not.toMatch(/different budgets|left out/);
+  expect(say(hint.replace(/status$/, 'plan'))).toContain('36 for new periods');
   demo.kill('SIGTERM');
   await demo.ended;
   expect(processesOf(directory)).toEqual([]);
