@@ -7,6 +7,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import { laneNames } from '../model/lanes.ts';
 import { shownReasons } from '../model/reasons.ts';
+import { conditionKinds, conditions, type State } from '../planning/conditions.ts';
 import type { Depth } from '../queue/requests.ts';
 import type { GapMeasures, IntervalMeasures, PollMeasures, RequestMeasures } from '../store/status/measures.ts';
 import type { Upkeep } from '../store/upkeep/jobs.ts';
@@ -32,15 +33,15 @@ export interface QueueState {
   /** Queued and active windows and pages. */
   readonly load: Readonly<Record<string, number>>;
   readonly workers: number;
-  /** The effective budget; 0: unlimited. */
+  /** The effective budget of all sources in use; 0: unlimited. */
   readonly requestsPerMinute: number;
 }
 
 export interface StateSources {
   readonly store: () => Promise<StoreState>;
   readonly queue: () => Promise<QueueState>;
-  /** The configured budget; 0: unlimited. */
-  readonly requestsPerMinute: number;
+  /** What `status` and the page say of the whole, also where the database or the queue does not answer. */
+  readonly whole: () => Promise<State>;
   readonly clock: Clock;
 }
 
@@ -62,17 +63,18 @@ export function stateMetrics(registry: Registry, sources: StateSources): () => P
   };
   const store = readAtMostEvery(sources.store, times, reading('database'));
   const queue = readAtMostEvery(sources.queue, times, reading('queue'));
+  const whole = readAtMostEvery(sources.whole, times, reading('whole'));
 
   return async () => {
-    const [fromStore, fromQueue] = await Promise.all([store(), queue()]);
+    const [fromStore, fromQueue, state] = await Promise.all([store(), queue(), whole()]);
     for (const gauge of Object.values(gauges)) {
       gauge.reset();
       // A gauge without labels is reset to 0. It is absent until it is set.
       gauge.remove({});
     }
-    gauges.budgetLimit.set(fromQueue?.value.requestsPerMinute ?? sources.requestsPerMinute);
     if (fromStore !== null) setStore(gauges, fromStore.value);
     if (fromQueue !== null) setQueue(gauges, fromQueue.value);
+    if (state !== null) setWhole(gauges, state.value);
   };
 }
 
@@ -81,6 +83,12 @@ function gaugesOf(registry: Registry) {
     new Gauge({ name: `tidemark_${name}`, help, labelNames, registers: [registry] });
   const each = ['dataset', 'interval'];
   return {
+    condition: gauge('condition', 'Conditions of the whole, as `tidemark status` says them; 1: it holds', [
+      'kind',
+      'level',
+    ]),
+    requestsLeft: gauge('requests_left', 'Requests for missing data that can be sent now'),
+    eta: gauge('eta_seconds', 'Time until they are sent; absent while it is unknown'),
     budgetLimit: gauge('budget_limit_requests_per_minute', 'Requests a minute that the source allows; 0: unlimited'),
     budgetUsed: gauge('budget_used_requests_per_minute', 'Requests of all workers in the last 60 seconds, by lane', [
       'lane',
@@ -169,8 +177,16 @@ function setStore(gauges: ReturnType<typeof gaugesOf>, state: StoreState): void 
   gauges.diskSize.set(state.disk.sizeBytes);
 }
 
-function setQueue(gauges: ReturnType<typeof gaugesOf>, { depth, load, workers }: QueueState): void {
+function setQueue(gauges: ReturnType<typeof gaugesOf>, { depth, load, workers, ...state }: QueueState): void {
+  gauges.budgetLimit.set(state.requestsPerMinute);
   for (const [lane, requests] of Object.entries(load)) gauges.queueRequests.set({ lane }, requests);
   for (const [state, jobs] of Object.entries(depth)) gauges.queueJobs.set({ state }, jobs);
   gauges.queueWorkers.set(workers);
+}
+
+function setWhole(gauges: ReturnType<typeof gaugesOf>, { headline, also, left, etaMs }: State): void {
+  for (const kind of conditionKinds) gauges.condition.set({ kind, level: conditions[kind].level }, 0);
+  for (const { kind, level } of [headline, ...also]) gauges.condition.set({ kind, level }, 1);
+  gauges.requestsLeft.set(left);
+  if (etaMs !== null) gauges.eta.set(etaMs / 1000);
 }

@@ -15,7 +15,8 @@ import { type RunningWorker, startWorker, transactionSlots } from '../workers/wo
 import { eventsTo } from '../workers/worker-events.ts';
 import type { ActivityLog } from './activity-log.ts';
 import { areSourcesWanted, assertDefaultSource, readRegistry } from './sources.ts';
-import { exportState, type MeasuredContext, type OpenMetrics } from './telemetry.ts';
+import { exportState } from './state-metrics.ts';
+import type { MeasuredContext, OpenMetrics } from './telemetry.ts';
 
 export interface PipelineContext extends MeasuredContext {
   readonly sources: () => Promise<SourceRegistry>;
@@ -157,7 +158,7 @@ export async function runScheduler(
 ): Promise<RunningScheduler> {
   const { clock, config, database, log, metrics, tracing, activity } = context;
   const sources = await context.sources();
-  if (only === undefined && metrics !== null) exportState(metrics, context, queues, sources.get(defaultSource).facts);
+  if (only === undefined && metrics !== null) exportState(metrics, context, queues);
   const counted = metrics?.planning();
   return startScheduler({
     clock,

@@ -27,7 +27,7 @@ const rooms: Readonly<Record<string, string>> = {
   simulator: 'service v2 model',
   // The rooms below emit events, which these two count and trace. No room below imports them.
   tracing: 'workers scheduler sources v2',
-  metrics: 'service scheduler workers store sources queue v2 model',
+  metrics: 'service scheduler workers planning store sources queue v2 model',
   // Assembles the parts of a process as the configuration describes them.
   runtime: `tracing metrics embedded dashboard service operations scheduler workers watch-list schema store sources
     queue planning model settings`,

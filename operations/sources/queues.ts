@@ -27,11 +27,13 @@ export function joinQueues(queues: QueueBackend, sources: readonly string[]) {
       const found = await Promise.all(all.map((requests) => requests.claimedWindows()));
       const windows = new Map<number, ClaimedWindow[]>();
       const load = byLane(windowLanes, () => 0);
+      let pages = 0;
       for (const each of found) {
+        pages += each.pages.size;
         for (const [id, ranges] of each.windows) windows.set(id, [...(windows.get(id) ?? []), ...ranges]);
         for (const lane of windowLanes) load[lane] += each.load[lane];
       }
-      return { windows, load };
+      return { windows, load, pages };
     },
     async depth() {
       const depths = await Promise.all(all.map((requests) => requests.depth()));

@@ -1,34 +1,38 @@
 /** Reads the facts of the state: `status`, its watch and the dashboard say the same of them (planning/headline.ts). */
 
-import type { TidemarkError } from '../../errors.ts';
+import { messageOf, type TidemarkError } from '../../errors.ts';
 import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { reasons } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
 import { budgetInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
-import type { Headline } from '../../planning/conditions.ts';
+import type { Headline, State } from '../../planning/conditions.ts';
 import {
   databaseAway,
   type QueueFacts,
   queueAway,
   type SourceState,
   type StoredFacts,
+  stateOf,
   type Trouble,
 } from '../../planning/headline.ts';
 import { isBacklog } from '../../planning/periods.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { Database } from '../../store/db/database.ts';
+import { explainDatabaseError } from '../../store/db/failure.ts';
 import { readUse } from '../../store/ledger/ledger.ts';
+import { readQuarantined } from '../../store/ledger/quarantine.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import { readFollowedSources, readSourceLists } from '../../store/series/sources.ts';
+import { readFollowedSources, readSourceLists, sourcesInUse } from '../../store/series/sources.ts';
 import { readPause, readWaiting } from '../../store/settings/settings.ts';
 import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { countTracked } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
 import { divideWorkable, windowsLeft } from '../backfill/outcome.ts';
 import type { OperationContext } from '../context.ts';
+import { isUnreachable } from '../poll-until.ts';
 import { countBySource, countEach, type GapsContext, readGapDivision } from '../source-gaps.ts';
 
 type FactsContext = GapsContext & {
@@ -153,4 +157,23 @@ export async function readQueueFacts(
 /** The headline while the database or the queue is unreachable. */
 export function awayHeadline({ code, message }: TidemarkError): Headline {
   return code === 'QUEUE_UNREACHABLE' ? queueAway(message) : databaseAway(message);
+}
+
+/**
+ * What `status`, the page and the metrics say of the whole, also where the database or the queue does not answer.
+ *
+ * @throws other errors
+ */
+export async function readState(context: FactsContext, queues: QueueBackend, nowMs: EpochMs): Promise<State> {
+  try {
+    const stored = await readStoredFacts(context, nowMs);
+    const rejected = sum((await readQuarantined.on(context.database.pool, {})).map(({ rows }) => rows));
+    const inUse = await sourcesInUse(context.database);
+    const queue = await readQueueFacts(context, queues, inUse).catch((error) => ({ away: messageOf(error) }));
+    return stateOf({ ...stored, nowMs, rejected, queue });
+  } catch (thrown) {
+    const error = explainDatabaseError(thrown);
+    if (!isUnreachable(error)) throw error;
+    return { headline: awayHeadline(error), also: [], left: 0, etaMs: null };
+  }
 }

@@ -65,9 +65,15 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'TidemarkNoWorkers',
-    fires: { tidemark_queue_workers: always(0) },
-    summary: 'No worker is connected to the queue: nothing is fetched.',
-    quiet: [{ tidemark_queue_workers: '2 0 0 2+0x60' }],
+    fires: { 'tidemark_condition{kind="no_worker",level="bad"}': always(1) },
+    summary: 'No worker is connected to the queue of a source: nothing is fetched from it.',
+    quiet: [{ 'tidemark_condition{kind="no_worker",level="bad"}': '0 1 1 0+0x60' }],
+  },
+  {
+    alert: 'TidemarkQueueAway',
+    fires: { 'tidemark_condition{kind="queue_away",level="bad"}': always(1) },
+    summary: 'The queue does not answer: nothing is requested.',
+    quiet: [{ 'tidemark_condition{kind="queue_away",level="bad"}': '0 1 1 0+0x60' }],
   },
   {
     alert: 'TidemarkNotPlanning',
@@ -159,15 +165,14 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'TidemarkSourceDown',
-    fires: {
-      tidemark_source_failures_since_success: '0 2 4 6+1x400',
-      tidemark_source_last_success_timestamp_seconds: always(30),
-    },
-    at: '15m',
-    summary: 'The source has not answered for more than five minutes: 33 requests failed since its last answer.',
+    fires: { 'tidemark_condition{kind="source_refuses_key",level="bad"}': always(1) },
+    labels: { kind: 'source_refuses_key' },
+    summary:
+      'A source has given no data for five minutes (source_refuses_key): `tidemark status` says which one and why.',
     quiet: [
-      // A few requests fail among many that succeed.
-      { tidemark_source_failures_since_success: always(5), tidemark_source_last_success_timestamp_seconds: '0+30x400' },
+      // It is back after two minutes; and it bans for an hour, which TidemarkRateLimited tells.
+      { 'tidemark_condition{kind="source_away",level="bad"}': '0 1 1 1 1 0+0x60' },
+      { 'tidemark_condition{kind="banned",level="waiting"}': always(1) },
     ],
   },
   {

@@ -1,6 +1,7 @@
 /** A state of the whole in which everything is some number. */
 
 import type { QueueState, StateSources, StoreState } from '../../metrics/state.ts';
+import type { State } from '../../planning/conditions.ts';
 import { clockAt } from '../parts/test-clock.ts';
 
 export const someStore: StoreState = {
@@ -52,11 +53,18 @@ export const someQueue: QueueState = {
   requestsPerMinute: 500,
 };
 
+export const someState: State = {
+  headline: { kind: 'source_away', level: 'bad', text: 'away', list: null, command: null },
+  also: [{ kind: 'jobs_failing', level: 'waiting', text: '1 fails', list: null, command: null }],
+  left: 12,
+  etaMs: 90_000,
+};
+
 export function anyState(sources: Partial<StateSources> = {}): StateSources {
   return {
     store: async () => someStore,
     queue: async () => someQueue,
-    requestsPerMinute: 500,
+    whole: async () => someState,
     clock: clockAt(() => 0),
     ...sources,
   };

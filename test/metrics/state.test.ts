@@ -3,7 +3,7 @@ import { createMetrics } from '../../metrics/metrics.ts';
 import { readAtMostEvery } from '../../metrics/reading.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { anyState, someStore } from './any-state.ts';
+import { anyState, someState, someStore } from './any-state.ts';
 
 const times = { everyMs: 15_000, waitMs: 5000, oldestMs: 60_000 };
 
@@ -84,6 +84,24 @@ describe('state metrics', () => {
     expect(of.get('tidemark_queue_requests{lane="backfill"}')).toBe('4');
     expect(of.get('tidemark_source_last_success_timestamp_seconds')).toBe('1700000000');
     expect(of.get('tidemark_disk_free_bytes')).toBe('10');
+  });
+
+  it('exports each condition by what it is now, what is left, and the ETA while it is known', async () => {
+    let nowMs = 0;
+    let state = someState;
+    const metrics = createMetrics({ command: 'scheduler', version: '1.2.3' });
+    metrics.measureState(anyState({ whole: async () => state, clock: clockAt(() => nowMs) }));
+    const of = values((await metrics.read()).text);
+    expect(of.get('tidemark_condition{kind="source_away",level="bad"}')).toBe('1');
+    expect(of.get('tidemark_condition{kind="jobs_failing",level="waiting"}')).toBe('1');
+    expect(of.get('tidemark_condition{kind="jobs_failing",level="bad"}')).toBe('0');
+    expect(of.get('tidemark_condition{kind="healthy",level="ok"}')).toBe('0');
+    expect([of.get('tidemark_requests_left'), of.get('tidemark_eta_seconds')]).toEqual(['12', '90']);
+    state = { ...someState, also: [], left: 0, etaMs: null };
+    nowMs = 15_000;
+    const later = values((await metrics.read()).text);
+    expect(later.get('tidemark_condition{kind="jobs_failing",level="waiting"}')).toBeUndefined();
+    expect([later.get('tidemark_requests_left'), later.get('tidemark_eta_seconds')]).toEqual(['0', undefined]);
   });
 
   it('omits vanished labels and the metrics of an unavailable database or queue', async () => {
