@@ -71,7 +71,13 @@ const groupColumns: ReadonlyArray<Column<SeriesGroup>> = [
     value: ({ series }) => {
       const noted = series.filter((row) => seriesNote(row) !== '');
       const [first] = noted;
-      return first === undefined ? '' : `${counted(noted.length, 'note')}: ${seriesNote(first)}`;
+      const behind = series.filter(({ behindMs }) => behindMs > 0).length;
+      const silent = series.filter(({ silentSinceMs }) => silentSinceMs !== null).length;
+      return nonEmpty([
+        behind === 0 ? '' : `${formatCount(behind)} behind`,
+        silent === 0 ? '' : `${formatCount(silent)} silent`,
+        first === undefined ? '' : `${counted(noted.length, 'note')}: ${seriesNote(first)}`,
+      ]).join(', ');
     },
     shorten: 'end',
   },

@@ -43,12 +43,14 @@ it('groups many series by exchange and interval, folds complete groups, and show
       status(20 * index + place, exchange, exchange === 'okx' && place < 2 ? 4 + 2 * place : 0),
     ),
   );
+  const [first] = many;
+  if (first !== undefined) many[0] = { ...first, silentSinceMs: nowMs - dayMs };
   expect(seriesOverview(many, nowMs).split('\n')).toEqual([
     'series             count  incomplete  covered  missing in all  gaps  points  oldest newest  note',
-    'okx h1                10           1  96.00 %             4 d     1   1,000  2024-01-07',
-    'okx d1                10           1  94.00 %             6 d     1   1,000  2024-01-05     1 note: 3 rows in quarantine',
-    '4 complete groups     40           0    100 %               -     0   4,000  2024-01-11',
-    'total                 60           2  98.33 %            10 d     2   6,000  2024-01-05     1 note: 3 rows in quarantine',
+    'okx h1                10           1  96.00 %             4 d     1   1,000  2024-01-07     1 behind',
+    'okx d1                10           1  94.00 %             6 d     1   1,000  2024-01-05     1 behind, 1 note: 3 rows in quarantine',
+    '4 complete groups     40           0    100 %               -     0   4,000  2024-01-11     1 silent',
+    'total                 60           2  98.33 %            10 d     2   6,000  2024-01-05     2 behind, 1 silent, 1 note: 3 rows in quarantine',
     '',
     '`tidemark status --all` shows each series',
   ]);
