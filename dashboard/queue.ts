@@ -6,12 +6,17 @@ import type { Range } from '../model/intervals.ts';
 import type { QueueFacts } from '../planning/headline.ts';
 import type { QueueSummary } from './shapes.ts';
 
+export interface QueuedRange extends Range {
+  /** Whether its request is under way. */
+  readonly isActive: boolean;
+}
+
 export interface QueueSnapshot {
   readonly depth: QueueSummary;
   /** The effective budget, requests a minute; 0: unlimited. */
   readonly perMinute: number;
   /** Queued and active windows by series. */
-  readonly windows: ReadonlyMap<number, readonly Range[]>;
+  readonly windows: ReadonlyMap<number, readonly QueuedRange[]>;
   /** Of each source. */
   readonly facts: QueueFacts;
 }
@@ -50,7 +55,7 @@ export function createQueueReader(clock: Clock, readQueue: () => Promise<QueueSn
 }
 
 /** Maps windows to columns of a band: flat pairs of first and one past the last, ascending and disjoint. */
-export function inFlightPairs(windows: readonly Range[], band: Range, columns: number): number[] {
+export function windowPairs(windows: readonly Range[], band: Range, columns: number): number[] {
   const stepMs = (band.endMs - band.startMs) / columns;
   const pairs: number[] = [];
   const sorted = windows

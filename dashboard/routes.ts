@@ -23,7 +23,7 @@ import { Live } from './live.ts';
 import { readBands } from './queries/bands.ts';
 import { readChartedSeries, readChartPoints, readPanes } from './queries/points.ts';
 import { failedByKind, failureCauses, mostRevised, newestRejected, readFailures } from './queries/problems.ts';
-import { inFlightPairs, type QueueReader } from './queue.ts';
+import { type QueueReader, windowPairs } from './queue.ts';
 import type { Band, Problems, SeriesDetail } from './shapes.ts';
 import { type StateOptions, stateReader } from './state.ts';
 
@@ -90,8 +90,14 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
     const stored = await readBands(database, query);
     return stored.map(({ id, startMs, endMs, ...columns }) => {
       const windows = queue.latest()?.windows.get(id) ?? [];
-      const inFlight = inFlightPairs(windows, { startMs, endMs }, query.columns);
-      return { id, startMs, endMs, columns: query.columns, layers: { ...columns, inFlight } };
+      const pairs = (isActive: boolean) =>
+        windowPairs(
+          windows.filter((window) => window.isActive === isActive),
+          { startMs, endMs },
+          query.columns,
+        );
+      const layers = { ...columns, queued: pairs(false), active: pairs(true) };
+      return { id, startMs, endMs, columns: query.columns, layers };
     });
   };
 

@@ -32,8 +32,10 @@ const range = { startMs: time, endMs: time };
 
 const seriesLine = message({
   ...storedLine.unwrap().shape,
-  /** Queued and active windows. */
-  inFlight: count,
+  /** Windows that wait for their request. */
+  queued: count,
+  /** Windows whose request is under way. */
+  active: count,
 });
 export type SeriesLine = z.output<typeof seriesLine>;
 

@@ -13,6 +13,11 @@ export interface ClaimedWindow extends Range {
   readonly run?: string;
 }
 
+export interface QueuedRange extends Range {
+  /** Whether its request is under way. */
+  readonly isActive: boolean;
+}
+
 export interface Depth {
   readonly waiting: number;
   readonly active: number;
@@ -134,14 +139,16 @@ export function requestQueue(
     },
 
     /** Queued and active ranges of each series, from job ids alone: for display, not for planning. */
-    async queuedRanges(): Promise<ReadonlyMap<number, readonly Range[]>> {
-      const ids = await queue.getRanges(['prioritized', 'active'], 0, maxShown - 1, true);
-      const ranges = new Map<number, Range[]>();
-      for (const id of new Set(ids)) {
+    async queuedRanges(): Promise<ReadonlyMap<number, readonly QueuedRange[]>> {
+      const list = (state: 'prioritized' | 'active') => queue.getRanges([state], 0, maxShown - 1, true);
+      const [queued, active] = await Promise.all([list('prioritized'), list('active')]);
+      const activeIds = new Set(active);
+      const ranges = new Map<number, QueuedRange[]>();
+      for (const id of new Set([...queued, ...active])) {
         const window = windowOfJobId(id);
         if (window === null) continue;
         const { seriesId, startMs, endMs } = window;
-        ranges.set(seriesId, [...(ranges.get(seriesId) ?? []), { startMs, endMs }]);
+        ranges.set(seriesId, [...(ranges.get(seriesId) ?? []), { startMs, endMs, isActive: activeIds.has(id) }]);
       }
       return ranges;
     },

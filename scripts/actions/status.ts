@@ -265,7 +265,7 @@ function asText(status: Status, showsAll: boolean): string {
       status.differing ?? '',
       status.rejected.rows === 0 ? '' : rejectedLine(status.rejected),
       silenceLine(status),
-      `queue (${queue.backend}): ${queue.waiting} waiting, ${queue.active} active, ${queue.delayed} delayed; ` +
+      `queue (${queue.backend}): ${queue.waiting} queued, ${queue.active} active, ${queue.delayed} delayed; ` +
         `workers: ${queue.workers}${paused}`,
       status.retentions.length === 0 ? '' : `retention: ${status.retentions.map(retentionText).join(', ')}`,
     ]),

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { chartInterval, chartIntervals } from '../../dashboard/chart-intervals.ts';
 import { progressWords } from '../../dashboard/page/overview/progress.ts';
 import { backfillProgress } from '../../dashboard/page/state/model.ts';
-import { inFlightPairs } from '../../dashboard/queue.ts';
+import { windowPairs } from '../../dashboard/queue.ts';
 import type { SeriesLine, Summary } from '../../dashboard/shapes.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 
@@ -32,8 +32,8 @@ it('a chart has the finest interval that fits the screen', () => {
 it('maps queued windows to columns, joined and clipped, at least one each', () => {
   const band = { startMs: 0, endMs: 1000 };
   const window = (startMs: number, endMs: number) => ({ startMs, endMs });
-  expect(inFlightPairs([window(500, 600), window(100, 200), window(150, 300)], band, 10)).toEqual([1, 3, 5, 6]);
-  expect(inFlightPairs([window(-50, 50), window(990, 2000)], band, 10)).toEqual([0, 1, 9, 10]);
-  expect(inFlightPairs([window(401, 402)], band, 10)).toEqual([4, 5]);
-  expect(inFlightPairs([window(1000, 1100), window(-10, 0)], band, 10)).toEqual([]);
+  expect(windowPairs([window(500, 600), window(100, 200), window(150, 300)], band, 10)).toEqual([1, 3, 5, 6]);
+  expect(windowPairs([window(-50, 50), window(990, 2000)], band, 10)).toEqual([0, 1, 9, 10]);
+  expect(windowPairs([window(401, 402)], band, 10)).toEqual([4, 5]);
+  expect(windowPairs([window(1000, 1100), window(-10, 0)], band, 10)).toEqual([]);
 });

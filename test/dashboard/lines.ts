@@ -24,7 +24,7 @@ export function seriesLine(of: Partial<SeriesLine> = {}): SeriesLine {
     ...{ fromMs: 0, toMs: null, wantedMs: 100 * hourMs, coveredMs: 100 * hourMs, emptyMs: 0, missingMs: 0 },
     ...{ failedMs: 0, beyondDepthMs: 0, awaitingMs: 0, gaps: 0, requestsLeft: 0, requests: 1 },
     ...{ behindMs: 0, silentSinceMs: null, readMs: null },
-    ...{ points: 100, newestMs: 99 * hourMs, revised: 0, blocked: null, inFlight: 0, version: 'a' },
+    ...{ points: 100, newestMs: 99 * hourMs, revised: 0, blocked: null, queued: 0, active: 0, version: 'a' },
     ...of,
   };
 }

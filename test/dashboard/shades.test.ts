@@ -16,7 +16,7 @@ function has(pairs: readonly number[], column: number): boolean {
 it('finds the most severe state of a time', () => {
   fc.assert(
     fc.property(ranges, ranges, ranges, (empty, gap, failed) => {
-      const layers = { tracked: [0, columns], covered: [], empty, gap, failed, inFlight: [] };
+      const layers = { tracked: [0, columns], covered: [], empty, gap, failed, queued: [], active: [] };
       const band: Band = { id: 1, startMs: 1000, endMs: 1000 + columns * 60, columns, layers };
       const shades = shadesOf(band);
       const stateAt = (startMs: number) => worstStateIn(shades, { startMs, endMs: startMs + 1 });

@@ -58,6 +58,7 @@ describeTaking('pictures of the dashboard', () => {
     const next = Array.from({ length: 6 }, (_, place) => ({
       startMs: endMs - (14 - place) * dayMs,
       endMs: endMs - (13 - place) * dayMs,
+      isActive: place < 4,
     }));
     world = await openDashboardWorld(store, { synthetic: true }, 0, () => nowMs);
     world.queue = {
@@ -106,7 +107,7 @@ describeTaking('pictures of the dashboard', () => {
         await (part ?? page).screenshot({ path });
       };
       await page.getByText('synthetic data').waitFor();
-      await page.locator('rect.inFlight').first().waitFor();
+      await page.locator('rect.queued, rect.active').first().waitFor();
       await page.locator('.band rect.failed').first().waitFor();
       await page.locator('.requests rect.covered').first().waitFor({ state: 'attached' });
       await page.getByText(/ windows? left, about /).waitFor();

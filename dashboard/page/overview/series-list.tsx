@@ -210,7 +210,7 @@ function useBands(
   const isAsking = useRef(false);
   const [, drawAgain] = useReducer((count: number) => count + 1, 0);
   const stateOf = (line: SeriesLine) =>
-    [axis, within?.endMs, line.version, line.missingMs, line.failedMs, line.inFlight].join(' ');
+    [axis, within?.endMs, line.version, line.missingMs, line.failedMs, line.queued, line.active].join(' ');
   useEffect(() => {
     const stale = visible.filter((line) => held.current.get(line.id)?.state !== stateOf(line));
     if (stale.length === 0 || isAsking.current || model.isAway) return;

@@ -4,7 +4,7 @@ import { dayMs } from '../../../model/intervals.ts';
 import { describeBlocked, describeMissing } from '../../../model/reasons.ts';
 import { recencyText } from '../../../planning/periods.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
-import { BandView, describeBand } from '../parts/band.tsx';
+import { BandView, describeBand, describeQueued } from '../parts/band.tsx';
 import { counted, describeCoverage, formatCount, formatDuration, formatPercent, formatTime } from '../parts/format.ts';
 import { useReasons } from '../parts/reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
@@ -45,7 +45,7 @@ function noteOf(line: SeriesLine): string {
   const parts = [
     ...describeMissing(line),
     line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
-    line.inFlight > 0 ? `${formatCount(line.inFlight)} in flight` : '',
+    ...describeQueued(line),
   ];
   return parts.filter((part) => part !== '').join(', ');
 }

@@ -89,7 +89,7 @@ function queueWords(queue: Summary['queue']): string {
   if (queue === null) return 'unavailable';
   const paused = queue.pausedMs > 2000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return (
-    `${formatCount(queue.waiting)} waiting, ${formatCount(queue.active)} active, ` +
+    `${formatCount(queue.waiting)} queued, ${formatCount(queue.active)} active, ` +
     `${counted(queue.workers, 'worker')}${paused}`
   );
 }

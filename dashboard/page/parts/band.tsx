@@ -7,7 +7,7 @@ import { type Layer, layers } from '../../layers.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
 import { navigate } from '../state/navigation.ts';
-import { counted, describeCoverage, formatDuration, formatTime } from './format.ts';
+import { counted, describeCoverage, formatCount, formatDuration, formatTime } from './format.ts';
 import { bandColumns, bandHeight, extents, layerNames } from './layers.ts';
 
 /**
@@ -122,18 +122,26 @@ function layerAt({ layers: drawn }: Band, column: number): Layer | null {
 
 const minuteOf = (timeMs: number) => Math.round(timeMs / 60_000) * 60_000;
 
+/** Windows that wait for their request, and those whose request is under way. */
+export function describeQueued({ queued, active }: SeriesLine): string[] {
+  return [
+    ...(queued > 0 ? [`${formatCount(queued)} queued`] : []),
+    ...(active > 0 ? [`${formatCount(active)} active`] : []),
+  ];
+}
+
 /** The text alternative of a band. */
 export function describeBand(line: SeriesLine, nowMs: number): string {
   const parts = [describeCoverage(line, nowMs)];
   if (line.gaps > 0) parts.push(`${counted(line.gaps, 'gap')}, ${formatDuration(line.missingMs)} missing`);
   else if (line.wantedMs > 0) parts.push('no gap');
   parts.push(...describeMissing(line));
-  if (line.inFlight > 0) parts.push(`${counted(line.inFlight, 'window')} in flight`);
+  parts.push(...describeQueued(line));
   if (line.blocked !== null) parts.push(reasons.blocked.words);
   return parts.join(', ');
 }
 
-const shown: readonly Layer[] = ['covered', 'empty', 'gap', 'failed', 'inFlight'];
+const shown: readonly Layer[] = ['covered', 'empty', 'gap', 'failed', 'queued', 'active'];
 
 /** What the colours mean; folded on a narrow screen. */
 export function Legend() {

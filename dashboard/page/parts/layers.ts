@@ -12,7 +12,8 @@ export const extents: Readonly<Record<Layer, readonly [top: number, height: numb
   empty: [6, 6],
   gap: [3, 6],
   failed: [0, 12],
-  inFlight: [0, 3],
+  queued: [0, 3],
+  active: [0, 3],
 };
 
 export const layerNames: Readonly<Record<Layer, string>> = {
@@ -21,5 +22,6 @@ export const layerNames: Readonly<Record<Layer, string>> = {
   empty: 'confirmed empty',
   gap: 'gap',
   failed: 'failed',
-  inFlight: 'in flight',
+  queued: 'queued',
+  active: 'active',
 };

@@ -59,10 +59,16 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     await row.locator('rect.gap').waitFor();
     await row.getByRole('img', { name: '50.00 % covered, 1 gap, 2 d 2 h missing' }).waitFor();
 
+    const middleMs = (half.endMs + endMs) / 2;
+    const windows = [
+      { startMs: half.endMs, endMs: middleMs, isActive: true },
+      { startMs: middleMs, endMs, isActive: false },
+    ];
     const depth = { waiting: 7, active: 2, delayed: 0, workers: 3, pausedMs: 0 };
-    world.queue = { ...quietQueue, depth, windows: new Map([[seriesId, [{ startMs: half.endMs, endMs }]]]) };
-    await page.getByText('7 waiting, 2 active, 3 workers').waitFor();
-    await row.locator('rect.inFlight').waitFor();
+    world.queue = { ...quietQueue, depth, windows: new Map([[seriesId, windows]]) };
+    await page.getByText('7 queued, 2 active, 3 workers').waitFor();
+    for (const layer of ['queued', 'active']) await row.locator(`rect.${layer}`).waitFor();
+    await row.getByText('1 queued, 1 active').waitFor();
     world.queue = null;
     await headline(page, 'bad', 'The queue does not answer');
     world.queue = quietQueue;

@@ -92,7 +92,7 @@ it('has a figure for each list, which its link opens', () => {
   });
   expect(figures).toBe(
     'Series | 2, 1 complete; Late | 1, by 2 h; Failing | none; Quarantine | 1 row; ' +
-      'Revised | 3 values; Queue | 7 waiting, 2 active, 3 workers; Source | normal',
+      'Revised | 3 values; Queue | 7 queued, 2 active, 3 workers; Source | normal',
   );
   const links = linksIn(htmlOf(Tiles, { lines: [], summary: quietSummary }));
   expect(links).toMatchObject({ Late: './?filter=behind#series', Quarantine: './?view=problems#part-quarantine' });
@@ -132,8 +132,8 @@ describe('the list of series', () => {
     expect(rows({})).toBe('kraken bitcoin/euro h1 | | 100 % | nothing | read 10 s ago | |');
     expect(rows({ silentSinceMs: 17 * hourMs })).toContain('| silent since 1970-01-01 17:00Z, asked 10 s ago | |');
     expect(rows({ toMs: nowMs, readMs: null, newestMs: 17 * hourMs })).toContain('| nothing | 1970-01-01 17:00Z | |');
-    expect(rows({ ...incomplete, behindMs: 2 * hourMs, newestMs: null, inFlight: 2 })).toBe(
-      'kraken bitcoin/euro h1 | | 50.00 % | 2 d 2 h in 1 gap | behind by 2 periods | 2 in flight |',
+    expect(rows({ ...incomplete, behindMs: 2 * hourMs, newestMs: null, queued: 13, active: 2 })).toBe(
+      'kraken bitcoin/euro h1 | | 50.00 % | 2 d 2 h in 1 gap | behind by 2 periods | 13 queued, 2 active |',
     );
     const failed = { failedMs: 3 * hourMs, beyondDepthMs: hourMs, awaitingMs: hourMs, emptyMs: hourMs, revised: 4 };
     expect(rows(failed)).toContain(

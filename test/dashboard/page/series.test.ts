@@ -15,7 +15,15 @@ const startMs = Date.UTC(2024, 1, 1);
 
 const band: Band = {
   ...{ id: 7, startMs, endMs: startMs + 10 * dayMs, columns: 10 },
-  layers: { tracked: [0, 9], covered: [0, 4, 6, 9], empty: [0, 1], gap: [4, 6], failed: [5, 6], inFlight: [6, 7] },
+  layers: {
+    tracked: [0, 9],
+    covered: [0, 4, 6, 9],
+    empty: [0, 1],
+    gap: [4, 6],
+    failed: [5, 6],
+    queued: [6, 7],
+    active: [7, 8],
+  },
 };
 
 it('a band has the range of the same state around a column', () => {
@@ -23,13 +31,14 @@ it('a band has the range of the same state around a column', () => {
     const found = segmentAt(band, column);
     return found === null ? null : [found.name, ...[found.startMs, found.endMs].map((ms) => (ms - startMs) / dayMs)];
   };
-  expect([0, 2, 4, 5, 6, 8, 9].map(at)).toEqual([
+  expect([0, 2, 4, 5, 6, 7, 8, 9].map(at)).toEqual([
     ['confirmed empty', 0, 1],
     ['covered', 1, 4],
     ['gap', 4, 5],
     ['failed', 5, 6],
-    ['in flight', 6, 7],
-    ['covered', 7, 9],
+    ['queued', 6, 7],
+    ['active', 7, 8],
+    ['covered', 8, 9],
     null,
   ]);
   expect(segmentAt(band, 4)?.timeMs).toBe(startMs + 4.5 * dayMs);
