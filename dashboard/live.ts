@@ -3,8 +3,8 @@
  *
  *   asleep    No page is open and nothing is read.
  *   awake     Reads a snapshot, sends the changed lines to every page, and rests four times as long as the reading
- *             took, at least one tick. A new page gets a snapshot. A snapshot from before a sleep is stale: the first
- *             page waits for a new one.
+ *             took, at least one tick, or until the queue goes or comes back. A new page gets a snapshot. A snapshot
+ *             from before a sleep is stale: the first page waits for a new one.
  *   troubled  A reading failed or takes too long. Pages get a `trouble` event, repeated every few seconds, until a
  *             reading succeeds. A slow reading is not abandoned; its statements have timeouts. After a failure the rest
  *             is short.
@@ -21,6 +21,8 @@ import type { Change, SeriesLine, Snapshot, Trouble } from './shapes.ts';
 
 export interface LiveOptions {
   readonly read: () => Promise<Snapshot>;
+  /** Whether a reading is due at once, as when the queue has gone. */
+  readonly hasChanged?: () => boolean;
   readonly clock: Clock;
   /** Shortest time between two readings. */
   readonly tickMs: number;
@@ -38,7 +40,7 @@ const heartbeatMs = 10_000;
 const staleMs = 5000;
 /** Longest rest after a failed reading. */
 const troubledRestMs = 5000;
-/** Interval of the checks for a slow reading and for a due heartbeat. */
+/** Interval of the checks for a slow reading, a changed queue and a due heartbeat. */
 const checkMs = 500;
 
 export class Live {
@@ -124,6 +126,11 @@ export class Live {
   }
 
   #check(): void {
+    const hasChanged = this.#options.hasChanged?.() ?? false;
+    if (hasChanged && this.#timer !== null) {
+      this.#timer.stop();
+      void this.#tick();
+    }
     const sinceMs = this.#readingSinceMs;
     if (this.#trouble === null) {
       const { readTimeoutMs } = this.#options;

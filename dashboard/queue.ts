@@ -25,27 +25,56 @@ export type QueueReader = ReturnType<typeof createQueueReader>;
 
 /** A slower queue counts as unavailable, so that the rest of the snapshot does not wait for it. */
 const timeoutMs = 3000;
+/** Wait for a queue that was unavailable at the last read. */
+const awayTimeoutMs = 250;
+/** Interval of looking at it between two reads. */
+const lookMs = 2000;
 
 /** @param readQueue rejects while the queue is unavailable. It is not called again while a call is pending. */
 export function createQueueReader(clock: Clock, readQueue: () => Promise<QueueSnapshot>) {
   let latest: QueueSnapshot | null = null;
   let problem = '';
   let pending: Promise<QueueSnapshot | null> | null = null;
+  let begunMs = Number.NEGATIVE_INFINITY;
+  let isAway = false;
+  let wasAway = false;
+
+  function begin(): Promise<QueueSnapshot | null> {
+    if (pending !== null) return pending;
+    begunMs = clock.monotonicMs();
+    pending = readQueue()
+      .catch((error: unknown) => {
+        problem = messageOf(error);
+        return null;
+      })
+      .then((answer) => {
+        isAway = answer === null;
+        pending = null;
+        return answer;
+      });
+    return pending;
+  }
+
+  function noteLate(): void {
+    if (!isAway) problem = `no answer for ${timeoutMs / 1000} s`;
+    isAway = true;
+  }
+
   return {
     /** Never rejects; null when the queue is unavailable. */
     async read(): Promise<QueueSnapshot | null> {
-      pending ??= readQueue()
-        .catch((error: unknown) => {
-          problem = messageOf(error);
-          return null;
-        })
-        .finally(() => {
-          pending = null;
-        });
-      const answer = await settledWithin(clock, timeoutMs, pending);
-      if (answer === 'late') problem = `no answer for ${timeoutMs / 1000} s`;
+      const answer = await settledWithin(clock, isAway ? awayTimeoutMs : timeoutMs, begin());
+      if (answer === 'late') noteLate();
       latest = answer === 'late' ? null : answer;
+      wasAway = latest === null;
       return latest;
+    },
+    /** Looks at the queue between two reads. @returns whether it has gone or come back since the last one. */
+    hasChanged(): boolean {
+      const sinceMs = clock.monotonicMs() - begunMs;
+      if (pending === null && sinceMs >= lookMs) void begin();
+      else if (pending !== null && sinceMs >= timeoutMs) noteLate();
+      return isAway !== wasAway;
     },
     /** Why the last `read` found nothing. */
     problem: () => problem,

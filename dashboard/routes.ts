@@ -78,6 +78,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
   const refusalOf = accessGuard(options.access, clock);
   const live = new Live({
     read: stateReader({ ...options, clock }),
+    hasChanged: queue.hasChanged,
     clock,
     tickMs: options.tickMs ?? defaultTickMs,
     readTimeoutMs: options.readTimeoutMs ?? defaultReadTimeoutMs,

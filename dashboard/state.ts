@@ -65,11 +65,12 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions(database)));
   return async () => {
     const nowMs = clock.now();
+    const queueRead = queue.read();
     // Sequential, so that the dashboard takes one connection.
     const requestsFor = await counting(nowMs);
     const lines = await readSeriesLines(database, { nowMs, graceMs, requestsFor });
     const requests = await readMinutes(nowMs);
-    const queueState = await queue.read();
+    const queueState = await queueRead;
     const rejected = await quarantined(nowMs);
     return {
       summary: {

@@ -15,13 +15,14 @@ const named = (name: StreamEvent['name']) => (event: StreamEvent) => event.name 
 
 const tickMs = 5;
 
-async function opened(readTimeoutMs = 60_000, clock?: Clock) {
+async function opened(readTimeoutMs = 60_000, clock?: Clock, restMs = tickMs) {
   const state = {
     snapshot: { summary, series: [line(1, 'a'), line(2, 'a')] } as Snapshot,
     away: false,
     reads: 0,
     nowMs: 0,
     hang: null as Promise<void> | null,
+    hasChanged: false,
   };
   /** `read`: a reading has begun. `left`: a page has gone; none is under way then. */
   const happened = new EventEmitter();
@@ -33,8 +34,9 @@ async function opened(readTimeoutMs = 60_000, clock?: Clock) {
       if (state.away) throw new Error('away');
       return state.snapshot;
     },
+    hasChanged: () => state.hasChanged,
     clock: clock ?? clockAt(() => state.nowMs),
-    tickMs,
+    tickMs: restMs,
     readTimeoutMs,
     onTrouble: () => {},
   });
@@ -81,6 +83,17 @@ it('reads once for all pages and not while none is open', async () => {
     await left;
   }
   await clock.advance(60_000);
+  expect(state.reads).toBe(2);
+});
+
+it('reads at once when the queue has gone or come back', async () => {
+  const clock = createTestClock();
+  const { state, connect } = await opened(60_000, clock, 30_000);
+  await (await connect()).next();
+  await clock.advance(5000);
+  expect(state.reads).toBe(1);
+  state.hasChanged = true;
+  await clock.advance(500);
   expect(state.reads).toBe(2);
 });
 
