@@ -100,6 +100,7 @@ async function showAgain({ json, all }: StatusOptions, givenEveryMs: number | nu
   try {
     await withContext(options, async (context, stopSignal) => {
       let queues: QueueBackend | undefined;
+      let awaited: AwaitedQueue | null = null;
       const close = async () => {
         const lost = queues;
         queues = undefined;
@@ -108,7 +109,10 @@ async function showAgain({ json, all }: StatusOptions, givenEveryMs: number | nu
       const read = async () => {
         try {
           queues ??= await context.openQueues();
-          return await gather(context, queues, context.clock.now());
+          const status = await gather(context, queues, context.clock.now(), awaited);
+          const { queueProblem } = status;
+          awaited = { problem: queueProblem, limitMs: queueProblem === null ? watchTimeoutMs : awayTimeoutMs };
+          return status;
         } catch (error) {
           // A new connection shows whether the server is there.
           void close().catch(() => {});
@@ -154,12 +158,12 @@ async function check(context: Context, part: true | 'worker' | 'scheduler'): Pro
 
 type Status = Awaited<ReturnType<typeof gather>>;
 
-async function gather(context: Context, queues: QueueBackend, nowMs: number) {
+/** @param awaited the rest is returned without the queue that does not answer; null: it throws. */
+async function gather(context: Context, queues: QueueBackend, nowMs: number, awaited: AwaitedQueue | null = null) {
   const { config, database } = context;
   const { facts, url } = (await context.sources()).get(defaultSource);
   context.phase('reading the database and the queue');
   const inUse = await sourcesInUse(database);
-  const joined = joinQueues(queues, [...new Set([defaultSource, ...inUse])]);
   const [
     series,
     rejected,
@@ -187,21 +191,15 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
     readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
     readSourceOutage(database, nowMs),
     readStoredFacts(context, nowMs),
-    settledWithin(
-      context.clock,
-      queueTimeoutMs,
-      Promise.all([
-        readQueueFacts(context, queues, inUse),
-        joined.depth(),
-        queues.requests.pausedForMs(),
-        joined.countWorkers(),
-        queues.connectedBudgets(defaultSource),
-      ]),
-    ),
+    readQueueState(context, queues, inUse, awaited?.limitMs ?? queueTimeoutMs).catch((error: unknown) => {
+      if (awaited === null || !(error instanceof TidemarkError) || error.code !== 'QUEUE_UNREACHABLE') throw error;
+      return awaited.problem ?? error;
+    }),
   ]);
-  if (queueState === 'late')
-    throw new TidemarkError('QUEUE_UNREACHABLE', `the queue has not answered for ${queueTimeoutMs / 1000} s`);
-  const [queueFacts, depth, pausedMs, workers, budgets] = queueState;
+  const isAway = queueState instanceof TidemarkError;
+  const { workers, pausedMs, budgets, queueFacts, depth } = isAway
+    ? { ...{ workers: 0, pausedMs: 0, budgets: [], depth: null }, queueFacts: { away: queueState.message } }
+    : queueState;
   const rejectedRows = rejected.reduce((sum, { rows }) => sum + rows, 0);
   return {
     nowMs,
@@ -227,9 +225,10 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
       inUse.length === 0 ||
       lists.length > 0 ||
       rates.newestMs !== null,
-    named: inUse.some((source) => source !== defaultSource)
-      ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== defaultSource && series > 0)
-      : [],
+    named:
+      !isAway && inUse.some((source) => source !== defaultSource)
+        ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== defaultSource && series > 0)
+        : [],
     serviceMessage,
     budget: {
       perMinute: budgetInForce(facts, budgets),
@@ -237,19 +236,50 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number) {
       ...requests,
     },
     differing: differingBudgets(facts, budgets),
-    queue: { backend: queues.kind, ...depth, workers, pausedMs },
+    /** Null: it does not answer, and `queueProblem` says why. */
+    queue: depth === null ? null : { backend: queues.kind, ...depth, workers, pausedMs },
+    queueProblem: isAway ? queueState : null,
   };
 }
 
 /** A connection to a host that is gone stays silent. */
 const queueTimeoutMs = 15_000;
+/** The same for `--watch`, and while the queue is away. */
+const watchTimeoutMs = 5000;
+const awayTimeoutMs = 1000;
+
+interface AwaitedQueue {
+  readonly limitMs: number;
+  /** Why it did not answer the last time; null: it did. */
+  readonly problem: TidemarkError | null;
+}
+
+/** @throws TidemarkError QUEUE_UNREACHABLE, after `limitMs` at the latest. */
+async function readQueueState(context: Context, queues: QueueBackend, inUse: readonly string[], limitMs: number) {
+  const joined = joinQueues(queues, [...new Set([defaultSource, ...inUse])]);
+  const state = await settledWithin(
+    context.clock,
+    limitMs,
+    Promise.all([
+      readQueueFacts(context, queues, inUse),
+      joined.depth(),
+      queues.requests.pausedForMs(),
+      joined.countWorkers(),
+      queues.connectedBudgets(defaultSource),
+    ]),
+  );
+  if (state === 'late')
+    throw new TidemarkError('QUEUE_UNREACHABLE', `the queue has not answered for ${formatDuration(limitMs)}`);
+  const [queueFacts, depth, pausedMs, workers, budgets] = state;
+  return { queueFacts, depth, pausedMs, workers, budgets };
+}
 
 function asText(status: Status, showsAll: boolean): string {
   const { versions, queue, budget, serviceMessage: message } = status;
   const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
   const embedded = status.urlFile === null ? '' : `, embedded, its URL in ${status.urlFile}`;
   const lanes = laneNames.filter((lane) => budget[lane] > 0).map((lane) => `${formatCount(budget[lane])} ${lane}`);
-  const paused = queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
+  const paused = queue !== null && queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return [
     ...nonEmpty([
       headlineLine(status.state.headline),
@@ -265,8 +295,10 @@ function asText(status: Status, showsAll: boolean): string {
       status.differing ?? '',
       status.rejected.rows === 0 ? '' : rejectedLine(status.rejected),
       silenceLine(status),
-      `queue (${queue.backend}): ${queue.waiting} queued, ${queue.active} active, ${queue.delayed} delayed; ` +
-        `workers: ${queue.workers}${paused}`,
+      queue === null
+        ? ''
+        : `queue (${queue.backend}): ${queue.waiting} queued, ${queue.active} active, ${queue.delayed} delayed; ` +
+          `workers: ${queue.workers}${paused}`,
       status.retentions.length === 0 ? '' : `retention: ${status.retentions.map(retentionText).join(', ')}`,
     ]),
     '',
@@ -328,7 +360,9 @@ function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): 
   ];
 }
 
-function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly error: unknown }> {
+function asJson(status: Status): JsonDocument<'status'> {
+  const { queue, queueProblem } = status;
+  if (queue === null) return awayDocument(queueProblem ?? new TidemarkError('QUEUE_UNREACHABLE', 'no answer'));
   const { headline, also, left, etaMs } = status.state;
   return {
     time: isoTime(status.nowMs),
@@ -350,7 +384,7 @@ function asJson(status: Status): Exclude<JsonDocument<'status'>, { readonly erro
     rejected: status.rejected,
     silences: status.silences.length,
     budget: status.usesDefault ? status.budget : null,
-    queue: status.queue,
+    queue,
     rates: {
       currencies: status.rates.currencies,
       newest: isoTime(status.rates.newestMs),

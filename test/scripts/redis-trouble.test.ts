@@ -41,4 +41,24 @@ describeNeeding('redis', 'while Redis is unreachable', () => {
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('complete')]);
     expect(await say('gaps')).toBe('no gaps\n');
   });
+
+  it('status --watch says so, and shows the database as before', async () => {
+    const { begin, say, url } = await openWatched();
+    const proxy = await proxyTo(inject('redisUrl') ?? '');
+    const queue = { REDIS_URL: proxy.url, QUEUE_NAMESPACE: `t${new URL(url).pathname.slice(-12)}` };
+    await say('migrate', queue);
+    const running = begin('status --watch --every 1s', queue);
+    await waitFor('a view', () => running.stdout().includes('queue (redis)'));
+    await proxy.cut();
+    const away = /the queue does not answer: .*; nothing is requested[\s\S]*database: PostgreSQL/;
+    await waitFor('a view without the queue', () => away.test(running.stdout()));
+    await say(`track ${candles}`, { ...queue, REDIS_URL: inject('redisUrl') ?? '' });
+    await waitFor('the new series', () => running.stdout().includes('binance bitcoin/tether m1'));
+    await proxy.mend();
+    await waitFor('the queue', () =>
+      /queue \(redis\)/.test(running.stdout().slice(running.stdout().lastIndexOf('Z\n'))),
+    );
+    running.kill('SIGINT');
+    await running.ended;
+  });
 });
