@@ -19,6 +19,7 @@ import { messageOf, TidemarkError } from '../errors.ts';
 import { assetDatasets, datasets, marketDatasets } from '../model/datasets/index.ts';
 import { type EpochMs, type Interval, intervalMs } from '../model/intervals.ts';
 import { mayBeName } from '../model/names.ts';
+import type { Range } from '../model/ranges.ts';
 import type { Selection } from '../model/selection.ts';
 import { seriesOfKey } from '../model/series.ts';
 import { shapeProblem } from '../model/shape-problem.ts';
@@ -51,8 +52,12 @@ const maxSeries = 1000;
 
 const nameText = z.string().trim().max(200).refine(mayBeName, 'is not an id');
 const seriesWords = z.array(z.union([z.int().min(1).transform(String), z.string().trim().min(1).max(400)]));
-const ofSeries = z.strictObject({ series: seriesWords.max(maxSeries).optional() });
 const time = z.union([z.int().min(0), z.string().trim().max(40)]);
+const ofSeries = z.strictObject({
+  series: seriesWords.max(maxSeries).optional(),
+  from: time.nullish(),
+  to: time.nullish(),
+});
 const intervals = z.array(z.enum(Object.keys(intervalMs) as Interval[])).min(1);
 const range = { intervals, from: time, to: time.nullish(), source: nameText.nullish() };
 const tracking = z.discriminatedUnion('dataset', [
@@ -69,13 +74,17 @@ const tracking = z.discriminatedUnion('dataset', [
 ]);
 
 const nothing = z.strictObject({});
-const requestsAt = (clock: Clock) =>
-  ({
-    retry: ofSeries.transform((given): ActionRequest => ({ action: 'retry', ...given })),
-    repair: ofSeries.transform((given): ActionRequest => ({ action: 'repair', ...given })),
+const requestsAt = (clock: Clock) => {
+  const actedOn = <Given extends z.output<typeof ofSeries>>({ from, to, ...given }: Given) => ({
+    ...given,
+    within: from == null && to == null ? undefined : rangeOf(from ?? 0, to, clock.now()),
+  });
+  return {
+    retry: ofSeries.transform((given): ActionRequest => ({ action: 'retry', ...actedOn(given) })),
+    repair: ofSeries.transform((given): ActionRequest => ({ action: 'repair', ...actedOn(given) })),
     verify: ofSeries
       .extend({ sample: z.int().min(1).max(9_999_999).nullable().default(30) })
-      .transform((given): ActionRequest => ({ action: 'verify', ...given })),
+      .transform((given): ActionRequest => ({ action: 'verify', ...actedOn(given) })),
     track: tracking.transform(
       (given): ActionRequest => ({ action: 'track', selection: selectionOf(given, clock.now()) }),
     ),
@@ -84,7 +93,8 @@ const requestsAt = (clock: Clock) =>
       .transform((given): ActionRequest => ({ action: 'untrack', ...given })),
     pause: nothing.transform((): ActionRequest => ({ action: 'pause' })),
     resume: nothing.transform((): ActionRequest => ({ action: 'resume' })),
-  }) satisfies Readonly<Record<ActionRequest['action'], z.ZodType<ActionRequest>>>;
+  } satisfies Readonly<Record<ActionRequest['action'], z.ZodType<ActionRequest>>>;
+};
 const isLong = (action: ActionRequest['action']) => action === 'verify' || action === 'repair';
 
 /** The running verify or repair. */
@@ -235,10 +245,17 @@ function read<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output
 }
 
 /** @throws ServiceRefusal 400 for a time that is none, and for a range without a length. */
+function rangeOf(from: number | string, to: number | string | null | undefined, nowMs: EpochMs): Range {
+  const startMs = timeOf(from, 'from', nowMs);
+  const endMs = to == null ? nowMs : timeOf(to, 'to', nowMs);
+  if (startMs >= endMs) throw new ServiceRefusal(400, 'bad from: it is not before the end');
+  return { startMs, endMs };
+}
+
+/** @throws ServiceRefusal 400 as {@link rangeOf}, and for an interval that the dataset does not have. */
 function selectionOf(given: z.output<typeof tracking>, nowMs: EpochMs): Selection {
-  const fromMs = timeOf(given.from, 'from', nowMs);
-  const toMs = given.to == null ? null : timeOf(given.to, 'to', nowMs);
-  if (fromMs >= (toMs ?? nowMs)) throw new ServiceRefusal(400, 'bad from: it is not before the end');
+  const { startMs: fromMs, endMs } = rangeOf(given.from, given.to, nowMs);
+  const toMs = given.to == null ? null : endMs;
   const { dataset } = given;
   const { names, own } = namesOf(given);
   return {

@@ -33,9 +33,11 @@ export interface TrackingPlan {
   readonly diskBytes: number;
 }
 
-/** Ids or names of series; absent: every tracked one. */
 export interface OfSeries {
+  /** Ids or names of series; absent: every tracked one. */
   readonly series?: readonly string[] | undefined;
+  /** Whole periods that it touches; absent: at any time. */
+  readonly within?: Range | undefined;
 }
 
 export type ActionRequest =

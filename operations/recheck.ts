@@ -21,7 +21,7 @@ import { defaultSource, type SourceFacts } from '../model/sources.ts';
 import { asksAlone, asksDays, withWitnesses } from '../model/window.ts';
 import { probedSeries, probesAgain } from '../planning/beginning.ts';
 import { commandSlots } from '../planning/budget.ts';
-import { oldestKept } from '../planning/periods.ts';
+import { oldestKept, periodsIn, timesWithin } from '../planning/periods.ts';
 import type { WindowProgress } from '../planning/progress.ts';
 import {
   allWindows,
@@ -48,6 +48,8 @@ import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { readCoveredRanges } from '../store/series/ranges.ts';
 import { readSourcesOf, type SeriesSource } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
+import { type AskedWindows, type CommandCost, costOfCommand } from './command-cost.ts';
+import { type ActedOn, assertTracked } from './command-range.ts';
 import { type OperationContext, readRangeLimits, withQueues } from './context.ts';
 import { readBudget } from './estimate.ts';
 import { inProcessWorkers } from './in-process-workers.ts';
@@ -73,23 +75,28 @@ import { distinctSources, joinQueues, type SourcesOf } from './sources/queues.ts
 
 export type Verification = Awaited<ReturnType<typeof verify>>;
 
-export interface VerifyRequest {
-  /** Absent: every tracked series. */
-  readonly seriesIds: readonly number[] | undefined;
+interface CommandRequest extends ActedOn {
+  readonly signal: AbortSignal;
+  readonly progress: () => WindowProgress;
+  /** Is told what the requests will cost, before the first one. */
+  readonly begins: (cost: readonly CommandCost[]) => void;
+}
+
+export interface VerifyRequest extends CommandRequest {
   /** Number of windows, drawn at random; null: every covered window. */
   readonly sample: number | null;
   /** Name of another source to compare with; null: each series' own. */
   readonly against: string | null;
-  readonly signal: AbortSignal;
-  readonly progress: () => WindowProgress;
   readonly note: (text: string) => void;
 }
 
 /** @throws TidemarkError when the source, the database or the queue cannot be used. */
 export async function verify(context: OperationContext, request: VerifyRequest) {
   const { database } = context;
-  const all = await readCoveredRanges(database, request.seriesIds);
-  const other = request.against === null ? null : await comparedWith(context, request.against, all);
+  await assertTracked(context, request);
+  const all = clipped(await readCoveredRanges(database, request.seriesIds), request.within);
+  const isNothing = request.within !== undefined && all.length === 0;
+  const other = request.against === null || isNothing ? null : await comparedWith(context, request.against, all);
   for (const line of other?.notes ?? []) request.note(line);
   const unusable = other === null ? await withoutUsableSource(context, all) : [];
   const covered = (other?.covered ?? all).filter((one) => !unusable.includes(one));
@@ -109,14 +116,12 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
   };
   // Not drawn from, and named each: its ranges are refused whole.
   const refused = [...allWindows(unusable, () => Number.POSITIVE_INFINITY)];
+  const drawn = request.sample === null ? null : [...sampleWindows(covered, longestRangeMs, wanted, Math.random)];
   const outcome = await recheck(context, {
     lane: 'verify',
-    windows: inOrder(
-      refused,
-      request.sample === null
-        ? allWindows(covered, longestRangeMs)
-        : sampleWindows(covered, longestRangeMs, wanted, Math.random),
-    ),
+    windows: inOrder(refused, drawn ?? allWindows(covered, longestRangeMs)),
+    asked: drawn === null ? windowsOf(covered, longestRangeMs) : drawn.map(windowOf),
+    begins: request.begins,
     count: refused.length + wanted,
     longestRangeMs,
     against: other?.symbols,
@@ -136,21 +141,37 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
   return { windows, ...counts, rejected, ...outcome };
 }
 
+/** The whole periods of a range. @param within absent: everything. */
+function clipped<Entry extends CoveredSeries>(covered: readonly Entry[], within: Range | undefined): readonly Entry[] {
+  if (within === undefined) return covered;
+  return covered
+    .map((entry) => ({ ...entry, ranges: clip(entry.ranges, periodsIn(within, entry.series.interval)) }))
+    .filter(({ ranges }) => ranges.length > 0);
+}
+
+/** Windows that are requested, for their cost. */
+type Asked = Omit<AskedWindows, 'source'> & Pick<CoveredWindow, 'seriesId'>;
+
+function windowsOf(covered: readonly CoveredSeries[], longestRangeMs: (series: SeriesKey) => number): Asked[] {
+  return covered.map((entry) => ({ ...entry, windows: countWindows([entry], longestRangeMs) }));
+}
+
+/** A probe is an answer of days, few of which have a point. */
+function windowOf({ seriesId, series, startMs, endMs, byDays }: CoveredWindow): Asked {
+  return { seriesId, series, ranges: byDays ? [] : [{ startMs, endMs }], windows: 1 };
+}
+
 function hullOf({ seriesId, ranges }: CoveredSeries): [number, Range] {
   const [first = { startMs: 0, endMs: 0 }] = ranges;
   return [seriesId, { startMs: first.startMs, endMs: ranges.at(-1)?.endMs ?? first.endMs }];
 }
 
-export interface RepairRequest {
-  /** Absent: every tracked series. */
-  readonly seriesIds: readonly number[] | undefined;
+export interface RepairRequest extends CommandRequest {
   readonly differences: boolean;
   /** Removes stored points that the source still does not have. */
   readonly removesAbsent: boolean;
   /** Empty ranges last requested before this time; null: none. */
   readonly sinceMs: number | null;
-  readonly signal: AbortSignal;
-  readonly progress: () => WindowProgress;
 }
 
 export type Repair = Awaited<ReturnType<typeof repair>>;
@@ -158,18 +179,24 @@ export type Repair = Awaited<ReturnType<typeof repair>>;
 /** @throws TidemarkError when the source, the database or the queue cannot be used. */
 export async function repair(context: OperationContext, request: RepairRequest) {
   const { database } = context;
+  const { within } = request;
+  await assertTracked(context, request);
   const longestRangeMs = await readRangeLimits(context);
-  const known = request.differences ? await readDifferingPeriods(database, request.seriesIds) : [];
+  const differing = request.differences ? await readDifferingPeriods(database, request.seriesIds) : [];
+  const known = differing
+    .map((entry) => ({ ...entry, timesMs: timesWithin(entry.timesMs, entry.series, within) }))
+    .filter(({ timesMs }) => timesMs.length > 0);
   const ofDifferences = known.flatMap(({ seriesId, series, timesMs }): CoveredWindow[] =>
     windowsAround(timesMs, intervalMs[series.interval], longestRangeMs(series)).map((range) => ({
       ...{ seriesId, series, ...range },
       byDays: false,
     })),
   );
-  const empties =
-    request.sinceMs === null ? [] : await readOldEmptyRanges(database, request.sinceMs, request.seriesIds);
-  const probes = empties.flatMap(({ seriesId, series, before, knownMs }): CoveredWindow[] =>
-    before.flatMap((range) =>
+  const old = request.sinceMs === null ? [] : await readOldEmptyRanges(database, request.sinceMs, request.seriesIds);
+  const empties = clipped(old, within);
+  const probes = old.flatMap(({ seriesId, series, before, knownMs }): CoveredWindow[] =>
+    // Days: of the time before a beginning no shorter period is known.
+    (within === undefined ? before : clip(before, periodsIn(within, 'd1'))).flatMap((range) =>
       [...probesAgain(range, knownMs, longestRangeMs(probedSeries(series)))].map((probe) => ({
         seriesId,
         series,
@@ -184,10 +211,12 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   const counts = { answered: 0, fresh: 0, revised: 0 };
   /** Series with points before their known beginning: the years before are gaps now. */
   const earlier = new Set<SeriesKey>();
-  const seriesIds = [...new Set([...known, ...empties].map(({ seriesId }) => seriesId))];
+  const seriesIds = [...new Set([...known, ...empties, ...probes].map(({ seriesId }) => seriesId))];
   const outcome = await recheck(context, {
     lane: 'repair',
     windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs), probes),
+    asked: [...[...ofDifferences, ...probes].map(windowOf), ...windowsOf(empties, longestRangeMs)],
+    begins: request.begins,
     count: asked.differences + asked.empties,
     longestRangeMs,
     seriesIds,
@@ -202,9 +231,10 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   });
   const nowMs = context.clock.now();
   const isAnswered = outcome.isWhole && outcome.unanswered.length === 0;
-  const removed = request.removesAbsent && isAnswered ? await removeAbsent(database, request.seriesIds, nowMs) : [];
+  const removed =
+    request.removesAbsent && isAnswered ? await removeAbsent(database, request.seriesIds, nowMs, within) : [];
   if (counts.fresh + counts.revised + removed.length > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
-  const missing = request.differences ? await openMissing(database, request.seriesIds, nowMs) : [];
+  const missing = request.differences ? await openMissing(database, request.seriesIds, nowMs, within) : [];
   const keyOf = ({ seriesId, timeMs }: Pick<Difference, 'seriesId' | 'timeMs'>) => `${seriesId} ${timeMs}`;
   const gone = new Set(removed.map(keyOf));
   const differences = outcome.differences.filter((one) => !gone.has(keyOf(one)));
@@ -247,6 +277,9 @@ interface RecheckRequest {
   readonly lane: 'verify' | 'repair';
   readonly windows: Iterable<CoveredWindow>;
   readonly count: number;
+  /** The windows again, as far as their source may be asked. */
+  readonly asked: readonly Asked[];
+  readonly begins: CommandRequest['begins'];
   readonly seriesIds: readonly number[];
   readonly longestRangeMs: (series: SeriesKey) => number;
   /** Another source that answers instead of the series' own, and the symbol of each series there; absent: their own. */
@@ -263,6 +296,8 @@ interface RecheckOutcome {
   readonly differing: readonly RecheckedWindow[];
   readonly differences: readonly Difference[];
   readonly unanswered: readonly RecheckedWindow[];
+  /** What the requests were to cost. */
+  readonly cost: readonly CommandCost[];
 }
 
 /** A source that pauses for longer, as during a ban, is not waited for. */
@@ -273,7 +308,7 @@ const ledgerMs = 300_000;
 
 /** @throws TidemarkError when the source, the database or the queue cannot be used. */
 async function recheck(context: OperationContext, request: RecheckRequest): Promise<RecheckOutcome> {
-  if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [] };
+  if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [], cost: [] };
   const { clock, database } = context;
   await assertNotPaused(context);
   const requestsPerMinute = await readBudget(context, defaultSource);
@@ -283,6 +318,14 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   const named = distinctSources(request.seriesIds, sourcesOf);
   const unusable = against === undefined ? await unusableSources(context, named) : new Map<string, string>();
   const sources = named.filter((name) => !unusable.has(name));
+  const cost = await costOfCommand(
+    context,
+    request.asked.flatMap((asked) => {
+      const source = sourcesOf.get(asked.seriesId)?.source;
+      return source === undefined || unusable.has(source) ? [] : [{ ...asked, source }];
+    }),
+  );
+  request.begins(cost);
   const parts = inProcessWorkers(context, null, { sources, run });
   const startedMs = clock.now();
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, keptMs: ledgerMs, seriesIds: request.seriesIds });
@@ -379,7 +422,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     );
     const differences =
       ranges.length === 0 ? [] : await readDifferences(database, ranges, [...(against?.values() ?? [])][0]?.source);
-    return { isWhole, differing, differences, unanswered };
+    return { isWhole, differing, differences, unanswered, cost };
   } finally {
     request.progress.stop();
     await parts.close();

@@ -54,6 +54,9 @@ interface Part {
   unpublishedMs: number;
 }
 
+/** As {@link Part}, also of a source that is only compared with. */
+type CostedPart = Readonly<Omit<Part, 'source'>> & { readonly source: Pick<AskedSource, 'setup'> };
+
 /** The parts of the sources, and what no source is asked for. */
 export interface DividedPlan {
   readonly parts: readonly Part[];
@@ -114,7 +117,7 @@ function hasFilesOf({ files, offers = [] }: AskedSource, { dataset, interval }: 
 /** What the part of a source costs. */
 export async function costOfPart(
   { database }: Pick<OperationContext, 'database'>,
-  { source, planned, unarchived, wanted, lostMs, unpublishedMs }: Part,
+  { source, planned, unarchived, wanted, lostMs, unpublishedMs }: CostedPart,
   rules: EstimateRules,
   nowMs: EpochMs,
 ): Promise<SourceCost> {

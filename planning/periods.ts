@@ -2,7 +2,7 @@
 
 import { datasetOf } from '../model/datasets/index.ts';
 import { counted, formatDuration, formatTime } from '../model/format.ts';
-import { type EpochMs, type Interval, intervalMs, minuteMs, periodStart } from '../model/intervals.ts';
+import { type EpochMs, type Interval, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { Depth } from '../model/sources.ts';
@@ -37,6 +37,18 @@ export function hasOpenPoint(series: SeriesKey): boolean {
 export function periodOf(timeMs: EpochMs, interval: Interval): Range {
   const startMs = periodStart(timeMs, interval);
   return { startMs, endMs: startMs + intervalMs[interval] };
+}
+
+/** The whole periods that a range touches. */
+export function periodsIn({ startMs, endMs }: Range, interval: Interval): Range {
+  return { startMs: periodStart(startMs, interval), endMs: nextPeriodStart(endMs, interval) };
+}
+
+/** The times whose period a range touches. @param within absent: all. */
+export function timesWithin(timesMs: readonly EpochMs[], { interval }: SeriesKey, within?: Range): readonly EpochMs[] {
+  if (within === undefined) return timesMs;
+  const { startMs, endMs } = periodsIn(within, interval);
+  return timesMs.filter((timeMs) => timeMs >= startMs && timeMs < endMs);
 }
 
 /** A gap whose first period closed within this time is no backlog: its request is on its way. */

@@ -7,13 +7,13 @@ import type { Selection } from '../model/selection.ts';
 import { seriesName } from '../model/series.ts';
 import type { OperationContext } from '../operations/context.ts';
 import { repair, verify } from '../operations/recheck.ts';
+import { retry } from '../operations/retry.ts';
 import { countAll, readGapDivision } from '../operations/source-gaps.ts';
 import { readStoredFacts } from '../operations/status/facts.ts';
 import { atSource, withinRetention } from '../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../operations/tracking/track.ts';
 import { diskInAll } from '../planning/estimate.ts';
 import { countDiffering } from '../store/commit/differences.ts';
-import { retryNow } from '../store/commit/retry-now.ts';
 import { untrackSeries } from '../store/series/series.ts';
 import { writePause } from '../store/settings/settings.ts';
 import { findSeries } from '../store/status/series-history.ts';
@@ -49,17 +49,21 @@ async function runAction(
   { by, signal, progress }: ActionContext,
 ): Promise<string> {
   const { database } = context;
-  const idsOf = async ({ series }: OfSeries) =>
-    series === undefined || series.length === 0 ? undefined : findEach(context, series);
+  const actedOn = async ({ series, within }: OfSeries) => ({
+    ...{ within, begins: () => {} },
+    seriesIds: series === undefined || series.length === 0 ? undefined : await findEach(context, series),
+  });
   switch (request.action) {
     case 'retry': {
-      const { windows, series } = await retryNow(database, context.clock.now(), await idsOf(request));
+      const { windows, series } = await retry(context, await actedOn(request), () => {});
       return `${counted(windows, 'range')} and ${formatCount(series)} refused series can be requested now`;
     }
     case 'verify': {
       const { sample } = request;
-      const seriesIds = await idsOf(request);
-      const ofVerify = { seriesIds, sample, against: null, signal, progress: () => progress, note: () => {} };
+      const ofVerify = {
+        ...{ ...(await actedOn(request)), sample, against: null },
+        ...{ signal, progress: () => progress, note: () => {} },
+      };
       const { compared, windows, differing, unanswered, isWhole } = await verify(context, ofVerify);
       const points = differing.reduce((sum, settled) => sum + countDiffering(settled), 0);
       return ended(isWhole, [
@@ -69,9 +73,8 @@ async function runAction(
       ]);
     }
     case 'repair': {
-      const seriesIds = await idsOf(request);
       const ofRepair = {
-        seriesIds,
+        ...(await actedOn(request)),
         differences: true,
         removesAbsent: false,
         sinceMs: null,

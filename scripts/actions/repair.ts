@@ -7,6 +7,8 @@ import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
 import { findSeries } from '../../store/status/series-history.ts';
 import { parseAge } from '../input/parse-options.ts';
+import { actedRange, type RangeOptions } from '../input/selectors.ts';
+import { commandCostJson, printCost } from '../output/cost-report.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
@@ -17,7 +19,7 @@ import {
   unansweredText,
 } from '../output/recheck-report.ts';
 
-export interface Options {
+export interface Options extends Partial<RangeOptions> {
   readonly differences?: true;
   readonly removeAbsent?: true;
   readonly emptyOlderThan?: string;
@@ -28,15 +30,17 @@ export async function run(words: string[], options: Options): Promise<void> {
   const nowMs = systemClock.now();
   const age = options.emptyOlderThan;
   const sinceMs = age === undefined ? null : parseAge(age, '--empty-older-than', nowMs);
+  const within = actedRange(options, nowMs);
   await withContext({ command: 'repair', needsDatabase: true, handlesSignals: true }, async (context, signal) => {
     await requireSources(context);
     const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
     const outcome = await repair(context, {
-      seriesIds,
+      ...{ seriesIds, within },
       differences: options.differences === true || options.removeAbsent === true || sinceMs === null,
       removesAbsent: options.removeAbsent === true,
       sinceMs,
       signal,
+      begins: options.json ? () => {} : printCost,
       progress: () => showWindowProgress(context.clock, 'repair'),
     });
     console.log(options.json ? JSON.stringify(repairJson(outcome), null, 2) : repairText(outcome));
@@ -85,10 +89,12 @@ function repairJson({
   unanswered,
   earlier,
   missing,
+  cost,
   ...rest
 }: Repair): JsonDocument<'repair'> {
   return {
     ...rest,
+    cost: commandCostJson(cost),
     earlier: earlier.map(seriesJson),
     missing: missing.map(({ series, ...one }) => ({ ...one, series: seriesJson(series) })),
     remaining: differenceJson(differing, differences),

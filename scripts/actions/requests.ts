@@ -1,10 +1,14 @@
 /** `tidemark pause`, `resume` and `retry`: whether anything is requested, on all machines, and deferred windows now. */
 
+import { systemClock } from '../../clock.ts';
 import { counted, formatCount } from '../../model/format.ts';
+import { retry as retryDeferred } from '../../operations/retry.ts';
 import { withContext } from '../../runtime/context.ts';
-import { retryNow } from '../../store/commit/retry-now.ts';
 import { writePause } from '../../store/settings/settings.ts';
 import { findSeries } from '../../store/status/series-history.ts';
+import { actedRange, type RangeOptions } from '../input/selectors.ts';
+import { commandCostJson, printCost } from '../output/cost-report.ts';
+import type { JsonDocument } from '../output/documents.ts';
 
 export async function pause(): Promise<void> {
   await withContext({ command: 'pause', needsDatabase: true }, async ({ clock, database }) => {
@@ -20,16 +24,29 @@ export async function resume(): Promise<void> {
   });
 }
 
+export interface RetryOptions extends Partial<RangeOptions> {
+  readonly json?: true;
+}
+
 /** Makes deferred windows due now. */
-export async function retry(words: readonly string[]): Promise<void> {
-  await withContext({ command: 'retry', needsDatabase: true }, async ({ clock, database }) => {
-    const seriesIds = words.length === 0 ? undefined : await findSeries(database, words);
-    const { windows, series } = await retryNow(database, clock.now(), seriesIds);
-    const refused = series === 0 ? '' : ` and ${formatCount(series)} refused series`;
-    console.log(
-      windows + series === 0
-        ? 'nothing to retry: no range waits for its next attempt'
-        : `${counted(windows, 'range')}${refused} can be requested now`,
-    );
+export async function retry(words: readonly string[], { json, ...range }: RetryOptions): Promise<void> {
+  const within = actedRange(range, systemClock.now());
+  await withContext({ command: 'retry', needsDatabase: true }, async (context) => {
+    const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
+    const outcome = await retryDeferred(context, { seriesIds, within }, json ? () => {} : printCost);
+    console.log(json ? JSON.stringify(retryJson(outcome), null, 2) : retryText(outcome));
   });
+}
+
+type Outcome = Awaited<ReturnType<typeof retryDeferred>>;
+
+function retryText({ windows, series }: Outcome): string {
+  const refused = series === 0 ? '' : ` and ${formatCount(series)} refused series`;
+  return windows + series === 0
+    ? 'nothing to retry: no range waits for its next attempt'
+    : `${counted(windows, 'range')}${refused} can be requested now`;
+}
+
+function retryJson({ windows, series, cost }: Outcome): JsonDocument<'retry'> {
+  return { ranges: windows, refusedSeries: series, cost: commandCostJson(cost) };
 }

@@ -1,13 +1,15 @@
 /** `tidemark verify [series...]`: compares covered windows with the source, and changes nothing. */
 
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatCount } from '../../model/format.ts';
+import { counted, formatCount, formatSpan } from '../../model/format.ts';
+import type { Range } from '../../model/ranges.ts';
 import { type Verification, verify } from '../../operations/recheck.ts';
 import type { RecheckedWindow } from '../../operations/recheck-state.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
 import { countDiffering } from '../../store/commit/differences.ts';
 import { findSeries } from '../../store/status/series-history.ts';
+import { commandCostJson, printCost } from '../output/cost-report.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
 import {
@@ -20,6 +22,7 @@ import {
 import { noteOnStderr } from '../output/table.ts';
 
 export interface Options {
+  readonly within: Range | undefined;
   /** Number of windows, drawn at random; null: every covered window. */
   readonly sample: number | null;
   readonly isJson: boolean;
@@ -27,19 +30,22 @@ export interface Options {
   readonly against: string | null;
 }
 
-export async function run(words: string[], { sample, isJson, against }: Options): Promise<void> {
+export async function run(words: string[], { within, sample, isJson, against }: Options): Promise<void> {
   await withContext({ command: 'verify', needsDatabase: true, handlesSignals: true }, async (context, signal) => {
     if (against === null) await requireSources(context);
     const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
     const outcome = await verify(context, {
-      seriesIds,
+      ...{ seriesIds, within },
       sample,
       against,
       signal,
       progress: () => showWindowProgress(context.clock, 'verify'),
+      begins: isJson ? () => {} : printCost,
       note: noteOnStderr,
     });
-    console.log(isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome, against));
+    console.log(
+      isJson ? JSON.stringify(verificationJson(outcome), null, 2) : verificationText(outcome, against, within),
+    );
     refuseDifferences(outcome, against);
   });
 }
@@ -49,9 +55,11 @@ function pointsOf(windows: readonly RecheckedWindow[]): number {
 }
 
 /** @param against null: the series' own sources. */
-function verificationText(outcome: Verification, against: string | null): string {
+function verificationText(outcome: Verification, against: string | null, within: Range | undefined): string {
   const { windows, compared, points, differing, rewritten, unanswered, differences } = outcome;
-  if (windows === 0 && unanswered.length === 0) return 'nothing is covered yet';
+  if (windows === 0 && unanswered.length === 0) {
+    return `nothing is covered yet${within === undefined ? '' : ` ${formatSpan(within)}`}`;
+  }
   const found =
     differing.length === 0
       ? `nothing differs${outcome.isWhole ? '' : ' so far'}`
@@ -82,10 +90,12 @@ function verificationJson({
   differing,
   differences,
   unanswered,
+  cost,
   ...counts
 }: Verification): JsonDocument<'verify'> {
   return {
     ...counts,
+    cost: commandCostJson(cost),
     differing: differing.length,
     differingPoints: pointsOf(differing),
     differences: differenceJson(differing, differences),

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import type { RetryOptions } from '../actions/requests.ts';
+import { actedRangeOptions } from '../input/selectors.ts';
 
 export function pauseCommand(command: Command): void {
   command.action(async () => (await import('../actions/requests.ts')).pause());
@@ -9,7 +11,10 @@ export function resumeCommand(command: Command): void {
 }
 
 export function retryCommand(command: Command): void {
-  command
-    .argument('[series...]', 'ids or names of series, as `status` shows them (default: all tracked)')
-    .action(async (words: string[]) => (await import('../actions/requests.ts')).retry(words));
+  command.argument('[series...]', 'ids or names of series, as `status` shows them (default: all tracked)');
+  actedRangeOptions(command)
+    .option('--json', 'print the outcome as JSON')
+    .action(async (words: string[], options: RetryOptions) =>
+      (await import('../actions/requests.ts')).retry(words, options),
+    );
 }

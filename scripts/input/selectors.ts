@@ -6,6 +6,7 @@ import { badArgument } from '../../errors.ts';
 import { type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { mayBeName, visible } from '../../model/names.ts';
+import type { Range } from '../../model/ranges.ts';
 import type { Selection, SourceChoice } from '../../model/selection.ts';
 import { keyNames, nameEnds, type SeriesKey, seriesOfKey } from '../../model/series.ts';
 import { wrongInterval } from '../../model/time-text.ts';
@@ -16,9 +17,9 @@ interface SourceOptions {
   readonly symbol?: string;
 }
 
-interface RangeOptions {
+export interface RangeOptions {
   readonly from: string;
-  readonly to?: string;
+  readonly to?: string | undefined;
 }
 
 /** The options that name series: each the values of its key. */
@@ -186,6 +187,20 @@ export function seriesNamed(dataset: DatasetName, options: SeriesNames): SeriesK
     if (series !== null) return series;
     throw badArgument(`--interval: ${wrongInterval(interval, datasets[dataset])}`);
   });
+}
+
+/** Adds the options of a range that a command acts on. */
+export function actedRangeOptions(command: Command): Command {
+  return command
+    .option('--from <time>', `only whole periods from here on: ${times} (default: all)`)
+    .option('--to <time>', 'only up to here (excluded), as --from (default: now)');
+}
+
+/** Absent: everything. @throws TidemarkError BAD_ARGUMENT */
+export function actedRange({ from, to }: Partial<RangeOptions>, nowMs: EpochMs): Range | undefined {
+  if (from === undefined) return to === undefined ? undefined : { startMs: 0, endMs: parseTime(to, '--to', nowMs) };
+  const { fromMs, toMs } = rangeOf({ from, to }, nowMs);
+  return { startMs: fromMs, endMs: toMs ?? nowMs };
 }
 
 function rangeOf(options: RangeOptions, nowMs: EpochMs): { fromMs: EpochMs; toMs: EpochMs | null } {

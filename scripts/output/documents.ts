@@ -270,10 +270,24 @@ const difference = z.strictObject({
   here: values.nullable(),
   there: values.nullable(),
 });
+
+const cost = z.array(
+  z.strictObject({
+    ...{ source: text, requests: count, cost: count, unit: z.enum(['request', 'weight', 'credit']) },
+    ...{ requestsPerMinute: perMinute, budgetShare: amount.nullable(), seconds: amount.nullable() },
+    left: count.nullable(),
+  }),
+);
+
 const recheck = {
+  cost,
   unanswered: z.array(z.strictObject({ seriesId, start: time, end: time, message: textOrNull })),
   interrupted: z.boolean(),
 };
+
+const retry = z
+  .strictObject({ ranges: count, refusedSeries: count, cost })
+  .describe('`retry --json`: what can be requested now, and what it costs of each source');
 
 const repair = z
   .strictObject({
@@ -470,6 +484,7 @@ export const documents = {
   plan,
   quality,
   repair,
+  retry,
   sources,
   status,
   track,

@@ -5,8 +5,9 @@
 
 import { byDataset } from '../../model/datasets/index.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
-import { normalize } from '../../model/ranges.ts';
+import { normalize, type Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
+import { timesWithin } from '../../planning/periods.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { bool, float8, int4, listOf, nullable, ranges, statement, text, time } from '../db/statement.ts';
 import { lockSeries } from '../series/lock.ts';
@@ -21,16 +22,19 @@ export interface MissingHere {
   readonly isOpened: boolean;
 }
 
-/** @param seriesIds absent: every series. */
+/** @param seriesIds absent: every series. @param within absent: at any time. */
 export async function openMissing(
   database: Database,
   seriesIds: readonly number[] | undefined,
   nowMs: EpochMs,
+  within?: Range,
 ): Promise<MissingHere[]> {
   const found: (MissingHere & { readonly timesMs: readonly EpochMs[]; readonly seriesId: number })[] = [];
   for (const row of await missingHere.on(database.pool, { seriesIds: seriesIds ?? null })) {
-    const { seriesId, timesMs } = row;
-    const stored = await storedTimes[row.series.dataset].on(database.pool, { seriesId, timesMs });
+    const { seriesId, series } = row;
+    const timesMs = timesWithin(row.timesMs, series, within);
+    if (timesMs.length === 0) continue;
+    const stored = await storedTimes[series.dataset].on(database.pool, { seriesId, timesMs });
     // A repair or a refresh may have brought them.
     const has = new Set(stored.map(({ timeMs }) => timeMs));
     const missing = timesMs.filter((timeMs) => !has.has(timeMs));

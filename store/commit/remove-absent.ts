@@ -7,9 +7,9 @@
 import type pg from 'pg';
 import { byDataset, columnNames } from '../../model/datasets/index.ts';
 import { type EpochMs, intervalMs } from '../../model/intervals.ts';
-import { normalize } from '../../model/ranges.ts';
+import { normalize, type Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { periodOf } from '../../planning/periods.ts';
+import { periodOf, periodsIn } from '../../planning/periods.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { int4, listOf, nullable, range, ranges, statement, time } from '../db/statement.ts';
 import { markChangedMonths } from '../series/changed-months.ts';
@@ -17,15 +17,17 @@ import { lockSeries } from '../series/lock.ts';
 import { daysBehind } from '../series/rollups-behind.ts';
 import { identity, identityColumns } from '../series/series.ts';
 
-/** @param seriesIds absent: every series. @returns the removed points. */
+/** @param seriesIds absent: every series. @param within absent: at any time. @returns the removed points. */
 export async function removeAbsent(
   database: Database,
   seriesIds: readonly number[] | undefined,
   nowMs: EpochMs,
+  within?: Range,
 ): Promise<Removed[]> {
   const removed: Removed[] = [];
   for (const { seriesId, series } of await withAbsent.on(database.pool, { seriesIds: seriesIds ?? null })) {
-    const rows = await inTransaction(database, (client) => removeOf(client, seriesId, series, nowMs));
+    const periods = within === undefined ? null : periodsIn(within, series.interval);
+    const rows = await inTransaction(database, (client) => removeOf(client, seriesId, series, nowMs, periods));
     removed.push(...rows.map(({ timeMs }) => ({ seriesId, timeMs })));
   }
   return removed;
@@ -36,9 +38,15 @@ interface Removed {
   readonly timeMs: EpochMs;
 }
 
-async function removeOf(client: pg.PoolClient, seriesId: number, series: SeriesKey, nowMs: EpochMs) {
+async function removeOf(
+  client: pg.PoolClient,
+  seriesId: number,
+  series: SeriesKey,
+  nowMs: EpochMs,
+  within: Range | null,
+) {
   await lockSeries.on(client, { seriesIds: [seriesId] });
-  const rows = await removals[series.dataset].on(client, { seriesId, now: nowMs });
+  const rows = await removals[series.dataset].on(client, { seriesId, now: nowMs, within });
   const [first] = rows;
   if (first === undefined) return [];
   const lastMs = rows.at(-1)?.timeMs ?? first.timeMs;
@@ -69,9 +77,10 @@ const removals = byDataset(({ table }, dataset) =>
         -- Only one source was asked: what another one gave is not known to be absent there.
         delete from tidemark.differences d using (
           select source from tidemark.series_sources where series_id = $seriesId order by archive, rank limit 1) asked
-        where d.series_id = $seriesId and d.kind = 'missing_there' and not exists (
-          select from tidemark.source_ranges g
-          where g.series_id = $seriesId and g.source <> asked.source and g.covered @> d.time)
+        where d.series_id = $seriesId and d.kind = 'missing_there' and ($within is null or $within @> d.time)
+          and not exists (
+            select from tidemark.source_ranges g
+            where g.series_id = $seriesId and g.source <> asked.source and g.covered @> d.time)
         returning d.time
       ), removed as (
         delete from tidemark.${table} p using absent where p.series_id = $seriesId and p.time = absent.time
@@ -83,7 +92,7 @@ const removals = byDataset(({ table }, dataset) =>
         from removed on conflict do nothing
       )
       select time as "timeMs" from removed order by time`,
-    parameters: { seriesId: int4, now: time },
+    parameters: { seriesId: int4, now: time, within: nullable(range) },
     row: { timeMs: time },
   }),
 );

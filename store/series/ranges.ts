@@ -5,7 +5,7 @@ import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
 import type { CoveredSeries } from '../../planning/sample.ts';
 import type { Database } from '../db/database.ts';
-import { int4, int8, listOf, nullable, range, ranges, rowsOf, statement, time } from '../db/statement.ts';
+import { int4, int8, listOf, nullable, openRange, range, ranges, rowsOf, statement, time } from '../db/statement.ts';
 import { multirangeLengthMs } from './gaps.ts';
 import { identity, identityColumns, keyParameters, keyValues } from './series.ts';
 import { isAskedOfNext } from './sources.ts';
@@ -75,6 +75,22 @@ const missingRanges = statement({
      order by w.place`,
   parameters: { wanted: rowsOf({ ...keyParameters, range, place: int4 }), nowMs: time },
   row: { points: int8, missing: ranges, later: ranges, lastAtMs: nullable(time), coveredMs: int8 },
+});
+
+/** The tracked ranges of series. @param seriesIds absent: every tracked series. */
+export function readTrackedRanges(database: Database, seriesIds: readonly number[] | undefined) {
+  return trackedRanges.on(database.pool, { seriesIds: seriesIds ?? null });
+}
+
+const trackedRanges = statement({
+  name: 'tracked-ranges',
+  isPlannedAnew: true,
+  text: `
+    select ${identityColumns}, s.tracked from tidemark.series s
+    where case when $seriesIds is null then s.untracked_at is null else s.id = any ($seriesIds) end
+    order by s.id`,
+  parameters: { seriesIds: nullable(listOf(int4)) },
+  row: { ...identity, tracked: openRange },
 });
 
 /**

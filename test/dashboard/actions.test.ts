@@ -74,6 +74,15 @@ it(
     expect((await act('resume', {})).said).toMatchObject({ state: 'done', result: 'resumed' });
 
     await database.pool.query(`update tidemark.candle_points set volume = volume + 1 where time = '2024-03-05'`);
+    const elsewhere = await act('verify', { series: ['1'], sample: null, from: '2024-03-06', to: '2024-03-08' });
+    expect(await ended(elsewhere.said.id)).toMatchObject({
+      ...{ state: 'done', result: 'compared 1 of 1 covered window: nothing differs' },
+    });
+    expect(await act('retry', { from: '2024-02-01', to: '2024-03-01' })).toMatchObject({
+      status: 422,
+      said: { state: 'failed', error: expect.stringContaining('BAD_ARGUMENT: nothing is tracked from 2024-02-01') },
+    });
+
     const before = simulator.requests().total;
     const verified = await act('verify', { series: ['binance bitcoin/tether h1'], sample: null });
     expect(await ended(verified.said.id)).toMatchObject({
@@ -81,7 +90,11 @@ it(
       result: expect.stringMatching(/^compared \d+ of \d+ covered windows?: 1 point differ/),
     });
     expect(simulator.requests().total).toBeGreaterThan(before);
-    const repaired = await act('repair', {});
+    const untouched = await act('repair', { from: '2024-03-06T00:00Z' });
+    expect(await ended(untouched.said.id)).toMatchObject({
+      result: expect.stringContaining('requested 0 windows with differences again'),
+    });
+    const repaired = await act('repair', { from: Date.UTC(2024, 2, 5), to: Date.UTC(2024, 2, 5, 0, 1) });
     expect(await ended(repaired.said.id)).toMatchObject({
       state: 'done',
       result: expect.stringContaining('0 points new, 1 changed'),
@@ -99,6 +112,9 @@ it(
       ['pause', 'done'],
       ['resume', 'done'],
       ['verify', 'done'],
+      ['retry', 'failed'],
+      ['verify', 'done'],
+      ['repair', 'done'],
       ['repair', 'done'],
       ['retry', 'done'],
       ['untrack', 'done'],
@@ -140,6 +156,15 @@ it('refuses what has no token, another site, type, method or body, does nothing,
     ['pause', []],
     ['untrack', { series: [] }],
     ['verify', { sample: 0 }],
+    ...(['retry', 'verify', 'repair'] as const).flatMap(
+      (action) =>
+        [
+          [action, { from: '2024-03-02', to: '2024-03-02' }],
+          [action, { from: '2999-01-01' }],
+          [action, { from: '2024-02-30' }],
+          [action, { within: { startMs: 0, endMs: 1 } }],
+        ] as const,
+    ),
     ['track', { ...named, intervals: ['m7'] }],
     ['track', { ...named, exchange: 'bin\u0000ance' }],
     ['track', { ...named, from: '2024-02-30' }],

@@ -42,9 +42,50 @@ it('makes failed windows and refused series due, and leaves those that await a s
     return rows.map(({ line }) => line);
   };
   await defer();
-  expect(await say('retry binance bitcoin/tether h1')).toBe('1 range can be requested now\n');
+  const cost = "1 request to the source, 0.017 % of a minute's budget, about 1 s\n";
+  expect(await say('retry binance bitcoin/tether h1')).toBe(`${cost}1 range can be requested now\n`);
   expect(await later()).toEqual(['h1 awaiting', 'm1 awaiting', 'm1 blocked', 'm1 failed']);
   await defer();
-  expect(await say('retry')).toBe('2 ranges and 1 refused series can be requested now\n');
+  // A refused series is requested whole: 31 days, and what h1 deferred.
+  expect(await say('retry')).toMatch(
+    /^32 requests to the source, 0\.53 % of .*\n2 ranges and 1 refused series can be requested now\n$/,
+  );
   expect(await later()).toEqual(['h1 awaiting', 'm1 awaiting']);
+});
+
+it('makes only those windows due that a range touches, each as a whole, and tells their cost', async () => {
+  const { say, json, fails, query } = await openWatched();
+  await say(`track candles ${market} --interval h1 ${month}`);
+  await query(
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+     select id, tstzrange(time, time + interval '2 days'), 'failed', 'HTTP 500', now(), now() + interval '6 hours'
+     from tidemark.series, (values (timestamptz '2024-03-02'), ('2024-03-05')) w (time)`,
+  );
+  const due = () =>
+    query('select lower(range)::date::text as day from tidemark.pending_windows where retry_at <= now()');
+  for (const within of ['--to 2024-03-02', '--from 2024-03-04 --to 2024-03-05', '--from 2024-03-07'])
+    expect(await say(`retry ${within}`)).toBe('nothing to retry: no range waits for its next attempt\n');
+  expect(await due()).toEqual([]);
+  // Within the last hour of the window, which is a period.
+  expect(await json('retry --from 2024-03-03T23:30 --to 2024-03-03T23:40')).toEqual({
+    ...{ ranges: 1, refusedSeries: 0 },
+    cost: [
+      {
+        ...{ source: 'default', requests: 1, cost: 1, unit: 'request', requestsPerMinute: 6000 },
+        ...{ budgetShare: 1 / 6000, seconds: 0.01, left: null },
+      },
+    ],
+  });
+  expect(await due()).toEqual([{ day: '2024-03-02' }]);
+
+  for (const command of ['retry', 'verify', 'repair', 'verify 1', 'repair --empty-older-than 30d']) {
+    await fails(`${command} --from 2024-03-05 --to 2024-03-05`, 2, 'is not before --to 2024-03-05');
+    await fails(`${command} --from 2999-01-01`, 2, 'lies in the future');
+    await fails(
+      `${command} --from 2024-02-01 --to 2024-03-01`,
+      2,
+      'nothing is tracked from 2024-02-01 to 2024-03-01: binance bitcoin/tether h1 is tracked from 2024-03-01 to 2024-04-01',
+    );
+  }
+  expect(await say('verify --from 2024-03-05')).toMatch(/^nothing is covered yet from 2024-03-05 to /);
 });

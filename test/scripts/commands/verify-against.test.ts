@@ -48,6 +48,22 @@ it('finds every difference with both values, and overwrites none', async () => {
   expect(await query('select from tidemark.cross_differences')).toHaveLength(3);
 });
 
+it('compares a range with another source, and tells what it costs there', async () => {
+  const { run, verify, bybit, query } = await open();
+  for (const hour of [3, 17])
+    bybit.revise({ series, timeMs: startMs + hour * hourMs, fromMs: 0, values: { volume: decimalText('7.25') } });
+  const found = JSON.parse((await verify(' --json --from 2024-03-01T03:30 --to 2024-03-01T04:00')).stdout);
+  expect(found).toMatchObject({ windows: 1, points: 1, differing: 1, cost: [{ source: 'bybit', requests: 1 }] });
+  expect(await query('select from tidemark.cross_differences')).toHaveLength(1);
+  expect((await verify(' --from 2024-03-02')).stdout).toMatch(
+    /^1 request to bybit, [\d.]+ % of a minute's budget, about 1 s\n/,
+  );
+  expect(await run('verify --all --from 2024-03-02')).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^1 request to binance, /),
+  });
+});
+
 it('compares to the tick of the coarser source', async () => {
   const { verify, bybit } = await open();
   const [row] = bybit.truth.candles(series, { startMs, endMs: startMs + hourMs });

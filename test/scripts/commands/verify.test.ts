@@ -332,3 +332,78 @@ it('requests the years before a series begins again, by days', async () => {
   await say(backfill, isEmptyAtOnce);
   expect((await storedPoints(database, born))[0]).toEqual({ period: firstMs, ...values });
 });
+
+it('compares and repairs only the whole periods that a range touches, and tells what it costs before', async () => {
+  const { simulator, say, fails, json, document, asked, query } = await backfilled();
+  const part = '--from 2024-03-02T10:20:30 --to 2024-03-03T01:30';
+  const verified = await json(`verify --all ${part}`);
+  const before = await query(
+    `select count(*)::int as points from tidemark.candle_points p join tidemark.series s on s.id = p.series_id
+     where interval = 'm1' and time >= '2024-03-02T10:20Z' and time < '2024-03-03T01:30Z'
+        or interval = 'h1' and time >= '2024-03-02T10:00Z' and time < '2024-03-03T02:00Z'`,
+  );
+  expect(verified).toMatchObject({ windows: 2, compared: 2, points: before[0]?.points });
+  expect(verified.cost).toEqual([
+    {
+      ...{ source: 'default', requests: 2, cost: 2, unit: 'request', requestsPerMinute: 6000 },
+      ...{ budgetShare: 2 / 6000, seconds: 0.02, left: null },
+    },
+  ]);
+  expect(asked()).toBe(2);
+  expect(await say(`verify --sample 1 ${part}`)).toMatch(
+    /^1 request to the source, 0\.017 % of a minute's budget, about 1 s\ncompared 1 of 2 covered windows, /,
+  );
+
+  for (const timeMs of [changedMs, extraMs]) simulator.revise({ series: minutes, timeMs, fromMs: 0, values: null });
+  const known = () => query('select time from tidemark.differences order by time');
+  const [first, last] = [{ time: changedMs }, { time: extraMs }];
+  await say(`verify --all --from ${at(changedMs + minuteMs)} --to ${at(extraMs)}`);
+  expect(await known()).toEqual([]);
+  await fails(
+    `verify 1 --all --from ${at(changedMs)} --to ${at(changedMs + 1)}`,
+    7,
+    'DIFFERENCES_FOUND: 1 point in 1 of',
+  );
+  expect(await known()).toEqual([first]);
+  await fails('verify --all', 7, 'DIFFERENCES_FOUND');
+  expect(await known()).toEqual([first, last]);
+
+  const last2 = `--from ${at(extraMs)} --to ${at(extraMs + dayMs)}`;
+  expect(await say(`repair --from ${at(changedMs + minuteMs)} --to ${at(extraMs)}`)).toMatch(/^no known differences/);
+  expect(await document(7, `repair ${last2}`, 'DIFFERENCES_REMAIN: 1 stored point')).toMatchObject({
+    ...{ asked: { differences: 1, empties: 0 }, cost: [{ source: 'default', requests: 1 }] },
+    remaining: [{ time: at(extraMs) }],
+  });
+  expect(await json(`repair --remove-absent ${last2}`)).toMatchObject({ removed: 1, remaining: [] });
+  expect(await known()).toEqual([first]);
+});
+
+it('requests only those old empty ranges again that a range touches', async () => {
+  const { run, say, simulator, query } = await openWatched();
+  simulator.setFaults({ emptyRate: 1 });
+  await run(`backfill candles ${kraken} --from 2024-03-01 --to 2024-03-03`, isEmptyAtOnce);
+  await query(`update tidemark.empty_answers set answered_at = now() - interval '40 days'`);
+  const repair = 'repair --empty-older-than 30d';
+  expect(await say(`${repair} --from 2024-03-02T06:00 --to 2024-03-02T07:00`)).toMatch(
+    /^1 request to the source, .*\nrequested 1 window confirmed empty again, 1 answered: 0 points new, 0 changed\n/,
+  );
+  expect(await query('select range::text from tidemark.fetches where lane = $1', ['repair'])).toEqual([
+    { range: '["2024-03-02 06:00:00+00","2024-03-02 07:00:00+00")' },
+  ]);
+});
+
+it('requests only those days before a beginning again that a range touches', async () => {
+  const { say, query } = await openWatched();
+  await say(
+    'backfill candles --exchange binance --base dogecoin --quote tether --interval m1 --from 2015-01-01 --to 2019-06-03',
+    isEmptyAtOnce,
+  );
+  await query(`update tidemark.empty_answers set answered_at = now() - interval '40 days'`);
+  expect(await say('repair --empty-older-than 30d --from 2016-05-01T12:00 --to 2016-05-02T12:00')).toMatch(
+    /^1 request to the source, .*\nrequested 1 window confirmed empty again, 1 answered: 0 points new, 0 changed\n/,
+  );
+  // A probe proves nothing about its last day.
+  expect(await query('select range::text from tidemark.fetches where lane = $1', ['repair'])).toEqual([
+    { range: '["2016-05-01 00:00:00+00","2016-05-04 00:00:00+00")' },
+  ]);
+});

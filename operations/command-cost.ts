@@ -1,0 +1,59 @@
+/** What `retry`, `verify` and `repair` are about to request, by source, in the terms of a plan. */
+
+import type { Range } from '../model/ranges.ts';
+import type { SeriesKey } from '../model/series.ts';
+import type { EstimateRules, PlannedSeries } from '../planning/estimate.ts';
+import { requestsOfWindow } from '../sources/profiles/profile.ts';
+import type { OperationContext } from './context.ts';
+import { readBudget } from './estimate.ts';
+import { costOfPart, type SourceCost } from './source-cost.ts';
+
+/** Windows of a series that a source is asked for. */
+export interface AskedWindows {
+  readonly source: string;
+  readonly series: SeriesKey;
+  readonly ranges: readonly Range[];
+  readonly windows: number;
+}
+
+export type CommandCost = Pick<
+  SourceCost,
+  'source' | 'requests' | 'requestsPerMinute' | 'durationMs' | 'cost' | 'unit' | 'long'
+>;
+
+/** Nothing is followed: a command comes after refreshes, which `plan` counts. */
+const onlyRequests: Omit<EstimateRules, 'requestsPerMinute'> = {
+  ...{ longestRangeMs: () => Number.POSITIVE_INFINITY, backfillShare: 0, refreshMs: 0, pollsEveryMs: [] },
+  reread: { periods: 0, rangeMs: 0, everyMs: 0 },
+};
+
+/** @returns the sources that are asked for something, in the order of the windows. */
+export async function costOfCommand(
+  context: Pick<OperationContext, 'database' | 'sources' | 'openQueues' | 'clock'>,
+  asked: Iterable<AskedWindows>,
+): Promise<CommandCost[]> {
+  const registry = await context.sources();
+  const parts = new Map<string, PlannedSeries[]>();
+  for (const { source, series, ranges, windows } of asked) {
+    const setup = registry.find(source);
+    if (setup === undefined || windows === 0) continue;
+    const planned = parts.get(source) ?? [];
+    parts.set(source, planned);
+    const requests = windows * requestsOfWindow(setup.profile);
+    planned.push({ series, missing: ranges, requests, isFollowed: false, density: null });
+  }
+  const costs: CommandCost[] = [];
+  for (const [source, planned] of parts) {
+    const requestsPerMinute = await readBudget(context, source);
+    const part = { source: { setup: registry.get(source) }, planned, unarchived: [], wanted: 0 };
+    costs.push(
+      await costOfPart(
+        context,
+        { ...part, lostMs: 0, unpublishedMs: 0 },
+        { ...onlyRequests, requestsPerMinute },
+        context.clock.now(),
+      ),
+    );
+  }
+  return costs;
+}
