@@ -72,6 +72,9 @@ const state = message({
   headline,
   also: listOf(headline),
   left: count,
+  requests: count,
+  wantedMs: z.number(),
+  coveredMs: z.number(),
   etaMs: z.number().nullable(),
 }) satisfies z.ZodType<State>;
 
@@ -79,7 +82,7 @@ const summary = message({
   nowMs: time,
   /** Whether the source is a simulator. */
   synthetic: z.boolean(),
-  /** What `tidemark status` says: the headline, further conditions, the windows left and their ETA. */
+  /** What `tidemark status` says: the headline, further conditions, the requests to go and the time they take. */
   state,
   /** Budget in requests a minute; 0: unlimited. */
   perMinute: z.number(),

@@ -6,6 +6,7 @@ import { type EpochMs, minuteMs, type Range } from '../model/intervals.ts';
 import { listName } from '../model/lists/index.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { stateOf } from '../planning/headline.ts';
+import { extentOf } from '../planning/progress.ts';
 import type { Database } from '../store/db/database.ts';
 import { readServiceMessage } from '../store/ledger/ledger.ts';
 import { listStatus } from '../store/lists/lists.ts';
@@ -79,6 +80,7 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
         state: stateOf({
           ...(await facts(nowMs)),
           nowMs,
+          tracked: extentOf(lines),
           rejected: rejected.rows,
           queue: queueState?.facts ?? { away: queue.problem() },
         }),

@@ -15,6 +15,7 @@ import type { SourceSetup } from '../sources/registry.ts';
 import type { Gap } from '../store/series/gaps.ts';
 import { type GivingSource, readNamedSources } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
+import type { SeriesStatus } from '../store/status/status.ts';
 import type { OperationContext } from './context.ts';
 
 /** Sources of series in order of preference, by the names of the series. */
@@ -109,6 +110,16 @@ export async function readGapDivision(
 /** Of the division of a series. */
 export function countAll({ parts }: DividedGaps): number {
   return parts.reduce((sum, { windows }) => sum + windows, 0);
+}
+
+/** Requests for a part of a series as a whole. */
+export function requestsOf(
+  { series, askedFromMs, askedToMs }: Pick<SeriesStatus, 'series' | 'askedFromMs' | 'askedToMs'>,
+  divide: DivideGaps,
+  within: Range = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY },
+): number {
+  if (askedFromMs === null || askedToMs === null) return 0;
+  return countAll(divide(series, clip([{ startMs: askedFromMs, endMs: askedToMs }], within)));
 }
 
 /** Windows of each series. */

@@ -10,6 +10,8 @@
  * those of a source, what is missing or wrong, what is under way.
  */
 
+import type { Extent } from './progress.ts';
+
 export const levels = ['ok', 'working', 'waiting', 'bad'] as const;
 export type Level = (typeof levels)[number];
 
@@ -56,10 +58,11 @@ export interface Headline extends ConditionRule {
   readonly text: string;
 }
 
-export interface State {
+export interface State extends Extent {
   readonly headline: Headline;
   /** Further conditions, in their order. */
   readonly also: readonly Headline[];
+  /** Requests to go, of those that can be made now. */
   readonly left: number;
   /** Null: unknown, or nothing moves. */
   readonly etaMs: number | null;

@@ -3,13 +3,14 @@
  * the same facts. The headline is the first of them.
  */
 
-import { aboutText, counted, formatCount, formatTime } from '../model/format.ts';
+import { counted, formatCount, formatTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
 import { sum } from '../model/sum.ts';
 import { conditionKinds, conditions, type Headline, type State } from './conditions.ts';
 import { type RecentAnswers, requestsEtaMs } from './eta.ts';
+import { type Extent, progressText, toGoText } from './progress.ts';
 import { nextTry, outageSince, type SourceOutage, wholeSecond } from './source-outage.ts';
 
 export interface SourceState {
@@ -81,6 +82,8 @@ export interface Trouble {
 
 export interface StateFacts extends StoredFacts {
   readonly nowMs: EpochMs;
+  /** All that is tracked. */
+  readonly tracked: Extent;
   /** Rejected rows of periods without a point. */
   readonly rejected: number;
   /** Why the queue does not answer; else what it knows. */
@@ -109,7 +112,7 @@ export function stateOf(facts: StateFacts): State {
     conditionKinds.indexOf(kind === 'limited_by_budget' && level === 'waiting' ? 'banned' : kind);
   const healthy = condition('healthy', `up to date: ${formatCount(facts.series)} series`);
   const [headline = healthy, ...also] = found.toSorted((one, other) => rank(one) - rank(other));
-  return { headline, also, left: facts.left, etaMs };
+  return { headline, also, ...facts.tracked, left: facts.left, etaMs };
 }
 
 function condition(kind: Headline['kind'], text: string, changes: Partial<Headline> = {}): Headline {
@@ -167,19 +170,21 @@ function queueConditions(facts: StateFacts): Headline[] {
   const found: Headline[] = [];
   if (idle.length > 0) {
     const left = isEverywhere ? facts.left : Math.min(facts.left, sum(idle.map((one) => one.left)));
-    const waits = waitsText(left);
+    const waits = waitsText(left, isEverywhere ? facts.tracked.requests : undefined);
     const what = isEverywhere && queue.schedulers === 0 ? 'no worker and no scheduler is' : 'no worker is';
     const of = isEverywhere ? '' : ` for ${idle.map((one) => nameOf(one, sources)).join(' and ')}`;
     found.push(condition('no_worker', `${what} connected${of}: ${waits}`));
     if (isEverywhere) return found;
   }
   if (queue.schedulers === 0)
-    found.push(condition('no_scheduler', `no scheduler is connected: ${waitsText(facts.left)}`));
+    found.push(
+      condition('no_scheduler', `no scheduler is connected: ${waitsText(facts.left, facts.tracked.requests)}`),
+    );
   return found;
 }
 
-function waitsText(left: number): string {
-  return left === 0 ? 'new periods are not fetched' : `${counted(left, 'window')} left`;
+function waitsText(left: number, requests?: number): string {
+  return left === 0 ? 'new periods are not fetched' : toGoText(left, requests);
 }
 
 function nameOf({ source }: Pick<SourceState, 'source'>, sources: readonly SourceState[]): string {
@@ -282,8 +287,7 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
       const { perMinute } = queueOf(queue, source);
       return perMinute > 0 && lastMinute >= fullShare * perMinute;
     });
-    const eta = etaMs === null ? '' : `, ${aboutText(etaMs)}`;
-    const rest = `${counted(left, 'window')} left${eta}`;
+    const rest = progressText({ ...facts.tracked, left, etaMs });
     const by = full === undefined ? '' : `, limited by ${budgetText(full, queue)}`;
     const kind = by === '' ? 'catching_up' : 'limited_by_budget';
     found.push(

@@ -1,18 +1,59 @@
-/** Progress reports of operations, and the rate estimator for their ETA. */
+/**
+ * How far the work is, in the same words on every screen; progress reports of operations, and the estimator of their
+ * rate. Nothing here needs Node: the page uses it.
+ */
 
 import type { Clock } from '../clock.ts';
+import { aboutText, counted, formatCount, formatPercent, nonEmpty } from '../model/format.ts';
 import type { SeriesKey } from '../model/series.ts';
+import { sum } from '../model/sum.ts';
 import { addSample, atMost, perMs, type Sample, settledMs, timeLeftMs } from './rate.ts';
+
+/** Of ranges: the requests that fetch them as a whole, their length, and its covered part. */
+export interface Extent {
+  readonly requests: number;
+  readonly wantedMs: number;
+  readonly coveredMs: number;
+}
+
+/** Of tracked series. What a source refuses as a whole is not requested for now. */
+export function extentOf(rows: ReadonlyArray<Extent & { readonly blocked: string | null }>): Extent {
+  return {
+    requests: sum(rows.map(({ requests, blocked }) => (blocked === null ? requests : 0))),
+    wantedMs: sum(rows.map(({ wantedMs }) => wantedMs)),
+    coveredMs: sum(rows.map(({ coveredMs }) => coveredMs)),
+  };
+}
+
+/** `136 of 147 requests to go`. @param requests in all; absent: unknown. */
+export function toGoText(left: number, requests?: number): string {
+  if (requests === undefined) return `${counted(left, 'request')} to go`;
+  // Holes in what is covered take more requests than the range as a whole.
+  return `${formatCount(left)} of ${counted(Math.max(left, requests), 'request')} to go`;
+}
+
+/** `27.28 % covered`: of the length of the ranges. */
+export function coveredText({ wantedMs, coveredMs }: Omit<Extent, 'requests'>): string {
+  return `${formatPercent(coveredMs, wantedMs)} covered`;
+}
+
+/** `136 of 147 requests to go, about 15 min, 27.28 % covered`. */
+export function progressText(of: Extent & { readonly left: number; readonly etaMs: number | null }): string {
+  const eta = of.etaMs === null ? '' : aboutText(of.etaMs);
+  return nonEmpty([toGoText(of.left, of.requests), eta, coveredText(of)]).join(', ');
+}
 
 export interface Portion {
   readonly series: SeriesKey;
   readonly wantedMs: number;
   readonly doneMs: number;
-  readonly windowsLeft: number;
+  /** Requests to go, and those of the whole range. */
+  readonly left: number;
+  readonly requests: number;
 }
 
 export interface BackfillState {
-  /** Missing ranges at the start, and their progress. */
+  /** The ranges, and their progress. */
   readonly series: readonly Portion[];
   /** New points so far. */
   readonly points: number;

@@ -33,7 +33,7 @@ import { readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { untrackUnknown } from '../../store/series/series.ts';
 import { readAllSources, readSourcesOf } from '../../store/series/sources.ts';
-import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
+import { seriesStatus } from '../../store/status/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
@@ -54,8 +54,8 @@ import {
   divideWorkable,
   isAwaited,
   isWorkable,
-  lengthsBySeries,
   outcomeOf,
+  partsWithin,
   portionsOf,
   refusalOf,
   withoutPoints,
@@ -92,11 +92,11 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   const { newIds = [] } = request;
   await assertNotPaused(context);
   const startedMs = clock.now();
-  const bounds = await boundsOf(context, request, startedMs);
+  const ranges = await rangesOf(context, request, startedMs);
   const sourcesOf = await readSourcesOf(database, request.seriesIds);
   const sources = await readAllSources(database, request.seriesIds);
-  const parts = inProcessWorkers(context, bounds.ranges, { sources });
-  let wanted: ReadonlyMap<number, number> | undefined;
+  const parts = inProcessWorkers(context, ranges, { sources });
+  let isFirst = true;
   let reportedWait: string | null = null;
   /** What was said of each source that refuses requests. */
   const refusals = new Map<string, string>();
@@ -115,6 +115,8 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     const readAtMs = clock.now();
     return { readAtMs, recent: await readRecentAnswers(database, readAtMs, request.seriesIds) };
   });
+  // The beginning of a series may become known.
+  const trackedNow = atMostEverySecond(clock, () => readSeries(context, request, startedMs));
   const tallyNow = atMostEverySecond(clock, async () => tallyFetches(await ledger.read(clock.now())));
 
   /** Connected workers may have another budget than this process. */
@@ -148,25 +150,24 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     for (const source of sources) {
       const offers = registry.find(source)?.facts.offers ?? [];
       const lacking = await readLackingValues(database, { source, seriesIds, nowMs, limit: seriesIds.length }, offers);
-      if (lacking.some(({ seriesId, ranges }) => clip(ranges, bounds.ranges.get(seriesId) ?? never).length > 0))
-        found.push(source);
+      if (lacking.some((one) => clip(one.ranges, ranges.get(one.seriesId) ?? never).length > 0)) found.push(source);
     }
     return found;
   }
 
   async function poll(): Promise<BackfillOutcome | null> {
     context.assertFreeSpace();
-    const queues = await parts.ensure(wanted !== undefined);
+    const queues = await parts.ensure(!isFirst);
     // Read claims before gaps: a window that ends in between is then still claimed, not lost.
     const requests = joinQueues(queues, sources);
     const claimed = await requests.claimedWindows();
     const nowMs = clock.now();
     const { divide } = await readGapDivision(context, nowMs);
-    const gaps = explainUnasked(await missingWithin(context, bounds, nowMs), divide);
-    if (wanted === undefined) await reportBudgets(queues);
-    wanted ??= lengthsBySeries(gaps);
+    const gaps = explainUnasked(await missingWithin(context, ranges, nowMs), divide);
+    if (isFirst) await reportBudgets(queues);
+    isFirst = false;
     const divided = divideWorkable(gaps, nowMs, divide);
-    const left = portionsOf(gaps, wanted, bounds.series, countEach(divided));
+    const left = portionsOf(gaps, partsWithin(await trackedNow(), ranges, divide), countEach(divided));
     const queued = gaps.some((gap) => claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)));
     const isFilling = queued || gaps.some((gap) => isWorkable(gap, nowMs));
     const isWorking = isFilling || (await sourcesToAdd(nowMs)).length > 0;
@@ -191,7 +192,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       etaMs: await etaOf(divided.values(), pausedMs),
       awaited: awaited.length,
     });
-    const windows = left.reduce((sum, entry) => sum + entry.windowsLeft, 0);
+    const windows = left.reduce((sum, entry) => sum + entry.left, 0);
     const outcome = async () => ({
       ...outcomeOf(tallyFetches(await ledger.recount(clock.now())), { startedMs, nowMs: clock.now() }, gaps, windows),
       accepted,
@@ -225,7 +226,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       request.progress.say(`${source} did not give values that files lack: run or backfill asks it again later`);
     const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
-    const rejected = await countRejected(database, bounds.ranges);
+    const rejected = await countRejected(database, ranges);
     const reasons = rejected === 0 ? [] : await readQuarantined.on(database.pool, {});
     return {
       ...(await outcome()),
@@ -247,15 +248,12 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   }
 }
 
-interface Bounds {
-  readonly series: ReadonlyMap<number, SeriesStatus>;
-  readonly ranges: ReadonlyMap<number, Range>;
-}
+type Ranges = ReadonlyMap<number, Range>;
 
 /** The requested range per series, in whole closed periods. */
-async function boundsOf(context: OperationContext, request: BackfillRequest, nowMs: EpochMs): Promise<Bounds> {
+async function rangesOf(context: OperationContext, request: BackfillRequest, nowMs: EpochMs): Promise<Ranges> {
   const { graceMs } = context.config.worker;
-  const rows = await seriesStatus(context.database, { nowMs, graceMs, seriesIds: request.seriesIds });
+  const rows = await readSeries(context, request, nowMs);
   const ranges = rows.map((row): [number, Range] => {
     const closedMs = closedUpTo(row.series, nowMs, graceMs);
     const { interval } = row.series;
@@ -263,14 +261,18 @@ async function boundsOf(context: OperationContext, request: BackfillRequest, now
     const toMs = lastMs === null ? closedMs : nextPeriodStart(lastMs, interval);
     return [row.seriesId, { startMs: periodStart(request.fromMs, interval), endMs: Math.min(toMs, closedMs) }];
   });
-  return { series: new Map(rows.map((row) => [row.seriesId, row])), ranges: new Map(ranges) };
+  return new Map(ranges);
 }
 
-async function missingWithin(context: OperationContext, bounds: Bounds, nowMs: EpochMs): Promise<Gap[]> {
+function readSeries({ config, database }: OperationContext, { seriesIds }: BackfillRequest, nowMs: EpochMs) {
+  return seriesStatus(database, { nowMs, graceMs: config.worker.graceMs, seriesIds });
+}
+
+async function missingWithin(context: OperationContext, ranges: Ranges, nowMs: EpochMs): Promise<Gap[]> {
   const { graceMs } = context.config.worker;
-  const all = await listGaps(context.database, { nowMs, graceMs, seriesIds: [...bounds.ranges.keys()] });
+  const all = await listGaps(context.database, { nowMs, graceMs, seriesIds: [...ranges.keys()] });
   return all.flatMap((gap) => {
-    const range = bounds.ranges.get(gap.seriesId);
+    const range = ranges.get(gap.seriesId);
     return range === undefined ? [] : clip([gap], range).map((piece) => ({ ...gap, ...piece }));
   });
 }

@@ -3,16 +3,16 @@
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../model/format.ts';
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
-import { lengthMs, normalize } from '../../model/ranges.ts';
+import { clip, lengthMs, normalize, type Range } from '../../model/ranges.ts';
 import { explainGap, reasons } from '../../model/reasons.ts';
-import { seriesName } from '../../model/series.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { Portion } from '../../planning/progress.ts';
 import type { FetchTally } from '../../store/ledger/ledger-minutes.ts';
 import type { Gap } from '../../store/series/gaps.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import type { OperationContext } from '../context.ts';
 import type { RollupsOutcome } from '../refresh-rollups.ts';
-import { countEach, type DividedGaps, type DivideGaps } from '../source-gaps.ts';
+import { countEach, type DividedGaps, type DivideGaps, requestsOf } from '../source-gaps.ts';
 
 /** Whether a gap can be requested now. */
 export function isWorkable(gap: Gap, nowMs: EpochMs): boolean {
@@ -66,19 +66,43 @@ export function lengthsBySeries(gaps: readonly Gap[]): Map<number, number> {
   return sums;
 }
 
+/** A part of a tracked series. */
+export interface AskedPart {
+  readonly series: SeriesKey;
+  readonly wantedMs: number;
+  /** Of the whole part. */
+  readonly requests: number;
+}
+
+/** The parts of series within ranges. */
+export function partsWithin(
+  rows: Iterable<Pick<SeriesStatus, 'seriesId' | 'series' | 'wantedMs' | 'askedFromMs' | 'askedToMs'>>,
+  ranges: ReadonlyMap<number, Range>,
+  divide: DivideGaps,
+): ReadonlyMap<number, AskedPart> {
+  const parts = new Map<number, AskedPart>();
+  for (const row of rows) {
+    const { seriesId, series, askedToMs: endMs } = row;
+    const range = ranges.get(seriesId);
+    if (range === undefined) continue;
+    const wanted = endMs === null ? [] : clip([{ startMs: endMs - row.wantedMs, endMs }], range);
+    parts.set(seriesId, { series, wantedMs: lengthMs(wanted), requests: requestsOf(row, divide, range) });
+  }
+  return parts;
+}
+
 /** The progress of each series. Ranges that cannot be requested are not part of it: the outcome names them. */
 export function portionsOf(
   gaps: readonly Gap[],
-  wanted: ReadonlyMap<number, number>,
-  tracked: ReadonlyMap<number, Pick<SeriesStatus, 'series'>>,
+  parts: ReadonlyMap<number, AskedPart>,
   windows: ReadonlyMap<number, number>,
 ): Portion[] {
   const lost = lengthsBySeries(gaps.filter(({ cause }) => !reasons[cause].isRequestable));
   const missing = lengthsBySeries(gaps.filter(({ cause }) => reasons[cause].isRequestable));
-  return [...tracked].map(([seriesId, { series }]) => {
-    const wantedMs = Math.max(0, (wanted.get(seriesId) ?? 0) - (lost.get(seriesId) ?? 0));
+  return [...parts].map(([seriesId, { series, requests, ...part }]) => {
+    const wantedMs = Math.max(0, part.wantedMs - (lost.get(seriesId) ?? 0));
     const doneMs = Math.max(0, wantedMs - (missing.get(seriesId) ?? 0));
-    return { series, wantedMs, doneMs, windowsLeft: windows.get(seriesId) ?? 0 };
+    return { series, wantedMs, doneMs, left: windows.get(seriesId) ?? 0, requests };
   });
 }
 

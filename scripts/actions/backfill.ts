@@ -10,6 +10,7 @@ import { runBackfill } from '../../operations/backfill/backfill.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { atSource, withinRetention } from '../../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../../operations/tracking/track.ts';
+import { toGoText } from '../../planning/progress.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { assertDefaultSource } from '../../runtime/sources.ts';
 import type { Config } from '../../settings/config.ts';
@@ -58,7 +59,7 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
         'INTERRUPTED',
         outcome.rollups === 'stopped'
           ? 'stopped while the rollups were refreshed; every window is stored'
-          : `stopped with ${counted(outcome.windowsLeft, 'window')} left; fetched windows are stored`,
+          : `stopped with ${toGoText(outcome.windowsLeft)}; fetched windows are stored`,
       );
     }
     if (outcome.refusal !== null) throw outcome.refusal;

@@ -12,6 +12,7 @@ import { storedWords } from '../../model/stored-datasets.ts';
 import { parseDuration } from '../../model/time-text.ts';
 import { withQueues } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
+import { readGapDivision, requestsOf } from '../../operations/source-gaps.ts';
 import { outageJson, withRetry } from '../../operations/source-health.ts';
 import { joinQueues } from '../../operations/sources/queues.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
@@ -19,6 +20,7 @@ import { awayHeadline, readQueueFacts, readStoredFacts } from '../../operations/
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import { stateOf } from '../../planning/headline.ts';
+import { extentOf, progressText } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
@@ -200,10 +202,12 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
   const { workers, pausedMs, budgets, queueFacts, depth } = isAway
     ? { ...{ workers: 0, pausedMs: 0, budgets: [], depth: null }, queueFacts: { away: queueState.message } }
     : queueState;
+  const { divide } = await readGapDivision(context, nowMs);
+  const tracked = extentOf(series.map((row) => ({ ...row, requests: requestsOf(row, divide) })));
   const rejectedRows = rejected.reduce((sum, { rows }) => sum + rows, 0);
   return {
     nowMs,
-    state: stateOf({ ...stored, nowMs, rejected: rejectedRows, queue: queueFacts }),
+    state: stateOf({ ...stored, nowMs, tracked, rejected: rejectedRows, queue: queueFacts }),
     series,
     rejected: { rows: rejectedRows, series: rejected.length, reason: rejected[0]?.reason ?? null },
     silences,
@@ -284,6 +288,7 @@ function asText(status: Status, showsAll: boolean): string {
     ...nonEmpty([
       headlineLine(status.state.headline),
       ...status.state.also.map((condition) => `also: ${headlineLine(condition)}`),
+      status.state.left === 0 ? '' : `backfill: ${progressText(status.state)}`,
       `database: PostgreSQL ${versions.postgres}, ${store}${embedded}`,
       status.usesDefault ? `source: ${status.source ?? 'not set (SOURCE_URL)'}` : '',
       message === null
@@ -363,12 +368,15 @@ function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): 
 function asJson(status: Status): JsonDocument<'status'> {
   const { queue, queueProblem } = status;
   if (queue === null) return awayDocument(queueProblem ?? new TidemarkError('QUEUE_UNREACHABLE', 'no answer'));
-  const { headline, also, left, etaMs } = status.state;
+  const { headline, also, left, requests, wantedMs, coveredMs, etaMs } = status.state;
   return {
     time: isoTime(status.nowMs),
     headline,
     also,
     windowsLeft: left,
+    requests,
+    wantedSeconds: wantedMs / 1000,
+    coveredSeconds: coveredMs / 1000,
     etaSeconds: etaMs === null ? null : Math.ceil(etaMs / 1000),
     database: { ...status.versions, embedded: status.embedded },
     upkeep: {

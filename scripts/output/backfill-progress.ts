@@ -1,8 +1,15 @@
 /** Shows the progress of a backfill. */
 
 import type { Clock } from '../../clock.ts';
-import { budgetText, counted, formatCount, formatPercent, kindsText, nonEmpty } from '../../model/format.ts';
-import { type BackfillProgress, type BackfillState, RateEstimator } from '../../planning/progress.ts';
+import { budgetText, counted, formatCount, kindsText, nonEmpty } from '../../model/format.ts';
+import { sum } from '../../model/sum.ts';
+import {
+  type BackfillProgress,
+  type BackfillState,
+  coveredText,
+  RateEstimator,
+  toGoText,
+} from '../../planning/progress.ts';
 import { etaText, openProgress, type View, waitText } from './progress.ts';
 import { groupBars, grouped } from './series-groups.ts';
 import { asFits, type Space } from './terminal.ts';
@@ -13,7 +20,7 @@ export function showProgress(clock: Pick<Clock, 'monotonicMs'>, label = ''): Bac
   const points = new RateEstimator(clock);
   return {
     update(state) {
-      const left = state.series.reduce((sum, portion) => sum + portion.windowsLeft, 0);
+      const left = sum(state.series.map((portion) => portion.left));
       points.addDone(state.points);
       progress.show(backfillView({ ...state, left, pointsPerSecond: points.perSecond() }));
     },
@@ -23,7 +30,7 @@ export function showProgress(clock: Pick<Clock, 'monotonicMs'>, label = ''): Bac
 }
 
 export interface BackfillPace extends BackfillState {
-  /** Windows of all series. */
+  /** Requests to go, of all series. */
   readonly left: number;
   readonly pointsPerSecond: number | null;
 }
@@ -38,7 +45,7 @@ function drawn(state: BackfillPace, space: Space): readonly string[] {
   const time = wait === null ? etaText(state.etaMs) : space.paint('yellow', wait);
   const parts = [
     space.paint('bold', leftText(state)),
-    ...(state.left === 0 ? [] : nonEmpty([time])),
+    ...(state.left === 0 ? [] : nonEmpty([time, shareText(state)])),
     ...(state.pointsPerSecond === null ? [] : [pointsText(state)]),
   ];
   const below = [
@@ -52,8 +59,6 @@ function drawn(state: BackfillPace, space: Space): readonly string[] {
 }
 
 function line(state: BackfillPace): string {
-  const wantedMs = state.series.reduce((sum, portion) => sum + portion.wantedMs, 0);
-  const doneMs = state.series.reduce((sum, portion) => sum + portion.doneMs, 0);
   const failed = failuresText(state);
   const parts =
     state.left === 0
@@ -61,10 +66,11 @@ function line(state: BackfillPace): string {
       : [
           leftText(state),
           ...nonEmpty([waitText(state.pausedMs) ?? etaText(state.etaMs)]),
+          shareText(state),
           budgetText(state),
           ...(state.pointsPerSecond === null ? [] : [pointsText(state)]),
         ];
-  return [`backfill ${formatPercent(doneMs, wantedMs)}`, ...parts, ...(failed === '' ? [] : [failed])].join(', ');
+  return `backfill: ${[...parts, ...(failed === '' ? [] : [failed])].join(', ')}`;
 }
 
 /** Attempts that failed. If all is covered, others succeeded after them. */
@@ -74,9 +80,14 @@ function failuresText({ failures, series }: BackfillPace): string {
   return series.every(({ doneMs, wantedMs }) => doneMs >= wantedMs) ? `retried: ${kinds}` : `failed: ${kinds}`;
 }
 
-function leftText({ left, awaited }: BackfillPace): string {
+function leftText({ left, awaited, series }: BackfillPace): string {
   if (left === 0 && awaited > 0) return `waiting for ${counted(awaited, 'range')}`;
-  return left === 0 ? 'nothing left' : `${counted(left, 'window')} left`;
+  return left === 0 ? 'nothing left' : toGoText(left, sum(series.map(({ requests }) => requests)));
+}
+
+function shareText({ series }: BackfillPace): string {
+  const wantedMs = sum(series.map((portion) => portion.wantedMs));
+  return coveredText({ wantedMs, coveredMs: sum(series.map(({ doneMs }) => doneMs)) });
 }
 
 function pointsText({ pointsPerSecond }: BackfillPace): string {

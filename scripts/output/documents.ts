@@ -345,6 +345,9 @@ const status = z
       headline,
       also: z.array(headline),
       windowsLeft: count,
+      requests: count,
+      wantedSeconds: amount,
+      coveredSeconds: amount,
       etaSeconds: amount.nullable(),
       database: z.strictObject({ postgres: text, timescale: textOrNull, embedded: z.boolean() }),
       upkeep: z.strictObject({

@@ -63,7 +63,8 @@ function groupOf(portions: readonly Portion[]): Group {
     series: portions.length,
     wantedMs: total(({ wantedMs }) => wantedMs),
     doneMs: total(({ doneMs }) => doneMs),
-    windowsLeft: total(({ windowsLeft }) => windowsLeft),
+    left: total(({ left }) => left),
+    requests: total(({ requests }) => requests),
   };
 }
 
@@ -71,7 +72,7 @@ const shareWidth = 8;
 /** Names take precedence: a short bar is still readable. */
 const minBar = 10;
 const longestBar = 40;
-/** Narrower terminals omit the number of windows left. */
+/** Narrower terminals omit the number of requests to go. */
 const roomy = 60;
 
 /** Draws a bar per group, in lines of at most `columns - 1`. */
@@ -97,8 +98,8 @@ export function groupBars(groups: readonly Group[], space: Space): readonly stri
 }
 
 /** `waits`: ranges await a second answer or the next attempt after a failure. */
-function restOf({ doneMs, wantedMs, windowsLeft }: Group): string {
-  if (windowsLeft > 0) return `${formatCount(windowsLeft)} left`;
+function restOf({ doneMs, wantedMs, left }: Group): string {
+  if (left > 0) return `${formatCount(left)} to go`;
   return doneMs >= wantedMs ? 'done' : 'waits';
 }
 

@@ -42,6 +42,7 @@ const statusOfSeries = statement({
             ${lengthsMs.beyondDepth} as "beyondDepthMs",
             s.closed_up_to as "closedUpToMs", ${lengthsMs.unasked} as "unaskedMs", s.refreshed_at as "refreshedMs",
             s.points, s.earliest as "earliestMs", s.newest as "newestMs", s.revised, s.reread_at as "rereadAtMs",
+            lower(tstzmultirange(s.wanted) - s.before_beginning) as "askedFromMs", upper(s.wanted) as "askedToMs",
             case when s.blocked_until > $nowMs then coalesce(s.blocked_message, 'refused') end as blocked
      from tidemark.measured_series(${atAndGrace}, $seriesIds) s
      cross join lateral (
@@ -72,6 +73,8 @@ const statusOfSeries = statement({
     revised: int8,
     /** Time of the last re-read of the trailing range. */
     rereadAtMs: nullable(time),
+    /** The wanted range without the time before the beginning; null: it is empty. */
+    ...{ askedFromMs: nullable(time), askedToMs: nullable(time) },
     /** The source's message, when it refuses the whole series. */
     blocked: nullable(text),
   },

@@ -5,19 +5,33 @@ import { backfillProgress } from '../../dashboard/page/state/model.ts';
 import { windowPairs } from '../../dashboard/queue.ts';
 import type { SeriesLine, Summary } from '../../dashboard/shapes.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
+import { extentOf } from '../../planning/progress.ts';
 
 it('says that requests wait for a retry only where all of them do', () => {
   const line = (of: Partial<SeriesLine>) =>
-    ({ requests: 100, requestsLeft: 0, blocked: null, failedMs: 0, awaitingMs: 0, ...of }) as SeriesLine;
+    ({
+      ...{ wantedMs: 100, coveredMs: 99, requests: 100, requestsLeft: 0 },
+      failedMs: 0,
+      awaitingMs: 0,
+      blocked: null,
+      ...of,
+    }) as SeriesLine;
+  const words = (due: number, ...lines: SeriesLine[]) => {
+    const state = { ...extentOf(lines), left: due, etaMs: 15 * minuteMs };
+    return progressWords(lines.length, backfillProgress(lines), { state, queue: null } as Summary);
+  };
   // The lines are newer than the count of what is due.
-  const words = (...lines: SeriesLine[]) =>
-    progressWords(lines.length, backfillProgress(lines), { state: { etaMs: 0, left: 0 }, queue: null } as Summary);
   const closed = line({ requestsLeft: 1 });
   const failed = line({ requestsLeft: 1, failedMs: hourMs });
   const awaiting = line({ requestsLeft: 1, awaitingMs: hourMs });
-  expect(words(closed, closed, line({}))).toBe('99.33 %, 2 windows left');
-  expect(words(failed, awaiting, line({}))).toBe('2 of 300 requests left, waiting for a retry');
-  expect(words(failed, closed)).toBe('99.00 %, 2 windows left');
+  expect(words(0, closed, closed, line({}))).toBe('2 of 300 requests to go, 99.00 % covered');
+  expect(words(0, failed, awaiting, line({}))).toBe('2 of 300 requests to go, waiting for a retry, 99.00 % covered');
+  expect(words(0, failed, closed)).toBe('2 of 200 requests to go, 99.00 % covered');
+  // Others wait for a retry.
+  const refused = line({ requestsLeft: 9, blocked: 'refused' });
+  expect(words(1, closed, failed, refused)).toBe(
+    '1 of 200 requests to go, about 15 min, 99.00 % covered; 9 more are refused by the source',
+  );
 });
 
 it('a chart has the finest interval that fits the screen', () => {

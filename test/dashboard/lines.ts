@@ -9,7 +9,7 @@ export const quietSummary: Summary = {
   synthetic: false,
   perMinute: 200,
   queue: null,
-  state: { headline: databaseAway('none'), also: [], left: 0, etaMs: null },
+  state: { headline: databaseAway('none'), also: [], left: 0, requests: 0, wantedMs: 0, coveredMs: 0, etaMs: null },
   serviceMessage: null,
   lists: [],
   quarantined: { rows: 0, hasOlder: false },

@@ -5,7 +5,14 @@ import { readBands } from '../../dashboard/queries/bands.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { type Reason, reasonNames, reasonsWith } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { isAwaited, isWorkable, portionsOf, refusalOf, windowsLeft } from '../../operations/backfill/outcome.ts';
+import {
+  isAwaited,
+  isWorkable,
+  partsWithin,
+  portionsOf,
+  refusalOf,
+  windowsLeft,
+} from '../../operations/backfill/outcome.ts';
 import type { OperationContext } from '../../operations/context.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { readStoredFacts } from '../../operations/status/facts.ts';
@@ -124,6 +131,7 @@ async function everythingOf(database: Database) {
   const gaps = explainUnasked(listed, divide);
   const windows = windowsLeft(gaps, nowMs, divide);
   const tracked = new Map(status.map((row) => [row.seriesId, row]));
+  const everything = new Map(status.map(({ seriesId }) => [seriesId, { startMs: 0, endMs: nowMs }]));
   const outcomes: unknown[] = [];
   for (const seriesId of tracked.keys()) {
     const own = gaps.filter((gap) => gap.seriesId === seriesId);
@@ -142,10 +150,10 @@ async function everythingOf(database: Database) {
     gaps,
     status,
     measures: await measureGaps.on(database.pool, { nowMs, graceMs: 0 }),
-    portions: portionsOf(gaps, new Map(status.map((row) => [row.seriesId, row.wantedMs])), tracked, windows),
+    portions: portionsOf(gaps, partsWithin(status, everything, divide), windows),
     outcomes,
     stored,
-    state: stateOf({ ...stored, nowMs, rejected: 0, queue }),
+    state: stateOf({ ...stored, nowMs, tracked: { requests: 0, wantedMs: 0, coveredMs: 0 }, rejected: 0, queue }),
   };
 }
 

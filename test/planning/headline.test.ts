@@ -18,6 +18,7 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
   return {
     nowMs,
     readAtMs: nowMs,
+    tracked: { requests: 9000, wantedMs: 100, coveredMs: 27.28 },
     pause: null,
     unapplied: [],
     series: 310,
@@ -72,19 +73,25 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { unapplied: ['a.yaml:1:2: left out', '', ''] },
   ],
   ['no series', 'nothing_tracked', 'waiting', 'nothing is tracked', { series: 0, arriving: 0, sources: [] }],
-  ['a backlog', 'catching_up', 'working', 'catching up: 7,000 windows left, about 35 min', due],
+  [
+    'a backlog',
+    'catching_up',
+    'working',
+    'catching up: 7,000 of 9,000 requests to go, about 35 min, 27.28 % covered',
+    due,
+  ],
   [
     'a backlog of which nothing is requested',
     'catching_up',
     'waiting',
-    '7,000 windows left, no request in the last minute',
+    '7,000 of 9,000 requests to go, 27.28 % covered, no request in the last minute',
     { ...due, recent: [], sources: [{ ...answering, left: 7000, asked: 7000, lastMinute: 0 }] },
   ],
   [
     'a full budget',
     'limited_by_budget',
     'working',
-    'catching up, limited by the budget of 200 requests a minute: 7,000 windows left, about 35 min',
+    'catching up, limited by the budget of 200 requests a minute: 7,000 of 9,000 requests to go, about 35 min, 27.28 % covered',
     { ...due, sources: [{ ...answering, left: 7000, asked: 7000, lastMinute: 199 }] },
   ],
   [
@@ -142,14 +149,14 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'no worker',
     'no_worker',
     'bad',
-    'no worker is connected: 7,000 windows left',
+    'no worker is connected: 7,000 of 9,000 requests to go',
     { ...due, queue: { schedulers: 1, sources: [{ ...running, workers: 0 }] } },
   ],
   [
     'no scheduler',
     'no_scheduler',
     'bad',
-    'no scheduler is connected: 7,000 windows left',
+    'no scheduler is connected: 7,000 of 9,000 requests to go',
     { ...due, queue: { schedulers: 0, sources: [running] } },
   ],
   [
@@ -260,7 +267,7 @@ describe('the headline', () => {
     const of = (one: SourceState) => stateOf(facts({ ...due, sources: [...due.sources, one] })).headline;
     expect(of({ ...idle, isFollowed: false }).kind).toBe('catching_up');
     expect(of(idle).text).toBe('no worker is connected for okx: new periods are not fetched');
-    expect(of({ ...idle, left: 2 }).text).toBe('no worker is connected for okx: 2 windows left');
+    expect(of({ ...idle, left: 2 }).text).toBe('no worker is connected for okx: 2 requests to go');
   });
 
   it('takes the spacing of a small budget for no ban', () => {

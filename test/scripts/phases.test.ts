@@ -90,7 +90,7 @@ it('reports the windows of verify and backfill while the source does not answer'
   const verifying = begin('verify --json', soon);
   await untilSaid(verifying, /^verify 0 of 1 windows/m);
   const filling = begin(`backfill ${hours} --from 2024-03-01 --to 2024-03-09 --json`, soon);
-  await untilSaid(filling, /^backfill 0.00 %, 1 window left/m);
+  await untilSaid(filling, /^backfill: 1 of 1 request to go/m);
   for (const running of [verifying, filling]) {
     running.kill('SIGINT');
     const { exitCode, stdout } = await running.ended;

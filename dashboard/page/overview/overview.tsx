@@ -25,6 +25,7 @@ export function Overview({ visit = 0 }: { visit?: number }) {
     );
   const lines = [...series.values()];
   const done = backfillProgress(lines);
+  const { state } = summary;
   return (
     <>
       <h1>Overview</h1>
@@ -32,7 +33,7 @@ export function Overview({ visit = 0 }: { visit?: number }) {
       <Section id="backfill" title="Backfill">
         <progress
           max={1}
-          value={done.requests === 0 ? 1 : (done.requests - done.left) / done.requests}
+          value={state.wantedMs === 0 ? 1 : state.coveredMs / state.wantedMs}
           aria-labelledby="progress-text"
         />
         <p id="progress-text">{progressWords(lines.length, done, summary)}</p>

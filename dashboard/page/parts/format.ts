@@ -9,6 +9,7 @@ import {
   formatPercent,
   formatTime,
 } from '../../../model/format.ts';
+import { coveredText } from '../../../planning/progress.ts';
 
 export { aboutText, counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime };
 
@@ -27,6 +28,6 @@ export function describeCoverage(
   { coveredMs, wantedMs, fromMs }: { coveredMs: number; wantedMs: number; fromMs: number },
   nowMs: number,
 ): string {
-  if (wantedMs > 0) return `${formatPercent(coveredMs, wantedMs)} covered`;
+  if (wantedMs > 0) return coveredText({ coveredMs, wantedMs });
   return fromMs > nowMs ? `tracked from ${formatTime(fromMs)} onward` : 'no period has closed yet';
 }

@@ -103,19 +103,16 @@ export class Model {
 
 export type Progress = ReturnType<typeof backfillProgress>;
 
-/** Requests of the tracked ranges: what a source refuses is told apart. */
+/** Requests to go, those that wait for a retry included: what a source refuses is told apart. */
 export function backfillProgress(series: readonly SeriesLine[]) {
   const asked = series.filter(({ blocked }) => blocked === null);
   const left = sum(asked.map(({ requestsLeft }) => requestsLeft));
   const refusing = series.filter(({ blocked }) => blocked !== null);
   const refused = sum(refusing.map(({ requestsLeft }) => requestsLeft));
-  // The stored part of a refused series counts as done.
-  const done = sum(refusing.map((line) => Math.max(0, line.requests - line.requestsLeft)));
-  const requests = Math.max(left, sum(asked.map((line) => line.requests)) + done);
   const isDeferred = asked.every((line) => line.requestsLeft === 0 || line.failedMs + line.awaitingMs > 0);
   /**
-   * `refused`: of series that the source refuses, which nobody makes for now. The other figures exclude them.
+   * `refused`: of series that the source refuses, which nobody makes for now. `left` excludes them.
    * `isDeferred`: each series that lacks something has a window that waits for a retry, also of an empty answer.
    */
-  return { requests, left, refused, isDeferred };
+  return { left, refused, isDeferred };
 }

@@ -30,7 +30,7 @@ describe('the state above every view', () => {
       headline('2 ranges failed', { level: 'bad', list: 'failing' }),
       headline('1 came back empty', { list: 'awaiting' }),
     ];
-    const state = { headline: away, also, left: 0, etaMs: null };
+    const state = { headline: away, also, left: 0, requests: 0, wantedMs: 0, coveredMs: 0, etaMs: null };
     const model = modelOf([], { state });
     const html = htmlOf(State, {}, { model });
     expect(html).toMatch(/class="headline" role="status" data-level="bad"/);
@@ -48,7 +48,15 @@ describe('the state above every view', () => {
 
   it('says in place of it that the database is away, and how old the figures are', () => {
     const model = modelOf([], {
-      state: { headline: headline('up to date'), also: [headline('x')], left: 0, etaMs: null },
+      state: {
+        headline: headline('up to date'),
+        also: [headline('x')],
+        left: 0,
+        requests: 0,
+        wantedMs: 0,
+        coveredMs: 0,
+        etaMs: null,
+      },
     });
     expect(linesOf(State, {}, { model })).toEqual(['Up to date.', '', 'X.']);
     model.takeTrouble({ message: 'none', headline: headline('the database does not answer') });

@@ -33,6 +33,8 @@ function status(seriesId: number, exchange: string, missingDays: number): Series
     ...{ periodMs: dayMs, behindMs: missingDays * dayMs, silentSinceMs: null, readMs: nowMs - 10_000 },
     revised: 0,
     rereadAtMs: null,
+    askedFromMs: startMs,
+    askedToMs: nowMs,
     blocked: null,
   };
 }

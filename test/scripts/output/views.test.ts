@@ -17,7 +17,7 @@ function portions(exchanges: number, markets: number, of: (index: number) => Par
       quoteId: 'tether',
       interval: 'h1',
     };
-    return { series, wantedMs: 1000, doneMs: 250, windowsLeft: 3, ...of(index) };
+    return { series, wantedMs: 1000, doneMs: 250, left: 3, requests: 4000, ...of(index) };
   });
 }
 
@@ -62,7 +62,7 @@ describe('series in groups', () => {
   });
 
   it('are merged when there is no room, incomplete ones first', () => {
-    const list = portions(40, 2, (index) => (index < 60 ? { doneMs: 1000, windowsLeft: 0 } : {}));
+    const list = portions(40, 2, (index) => (index < 60 ? { doneMs: 1000, left: 0 } : {}));
     const groups = grouped(list, 4);
     expect(groups.map(({ name }) => name)).toEqual([
       'exchange-30 h1 (2)',
@@ -71,28 +71,28 @@ describe('series in groups', () => {
       'and 37 more',
     ]);
     expect(groups.reduce((sum, { series }) => sum + series, 0)).toBe(80);
-    expect(groups.at(-1)).toMatchObject({ wantedMs: 74_000, doneMs: 60_000 + 14 * 250, windowsLeft: 14 * 3 });
+    expect(groups.at(-1)).toMatchObject({ wantedMs: 74_000, doneMs: 60_000 + 14 * 250, left: 14 * 3 });
     expect(names(list, 1)).toEqual(['80 series']);
   });
 });
 
-it('a backfill shows remaining windows, pace and failures', () => {
+it('a backfill shows remaining requests, pace and failures', () => {
   const lines = backfillView(backfill).lines(space(80, 24));
   expect(lines.slice(-3)).toEqual([
-    '12,345 windows left, about 1 h, 41,234 points a second',
+    '12,345 of 16,000 requests to go, about 1 h, 25.00 % covered',
     '498 of 500 requests in the last minute',
     'failed: 12 timeout, 3 server error',
   ]);
-  expect(lines[0]).toMatch(/^exchange-0 .*-0\/tether h1 █+░+ {2,}25\.00 % 3 left$/);
+  expect(lines[0]).toMatch(/^exchange-0 .*-0\/tether h1 █+░+ {2,}25\.00 % 3 to go$/);
   expect(backfillView(backfill).line).toBe(
-    'backfill 25.00 %, 12,345 windows left, about 1 h, 498 of 500 requests in the last minute, 41,234 points a second, failed: 12 timeout, 3 server error',
+    'backfill: 12,345 of 16,000 requests to go, about 1 h, 25.00 % covered, 498 of 500 requests in the last minute, 41,234 points a second, failed: 12 timeout, 3 server error',
   );
-  const whole = backfill.series.map((portion) => ({ ...portion, doneMs: portion.wantedMs, windowsLeft: 0 }));
+  const whole = backfill.series.map((portion) => ({ ...portion, doneMs: portion.wantedMs, left: 0 }));
   expect(backfillView({ ...backfill, series: whole, left: 0 }).line).toBe(
-    'backfill 100 %, nothing left, retried: 12 timeout, 3 server error',
+    'backfill: nothing left, retried: 12 timeout, 3 server error',
   );
   const held = backfillView({ ...{ ...backfill, pausedMs: 30_000, etaMs: null, pointsPerSecond: null, failures: {} } });
   expect(held.line).toBe(
-    'backfill 25.00 %, 12,345 windows left, waiting 30 s for the source, 498 of 500 requests in the last minute',
+    'backfill: 12,345 of 16,000 requests to go, waiting 30 s for the source, 25.00 % covered, 498 of 500 requests in the last minute',
   );
 });

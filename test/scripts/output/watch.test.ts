@@ -80,7 +80,7 @@ function terminalTests() {
     expect(text).toMatch(/m1 █+ {4}100 %/);
     expect(text).toContain('nothing left');
     // Drawn over, and not one below the other.
-    expect(text.match(/nothing left|windows left/g)).toHaveLength(1);
+    expect(text.match(/nothing left|requests to go/g)).toHaveLength(1);
     expect(text).toMatch(/^complete: 21 requests/m);
     expect(screen.isCursorShown).toBe(true);
     // What is printed for good may be longer than a line.
@@ -99,7 +99,13 @@ it('status --watch prints the status or a document each time in a pipe, and ends
   await waitFor('a table', () => watching.stdout().includes('m1'));
   await waitFor('two documents', () => documents.stdout().split('\n').length > 2);
   const [first = ''] = documents.stdout().split('\n');
-  expect(JSON.parse(first)).toMatchObject({ windowsLeft: 21, etaSeconds: null, budget: { perMinute: 6000 } });
+  expect(JSON.parse(first)).toMatchObject({
+    windowsLeft: 21,
+    requests: 21,
+    coveredSeconds: 0,
+    etaSeconds: null,
+    budget: { perMinute: 6000 },
+  });
   documents.leaveUnread();
   expect((await documents.ended).exitCode).toBe(0);
 
@@ -111,5 +117,5 @@ it('status --watch prints the status or a document each time in a pipe, and ends
   expect(stdout).not.toContain('\u001b');
   const [, ...tables] = stdout.split(/^\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z\n/m);
   for (const table of tables) expect(table).toMatch(/^[^\n]+\n[\s\S]*^budget: [\s\S]*^id +series[\s\S]*\n\n$/m);
-  expect(tables[0]).toMatch(/^no worker and no scheduler is connected: 21 windows left/);
+  expect(tables[0]).toMatch(/^no worker and no scheduler is connected: 21 of 21 requests to go/);
 });
