@@ -2,7 +2,7 @@
  * Imports one series of a file.
  *
  *   reading   rows arrive in ascending order. Each is validated like a row of an answer, and against the sidecar.
- *   storing   every 20,000 rows are stored in one transaction, without coverage, while the next ones are read. After a
+ *   storing   every 40,000 rows are stored in one transaction, without coverage, while the next ones are read. After a
  *             crash the same file again finds them unchanged and goes on.
  *   claiming  at the end of the series, when it has as many rows as its sidecar states, the stated coverage is added
  *             and the series is tracked.
@@ -51,7 +51,7 @@ export interface StoredPiece extends PieceResult {
 }
 
 /** A transaction costs as much as a thousand rows, and a process that is killed loses one. */
-export const rowsOfPiece = 20_000;
+export const rowsOfPiece = 40_000;
 
 export class SeriesImport {
   readonly #context: ImportContext;

@@ -8,10 +8,10 @@ import { onEachDatabase, openOwnStore } from '../store/open-store.ts';
 
 const series: SeriesKey = { ...bitcoinHours, interval: 'm1' };
 const startMs = Date.UTC(2020, 0, 1);
-const range = { startMs, endMs: startMs + 15 * dayMs };
+const range = { startMs, endMs: startMs + 30 * dayMs };
 const stated = {
   range,
-  points: 15 * 1440,
+  points: 30 * 1440,
   covered: [range],
   confirmedEmpty: [],
   beforeBeginning: [],
