@@ -92,8 +92,8 @@ const summary = message({
   /** What the source answers in place of data. */
   serviceMessage: message({ timeMs: time, message: z.string() }).nullable(),
   lists: listOf(listLine),
-  /** Quarantined rows, counted among the newest few hundred, and whether there are older ones. */
-  quarantined: message({ rows: count, hasOlder: z.boolean() }),
+  /** Rejected rows of periods without a point. */
+  rejected: count,
   database: z.string(),
 });
 export type Summary = z.output<typeof summary>;

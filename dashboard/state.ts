@@ -14,7 +14,7 @@ import { serverVersions } from '../store/status/status.ts';
 import { cachedFor } from './cached.ts';
 import type { StatePorts } from './ports.ts';
 import { readSeriesLines } from './queries/lines.ts';
-import { type CountedMinute, countQuarantined, newestQuarantined, requestMinutes } from './queries/problems.ts';
+import { type CountedMinute, requestMinutes } from './queries/problems.ts';
 import type { QueueReader } from './queue.ts';
 import type { ListLine, RequestMinutes, Snapshot } from './shapes.ts';
 
@@ -43,7 +43,6 @@ const slowIntervalMs = 10_000;
 const rareIntervalMs = 60_000;
 /** Interval of the facts behind the headline: the gaps of all series are read. */
 const factsIntervalMs = 5000;
-const quarantineLimit = 300;
 
 /** @returns reads a snapshot; call it for one snapshot at a time. */
 export function stateReader(options: StateOptions): () => Promise<Snapshot> {
@@ -62,7 +61,6 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   });
   const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
-  const quarantined = quarantineCounter(database);
   const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions(database)));
   return async () => {
     const nowMs = clock.now();
@@ -72,23 +70,22 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
     const lines = await readSeriesLines(database, { nowMs, graceMs, requestsFor });
     const requests = await readMinutes(nowMs);
     const queueState = await queueRead;
-    const rejected = await quarantined(nowMs);
+    const stored = await facts(nowMs);
     return {
       summary: {
         nowMs,
         synthetic,
         state: stateOf({
-          ...(await facts(nowMs)),
+          ...stored,
           nowMs,
           tracked: extentOf(lines),
-          rejected: rejected.rows,
           queue: queueState?.facts ?? { away: queue.problem() },
         }),
         perMinute: queueState?.perMinute ?? perMinute,
         requests,
         queue: queueState?.depth ?? null,
         ...(await slow(nowMs)),
-        quarantined: rejected,
+        rejected: stored.rejected.rows,
         database: `${await version(nowMs)}${replica === undefined ? '' : lagText(replica.lagMs())}`,
       },
       // The lines are fresh, and copying 100,000 of them takes a tenth of a second.
@@ -121,18 +118,6 @@ function versionText({ postgres, timescale }: Awaited<ReturnType<typeof serverVe
 function lagText(lagMs: number | null): string {
   if (lagMs === null) return ', replica, unknown how far behind';
   return lagMs < 1000 ? ', replica, up to date' : `, replica, ${formatDuration(lagMs)} behind`;
-}
-
-/** Counts once a minute, as points may resolve rows, and soon after a row was added. */
-function quarantineCounter(database: Database) {
-  const newest = cachedFor(factsIntervalMs, () => newestQuarantined.on(database.pool, {}));
-  const fresh = () => cachedFor(rareIntervalMs, () => countQuarantined(database, quarantineLimit));
-  let [count, countedId] = [fresh(), 0];
-  return async (nowMs: EpochMs) => {
-    const [{ id } = { id: 0 }] = await newest(nowMs);
-    if (id !== countedId) [count, countedId] = [fresh(), id];
-    return count(nowMs);
-  };
 }
 
 /** Reads the requests of the last hour by minute: all minutes once, then only those that may still change. */

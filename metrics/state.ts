@@ -89,6 +89,8 @@ function gaugesOf(registry: Registry) {
     ]),
     requestsLeft: gauge('requests_left', 'Requests for missing data that can be sent now'),
     eta: gauge('eta_seconds', 'Time until they are sent; absent while it is unknown'),
+    wanted: gauge('wanted_seconds', 'Length of all that is tracked, as `tidemark status` counts it'),
+    covered: gauge('covered_seconds', 'The part of it that is covered'),
     budgetLimit: gauge('budget_limit_requests_per_minute', 'Requests a minute that the source allows; 0: unlimited'),
     budgetUsed: gauge('budget_used_requests_per_minute', 'Requests of all workers in the last 60 seconds, by lane', [
       'lane',
@@ -184,9 +186,14 @@ function setQueue(gauges: ReturnType<typeof gaugesOf>, { depth, load, workers, .
   gauges.queueWorkers.set(workers);
 }
 
-function setWhole(gauges: ReturnType<typeof gaugesOf>, { headline, also, left, etaMs }: State): void {
+function setWhole(
+  gauges: ReturnType<typeof gaugesOf>,
+  { headline, also, left, etaMs, wantedMs, coveredMs }: State,
+): void {
   for (const kind of conditionKinds) gauges.condition.set({ kind, level: conditions[kind].level }, 0);
   for (const { kind, level } of [headline, ...also]) gauges.condition.set({ kind, level }, 1);
   gauges.requestsLeft.set(left);
+  gauges.wanted.set(wantedMs / 1000);
+  gauges.covered.set(coveredMs / 1000);
   if (etaMs !== null) gauges.eta.set(etaMs / 1000);
 }

@@ -69,6 +69,8 @@ export interface StoredFacts {
   /** Ranges that were answered empty or stale. */
   /** `stale`: those of the ranges whose answer was stale, not empty. */
   readonly awaiting: { readonly ranges: number; readonly stale: number; readonly nextMs: EpochMs | null };
+  /** Rejected rows of periods without a point, the series that have any, and why one of them was. */
+  readonly rejected: { readonly rows: number; readonly series: number; readonly reason: string | null };
   readonly failingJobs: readonly { readonly kind: string; readonly of: string | null; readonly message: string }[];
   /** Those with tracked series, and the default one while lists are polled. */
   readonly sources: readonly SourceState[];
@@ -84,8 +86,6 @@ export interface StateFacts extends StoredFacts {
   readonly nowMs: EpochMs;
   /** All that is tracked. */
   readonly tracked: Extent;
-  /** Rejected rows of periods without a point. */
-  readonly rejected: number;
   /** Why the queue does not answer; else what it knows. */
   readonly queue: QueueFacts | { readonly away: string };
 }
@@ -241,8 +241,9 @@ function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rej
     const what = verb(ranges, 'is beyond the depth of its source', 'are beyond the depth of their source');
     found.push(condition('ranges_beyond_depth', troubleText(what, beyondDepth)));
   }
-  if (rejected > 0) {
-    const text = `${counted(rejected, 'row')} of the source ${verb(rejected, 'was', 'were')} rejected`;
+  const { rows } = rejected;
+  if (rows > 0) {
+    const text = `${counted(rows, 'row')} of the source ${verb(rows, 'was', 'were')} rejected`;
     found.push(condition('rows_rejected', text));
   }
   return found;

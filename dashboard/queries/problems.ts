@@ -6,7 +6,6 @@ import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { seriesName } from '../../model/series.ts';
 import type { Database } from '../../store/db/database.ts';
 import { bool, int4, int8, nullable, type RowOf, range, statement, text, time } from '../../store/db/statement.ts';
-import { isUnresolved } from '../../store/ledger/quarantine.ts';
 import { isFailed } from '../../store/series/reason-sets.ts';
 import { identity, identityColumns, seriesNameSql } from '../../store/series/series.ts';
 import type { Failure } from './shapes.ts';
@@ -89,37 +88,6 @@ export const newestRejected = statement({
     left join tidemark.series s on s.id = q.series_id order by q.id desc`,
   parameters: { most: int4 },
   row: { dataset: text, seriesId: nullable(int4), name: nullable(text), seenAtMs: time, reason: text, raw: text },
-});
-
-/**
- * Counts the newest rows in quarantine that still have no point for their period. Each row needs a lookup in
- * all chunks of the points, so counting thousands would take too long.
- */
-export async function countQuarantined(
-  database: Database,
-  looked: number,
-): Promise<{ rows: number; hasOlder: boolean }> {
-  const [counted] = await unresolved.on(database.pool, { looked });
-  return counted ?? { rows: 0, hasOlder: false };
-}
-
-const unresolved = statement({
-  name: 'dashboard-quarantined',
-  text: `
-    with newest as materialized (select * from tidemark.quarantine order by id desc limit $looked)
-    select count(*) as rows,
-           exists (select from tidemark.quarantine where id < (select min(id) from newest)) as "hasOlder"
-    from newest q left join tidemark.series s on s.id = q.series_id
-    where q.series_id is null or ${isUnresolved}`,
-  parameters: { looked: int4 },
-  row: { rows: int8, hasOlder: bool },
-});
-
-/** Id of the newest row in quarantine; 0: there is none. */
-export const newestQuarantined = statement({
-  name: 'newest-quarantined',
-  text: 'select coalesce(max(id), 0) as id from tidemark.quarantine',
-  row: { id: int8 },
 });
 
 /** The tracked series with revised values, most first. */

@@ -17,6 +17,7 @@ import {
   type Trouble,
 } from '../../planning/headline.ts';
 import { isBacklog } from '../../planning/periods.ts';
+import { type Extent, extentOf } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { Database } from '../../store/db/database.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
@@ -28,12 +29,12 @@ import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readFollowedSources, readSourceLists, sourcesInUse } from '../../store/series/sources.ts';
 import { readPause, readWaiting } from '../../store/settings/settings.ts';
 import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
-import { countTracked } from '../../store/status/status.ts';
+import { countTracked, type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
 import { divideWorkable, windowsLeft } from '../backfill/outcome.ts';
 import type { OperationContext } from '../context.ts';
 import { isUnreachable } from '../poll-until.ts';
-import { countBySource, countEach, type GapsContext, readGapDivision } from '../source-gaps.ts';
+import { countBySource, countEach, type GapsContext, readGapDivision, requestsOf } from '../source-gaps.ts';
 
 type FactsContext = GapsContext & {
   /** Where jobs run; absent: `database`. */
@@ -76,9 +77,25 @@ export async function readStoredFacts(
       stale: stale.length,
       nextMs: due.length === 0 ? null : due.reduce((first, ms) => Math.min(first, ms)),
     },
+    rejected: await readRejected(database),
     failingJobs: await readFailingJobs(primary),
     sources: await readSourceStates(context, { windows, asked: countBySource(divided.values()) }, nowMs),
   };
+}
+
+/** Of all that is tracked. */
+export async function extentOfTracked(
+  context: GapsContext,
+  rows: readonly SeriesStatus[],
+  nowMs: EpochMs,
+): Promise<Extent> {
+  const { divide } = await readGapDivision(context, nowMs);
+  return extentOf(rows.map((row) => ({ ...row, requests: requestsOf(row, divide) })));
+}
+
+async function readRejected(database: Database): Promise<StoredFacts['rejected']> {
+  const found = await readQuarantined.on(database.pool, {});
+  return { rows: sum(found.map(({ rows }) => rows)), series: found.length, reason: found[0]?.reason ?? null };
 }
 
 function troubleOf(gaps: readonly Gap[]): Trouble {
@@ -159,6 +176,8 @@ export function awayHeadline({ code, message }: TidemarkError): Headline {
   return code === 'QUEUE_UNREACHABLE' ? queueAway(message) : databaseAway(message);
 }
 
+const nothing: Extent = { requests: 0, wantedMs: 0, coveredMs: 0 };
+
 /**
  * What `status`, the page and the metrics say of the whole, also where the database or the queue does not answer.
  *
@@ -167,13 +186,13 @@ export function awayHeadline({ code, message }: TidemarkError): Headline {
 export async function readState(context: FactsContext, queues: QueueBackend, nowMs: EpochMs): Promise<State> {
   try {
     const stored = await readStoredFacts(context, nowMs);
-    const rejected = sum((await readQuarantined.on(context.database.pool, {})).map(({ rows }) => rows));
     const inUse = await sourcesInUse(context.database);
     const queue = await readQueueFacts(context, queues, inUse).catch((error) => ({ away: messageOf(error) }));
-    return stateOf({ ...stored, nowMs, rejected, queue });
+    const rows = await seriesStatus(context.database, { nowMs, graceMs: context.config.worker.graceMs });
+    return stateOf({ ...stored, nowMs, tracked: await extentOfTracked(context, rows, nowMs), queue });
   } catch (thrown) {
     const error = explainDatabaseError(thrown);
     if (!isUnreachable(error)) throw error;
-    return { headline: awayHeadline(error), also: [], left: 0, etaMs: null };
+    return { headline: awayHeadline(error), also: [], ...nothing, left: 0, etaMs: null };
   }
 }

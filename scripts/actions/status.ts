@@ -12,20 +12,18 @@ import { storedWords } from '../../model/stored-datasets.ts';
 import { parseDuration } from '../../model/time-text.ts';
 import { withQueues } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
-import { readGapDivision, requestsOf } from '../../operations/source-gaps.ts';
 import { outageJson, withRetry } from '../../operations/source-health.ts';
 import { joinQueues } from '../../operations/sources/queues.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
-import { awayHeadline, readQueueFacts, readStoredFacts } from '../../operations/status/facts.ts';
+import { awayHeadline, extentOfTracked, readQueueFacts, readStoredFacts } from '../../operations/status/facts.ts';
 import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import { stateOf } from '../../planning/headline.ts';
-import { extentOf, progressText } from '../../planning/progress.ts';
+import { progressText } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
 import { countFetchesSince, readServiceMessage } from '../../store/ledger/ledger.ts';
-import { readQuarantined } from '../../store/ledger/quarantine.ts';
 import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { listStatus } from '../../store/lists/lists.ts';
 import { readSilences } from '../../store/series/silences.ts';
@@ -168,7 +166,6 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
   const inUse = await sourcesInUse(database);
   const [
     series,
-    rejected,
     silences,
     lists,
     rates,
@@ -182,7 +179,6 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
     queueState,
   ] = await Promise.all([
     seriesStatus(database, { nowMs, graceMs: config.worker.graceMs }),
-    readQuarantined.on(database.pool, {}),
     readSilences(database),
     listStatus(database, nowMs),
     ratesStatus(database),
@@ -202,14 +198,12 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
   const { workers, pausedMs, budgets, queueFacts, depth } = isAway
     ? { ...{ workers: 0, pausedMs: 0, budgets: [], depth: null }, queueFacts: { away: queueState.message } }
     : queueState;
-  const { divide } = await readGapDivision(context, nowMs);
-  const tracked = extentOf(series.map((row) => ({ ...row, requests: requestsOf(row, divide) })));
-  const rejectedRows = rejected.reduce((sum, { rows }) => sum + rows, 0);
+  const tracked = await extentOfTracked(context, series, nowMs);
   return {
     nowMs,
-    state: stateOf({ ...stored, nowMs, tracked, rejected: rejectedRows, queue: queueFacts }),
+    state: stateOf({ ...stored, nowMs, tracked, queue: queueFacts }),
     series,
-    rejected: { rows: rejectedRows, series: rejected.length, reason: rejected[0]?.reason ?? null },
+    rejected: stored.rejected,
     silences,
     lists,
     rates: { ...rates, everyMs: lists.find(({ list }) => list.dataset === 'rates')?.everyMs ?? 0 },

@@ -57,6 +57,9 @@ export const someState: State = {
   headline: { kind: 'source_away', level: 'bad', text: 'away', list: null, command: null },
   also: [{ kind: 'jobs_failing', level: 'waiting', text: '1 fails', list: null, command: null }],
   left: 12,
+  requests: 40,
+  wantedMs: 10_000,
+  coveredMs: 4000,
   etaMs: 90_000,
 };
 

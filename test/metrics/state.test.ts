@@ -96,6 +96,7 @@ describe('state metrics', () => {
     expect(of.get('tidemark_condition{kind="jobs_failing",level="waiting"}')).toBe('1');
     expect(of.get('tidemark_condition{kind="jobs_failing",level="bad"}')).toBe('0');
     expect(of.get('tidemark_condition{kind="healthy",level="ok"}')).toBe('0');
+    expect([of.get('tidemark_wanted_seconds'), of.get('tidemark_covered_seconds')]).toEqual(['10', '4']);
     expect([of.get('tidemark_requests_left'), of.get('tidemark_eta_seconds')]).toEqual(['12', '90']);
     state = { ...someState, also: [], left: 0, etaMs: null };
     nowMs = 15_000;

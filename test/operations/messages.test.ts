@@ -153,7 +153,7 @@ async function everythingOf(database: Database) {
     portions: portionsOf(gaps, partsWithin(status, everything, divide), windows),
     outcomes,
     stored,
-    state: stateOf({ ...stored, nowMs, tracked: { requests: 0, wantedMs: 0, coveredMs: 0 }, rejected: 0, queue }),
+    state: stateOf({ ...stored, nowMs, tracked: { requests: 0, wantedMs: 0, coveredMs: 0 }, queue }),
   };
 }
 

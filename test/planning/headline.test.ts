@@ -31,7 +31,7 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
     blocked: { ranges: 0, first: null },
     awaiting: { ranges: 0, stale: 0, nextMs: null },
     failingJobs: [],
-    rejected: 0,
+    rejected: { rows: 0, series: 0, reason: null },
     sources: [answering],
     queue: { schedulers: 1, sources: [running] },
     ...given,
@@ -185,7 +185,13 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     '2 ranges are beyond the depth of their source: kraken keeps the newest 720 periods',
     { beyondDepth: { ranges: 2, first: 'kraken keeps the newest 720 periods' } },
   ],
-  ['rejected rows', 'rows_rejected', 'bad', '12 rows of the source were rejected', { rejected: 12 }],
+  [
+    'rejected rows',
+    'rows_rejected',
+    'bad',
+    '12 rows of the source were rejected',
+    { rejected: { rows: 12, series: 1, reason: null } },
+  ],
   [
     'an empty range',
     'awaiting_second_answer',
@@ -231,7 +237,7 @@ describe('the headline', () => {
     const { headline, also } = stateOf(
       facts({
         ...due,
-        rejected: 1,
+        rejected: { rows: 1, series: 1, reason: null },
         awaiting: { ranges: 1, stale: 0, nextMs: null },
         failed: { ranges: 1, first: null },
       }),

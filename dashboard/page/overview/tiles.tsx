@@ -14,8 +14,7 @@ export function Tiles({ lines, summary }: { lines: readonly SeriesLine[]; summar
   const late = `${formatCount(behind)}, ${behind === 1 ? '' : 'the latest '}by ${formatDuration(furthestMs)}`;
   const failing = tally((line) => line.failedMs > 0 || line.blocked !== null);
   const complete = tally((line) => line.wantedMs > 0 && line.missingMs === 0);
-  const { quarantined, queue, serviceMessage } = summary;
-  const rejected = `${counted(quarantined.rows, 'row')}${quarantined.hasOlder ? ' of the newest' : ''}`;
+  const { rejected, queue, serviceMessage } = summary;
   const revised = lines.reduce((total, line) => total + line.revised, 0);
   return (
     <dl class="tiles">
@@ -28,8 +27,8 @@ export function Tiles({ lines, summary }: { lines: readonly SeriesLine[]; summar
       <Tile title="Failing" href={`${problemsHref}#part-failing`} isBad={failing > 0}>
         {failing === 0 ? 'none' : formatCount(failing)}
       </Tile>
-      <Tile title="Quarantine" href={`${problemsHref}#part-quarantine`} isBad={quarantined.rows > 0}>
-        {quarantined.rows > 0 || quarantined.hasOlder ? rejected : 'empty'}
+      <Tile title="Quarantine" href={`${problemsHref}#part-quarantine`} isBad={rejected > 0}>
+        {rejected > 0 ? counted(rejected, 'row') : 'empty'}
       </Tile>
       <Tile title="Revised" href={`${problemsHref}#part-revisions`}>
         {revised === 0 ? 'none' : counted(revised, 'value')}

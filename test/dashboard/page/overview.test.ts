@@ -96,7 +96,7 @@ it('has a figure for each list, which its link opens', () => {
   const tiles = (lines: readonly SeriesLine[], summary = {}) =>
     linesOf(Tiles, { lines, summary: { ...quietSummary, ...summary } }).join('; ');
   const figures = tiles([seriesLine(), seriesLine({ id: 2, ...incomplete, behindMs: 2 * hourMs, revised: 3 })], {
-    ...{ queue, quarantined: { rows: 1, hasOlder: false } },
+    ...{ queue, rejected: 1 },
   });
   expect(figures).toBe(
     'Series | 2, 1 complete; Late | 1, by 2 h; Failing | none; Quarantine | 1 row; ' +
