@@ -20,6 +20,8 @@ export const exitCodes = Object.freeze({
   awaiting: 9,
   /** The work ended, and rows of the source's answers were rejected. */
   rejected: 10,
+  /** A message was not delivered. */
+  undelivered: 11,
   /** Stopped by Ctrl-C before the work was complete. */
   interrupted: 130,
 });
@@ -51,6 +53,7 @@ export const errorTable = Object.freeze({
       '`select * from tidemark.quarantine` lists each row with its reason; a period of theirs without a stored point ' +
       'is not known',
   }),
+  ...entries(exitCodes.undelivered, { NOT_DELIVERED: 'correct `notify` of the watch list, or its variables' }),
   ...entries(exitCodes.awaiting, {
     AWAITS_SECOND_ANSWER:
       'run the same command again then, or with --wait; --accept-empty accepts a single empty answer',

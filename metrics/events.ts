@@ -2,6 +2,7 @@
 
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { laneNames } from '../model/lanes.ts';
+import type { ToldEvent } from '../notify/teller.ts';
 import type { PassEvents } from '../scheduler/scheduler.ts';
 import type { ServedEvent } from '../service/request-metrics.ts';
 import type { RequestEvent } from '../sources/source.ts';
@@ -122,6 +123,16 @@ export function planningMetrics(registry: Registry): (pass: PassEvents) => void 
     passes.inc({ outcome: added === null ? 'failed' : 'planned' });
     planned.inc(added ?? 0);
   };
+}
+
+/** Targets are the few that the watch list names. */
+export function tellingMetrics(registry: Registry): (told: ToldEvent) => void {
+  const told = registering(registry).counter(
+    'notifications_total',
+    'Messages to the targets of `notify`: delivered, or given up',
+    ['target', 'result'],
+  );
+  return ({ target, result }) => told.inc({ target, result });
 }
 
 /** The route label of requests without a route, whose paths are unbounded. */

@@ -8,7 +8,7 @@
 
 import type pg from 'pg';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { planningMetrics, servingMetrics, workMetrics } from './events.ts';
+import { planningMetrics, servingMetrics, tellingMetrics, workMetrics } from './events.ts';
 import { type StateSources, stateMetrics } from './state.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -30,6 +30,7 @@ export function createMetrics(process: { readonly command: string; readonly vers
     // Each part's metrics are registered on the first call.
     work: once(() => workMetrics(registry)),
     planning: once(() => planningMetrics(registry)),
+    telling: once(() => tellingMetrics(registry)),
     serving: once(() => servingMetrics(registry)),
     measurePool: pools.measure,
     measureReplica: (lagMs: () => number | null) => {

@@ -66,6 +66,10 @@ const commands: Readonly<Record<string, readonly [summary: string, declarations:
     () => import('./commands/requests.ts'),
   ],
   resume: ['end a `pause`', () => import('./commands/requests.ts')],
+  notify: [
+    'show who is told when the headline changes, and what they were told; --test sends a message',
+    () => import('./commands/notify.ts'),
+  ],
   export: ['export points exactly, with a sidecar that states their coverage', () => import('./commands/export.ts')],
   lake: [
     'write new and changed months as Parquet, partitioned for DuckDB, Polars, Spark and others',
@@ -82,7 +86,7 @@ const commands: Readonly<Record<string, readonly [summary: string, declarations:
   retention: ['how long points are kept (default: forever)', () => import('./commands/retention.ts')],
   serve: ['serve the stored data over the interface of a Market Data Service', () => import('./commands/serve.ts')],
   keys: ["the service's keys: requested, issued, revoked", () => import('./commands/keys.ts')],
-  viewer: ['create a read-only database role, such as for Grafana', () => import('./commands/viewer.ts')],
+  viewer: ['create a read-only database role, such as for Grafana', () => import('./commands/keys.ts')],
   simulate: ['serve synthetic data as a Market Data Service or as an exchange', () => import('./commands/simulate.ts')],
   demo: [
     'try Tidemark: embedded database, synthetic source, backfill, refresh, SQL',
@@ -105,6 +109,7 @@ Exit codes:
   8    a file could not be written or used
   9    the work ended, and ranges that came back empty are asked again to be sure
   10   the work ended, and rows of the source were rejected
+  11   a message was not delivered
   130  interrupted before the work was complete
 
 Configuration is by environment variables, or a .env file: see .env.example.`;

@@ -19,6 +19,7 @@ const rooms: Readonly<Record<string, string>> = {
   workers: 'store sources queue planning v2 model settings',
   scheduler: 'watch-list store queue planning model settings',
   transfer: 'watch-list schema store sources files planning v2 model settings',
+  notify: 'watch-list store sources planning model',
   // Everything that a command, the service or a benchmark can request without a terminal.
   operations: 'scheduler workers watch-list store sources queue files planning v2 model settings',
   service: 'store files planning v2 model',
@@ -27,12 +28,12 @@ const rooms: Readonly<Record<string, string>> = {
   simulator: 'service v2 model',
   // The rooms below emit events, which these two count and trace. No room below imports them.
   tracing: 'workers scheduler sources v2',
-  metrics: 'service scheduler workers planning store sources queue v2 model',
+  metrics: 'notify service scheduler workers planning store sources queue v2 model',
   // Assembles the parts of a process as the configuration describes them.
-  runtime: `tracing metrics embedded dashboard service operations scheduler workers watch-list schema store sources
-    queue planning model settings`,
-  scripts: `runtime simulator embedded service operations transfer watch-list schema store sources queue files planning
-    v2 model settings`,
+  runtime: `tracing metrics embedded dashboard service operations notify scheduler workers watch-list schema store
+    sources queue planning model settings`,
+  scripts: `runtime simulator embedded service operations notify transfer watch-list schema store sources queue files
+    planning v2 model settings`,
   migrations: '',
   // What `migrate` does.
   schema: 'store planning model settings',

@@ -8,20 +8,30 @@ import {
   type MarketDataset,
   marketDatasets,
 } from '../model/datasets/index.ts';
-import { dayMs, type EpochMs, hourMs } from '../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../model/intervals.ts';
 import { type AssetList, assetLists, type Lists, lists, wholeLists } from '../model/lists/index.ts';
 import { type StoredDataset, storedDatasets, storedWords } from '../model/stored-datasets.ts';
 import { isAge, parseInterval, parseIsoTime, timeOfAge } from '../model/time-text.ts';
 import type { Start } from '../planning/watch-list-changes.ts';
 import type { Alias } from '../store/series/aliases.ts';
 import type { RereadOverride } from '../store/settings/settings.ts';
-import { type AssetEntryText, type MarketEntryText, problemsOf, type WatchListText, watchListShape } from './shape.ts';
+import {
+  type AssetEntryText,
+  type MarketEntryText,
+  type NotifyText,
+  problemsOf,
+  targetKindOf,
+  targetNames,
+  type WatchListText,
+  watchListShape,
+} from './shape.ts';
 import type {
   AssetEntry,
   AssetFilter,
   AssetListEntry,
   MarketEntry,
   MarketFilter,
+  NotifyEntry,
   Problem,
   WatchList,
 } from './watch-list.ts';
@@ -93,6 +103,7 @@ class Reader {
       retention: this.#retention(text.retention ?? {}),
       aliases: text.aliases === undefined ? null : aliasesOf(text.aliases),
       lake: text.lake === undefined ? null : lakeOf(text.lake),
+      notify: notifyEntriesOf(text.notify ?? []),
       prune: text.prune ?? false,
     };
     return list;
@@ -219,6 +230,29 @@ export function aliasesOf(text: NonNullable<WatchListText['aliases']>): Alias[] 
       ? [{ source: '', code, asset }]
       : Object.entries(asset).map(([own, id]) => ({ source: code, code: own, asset: id })),
   );
+}
+
+const toldAfterMs = 2 * minuteMs;
+const toldEveryMs = 4 * hourMs;
+
+export function notifyEntriesOf(said: readonly NotifyText[]): NotifyEntry[] {
+  const names = targetNames(said);
+  return said.map((one, index) => {
+    const kind = targetKindOf(one);
+    const { mail } = one;
+    return {
+      name: names[index] ?? kind,
+      kind,
+      address: mail?.smtp ?? (kind === 'mail' ? '' : (one[kind] ?? '')),
+      secret: one.secret ?? one.token ?? null,
+      mail: mail === undefined ? null : { from: mail.from, to: many(mail.to) },
+      template: one.template ?? null,
+      link: one.link ?? null,
+      level: one.level ?? 'bad',
+      afterMs: one.after === undefined ? toldAfterMs : (parseInterval(one.after) ?? 0),
+      everyMs: one.every === 'off' ? null : one.every === undefined ? toldEveryMs : parseInterval(one.every),
+    };
+  });
 }
 
 function isAny({ exchange, base, quote }: MarketFilter): boolean {

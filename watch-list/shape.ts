@@ -17,8 +17,11 @@ import { storedWords } from '../model/stored-datasets.ts';
 import { isAge, parseDuration, parseInterval, parseIsoTime, wrongInterval } from '../model/time-text.ts';
 import { didYouMean } from '../planning/near-names.ts';
 import { mayHoldCredentials } from '../redaction.ts';
-import type { Problem } from './watch-list.ts';
+import { type Problem, type TargetKind, targetKinds, toldLevels } from './watch-list.ts';
 import type { Located } from './yaml.ts';
+
+/** Names that a file gives to sources and to targets of `notify`. */
+const nameOfPart = /^[a-z][a-z0-9-]{0,30}$/;
 
 /** The message for a wrong type. YAML reads unquoted numbers as numbers, and an empty value as null. */
 const wrong =
@@ -44,13 +47,13 @@ function shown(text: string): string {
 }
 
 /** A map of exactly these keys. The message has a line per unknown key. */
-function map<Shape extends z.core.$ZodLooseShape>(expected: string, shape: Shape) {
+function map<Shape extends z.core.$ZodLooseShape>(expected: string, shape: Shape, wrongOf = wrong) {
   const known = Object.keys(shape);
   const unknown = (key: string) =>
     `there is no ${shown(key)} here${didYouMean(key, known) || `, only ${known.join(', ')}`}`;
   return z.strictObject(shape, {
     error: (issue) =>
-      issue.code === 'unrecognized_keys' ? issue.keys.map(unknown).join('\n') : wrong(expected)(issue),
+      issue.code === 'unrecognized_keys' ? issue.keys.map(unknown).join('\n') : wrongOf(expected)(issue),
   });
 }
 
@@ -209,7 +212,7 @@ const source = map('a map such as { profile: binance, budget: 3000 }', {
 });
 
 /** Names of sources are parts of names of queues. */
-const sourceName = z.string().regex(/^[a-z][a-z0-9-]{0,30}$/, 'must be lower-case letters, digits and hyphens');
+const sourceName = z.string().regex(nameOfPart, 'must be lower-case letters, digits and hyphens');
 
 export const sourcesShape = z.record(sourceName, source, {
   error: (issue) =>
@@ -221,6 +224,79 @@ export const sourcesShape = z.record(sourceName, source, {
 export const aliasesShape = z.record(z.string(), z.union([name, z.record(z.string(), name)]), {
   error: wrong('a map such as { BTC: bitcoin }'),
 });
+
+/** An address with a token may stand where it does not belong: no message shows the value. */
+const secretText = (expected: string) => z.string({ error: `must be ${expected}` }).min(1, `must be ${expected}`);
+const secretMap = <Shape extends z.core.$ZodLooseShape>(expected: string, shape: Shape) =>
+  map(expected, shape, () => () => `must be ${expected}`);
+const variable = '$NAME of a variable or the path of a file that holds it';
+const webAddress = (what: string) => secretText(`an https address, or ${variable}`).describe(what).optional();
+const mailAddress = secretText('an address such as ops@example.com');
+
+const target = secretMap('a map such as { slack: $SLACK_WEBHOOK }', {
+  slack: webAddress('An incoming webhook of Slack, or of what speaks like it.'),
+  discord: webAddress('A webhook of Discord.'),
+  ntfy: webAddress('A topic of ntfy, such as https://ntfy.sh/topic.'),
+  webhook: webAddress('Gets a JSON document by POST.'),
+  mail: secretMap('a map such as { to: ops@example.com, from: tidemark@example.com, smtp: $SMTP_URL }', {
+    to: oneOrMany(mailAddress),
+    from: mailAddress,
+    smtp: secretText(`an address such as smtps://user:password@host:465, or ${variable}`),
+  }).optional(),
+  name: z.string().regex(nameOfPart, 'must be lower-case letters, digits and hyphens').optional(),
+  secret: secretText(variable).describe('Signs what a webhook gets.').optional(),
+  token: secretText(variable).describe('The access token of ntfy.').optional(),
+  template: secretText('text with names in braces, such as {headline}')
+    .describe('What a webhook gets instead: JSON with {headline} and other names.')
+    .optional(),
+  link: secretText('an http or https address')
+    .refine((value) => /^https?:/.test(value) && URL.canParse(value), 'must be an http or https address')
+    .describe('The address of the dashboard, for people.')
+    .optional(),
+  level: z
+    .enum(toldLevels, { error: `must be one of ${toldLevels.join(', ')}` })
+    .describe('The mildest level that is told; by default bad.')
+    .optional(),
+  after: every.describe('How long a state holds before it is told; by default 2m.').optional(),
+  every: everyOrOff.describe('How often it is told again while it lasts; by default 4h.').optional(),
+}).check((context) => {
+  const { value } = context;
+  // A mistyped key is the cause.
+  if (context.issues.length > 0) return;
+  const kinds = targetKinds.filter((kind) => value[kind] !== undefined);
+  const wrong = (message: string) => context.issues.push({ code: 'custom', message, input: undefined });
+  if (kinds.length !== 1) wrong(`needs one of ${targetKinds.join(', ')}`);
+  if (value.secret !== undefined && value.webhook === undefined) wrong('has a secret, which only a webhook has');
+  if (value.template !== undefined && value.webhook === undefined) wrong('has a template, which only a webhook has');
+  if (value.token !== undefined && value.ntfy === undefined) wrong('has a token, which only ntfy has');
+});
+
+export type NotifyText = z.output<typeof target>;
+
+export function targetKindOf(one: NotifyText): TargetKind {
+  return targetKinds.find((kind) => one[kind] !== undefined) ?? 'webhook';
+}
+
+/** Targets without a name have that of their kind: slack, slack-2. */
+export function targetNames(said: readonly NotifyText[]): string[] {
+  const counts = new Map<TargetKind, number>();
+  return said.map((one) => {
+    const kind = targetKindOf(one);
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    return one.name ?? (count === 1 ? kind : `${kind}-${count}`);
+  });
+}
+
+export const notifyShape = z
+  .array(target, { error: 'must be a list such as [{ slack: $SLACK_WEBHOOK }]' })
+  .check(({ value, issues }) => {
+    const names = targetNames(value);
+    const again = names.find((name, index) => names.indexOf(name) < index);
+    if (again !== undefined)
+      issues.push({ code: 'custom', message: `has two targets with the name ${again}`, input: undefined });
+  })
+  .describe('Who is told when the headline of `tidemark status` changes.');
 
 /** How often lists are polled by default. */
 const defaults = new Map<string, string>(
@@ -280,6 +356,7 @@ export const watchListShape = map(`a map with ${datasetWords.join(', ')} or list
   })
     .describe('A copy in Parquet files, which the scheduler keeps fresh.')
     .optional(),
+  notify: notifyShape.optional(),
   prune: z
     .boolean({ error: wrong('true or false') })
     .describe('Whether what is tracked and not in this file is untracked, as --prune does.')

@@ -1,4 +1,4 @@
-/** What `tidemark.yaml` says of sources: their entries, and the aliases of their codes. */
+/** Parts of `tidemark.yaml` that count by themselves: sources, the aliases of their codes, who is told. */
 
 import type { ZodType } from 'zod';
 import { TidemarkError } from '../errors.ts';
@@ -8,9 +8,9 @@ import type { LongestRanges, RangeLimits } from '../model/sources.ts';
 import { parseDuration } from '../model/time-text.ts';
 import type { Alias } from '../store/series/aliases.ts';
 import { readWatchListFile } from './file.ts';
-import { aliasesOf } from './read.ts';
-import { aliasesShape, problemsOf, type SourceEntry, sourcesShape } from './shape.ts';
-import type { Problem } from './watch-list.ts';
+import { aliasesOf, notifyEntriesOf } from './read.ts';
+import { aliasesShape, notifyShape, problemsOf, type SourceEntry, sourcesShape } from './shape.ts';
+import type { NotifyEntry, Problem } from './watch-list.ts';
 import { readYaml } from './yaml.ts';
 
 /** The entries of `sources`, by name. @throws TidemarkError BAD_WATCH_LIST */
@@ -36,6 +36,11 @@ function wholePeriods(ranges: { readonly [interval in Interval]?: string | undef
 export async function readAliasEntries(file: string): Promise<readonly Alias[] | null> {
   const aliases = await readPart(file, 'aliases', aliasesShape);
   return aliases === null ? null : aliasesOf(aliases);
+}
+
+/** Who is told. @throws TidemarkError BAD_WATCH_LIST */
+export async function readNotifyEntries(file: string): Promise<readonly NotifyEntry[]> {
+  return notifyEntriesOf((await readPart(file, 'notify', notifyShape)) ?? []);
 }
 
 /** A file without the key is not checked, and nothing beside it is: a watch list under repair stops no command. */

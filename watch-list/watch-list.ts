@@ -66,6 +66,34 @@ export interface LakeEntry {
   readonly iceberg?: boolean;
 }
 
+export const targetKinds = ['slack', 'discord', 'ntfy', 'webhook', 'mail'] as const;
+export type TargetKind = (typeof targetKinds)[number];
+
+/** The levels from which on a target of `notify` may be told (planning/conditions.ts). */
+export const toldLevels = ['bad', 'waiting'] as const;
+
+/** Somebody who is told when the headline changes. */
+export interface NotifyEntry {
+  /** No other entry has it. */
+  readonly name: string;
+  readonly kind: TargetKind;
+  /** As the file has it: an address, `$NAME` for a variable of the environment, or a path. It may hold a secret. */
+  readonly address: string;
+  /** Signs the body of a webhook, or the token of ntfy; as the address. Null: none. */
+  readonly secret: string | null;
+  /** Of mail only. */
+  readonly mail: { readonly from: string; readonly to: readonly string[] } | null;
+  /** The body of a webhook, with names in braces; null: the document of docs/notify.md. */
+  readonly template: string | null;
+  /** Where the dashboard is, for people. */
+  readonly link: string | null;
+  readonly level: (typeof toldLevels)[number];
+  /** How long a state holds before it is told. */
+  readonly afterMs: number;
+  /** Between two reminders; null: there are none. */
+  readonly everyMs: number | null;
+}
+
 export interface WatchList {
   readonly markets: readonly MarketEntry[];
   readonly assets: readonly AssetEntry[];
@@ -80,6 +108,7 @@ export interface WatchList {
   readonly retention: ReadonlyMap<StoredDataset, string | null>;
   /** Null: none. */
   readonly lake: LakeEntry | null;
+  readonly notify: readonly NotifyEntry[];
   readonly prune: boolean;
 }
 

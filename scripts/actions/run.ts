@@ -11,6 +11,7 @@ import { onStop, StoppedAtStart, startSteps } from '../../runtime/lifecycle.ts';
 import { runScheduler, runWorkers } from '../../runtime/pipeline.ts';
 import { assertPortFree, runService } from '../../runtime/service.ts';
 import { areSourcesWanted, assertDefaultSource } from '../../runtime/sources.ts';
+import { tellTargets } from '../../runtime/telling.ts';
 import { openLog } from '../../settings/log.ts';
 import { keepLake } from '../../transfer/lake/keep-lake.ts';
 
@@ -54,6 +55,8 @@ export async function run(command: string, roles: ProcessRoles): Promise<void> {
       const { clock, database } = context;
       const lake = keepLake({ clock, database, file: config.watchList, log });
       closing.add(() => lake.close());
+      const told = tellTargets(context, queues, config.watchList);
+      closing.add(() => told.close());
     }
     const service = roles.service
       ? await start('the service', () => runService(context, address, { queues }))

@@ -25,3 +25,13 @@ export function keysCommand(keys: Command): void {
     .argument('<id>', 'id of the key, as `keys list` shows it')
     .action(async (id: string) => (await import('../actions/keys.ts')).revoke(id));
 }
+
+export function viewerCommand(command: Command): void {
+  command
+    .argument('<role>', 'name of the role; for an existing role renews its rights, as after an upgrade')
+    .option('--password-file <file>', 'file with the password (default: none for a new role)')
+    .option('--serves', '`tidemark serve` may connect as this role instead of as the owner')
+    .action(async (role: string, options: { passwordFile?: string; serves?: true }) =>
+      (await import('../actions/keys.ts')).viewer(role, options),
+    );
+}

@@ -11,9 +11,11 @@ import { marketKinds } from '../../model/market.ts';
 import { reasonNames, shownReasons } from '../../model/reasons.ts';
 import type { SeriesJson } from '../../model/series.ts';
 import { storedDatasets, storedWords } from '../../model/stored-datasets.ts';
+import { events } from '../../notify/rules.ts';
 import { conditionKinds, levels, listNames } from '../../planning/conditions.ts';
 import { sourceTrouble } from '../../planning/source-outage.ts';
 import { changeKinds } from '../../planning/watch-list-changes.ts';
+import { targetKinds, toldLevels } from '../../watch-list/watch-list.ts';
 
 /** ISO 8601 in UTC. */
 const time = z.iso.datetime().meta({ id: 'time' });
@@ -473,6 +475,30 @@ const markets = z
   })
   .describe('`markets --json`: the markets of a source');
 
+const told = { name: text, kind: z.enum(targetKinds), address: textOrNull };
+const notify = z
+  .strictObject({
+    targets: z.array(
+      z.strictObject({
+        ...{ ...told, problem: textOrNull, level: z.enum(toldLevels) },
+        ...{ afterSeconds: amount, everySeconds: amount.nullable() },
+        told: z
+          .strictObject({
+            ...{ event: z.enum(events).nullable(), condition: z.enum(conditionKinds), level: z.enum(levels) },
+            ...{ text, time },
+          })
+          .nullable(),
+        waits: z.strictObject({ event: z.enum(events), text, time }).nullable(),
+        failure: z.strictObject({ cause: text, time, attempts: count }).nullable(),
+      }),
+    ),
+  })
+  .describe('`notify --json`: who is told of the headline, what they were told, and what waits');
+
+const notifyTest = z
+  .strictObject({ targets: z.array(z.strictObject({ ...told, isSent: z.boolean(), cause: textOrNull })) })
+  .describe('`notify --test --json`: which targets took the test message');
+
 /** Schemas by the names of their files. */
 export const documents = {
   apply,
@@ -484,6 +510,8 @@ export const documents = {
   lake,
   markets,
   move,
+  notify,
+  'notify-test': notifyTest,
   plan,
   quality,
   repair,

@@ -22,6 +22,7 @@ function everyMetric() {
   metrics.work();
   metrics.planning();
   metrics.serving();
+  metrics.telling();
   metrics.measureReplica(() => null);
   metrics.measureState(anyState());
   return metrics.registry.getMetricsAsArray();

@@ -11,7 +11,10 @@ it('every command with --json prints a document, which tests check where they ru
       return one.options.some(({ long }) => long === '--json') ? [documentOf([...words, '--json'])] : [];
     }),
   );
-  const found = [...named, documentOf(['backfill', 'candles', '--dry-run', '--json'])];
+  const others = ['backfill candles --dry-run --json', 'notify --test --json'].map((words) =>
+    documentOf(words.split(' ')),
+  );
+  const found = [...named, ...others];
   expect([...new Set(found)].sort()).toEqual(Object.keys(documents).sort());
   expect(documentOf(['gaps'])).toBeNull();
 });

@@ -11,6 +11,7 @@ export function documentOf(words: readonly string[]): Name | null {
   const [command = '', what = ''] = words;
   if (words.includes('--dry-run') && command === 'backfill') return 'plan';
   if (command === 'track' && !['candles', 'history'].includes(what)) return 'track-list';
+  if (command === 'notify' && words.includes('--test')) return 'notify-test';
   return command in documents ? (command as Name) : null;
 }
 

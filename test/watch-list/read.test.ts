@@ -58,7 +58,7 @@ describe('an invalid watch list', () => {
       'what cannot be seen in a key',
       '"\\u202efoo": 1\ncandles: []',
       [
-        't:1:1: there is no "\\u202efoo" here, only candles, mark-candles, index-candles, premium-candles, funding, open-interest, long-short-ratios, history, lists, read-again, aliases, sources, retention, lake, prune',
+        't:1:1: there is no "\\u202efoo" here, only candles, mark-candles, index-candles, premium-candles, funding, open-interest, long-short-ratios, history, lists, read-again, aliases, sources, retention, lake, notify, prune',
       ],
     ],
     [

@@ -1,0 +1,68 @@
+/**
+ * When a target is told, of the headline as it is seen at each look.
+ *
+ *   calm      The headline is milder than the target's level, or the trouble has not lasted for `afterMs`.
+ *   told      Trouble was told. Another kind of it is told as a change once it has lasted, the same again after
+ *             `everyMs`, and its end once the calm has lasted: what comes and goes faster tells nothing.
+ *
+ * The delay counts from the start of the process: right after it no worker may be connected yet. Trouble that was not
+ * delivered ends without a word.
+ */
+
+import type { EpochMs } from '../model/intervals.ts';
+import { type Headline, levels } from '../planning/conditions.ts';
+import type { NotifyEntry } from '../watch-list/watch-list.ts';
+
+export const events = ['trouble', 'change', 'reminder', 'recovery', 'test'] as const;
+export type Event = (typeof events)[number];
+
+/** What is told of a headline. */
+export type Said = Pick<Headline, 'kind' | 'level' | 'text' | 'command'>;
+
+export interface Told extends Pick<Said, 'kind' | 'level' | 'text'> {
+  readonly sinceMs: EpochMs;
+  readonly atMs: EpochMs;
+  /** Null: it came to nothing. */
+  readonly event: Event | null;
+  /** Whether the target knows of the trouble. */
+  readonly isKnown: boolean;
+}
+
+/** The headline, and since when it is of this kind. */
+export interface Seen {
+  readonly headline: Said;
+  readonly isTrouble: boolean;
+  readonly sinceMs: EpochMs;
+  /** Since when there has been trouble of any kind; null: there is none. */
+  readonly troubleSinceMs: EpochMs | null;
+}
+
+type Rule = Pick<NotifyEntry, 'level' | 'afterMs' | 'everyMs'>;
+
+export function see(before: Seen | null, headline: Said, { level }: Rule, nowMs: EpochMs): Seen {
+  const isTrouble = levels.indexOf(headline.level) >= levels.indexOf(level);
+  const isSame =
+    before !== null && before.isTrouble === isTrouble && (!isTrouble || before.headline.kind === headline.kind);
+  return {
+    headline,
+    isTrouble,
+    sinceMs: isSame ? before.sinceMs : nowMs,
+    troubleSinceMs: isTrouble ? (before?.troubleSinceMs ?? nowMs) : null,
+  };
+}
+
+/** What is to be told, and from when on; null: nothing. */
+export function dueOf(told: Told | null, seen: Seen, rule: Rule): { event: Event; atMs: EpochMs } | null {
+  const { isTrouble, sinceMs, headline } = seen;
+  if (!isTrouble) return told === null ? null : { event: 'recovery', atMs: sinceMs + rule.afterMs };
+  if (told === null) return { event: 'trouble', atMs: (seen.troubleSinceMs ?? sinceMs) + rule.afterMs };
+  if (told.kind !== headline.kind) return { event: told.isKnown ? 'change' : 'trouble', atMs: sinceMs + rule.afterMs };
+  if (rule.everyMs === null) return null;
+  return { event: told.isKnown ? 'reminder' : 'trouble', atMs: told.atMs + rule.everyMs };
+}
+
+/** Since when the headline holds, also before this process began. */
+export function heldSince(told: Told | null, { headline, sinceMs, troubleSinceMs }: Seen): EpochMs {
+  if (told?.kind === headline.kind) return Math.min(told.sinceMs, sinceMs);
+  return told === null ? (troubleSinceMs ?? sinceMs) : sinceMs;
+}

@@ -1,0 +1,136 @@
+/** `tidemark notify`: who is told of the headline, and what they were told. `--test` sends each of them a message. */
+
+import { systemClock } from '../../clock.ts';
+import { badArgument, TidemarkError } from '../../errors.ts';
+import { formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { type Sent, send } from '../../notify/send.ts';
+import { shownAddress, type Target, targetOf } from '../../notify/targets.ts';
+import { nothing, type Remembered } from '../../notify/teller.ts';
+import { configFromEnvironment, withContext } from '../../runtime/context.ts';
+import { namesForTold } from '../../runtime/telling.ts';
+import type { Config } from '../../settings/config.ts';
+import { readNotified } from '../../store/settings/notifications.ts';
+import { readNotifyEntries } from '../../watch-list/source-entries.ts';
+import type { NotifyEntry } from '../../watch-list/watch-list.ts';
+import type { JsonDocument } from '../output/documents.ts';
+import { type Column, printText, table, terminalWidth } from '../output/table.ts';
+
+export interface NotifyOptions {
+  readonly test?: true;
+  readonly json?: true;
+}
+
+interface Line {
+  readonly entry: NotifyEntry;
+  readonly target: ReturnType<typeof targetOf>;
+}
+
+export async function run(names: readonly string[], { test, json }: NotifyOptions): Promise<void> {
+  const config = configFromEnvironment();
+  const lines = await linesOf(config, names);
+  if (test) return sendTests(config, lines, json === true);
+  await withContext({ command: 'notify', config, needsDatabase: true, showsStored: true }, async ({ database }) => {
+    const known = (await readNotified(database.pool)) as ReadonlyMap<string, Remembered>;
+    const shown = lines.map((line) => ({ ...line, ...(known.get(line.entry.name) ?? nothing) }));
+    if (json) console.log(JSON.stringify(targetsJson(shown), null, 2));
+    else if (shown.length === 0) printText('nobody is told: the watch list has no `notify`');
+    else console.log(table(columns, shown, terminalWidth()));
+  });
+}
+
+/** @throws TidemarkError BAD_WATCH_LIST, BAD_ARGUMENT for a name that no target has. */
+async function linesOf({ watchList }: Config, names: readonly string[]): Promise<Line[]> {
+  const entries = watchList === undefined ? [] : await readNotifyEntries(watchList);
+  const unknown = names.find((name) => !entries.some((one) => one.name === name));
+  if (unknown !== undefined)
+    throw badArgument(
+      `no target of notify is named ${JSON.stringify(unknown)}`,
+      entries.length === 0 ? `${watchList} has no notify` : `use one of ${entries.map(({ name }) => name).join(', ')}`,
+    );
+  const wanted = names.length === 0 ? entries : entries.filter(({ name }) => names.includes(name));
+  return wanted.map((entry) => ({ entry, target: targetOf(entry) }));
+}
+
+/** One attempt each, at the same time. @throws TidemarkError NOT_DELIVERED */
+async function sendTests(config: Config, lines: readonly Line[], json: boolean): Promise<void> {
+  if (lines.length === 0) throw badArgument('the watch list has no notify: there is nobody to tell');
+  const clock = systemClock;
+  const results = await Promise.all(lines.map(async (line) => ({ ...line, cause: causeOf(await sendTest(line)) })));
+  if (json) console.log(JSON.stringify(testsJson(results), null, 2));
+  else
+    for (const { entry, target, cause } of results)
+      printText(`${entry.name} ${cause === null ? 'sent' : 'failed'}: ${cause ?? shownAddress(target)}`);
+  const failed = results.filter(({ cause }) => cause !== null);
+  if (failed.length > 0)
+    throw new TidemarkError(
+      'NOT_DELIVERED',
+      `${failed.length} of ${results.length} targets did not take the message: ` +
+        failed.map(({ entry }) => entry.name).join(', '),
+    );
+
+  async function sendTest({ entry, target }: Line): Promise<Sent> {
+    if ('problem' in target) return { kind: 'failed', cause: target.problem, isTransient: false, retryAfterMs: 0 };
+    const nowMs = clock.now();
+    const headline = { kind: 'healthy', level: 'ok', text: 'this is a test', command: null } as const;
+    const names = namesForTold(config);
+    const message = { event: 'test', headline, sinceMs: nowMs, atMs: nowMs, before: null, link: entry.link } as const;
+    return send(target satisfies Target, { ...message, ...names }, { clock });
+  }
+}
+
+const causeOf = (sent: Sent): string | null => (sent.kind === 'sent' ? null : sent.cause);
+
+type Shown = Line & Remembered;
+
+const columns: readonly Column<Shown>[] = [
+  { title: 'target', value: ({ entry }) => entry.name },
+  { title: 'kind', value: ({ entry }) => entry.kind, omit: 3 },
+  { title: 'address', value: ({ target }) => shownAddress(target) ?? '', omit: 4, shorten: 'end' },
+  { title: 'level', value: ({ entry }) => entry.level, omit: 2 },
+  { title: 'after', value: ({ entry }) => formatDuration(entry.afterMs), omit: 1 },
+  { title: 'every', value: ({ entry }) => (entry.everyMs === null ? 'off' : formatDuration(entry.everyMs)), omit: 1 },
+  { title: 'told', value: toldText, shorten: 'end' },
+  { title: 'waits', value: waitsText, shorten: 'end' },
+];
+
+const at = (timeMs: number) => formatTime(Math.floor(timeMs / 1000) * 1000);
+
+function toldText({ told }: Shown): string {
+  return told === null || !told.isKnown ? 'no trouble' : `${told.event} at ${at(told.atMs)}: ${told.text}`;
+}
+
+function waitsText({ target, waits, failure }: Shown): string {
+  if ('problem' in target) return target.problem;
+  if (failure !== null) return `failed at ${at(failure.atMs)}: ${failure.cause}`;
+  return waits === null ? '' : `${waits.event} at ${at(waits.atMs)}: ${waits.text}`;
+}
+
+function targetsJson(shown: readonly Shown[]): JsonDocument<'notify'> {
+  return {
+    targets: shown.map(({ entry, target, told, waits, failure }) => ({
+      name: entry.name,
+      kind: entry.kind,
+      address: shownAddress(target),
+      problem: 'problem' in target ? target.problem : null,
+      level: entry.level,
+      afterSeconds: entry.afterMs / 1000,
+      everySeconds: entry.everyMs === null ? null : entry.everyMs / 1000,
+      told:
+        told === null || !told.isKnown
+          ? null
+          : { event: told.event, condition: told.kind, level: told.level, text: told.text, time: isoTime(told.atMs) },
+      waits: waits === null ? null : { event: waits.event, text: waits.text, time: isoTime(waits.atMs) },
+      failure:
+        failure === null ? null : { cause: failure.cause, time: isoTime(failure.atMs), attempts: failure.attempts },
+    })),
+  };
+}
+
+function testsJson(results: readonly (Line & { readonly cause: string | null })[]): JsonDocument<'notify-test'> {
+  return {
+    targets: results.map(({ entry, target, cause }) => ({
+      ...{ name: entry.name, kind: entry.kind, address: shownAddress(target) },
+      ...{ isSent: cause === null, cause },
+    })),
+  };
+}

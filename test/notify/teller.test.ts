@@ -1,0 +1,274 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { hourMs, minuteMs } from '../../model/intervals.ts';
+import type { Said } from '../../notify/rules.ts';
+import { createTeller, type TellerOptions } from '../../notify/teller.ts';
+import { type Database, openDatabase } from '../../store/db/database.ts';
+import { clockAt } from '../parts/test-clock.ts';
+import { emptyDirectory } from '../scripts/command.ts';
+import { openOwnStore } from '../store/open-store.ts';
+import { startHook } from './hook.ts';
+
+const healthy: Said = { kind: 'healthy', level: 'ok', text: 'up to date: 3 series', command: null };
+const noWorker: Said = { kind: 'no_worker', level: 'bad', text: 'no worker is connected', command: 'tidemark run' };
+const failed: Said = { kind: 'ranges_failed', level: 'bad', text: '2 ranges failed', command: 'tidemark gaps' };
+const paused: Said = { kind: 'paused', level: 'waiting', text: 'requests are paused', command: 'tidemark resume' };
+const away: Said = { kind: 'database_away', level: 'bad', text: 'the database does not answer: x', command: null };
+
+async function openTold(notify: (url: string) => string) {
+  const { database } = await openOwnStore();
+  const hook = await startHook();
+  const file = join(emptyDirectory(), 'tidemark.yaml');
+  const write = (text: string) => writeFileSync(file, text);
+  write(notify(hook.url));
+  const lines: string[] = [];
+  const at = { nowMs: Date.UTC(2026, 10, 20, 12), headline: healthy };
+  const teller = (options: Partial<TellerOptions> = {}) => {
+    const made = createTeller({
+      ...{ clock: clockAt(() => at.nowMs), database, file, host: 'here', store: 'db/tidemark' },
+      readHeadline: async () => at.headline,
+      log: pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) }),
+      ...options,
+    });
+    /** Looks after a while, and waits for what it tells. */
+    const after = async (ms: number, headline: Said = at.headline) => {
+      Object.assign(at, { nowMs: at.nowMs + ms, headline });
+      await made.look();
+      await made.idle();
+    };
+    return { ...made, after };
+  };
+  const stored = async () => {
+    const { rows } = await database.pool.query(
+      `select name, value::jsonb as value from tidemark.settings where name like 'notify.%' order by name`,
+    );
+    return rows as Array<{ name: string; value: Record<string, unknown> }>;
+  };
+  return { database, hook, teller, write, lines, stored, at };
+}
+
+const webhook = (url: string) => `notify: [{ webhook: '${url}/hook' }]`;
+const eventsOf = (documents: ReadonlyArray<Record<string, unknown>>) =>
+  documents.map(({ event, condition }) => `${event} ${condition}`);
+
+test('tells trouble that has lasted, a change, a reminder and the end, and each of them once', async () => {
+  const { hook, teller } = await openTold(webhook);
+  const { after } = teller();
+  await after(0, noWorker);
+  await after(minuteMs);
+  expect(hook.received).toEqual([]);
+  await after(minuteMs);
+  await after(minuteMs);
+  expect(hook.documents()).toEqual([
+    {
+      event: 'trouble',
+      ...{ level: 'bad', condition: 'no_worker', headline: 'no worker is connected', before: null },
+      ...{ since: '2026-11-20T12:00:00.000Z', time: '2026-11-20T12:02:00.000Z', command: 'tidemark run', link: null },
+      ...{ host: 'here', store: 'db/tidemark' },
+    },
+  ]);
+  await after(minuteMs, failed);
+  await after(2 * minuteMs);
+  expect(hook.documents()).toMatchObject([
+    {
+      event: 'change',
+      condition: 'ranges_failed',
+      before: 'no worker is connected',
+      since: '2026-11-20T12:04:00.000Z',
+    },
+  ]);
+  await after(4 * hourMs - 1);
+  expect(hook.received).toEqual([]);
+  await after(1, { ...failed, text: '3 ranges failed' });
+  await after(minuteMs);
+  expect(hook.documents()).toMatchObject([{ event: 'reminder', headline: '3 ranges failed' }]);
+  await after(0, healthy);
+  await after(2 * minuteMs, { ...healthy, kind: 'catching_up', level: 'working', text: 'catching up' });
+  await after(4 * hourMs);
+  expect(hook.documents()).toMatchObject([
+    { event: 'recovery', headline: 'catching up', before: '3 ranges failed', since: '2026-11-20T12:04:00.000Z' },
+  ]);
+});
+
+test('tells nothing of what comes and goes within the delay, nor of a level that the target leaves out', async () => {
+  const { hook, teller } = await openTold(
+    (url) => `notify: [{ webhook: '${url}/bad' }, { webhook: '${url}/all', level: waiting, after: 10m, every: off }]`,
+  );
+  const { after } = teller();
+  for (let times = 0; times < 5; times += 1) {
+    await after(minuteMs, noWorker);
+    await after(minuteMs, healthy);
+  }
+  expect(hook.received).toEqual([]);
+  await after(minuteMs, paused);
+  await after(10 * minuteMs);
+  await after(24 * hourMs);
+  expect(hook.received.map(({ path }) => path)).toEqual(['/all']);
+  expect(eventsOf(hook.documents())).toEqual(['trouble paused']);
+  // Trouble of any kind counts: changes between kinds do not delay it.
+  await after(minuteMs, noWorker);
+  await after(minuteMs, failed);
+  await after(minuteMs, noWorker);
+  expect(hook.received.map(({ path }) => path)).toEqual(['/bad']);
+  // A short recovery is not told.
+  await after(minuteMs, healthy);
+  await after(minuteMs, noWorker);
+  await after(9 * minuteMs);
+  expect(hook.received.map(({ path }) => path)).toEqual(['/bad']);
+});
+
+test('sends again after a failure, as late as the target asks, and gives up what is refused', async () => {
+  const { hook, teller, lines, stored } = await openTold(webhook);
+  const told: unknown[] = [];
+  const { after } = teller({ events: (event) => told.push(event) });
+  hook.answers.push({ status: 500 }, { status: 429, headers: { 'retry-after': '600' } });
+  await after(0, noWorker);
+  await after(2 * minuteMs);
+  await after(4999);
+  expect(hook.received).toHaveLength(1);
+  await after(1);
+  expect(hook.received).toHaveLength(2);
+  expect((await stored())[0]).toMatchObject({
+    name: 'notify.target.webhook',
+    value: { told: null, failure: { cause: 'answered 429', attempts: 2 } },
+  });
+  await after(10 * minuteMs - 1);
+  expect(hook.received).toHaveLength(2);
+  await after(1);
+  expect(eventsOf(hook.documents())).toEqual(Array(3).fill('trouble no_worker'));
+  expect(told).toEqual([{ target: 'webhook', result: 'sent' }]);
+  hook.answers.push({ status: 404 });
+  await after(0, failed);
+  await after(2 * minuteMs);
+  await after(hourMs);
+  expect(eventsOf(hook.documents())).toEqual(['change ranges_failed']);
+  expect(told).toEqual([
+    { target: 'webhook', result: 'sent' },
+    { target: 'webhook', result: 'failed' },
+  ]);
+  expect(lines.filter((line) => line.includes('answered 404'))).toHaveLength(2);
+});
+
+test('a target that never answers, or cannot be reached, holds up no other one', async () => {
+  const { hook, teller } = await openTold(
+    (url) => `notify: [{ webhook: '${url}/stuck' }, { ntfy: 'http://127.0.0.1:1/topic' }, { slack: '${url}/slack' }]`,
+  );
+  hook.answers.push('never');
+  const { look, close, after } = teller();
+  await after(0, noWorker);
+  const late = after(2 * minuteMs);
+  await expect.poll(() => hook.received.map(({ path }) => path)).toEqual(['/stuck', '/slack']);
+  await look();
+  await close();
+  await late;
+});
+
+test('a new process neither repeats what was told nor forgets it', async () => {
+  const { hook, teller, at } = await openTold(webhook);
+  const first = teller();
+  await first.after(0, noWorker);
+  await first.after(2 * minuteMs);
+  await first.close();
+  const next = teller();
+  await next.after(minuteMs);
+  await next.after(10 * minuteMs);
+  expect(eventsOf(hook.documents())).toEqual(['trouble no_worker']);
+  // A killed one keeps its place for a minute.
+  at.headline = healthy;
+  const last = teller();
+  await last.after(minuteMs);
+  await last.after(2 * minuteMs);
+  expect(hook.documents()).toMatchObject([{ event: 'recovery', since: '2026-11-20T12:00:00.000Z' }]);
+});
+
+test('of two schedulers one tells, and the other one goes on when it is gone', async () => {
+  const { hook, teller } = await openTold(webhook);
+  const [one, other] = [teller(), teller()];
+  await one.after(0, noWorker);
+  await other.after(0);
+  await one.after(2 * minuteMs - 30_000);
+  await other.after(0);
+  for (const ms of [30_000, 10_000]) {
+    await one.after(ms);
+    await other.after(0);
+  }
+  expect(eventsOf(hook.documents())).toEqual(['trouble no_worker']);
+  await one.close();
+  await other.after(0, healthy);
+  await other.after(2 * minuteMs);
+  await other.after(hourMs);
+  expect(eventsOf(hook.documents())).toEqual(['recovery no_worker'.replace('no_worker', 'healthy')]);
+});
+
+test('tells from memory that the database is away, and that it is back', async () => {
+  const { hook, teller, database } = await openTold(webhook);
+  const gone: Database = openDatabase({
+    ...{ url: 'postgres://nobody@127.0.0.1:1/none', applicationName: 'test', maxConnections: 1 },
+    ...{ statementTimeoutMs: 1000, connectTimeoutMs: 200, onIdleError: () => {} },
+  });
+  let isAway = false;
+  const changing = new Proxy(database, { get: (target, name) => Reflect.get(isAway ? gone : target, name) as unknown });
+  const { after } = teller({ database: changing });
+  await after(0, noWorker);
+  await after(2 * minuteMs);
+  isAway = true;
+  await after(minuteMs, away);
+  await after(2 * minuteMs);
+  await after(minuteMs);
+  expect(eventsOf(hook.documents())).toEqual(['trouble no_worker', 'trouble database_away']);
+  isAway = false;
+  await after(minuteMs, noWorker);
+  await after(2 * minuteMs);
+  expect(hook.documents()).toMatchObject([
+    { event: 'recovery', before: 'the database does not answer: x', headline: 'the database answers' },
+  ]);
+  await after(0, healthy);
+  await after(2 * minuteMs);
+  expect(hook.documents()).toMatchObject([{ event: 'recovery', before: 'no worker is connected' }]);
+  await gone.close();
+});
+
+test('takes a change of the file, and a mistake in it changes nothing', async () => {
+  const { hook, teller, write, lines, stored } = await openTold(webhook);
+  const { after } = teller();
+  await after(0, noWorker);
+  write('notify: [{ webhook: 12 }]\n');
+  await after(2 * minuteMs);
+  expect(eventsOf(hook.documents())).toEqual(['trouble no_worker']);
+  expect(lines.join('')).toContain('tidemark.yaml:1: webhook must be an https address');
+  write(`notify: [{ webhook: '${hook.url}/new', name: ops, after: 10s }]`);
+  await after(0);
+  await after(10_000);
+  expect(hook.received.map(({ path }) => path)).toEqual(['/new']);
+  expect((await stored()).map(({ name }) => name)).toEqual(['notify.target.ops', 'notify.teller']);
+  write('prune: true');
+  await after(minuteMs);
+  expect(await stored()).toEqual([]);
+});
+
+test('no secret is in the log, the database or a message, also where the target repeats it', async () => {
+  const { hook, teller, lines, stored } = await openTold(
+    () => `notify: [{ webhook: $TEST_HOOK, secret: $TEST_SECRET }, { webhook: $TEST_UNSET }, { mail: { to: a@b.example,
+      from: c@d.example, smtp: 'smtp://user:tOkEn-3@127.0.0.1:1' } }]`,
+  );
+  process.env.TEST_HOOK = `${hook.url}/services/tOkEn-1?key=tOkEn-2`;
+  process.env.TEST_SECRET = 'tOkEn-4';
+  try {
+    hook.answers.push({ status: 503 }, { status: 403 });
+    const { after } = teller();
+    await after(0, { ...failed, text: 'the source says https://user:tOkEn-5@host/ is wrong' });
+    await after(2 * minuteMs);
+    await after(minuteMs);
+    expect(hook.received.map(({ path }) => path)).toEqual(Array(2).fill('/services/tOkEn-1?key=tOkEn-2'));
+    const said = [...lines, JSON.stringify(await stored()), ...hook.received.map(({ body }) => body)].join('\n');
+    expect(said).toContain('answered 403');
+    expect(said).toContain('TEST_UNSET is not set');
+    expect(said).toContain('the mail server failed: ESOCKET');
+    expect(said).not.toContain('tOkEn');
+  } finally {
+    delete process.env.TEST_HOOK;
+    delete process.env.TEST_SECRET;
+  }
+});
