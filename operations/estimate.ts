@@ -5,7 +5,7 @@ import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../model
 import { subtract } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { defaultSource } from '../model/sources.ts';
-import { budgetInForce } from '../planning/budget.ts';
+import { budgetInForce, lowerBudget } from '../planning/budget.ts';
 import { type Cost, type Disk, diskFor, type Estimate, type Freshness, hourlyShareOf } from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
 import { rowsAskedFor } from '../planning/polls.ts';
@@ -13,6 +13,7 @@ import type { RereadSettings } from '../planning/reread.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
 import { type ListState, readListStates } from '../store/settings/polled-lists.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
+import { readLoweredBudget } from '../store/settings/source-orders.ts';
 import { bytesPerPoint } from '../store/status/measures.ts';
 import { chunkDaysOf } from '../store/timescale/hypertables.ts';
 import { requestsPerMinute } from '../v2/limits.ts';
@@ -229,11 +230,19 @@ function withoutGaps({
   return { series, isFollowed, reachesNow, missing: [], density: null };
 }
 
+/** Requests a minute to a source with the user's own figure; 0: no limit. */
+export async function readBudget(
+  context: Pick<OperationContext, 'database' | 'sources' | 'openQueues'>,
+  source: string,
+): Promise<number> {
+  return lowerBudget(await readOwnBudget(context, source), await readLoweredBudget(context.database, source));
+}
+
 /**
  * Requests per minute to a source, 0: no limit. If no budget is stated, it is that of the connected workers, and the
  * default while the queue is unreachable.
  */
-export async function readBudget(
+export async function readOwnBudget(
   { sources, openQueues }: Pick<OperationContext, 'sources' | 'openQueues'>,
   source: string,
 ): Promise<number> {

@@ -21,6 +21,7 @@ import { defaultSource, type SourceFacts } from '../model/sources.ts';
 import { asksAlone, asksDays, withWitnesses } from '../model/window.ts';
 import { probedSeries, probesAgain } from '../planning/beginning.ts';
 import { commandSlots } from '../planning/budget.ts';
+import { pausedText } from '../planning/headline.ts';
 import { oldestKept, periodsIn, timesWithin } from '../planning/periods.ts';
 import type { WindowProgress } from '../planning/progress.ts';
 import {
@@ -48,6 +49,7 @@ import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { readCoveredRanges } from '../store/series/ranges.ts';
 import { readSourcesOf, type SeriesSource } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
+import { readSourcePauses } from '../store/settings/source-orders.ts';
 import { type AskedWindows, type CommandCost, costOfCommand } from './command-cost.ts';
 import { type ActedOn, assertTracked } from './command-range.ts';
 import { type OperationContext, readRangeLimits, withQueues } from './context.ts';
@@ -310,19 +312,20 @@ const ledgerMs = 300_000;
 async function recheck(context: OperationContext, request: RecheckRequest): Promise<RecheckOutcome> {
   if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [], cost: [] };
   const { clock, database } = context;
-  await assertNotPaused(context);
   const requestsPerMinute = await readBudget(context, defaultSource);
   const run = randomBytes(8).toString('hex');
   const { against } = request;
   const sourcesOf = against ?? (await readSourcesOf(database, request.seriesIds));
   const named = distinctSources(request.seriesIds, sourcesOf);
+  await assertNotPaused(context, [named]);
   const unusable = against === undefined ? await unusableSources(context, named) : new Map<string, string>();
-  const sources = named.filter((name) => !unusable.has(name));
+  const pauses = await readSourcePauses(database);
+  const sources = named.filter((name) => !unusable.has(name) && !pauses.has(name));
   const cost = await costOfCommand(
     context,
     request.asked.flatMap((asked) => {
       const source = sourcesOf.get(asked.seriesId)?.source;
-      return source === undefined || unusable.has(source) ? [] : [{ ...asked, source }];
+      return source === undefined || !sources.includes(source) ? [] : [{ ...asked, source }];
     }),
   );
   request.begins(cost);
@@ -331,6 +334,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, keptMs: ledgerMs, seriesIds: request.seriesIds });
   const state = stateOf(request, run, ({ seriesId }) => sourcesOf.get(seriesId)?.source ?? '');
   for (const [source, message] of unusable) state.refuse(source, { kind: unusableKind, message });
+  for (const [source, pause] of pauses) state.refuse(source, { kind: 'paused', message: pausedText(source, pause) });
 
   /** Ends the windows of a source. */
   async function refuse(source: string, queues: QueueBackend, refusal: Refusal): Promise<void> {

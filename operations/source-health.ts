@@ -5,7 +5,8 @@ import { counted, formatCount, formatDuration, formatTime, isoTime } from '../mo
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { defaultSource, type Limit, type SourceFacts, sourceText } from '../model/sources.ts';
-import { expectedCost } from '../planning/budget.ts';
+import { expectedCost, type LoweredBudget } from '../planning/budget.ts';
+import { pausedText } from '../planning/headline.ts';
 import { isPausedBySource } from '../planning/progress.ts';
 import { type ExplainedOutage, type SourceOutage, wholeSecond } from '../planning/source-outage.ts';
 import type { SourceSetup } from '../sources/registry.ts';
@@ -14,6 +15,7 @@ import { readServiceMessage, readUse } from '../store/ledger/ledger.ts';
 import type { FetchTally } from '../store/ledger/ledger-minutes.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
 import { readPause } from '../store/settings/settings.ts';
+import { readSourcePauses } from '../store/settings/source-orders.ts';
 import { readRefusal, readRefusedUntil } from '../store/settings/source-refusal.ts';
 import { type OperationContext, withQueues } from './context.ts';
 
@@ -35,11 +37,24 @@ export async function assertNoServiceMessage(
   throw new TidemarkError('SOURCE_NOTICE', `${serviceMessage.message}${when}`);
 }
 
-/** @throws TidemarkError PAUSED while somebody has paused all requests. */
-export async function assertNotPaused({ database }: Pick<OperationContext, 'database'>): Promise<void> {
+/**
+ * @param lists sources of each thing that is requested, in any of which it may be.
+ * @throws TidemarkError PAUSED while somebody has paused all requests, or those to every source of a list.
+ */
+export async function assertNotPaused(
+  { database }: Pick<OperationContext, 'database'>,
+  lists: Iterable<readonly string[]>,
+): Promise<void> {
   const pause = await readPause(database.pool);
-  if (pause === null) return;
-  throw new TidemarkError('PAUSED', `requests are paused since ${formatTime(pause.sinceMs)}`);
+  if (pause !== null) throw new TidemarkError('PAUSED', `requests are paused since ${formatTime(pause.sinceMs)}`);
+  const paused = await readSourcePauses(database);
+  for (const sources of paused.size === 0 ? [] : lists) {
+    const [source] = sources;
+    const ofSource = source === undefined ? undefined : paused.get(source);
+    if (source === undefined || ofSource === undefined || !sources.every((name) => paused.has(name))) continue;
+    const remedy = `\`tidemark sources resume ${source}\` goes on`;
+    throw new TidemarkError('PAUSED', pausedText(source, ofSource), { remedy });
+  }
 }
 
 /**
@@ -203,6 +218,9 @@ export function withRetry(
   const pauseMs = wholeSecond(nowMs + queue.pausedMs - outage.lastTriedMs);
   return { ...outage, refusedUntilMs, retryAtMs: refusedUntilMs ?? outage.lastTriedMs + pauseMs };
 }
+
+export const loweredJson = (lowered: LoweredBudget | null) =>
+  lowered === null ? null : { perMinute: lowered.perMinute, since: isoTime(lowered.sinceMs), by: lowered.by };
 
 export function outageJson(outage: ExplainedOutage | null) {
   return outage === null

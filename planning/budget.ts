@@ -1,6 +1,8 @@
 /** The request budget: spacing of requests, and slots of each lane in the queue. */
 
-import { intervalMs } from '../model/intervals.ts';
+import { formatTime } from '../model/format.ts';
+import { type EpochMs, intervalMs } from '../model/intervals.ts';
+import { printable } from '../model/names.ts';
 import { lengthMs } from '../model/ranges.ts';
 import type { Limit } from '../model/sources.ts';
 import { askedInterval, isProbe, type Window } from '../model/window.ts';
@@ -119,6 +121,30 @@ export function budgetInForce(own: OwnBudget, present: readonly number[]): numbe
 export function lowestBudget(budgets: readonly number[]): number {
   const limited = budgets.filter((budget) => budget > 0);
   return limited.length === 0 ? 0 : Math.min(...limited);
+}
+
+/** A user's own figure for a source, until it is taken back. */
+export interface LoweredBudget {
+  readonly perMinute: number;
+  readonly sinceMs: EpochMs;
+  /** Who lowered it, such as an address; null: a command. */
+  readonly by: string | null;
+}
+
+/** The budget with a user's own figure, which never raises it. @param perMinute without that one; 0: no limit. */
+export function lowerBudget(perMinute: number, lowered: LoweredBudget | null | undefined): number {
+  return lowered == null ? perMinute : lowestBudget([perMinute, lowered.perMinute]);
+}
+
+/** The user's figure as long as it is below the source's own; null: it is not. @param perMinute as in force. */
+export function loweredInForce(perMinute: number, lowered: LoweredBudget | null | undefined): LoweredBudget | null {
+  return lowered != null && lowered.perMinute === perMinute ? lowered : null;
+}
+
+/** Such as `lowered since 2026-01-31 06:00Z by 127.0.0.1`. */
+export function loweredText({ sinceMs, by }: LoweredBudget): string {
+  const who = by === null ? '' : ` by ${printable(by)}`;
+  return `lowered since ${formatTime(sinceMs)}${who}`;
 }
 
 /** The budget of several sources together. 0: no limit. */

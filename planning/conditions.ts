@@ -37,6 +37,7 @@ export const conditions = {
   source_refuses_key: { level: 'bad', list: 'failed_requests', command: 'tidemark sources' },
   banned: { level: 'waiting', list: 'failed_requests', command: 'tidemark sources' },
   paused: { level: 'waiting', list: null, command: 'tidemark resume' },
+  source_paused: { level: 'waiting', list: null, command: 'tidemark sources' },
   ranges_failed: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
   ranges_beyond_depth: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
   rows_rejected: { level: 'bad', list: 'quarantine', command: 'tidemark gaps' },

@@ -8,10 +8,17 @@ import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
 import { sum } from '../model/sum.ts';
+import { type LoweredBudget, loweredText } from './budget.ts';
 import { conditionKinds, conditions, type Headline, type State } from './conditions.ts';
 import { type RecentAnswers, requestsEtaMs } from './eta.ts';
 import { type Extent, progressText, toGoText } from './progress.ts';
 import { nextTry, outageSince, type SourceOutage, wholeSecond } from './source-outage.ts';
+
+/** Requests are paused: since when, and who did it; null: a command. */
+export interface PausedRequests {
+  readonly sinceMs: EpochMs;
+  readonly by: string | null;
+}
 
 export interface SourceState {
   readonly source: string;
@@ -30,6 +37,8 @@ export interface SourceState {
   readonly refusedUntilMs: EpochMs | null;
   /** Whether the limit of a long period, such as the credits of a month, is used up. */
   readonly isUsedUp: boolean;
+  /** Null: nobody has paused it. */
+  readonly pause: PausedRequests | null;
 }
 
 export interface SourceQueue {
@@ -37,8 +46,10 @@ export interface SourceQueue {
   readonly workers: number;
   /** How long no request starts. */
   readonly pausedMs: number;
-  /** 0: no limit. */
+  /** The budget in force; 0: no limit. */
   readonly perMinute: number;
+  /** The user's figure, where it is that; null: the source's own is in force. */
+  readonly lowered: LoweredBudget | null;
 }
 
 export interface QueueFacts {
@@ -49,8 +60,8 @@ export interface QueueFacts {
 /** What the store knows. */
 export interface StoredFacts {
   readonly readAtMs: EpochMs;
-  /** When somebody paused all requests, and who; null: nobody has. */
-  readonly pause: { readonly sinceMs: EpochMs; readonly by: string | null } | null;
+  /** Of all requests; null: nobody has paused them. */
+  readonly pause: PausedRequests | null;
   /** What the watch list leaves out until a list is read. */
   readonly unapplied: readonly string[];
   /** Tracked series. */
@@ -138,7 +149,7 @@ function outageOf({ outage, refusal }: SourceState): SourceOutage | null {
 /** Whether no window of a source is fetched now. */
 function isHeld(facts: SourceState, queue: QueueFacts): boolean {
   const state = queueOf(queue, facts.source);
-  return outageOf(facts) !== null || state.workers === 0 || isBanned(facts, state);
+  return facts.pause !== null || outageOf(facts) !== null || state.workers === 0 || isBanned(facts, state);
 }
 
 /** Whether windows of a source are left, or follow. */
@@ -146,7 +157,7 @@ function isNeeded({ left, isFollowed }: SourceState): boolean {
   return left > 0 || isFollowed;
 }
 
-const absent = { workers: 0, pausedMs: 0, perMinute: 0 };
+const absent = { workers: 0, pausedMs: 0, perMinute: 0, lowered: null };
 
 function queueOf({ sources }: QueueFacts, source: string): Omit<SourceQueue, 'source'> {
   return sources.find((one) => one.source === source) ?? absent;
@@ -195,6 +206,12 @@ function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: 
   const state = 'away' in queue ? absent : queueOf(queue, facts.source);
   const name = nameOf(facts, sources);
   const { refusal } = facts;
+  if (facts.pause !== null)
+    return [
+      condition('source_paused', pausedText(facts.source, facts.pause, name), {
+        command: `tidemark sources resume ${facts.source}`,
+      }),
+    ];
   const outage = outageOf(facts);
   if (outage !== null) {
     const retry =
@@ -218,6 +235,15 @@ function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: 
   const { level, list, command } = conditions.banned;
   return [condition('limited_by_budget', `what ${name} allows in its period is used up`, { level, list, command })];
 }
+
+/** Such as `requests to kraken are paused since 2026-01-31 06:00Z by 127.0.0.1`. @param name of the source. */
+export function pausedText(source: string, pause: PausedRequests, name = sourceText(source)): string {
+  return `requests to ${name} are ${sinceText(pause)}`;
+}
+
+/** Such as `paused since 2026-01-31 06:00Z by 127.0.0.1`. */
+export const sinceText = ({ sinceMs, by }: PausedRequests) =>
+  `paused since ${formatTime(wholeSecond(sinceMs))}${by === null ? '' : ` by ${printable(by)}`}`;
 
 function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rejected }: StateFacts): Headline[] {
   const [job] = failingJobs;
@@ -255,7 +281,9 @@ const verb = (count: number, one: string, several: string) => (count === 1 ? one
 
 function budgetText({ source }: SourceState, queue: QueueFacts): string {
   const of = source === defaultSource ? '' : ` of ${source}`;
-  return `the budget of ${formatCount(queueOf(queue, source).perMinute)} requests a minute${of}`;
+  const { perMinute, lowered } = queueOf(queue, source);
+  const why = lowered === null ? '' : ` (${loweredText(lowered)})`;
+  return `the budget of ${formatCount(perMinute)} requests a minute${of}${why}`;
 }
 
 /** Share of the budget from which on it is what limits. */
@@ -266,10 +294,7 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
   const sources = facts.sources.filter(isNeeded);
   const found: Headline[] = [];
   if (facts.pause !== null) {
-    const { sinceMs, by } = facts.pause;
-    const who = by === null ? '' : ` by ${printable(by)}`;
-    const text = `requests are paused since ${formatTime(wholeSecond(sinceMs))}${who}`;
-    found.push(condition('paused', text));
+    found.push(condition('paused', `requests are ${sinceText(facts.pause)}`));
   }
   const [first, ...more] = facts.unapplied;
   if (first !== undefined) {

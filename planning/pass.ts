@@ -38,7 +38,7 @@ export interface Claimed {
 export interface LoadFacts {
   readonly source: Pick<PassSource, 'requestsPerMinute' | 'longLimit'>;
   readonly claimed: Claimed;
-  /** Whether a user paused all requests. */
+  /** Whether a user paused all requests, or those to the source. */
   readonly isPaused: boolean;
   /** Refreshes and pages that started in the last minute. */
   readonly refreshesStarted: number;
@@ -58,7 +58,7 @@ export interface PassFacts extends LoadFacts, Pick<PlanRules, 'nowMs' | 'graceMs
   readonly within?: ReadonlyMap<number, Range> | undefined;
   /** The place of the source among those of a series; none of a series that it alone gives. */
   readonly places: ReadonlyMap<number, SourcePlace>;
-  /** Preferred sources that do not answer, or that have banned us for longer. */
+  /** Preferred sources that do not answer, that have banned us for longer, or that a user has paused. */
   readonly away: ReadonlySet<string>;
   readonly dueRereads: readonly RereadDue[];
   /** Start of the round of rereads. */

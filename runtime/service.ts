@@ -20,6 +20,7 @@ import { assertListenable, listen } from '../service/connections.ts';
 import { createStoredService } from '../service/stored-service.ts';
 import { type Database, openDatabase } from '../store/db/database.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
+import { readLoweredBudgets } from '../store/settings/source-orders.ts';
 import { version } from '../version.ts';
 import type { Context } from './context.ts';
 import { actionPorts, statePorts } from './dashboard-ports.ts';
@@ -213,13 +214,14 @@ export function openDashboard(
     queue: createQueueReader(context.clock, async () => {
       const opened = await queues();
       const inUse = await sourcesInUse(database);
+      const lowered = await readLoweredBudgets(database);
       const requests = joinQueues(opened, [...new Set([defaultSource, ...inUse])]);
       const [depth, workers, pausedMs, windows, facts] = await Promise.all([
         requests.depth(),
         requests.countWorkers(),
         requests.pausedForMs(),
         requests.queuedRanges(),
-        readQueueFacts(context, opened, inUse),
+        readQueueFacts(context, opened, inUse, lowered),
       ]);
       return { depth: { ...depth, workers, pausedMs }, windows, perMinute: facts.perMinute, facts };
     }),

@@ -9,6 +9,7 @@ import { readQueueFacts, readState } from '../operations/status/facts.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { SourceRegistry } from '../sources/registry.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
+import { readLoweredBudgets } from '../store/settings/source-orders.ts';
 import {
   databaseBytes,
   measureGaps,
@@ -28,16 +29,18 @@ interface StateContext extends MeasuredContext {
 export function exportState(metrics: Metrics, context: StateContext, queues: QueueBackend): void {
   // The last known ones, while the database is away.
   let inUse: readonly string[] = [];
+  let lowered: Awaited<ReturnType<typeof readLoweredBudgets>> = new Map();
   metrics.measureState({
     store: () => readStore(context),
     async queue() {
       inUse = await sourcesInUse(context.database).catch(() => inUse);
+      lowered = await readLoweredBudgets(context.database).catch(() => lowered);
       const requests = joinQueues(queues, [...new Set([defaultSource, ...inUse])]);
       const [{ load, pages }, depth, workers, { perMinute }] = await Promise.all([
         requests.claimedWindows(),
         requests.depth(),
         requests.countWorkers(),
-        readQueueFacts(context, queues, inUse),
+        readQueueFacts(context, queues, inUse, lowered),
       ]);
       return { requestsPerMinute: perMinute, depth, load: { ...load, page: pages }, workers };
     },

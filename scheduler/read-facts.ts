@@ -12,7 +12,8 @@ import { countFetchesSince, readUse } from '../store/ledger/ledger.ts';
 import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { seriesWithGaps } from '../store/series/gaps.ts';
 import { readShares } from '../store/series/sources.ts';
-import { readLongestRanges, readPause } from '../store/settings/settings.ts';
+import { readLongestRanges } from '../store/settings/settings.ts';
+import { readPauseOf, readSourcePauses } from '../store/settings/source-orders.ts';
 
 /** A source, as far as its configuration tells. */
 export type PlannedSource = Omit<PassSource, 'longestRangeMs' | 'longLimit'> & Partial<Pick<PassSource, 'longLimit'>>;
@@ -54,7 +55,7 @@ export async function readLoad(
   return {
     source: { requestsPerMinute: source.requestsPerMinute, longLimit },
     claimed,
-    isPaused: (await readPause(database.pool)) !== null,
+    isPaused: (await readPauseOf(database, source.name)) !== null,
     refreshesStarted: started.refresh + started.poll,
     longLimitLeft:
       longLimit === null
@@ -118,19 +119,21 @@ export async function readSeries(
   return { series, isAll: series.length < count && series.every(({ gaps }) => gaps.length <= ranges), cursor };
 }
 
-/** Preferred sources that do not answer, or that have banned us for longer. */
+/** Preferred sources that do not answer, that have banned us for longer, or that a user has paused. */
 async function sourcesAway(
   { database, pausedForMs }: FactsContext,
   places: ReadonlyMap<number, SourcePlace>,
   nowMs: EpochMs,
 ): Promise<ReadonlySet<string>> {
   const away = new Set<string>();
-  for (const name of new Set([...places.values()].flatMap(({ better }) => better))) {
+  const names = new Set([...places.values()].flatMap(({ better }) => better));
+  const paused = names.size === 0 ? new Map() : await readSourcePauses(database);
+  for (const name of names) {
     const outage = await readOutageOf(database, name, nowMs);
     const isAway = outage !== null && nowMs - outage.failingSinceMs >= passedOverAfterMs;
     // A usual 429 pauses for a minute at most.
     const isBanning = pausedForMs !== undefined && (await pausedForMs(name)) > passedOverAfterMs;
-    if (isAway || isBanning) away.add(name);
+    if (isAway || isBanning || paused.has(name)) away.add(name);
   }
   return away;
 }

@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { defaultSource, type SourceFacts } from '../model/sources.ts';
-import { budgetInForce, differingBudgets } from '../planning/budget.ts';
+import { budgetInForce, differingBudgets, lowerBudget } from '../planning/budget.ts';
 import type { RereadSettings } from '../planning/reread.ts';
 import { partsOfSource } from '../planning/source-share.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -20,6 +20,7 @@ import type { Config } from '../settings/config.ts';
 import { pollDefaultLists } from '../store/lists/lists.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
+import { readLoweredBudget } from '../store/settings/source-orders.ts';
 import { watchedSources } from '../watch-list/source-facts.ts';
 import { type Pass, runPass } from './pass.ts';
 import type { FactsContext, PassRules, PlannedSource } from './read-facts.ts';
@@ -204,12 +205,12 @@ export async function startScheduler(options: SchedulerOptions) {
     if (settings.pollsByDefault && (await queues.requests.countWorkers()) > 0) await pollDefaultLists(database);
   }
 
-  /** Connected workers may have other budgets than this process. */
+  /** Connected workers may have other budgets than this process, and a user may have lowered them. */
   async function readBudgets(name: string): Promise<void> {
     const own = sources.get(name);
     if (own === undefined) return;
     const present = await queues.connectedBudgets(name);
-    budgets.set(name, budgetInForce(own, present));
+    budgets.set(name, lowerBudget(budgetInForce(own, present), await readLoweredBudget(database, name)));
     // The other sources have no variable that could differ.
     const differing = name === defaultSource ? differingBudgets(own, present) : null;
     if (differing !== null && differing !== loggedBudgets) log.warn(differing);

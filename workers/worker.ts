@@ -5,7 +5,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { isProbe } from '../model/window.ts';
-import { differingBudgets, limiterFor, lowestBudget } from '../planning/budget.ts';
+import { differingBudgets, type LoweredBudget, limiterFor, lowerBudget, lowestBudget } from '../planning/budget.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { type Attempt, done, type Outcome, type RequestJob } from '../queue/jobs.ts';
 import type { QueueWorker } from '../queue/worker.ts';
@@ -15,7 +15,7 @@ import type { Source } from '../sources/source.ts';
 import { prepareWindow } from '../store/commit/prepare-window.ts';
 import { verifyWindow } from '../store/commit/verification.ts';
 import type { Database } from '../store/db/database.ts';
-import { readPause } from '../store/settings/settings.ts';
+import { readLoweredBudget, readPauseOf } from '../store/settings/source-orders.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 import { groupCommits } from './commit-groups.ts';
 import { runAttempt } from './run-attempt.ts';
@@ -57,7 +57,7 @@ const budgetsEveryMs = 3000;
 const maxTransactions = 2;
 /** Connections reserved for the planner and `status`. */
 const reservedConnections = 2;
-/** How long the pause of all requests, and how long a job of it waits before it looks again. */
+/** How long a pause of requests is known, and how long a job of it waits before it looks again. */
 const pauseKnownMs = 1000;
 const pausedRetryMs = 3000;
 
@@ -102,7 +102,7 @@ export async function startWorker(options: WorkerOptions) {
     random: options.random ?? Math.random,
   };
   const middleware = options.middleware ?? ((_attempt, run) => run());
-  const isPaused = pauseOf(clock, database);
+  const isPaused = pauseOf(clock, database, sourceName);
   const worker = queues.startRequestWorker(
     async (attempt) => ((await isPaused()) ? whilePaused : middleware(attempt, () => run(attempt, context))),
     {
@@ -138,19 +138,22 @@ const limiterOf = ({ profile }: Source, requestsPerMinute: number) =>
 
 /**
  * Workers may be configured with different budgets. BullMQ's limiter applies the spacing of the worker that sends the
- * request, so neither budget would hold. All workers apply the lowest one, and log it.
+ * request, so neither budget would hold. All workers apply the lowest one, and log it. A user may lower it further.
  */
 function keepLowestBudget(
   worker: QueueWorker,
   clock: Clock,
-  { queues, requestsPerMinute, log, source, sourceName }: WorkerOptions,
+  { database, queues, requestsPerMinute, log, source, sourceName }: WorkerOptions,
 ) {
   let said: string | null = null;
+  let lowered: LoweredBudget | null = null;
   async function check(): Promise<void> {
     // An unreachable queue logs that itself, and starts no job.
     const present = await queues.connectedBudgets(sourceName).catch(() => null);
     if (present === null) return;
-    worker.setLimiter(limiterOf(source, lowestBudget([requestsPerMinute, ...present])));
+    // While the store cannot say, what it said last counts.
+    lowered = await readLoweredBudget(database, sourceName).catch(() => lowered);
+    worker.setLimiter(limiterOf(source, lowerBudget(lowestBudget([requestsPerMinute, ...present]), lowered)));
     // A worker always states a budget.
     const differing = differingBudgets({ requestsPerMinute, isBudgetStated: true }, present);
     if (differing !== null && differing !== said) log.warn(differing);
@@ -160,12 +163,12 @@ function keepLowestBudget(
   return { check, stop: () => timer.stop() };
 }
 
-/** Whether somebody has paused all requests. While the store cannot say, what it said last counts. */
-function pauseOf(clock: Clock, database: Database): () => Promise<boolean> {
+/** Whether somebody has paused all requests or the source. While the store cannot say, what it said last counts. */
+function pauseOf(clock: Clock, database: Database, source: string): () => Promise<boolean> {
   let known = { isPaused: false, untilMs: Number.NEGATIVE_INFINITY };
   return async () => {
     if (clock.monotonicMs() < known.untilMs) return known.isPaused;
-    const pause = await readPause(database.pool).catch(() => undefined);
+    const pause = await readPauseOf(database, source).catch(() => undefined);
     const isPaused = pause === undefined ? known.isPaused : pause !== null;
     known = { isPaused, untilMs: clock.monotonicMs() + pauseKnownMs };
     return isPaused;

@@ -18,8 +18,9 @@ import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
 import { untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
-import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
+import { budgetInForce, differingBudgets, lowerBudget } from '../../planning/budget.ts';
 import { requestsEtaMs } from '../../planning/eta.ts';
+import { pausedText } from '../../planning/headline.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type BackfillProgress, isPausedBySource } from '../../planning/progress.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
@@ -32,7 +33,8 @@ import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts
 import { readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { untrackUnknown } from '../../store/series/series.ts';
-import { readAllSources, readSourcesOf } from '../../store/series/sources.ts';
+import { readAllSources, readSourceLists, readSourcesOf } from '../../store/series/sources.ts';
+import { readLoweredBudgets, readSourcePauses } from '../../store/settings/source-orders.ts';
 import { seriesStatus } from '../../store/status/status.ts';
 import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
@@ -90,7 +92,11 @@ const idlePollMs = 1000;
 export async function runBackfill(context: OperationContext, request: BackfillRequest): Promise<BackfillOutcome> {
   const { database, clock } = context;
   const { newIds = [] } = request;
-  await assertNotPaused(context);
+  const lists = await readSourceLists(database.pool, request.seriesIds);
+  await assertNotPaused(
+    context,
+    [...lists.values()].map((list) => list.map(({ source }) => source)),
+  );
   const startedMs = clock.now();
   const ranges = await rangesOf(context, request, startedMs);
   const sourcesOf = await readSourcesOf(database, request.seriesIds);
@@ -98,7 +104,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   const parts = inProcessWorkers(context, ranges, { sources });
   let isFirst = true;
   let reportedWait: string | null = null;
-  /** What was said of each source that refuses requests. */
+  /** What was said of each source that refuses requests, or that somebody paused. */
   const refusals = new Map<string, string>();
   let accepted = 0;
   const [only, ...others] = distinctSources(request.seriesIds, sourcesOf);
@@ -117,6 +123,8 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   });
   // The beginning of a series may become known.
   const trackedNow = atMostEverySecond(clock, () => readSeries(context, request, startedMs));
+  const loweredNow = atMostEverySecond(clock, () => readLoweredBudgets(database));
+  const pausesNow = atMostEverySecond(clock, () => readSourcePauses(database));
   const tallyNow = atMostEverySecond(clock, async () => tallyFetches(await ledger.read(clock.now())));
 
   /** Connected workers may have another budget than this process. */
@@ -134,9 +142,10 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   /** As the headline has it of all series. Null: unknown. */
   async function etaOf(divided: Iterable<DividedGaps>, pausedMs: number): Promise<number | null> {
     if (isPausedBySource(pausedMs)) return null;
+    const lowered = await loweredNow();
     const work = [...countBySource(divided)].map(([source, asked]) => ({
       ...{ source, asked },
-      perMinute: budgets.get(source) ?? 0,
+      perMinute: lowerBudget(budgets.get(source) ?? 0, lowered.get(source)),
     }));
     const { recent, readAtMs } = await recentAnswers();
     // New periods are not a part of the range.
@@ -186,7 +195,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       series: left,
       points: tally.fresh,
       lastMinute: await requestsOfLastMinute(),
-      perMinute,
+      perMinute: lowerBudget(perMinute, (await loweredNow()).get(name)),
       failures: tally.failures,
       pausedMs,
       etaMs: await etaOf(divided.values(), pausedMs),
@@ -204,8 +213,10 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       assertSourceUsable(tally, name);
       await assertNotRefused(context, setup, startedMs);
     }
-    for (const source of isPausedBySource(pausedMs) ? sources : []) {
-      const said = await refusalSaid(context, source);
+    const pauses = await pausesNow();
+    for (const source of sources.filter((name) => isPausedBySource(pausedMs) || pauses.has(name))) {
+      const pause = pauses.get(source);
+      const said = pause === undefined ? await refusalSaid(context, source) : pausedText(source, pause);
       if (said !== null && said !== refusals.get(source)) request.progress.say(said);
       if (said !== null) refusals.set(source, said);
     }

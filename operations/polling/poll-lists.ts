@@ -35,7 +35,7 @@ export async function pollLists(
   signal: AbortSignal,
 ): Promise<void> {
   const { database } = context;
-  await assertNotPaused(context);
+  await assertNotPaused(context, [[defaultSource]]);
   const startedMs = context.clock.now();
   const polls = new Map<number, PolledList>();
   for (const list of lists) {

@@ -142,7 +142,7 @@ export function keepMarkets(context: OperationContext): { close(): Promise<void>
 async function requestSymbols(context: OperationContext, source: SourceSetup, waits: boolean) {
   const { profile, facts } = usable(source);
   const { name } = facts;
-  await assertNotPaused(context);
+  await assertNotPaused(context, [[name]]);
   const queues = await context.openQueues();
   const requests = queues.requestsOf(name);
   let pauseMs = 0;

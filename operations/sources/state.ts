@@ -1,11 +1,13 @@
 /** The state of every source: its limits, its use, and whether it answers. */
 
 import type { EpochMs } from '../../model/intervals.ts';
+import { lowerBudget, loweredInForce } from '../../planning/budget.ts';
 import { withoutCredentials } from '../../redaction.ts';
 import { proxyFor } from '../../sources/connections.ts';
 import { readUse } from '../../store/ledger/ledger.ts';
 import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { readSourceUse } from '../../store/series/sources.ts';
+import { readLoweredBudgets, readSourcePauses } from '../../store/settings/source-orders.ts';
 import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { type OperationContext, withQueues } from '../context.ts';
 import { withRetry } from '../source-health.ts';
@@ -21,11 +23,13 @@ export type SourceState = Awaited<ReturnType<typeof readSources>>[number];
 export async function readSources(context: OperationContext, nowMs: EpochMs) {
   const { database } = context;
   const use = new Map((await readSourceUse.on(database.pool, { nowMs })).map((line) => [line.source, line]));
+  const [pauses, lowered] = [await readSourcePauses(database), await readLoweredBudgets(database)];
   const shown = (await context.sources()).all().filter(({ facts, url }) => url !== null || use.has(facts.name));
   return withQueues(context, (queues) =>
     Promise.all(
       shown.map(async ({ facts, profile, url, problem }) => {
-        const { name: source, limits, longLimit, requestsPerMinute } = facts;
+        const { name: source, limits, longLimit } = facts;
+        const requestsPerMinute = lowerBudget(facts.requestsPerMinute, lowered.get(source));
         const requests = queues.requestsOf(source);
         const [workers, pausedMs, outage, refusedUntilMs] = await Promise.all([
           requests.countWorkers(),
@@ -45,6 +49,8 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
           /** What is used of the limit of a long period; null: there is none. */
           longUse: longLimit === null ? null : (await readUse(database, source, longLimit, nowMs)).used,
           requestsPerMinute,
+          lowered: loweredInForce(requestsPerMinute, lowered.get(source)),
+          pause: pauses.get(source) ?? null,
           series,
           lastMinute,
           lastRequestMs,

@@ -5,7 +5,14 @@ import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { reasons } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
-import { budgetInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
+import {
+  budgetInForce,
+  type LoweredBudget,
+  lowerBudget,
+  loweredInForce,
+  requestsLeft,
+  totalBudget,
+} from '../../planning/budget.ts';
 import type { Headline, State } from '../../planning/conditions.ts';
 import {
   databaseAway,
@@ -28,6 +35,7 @@ import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readFollowedSources, readSourceLists, sourcesInUse } from '../../store/series/sources.ts';
 import { readPause, readWaiting } from '../../store/settings/settings.ts';
+import { readLoweredBudgets, readSourcePauses } from '../../store/settings/source-orders.ts';
 import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { countTracked, type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
@@ -110,6 +118,7 @@ async function readSourceStates(
   const left = await leftBySource(database, windows);
   const requests = await countRecentRequests(database, nowMs);
   const refusals = await readRateRefusals(database, nowMs);
+  const pauses = await readSourcePauses(database);
   const registry = await sources();
   const found: SourceState[] = [];
   for (const { source, isFollowed } of await readFollowedSources(database, nowMs)) {
@@ -124,6 +133,7 @@ async function readSourceStates(
       refusal: refusals.get(source) ?? null,
       refusedUntilMs: await readRefusedUntil(database, source, nowMs),
       isUsedUp: limit != null && requestsLeft(limit, await readUse(database, source, limit, nowMs)) <= 0,
+      pause: pauses.get(source) ?? null,
     });
   }
   return found;
@@ -146,12 +156,13 @@ async function leftBySource(
  * Of the default source also where no series has it: lists are polled from it.
  *
  * @param inUse the sources of tracked series, whose budgets count; if there is none, that of the default one does.
- * @throws whatever the queue throws.
+ * @param lowered the figures of users. @throws whatever the queue throws.
  */
 export async function readQueueFacts(
   { sources }: Pick<OperationContext, 'sources'>,
   queues: QueueBackend,
   inUse: readonly string[],
+  lowered: ReadonlyMap<string, LoweredBudget>,
 ): Promise<QueueFacts & { /** Of all sources; 0: no limit. */ readonly perMinute: number }> {
   const registry = await sources();
   const [schedulers, ...found] = await Promise.all([
@@ -164,7 +175,8 @@ export async function readQueueFacts(
         queues.connectedBudgets(source),
       ]);
       const own = registry.find(source)?.facts ?? { requestsPerMinute: 0, isBudgetStated: false };
-      return { source, workers, pausedMs, perMinute: budgetInForce(own, budgets) };
+      const perMinute = lowerBudget(budgetInForce(own, budgets), lowered.get(source));
+      return { source, workers, pausedMs, perMinute, lowered: loweredInForce(perMinute, lowered.get(source)) };
     }),
   ]);
   const budgeted = found.filter(({ source }) => inUse.length === 0 || inUse.includes(source));
@@ -187,7 +199,8 @@ export async function readState(context: FactsContext, queues: QueueBackend, now
   try {
     const stored = await readStoredFacts(context, nowMs);
     const inUse = await sourcesInUse(context.database);
-    const queue = await readQueueFacts(context, queues, inUse).catch((error) => ({ away: messageOf(error) }));
+    const lowered = await readLoweredBudgets(context.database);
+    const queue = await readQueueFacts(context, queues, inUse, lowered).catch((error) => ({ away: messageOf(error) }));
     const rows = await seriesStatus(context.database, { nowMs, graceMs: context.config.worker.graceMs });
     return stateOf({ ...stored, nowMs, tracked: await extentOfTracked(context, rows, nowMs), queue });
   } catch (thrown) {

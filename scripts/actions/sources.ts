@@ -1,15 +1,24 @@
-/** `tidemark sources`: every source with its limits, use and state. `tidemark markets`: the markets of one. */
+/**
+ * `tidemark sources`: every source with its limits, use and state, what a user orders for one, and what it refused.
+ * `tidemark markets`: the markets of one.
+ */
 
-import { counted, formatCount, formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { badArgument } from '../../errors.ts';
+import { counted, formatCount, formatDuration, formatSpan, formatTime, isoTime } from '../../model/format.ts';
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { marketKind } from '../../model/market.ts';
 import { defaultSource, type Limit } from '../../model/sources.ts';
-import { outageJson } from '../../operations/source-health.ts';
+import { loweredJson, outageJson } from '../../operations/source-health.ts';
 import { marketsOf, pairOf, sourceNamed } from '../../operations/sources/markets.ts';
+import { changeBudget, pauseSource, resumeSource } from '../../operations/sources/orders.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
+import { loweredText } from '../../planning/budget.ts';
+import { sinceText } from '../../planning/headline.ts';
 import { outageText } from '../../planning/source-outage.ts';
-import { withContext } from '../../runtime/context.ts';
+import { type Context, withContext } from '../../runtime/context.ts';
+import { type LoggedRefusal, readRefusals } from '../../store/ledger/source-refusals.ts';
 import type { StoredMarket } from '../../store/series/sources.ts';
+import { parseWhole } from '../input/parse-options.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { type Column, printText, table, terminalWidth } from '../output/table.ts';
 
@@ -20,6 +29,11 @@ export async function run(options: { json?: true }): Promise<void> {
     if (options.json) console.log(JSON.stringify(asJson(lines), null, 2));
     else {
       for (const { outage } of lines) if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
+      for (const { source, lowered } of lines)
+        if (lowered !== null)
+          printText(
+            `the budget of ${source} is ${formatCount(lowered.perMinute)} requests a minute, ${loweredText(lowered)}\n`,
+          );
       console.log(table(columns(nowMs), lines, terminalWidth()));
     }
   });
@@ -63,8 +77,9 @@ function limitText({ unit, amount, periodMs }: Limit): string {
   return `${what} ${periodNames.get(periodMs) ?? `in ${formatDuration(periodMs)}`}`;
 }
 
-function stateOf({ problem, outage, pausedMs, lastRequestMs, series }: SourceState, nowMs: EpochMs): string {
+function stateOf({ problem, pause, outage, pausedMs, lastRequestMs, series }: SourceState, nowMs: EpochMs): string {
   if (problem !== null) return problem;
+  if (pause !== null) return sinceText(pause);
   if (outage !== null) return `${outage.kind} since ${formatTime(outage.sinceMs)}`;
   if (pausedMs >= shownPauseMs) return `paused until ${formatTime(nowMs + pausedMs)}`;
   if (lastRequestMs !== null) return `answers, last ${formatDuration(Math.max(0, nowMs - lastRequestMs))} ago`;
@@ -88,10 +103,64 @@ function asJson(lines: readonly SourceState[]): JsonDocument<'sources'> {
       problem: line.problem,
       outage: outageJson(line.outage),
       pausedSeconds: line.pausedMs / 1000,
+      paused: line.pause === null ? null : { since: isoTime(line.pause.sinceMs), by: line.pause.by },
+      lowered: loweredJson(line.lowered),
       workers: line.workers,
     })),
   };
 }
+
+const withDatabase = (work: (context: Context) => Promise<void>) =>
+  withContext({ command: 'sources', needsDatabase: true }, work);
+
+export const pause = (name: string) =>
+  withDatabase(async (context) => console.log(await pauseSource(context, name, null)));
+
+export const resume = (name: string) => withDatabase(async (context) => console.log(await resumeSource(context, name)));
+
+export interface BudgetOptions {
+  readonly reset?: true;
+}
+
+const largest = 1_000_000;
+
+export async function budget(name: string, given: string | undefined, { reset }: BudgetOptions): Promise<void> {
+  if ((given === undefined) !== (reset === true))
+    throw badArgument('either a number of requests a minute or --reset is needed');
+  const perMinute = given === undefined ? null : parseWhole(given, 'per-minute', 1, largest);
+  await withDatabase(async (context) => console.log(await changeBudget(context, { name, perMinute, by: null })));
+}
+
+const most = 20;
+
+export async function refusals(name: string, { json }: { json?: true }): Promise<void> {
+  await withDatabase(async (context) => {
+    const source = (await sourceNamed(context, name.trim())).facts.name;
+    const found = await readRefusals.on(context.database.pool, { source, most });
+    if (json) {
+      const document: JsonDocument<'source-refusals'> = {
+        source,
+        refusals: found.map(({ timeMs, range, ...refusal }) => ({
+          time: isoTime(timeMs),
+          from: isoTime(range?.startMs ?? null),
+          to: isoTime(range?.endMs ?? null),
+          ...refusal,
+        })),
+      };
+      console.log(JSON.stringify(document, null, 2));
+    } else if (found.length === 0) console.log(`${source} has refused no request in the ledger`);
+    else console.log(table(refusalColumns, found, terminalWidth()));
+  });
+}
+
+const refusalColumns: ReadonlyArray<Column<LoggedRefusal>> = [
+  { title: 'time', value: ({ timeMs }) => formatTime(timeMs) },
+  { title: 'kind', value: ({ kind, status }) => (status === null ? kind : `${kind} (${status})`) },
+  { title: 'lane', value: ({ lane }) => lane, omit: 2 },
+  { title: 'series', value: ({ series }) => series ?? '', shorten: 'end' },
+  { title: 'range', value: ({ range }) => (range === null ? '' : formatSpan(range)), omit: 1 },
+  { title: 'message', value: ({ message }) => message, shorten: 'end' },
+];
 
 export async function listMarkets(options: { source: string; search?: string; json?: true }): Promise<void> {
   await withContext({ command: 'markets' }, async (context) => {

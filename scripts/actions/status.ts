@@ -12,13 +12,20 @@ import { storedWords } from '../../model/stored-datasets.ts';
 import { parseDuration } from '../../model/time-text.ts';
 import { withQueues } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
-import { outageJson, withRetry } from '../../operations/source-health.ts';
+import { loweredJson, outageJson, withRetry } from '../../operations/source-health.ts';
 import { joinQueues } from '../../operations/sources/queues.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
 import { awayHeadline, extentOfTracked, readQueueFacts, readStoredFacts } from '../../operations/status/facts.ts';
-import { budgetInForce, differingBudgets } from '../../planning/budget.ts';
+import {
+  budgetInForce,
+  differingBudgets,
+  type LoweredBudget,
+  lowerBudget,
+  loweredInForce,
+  loweredText,
+} from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
-import { stateOf } from '../../planning/headline.ts';
+import { sinceText, stateOf } from '../../planning/headline.ts';
 import { progressText } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
@@ -28,6 +35,7 @@ import { readSourceOutage } from '../../store/ledger/source-outage.ts';
 import { listStatus } from '../../store/lists/lists.ts';
 import { readSilences } from '../../store/series/silences.ts';
 import { sourcesInUse } from '../../store/series/sources.ts';
+import { readLoweredBudget, readLoweredBudgets } from '../../store/settings/source-orders.ts';
 import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { ratesStatus, seriesStatus, serverVersions } from '../../store/status/status.ts';
 import { readUpkeep, type Upkeep } from '../../store/upkeep/jobs.ts';
@@ -199,6 +207,8 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
     ? { ...{ workers: 0, pausedMs: 0, budgets: [], depth: null }, queueFacts: { away: queueState.message } }
     : queueState;
   const tracked = await extentOfTracked(context, series, nowMs);
+  const lowered = await readLoweredBudget(database, defaultSource);
+  const perMinute = lowerBudget(budgetInForce(facts, budgets), lowered);
   return {
     nowMs,
     state: stateOf({ ...stored, nowMs, tracked, queue: queueFacts }),
@@ -229,7 +239,8 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
         : [],
     serviceMessage,
     budget: {
-      perMinute: budgetInForce(facts, budgets),
+      perMinute,
+      lowered: loweredInForce(perMinute, lowered),
       lastMinute: Object.values(requests).reduce((sum, lane) => sum + lane, 0),
       ...requests,
     },
@@ -259,7 +270,7 @@ async function readQueueState(context: Context, queues: QueueBackend, inUse: rea
     context.clock,
     limitMs,
     Promise.all([
-      readQueueFacts(context, queues, inUse),
+      readLoweredBudgets(context.database).then((lowered) => readQueueFacts(context, queues, inUse, lowered)),
       joined.depth(),
       queues.requests.pausedForMs(),
       joined.countWorkers(),
@@ -277,6 +288,7 @@ function asText(status: Status, showsAll: boolean): string {
   const store = versions.timescale === null ? 'plain tables' : `TimescaleDB ${versions.timescale}`;
   const embedded = status.urlFile === null ? '' : `, embedded, its URL in ${status.urlFile}`;
   const lanes = laneNames.filter((lane) => budget[lane] > 0).map((lane) => `${formatCount(budget[lane])} ${lane}`);
+  const ofLanes = lanes.length > 1 ? ` (${lanes.join(', ')})` : '';
   const paused = queue !== null && queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
   return [
     ...nonEmpty([
@@ -290,7 +302,7 @@ function asText(status: Status, showsAll: boolean): string {
         : `the source answers with a service message, ${formatTime(message.timeMs)}: ${message.message}`,
       ...status.named.map(namedLine),
       ...upkeepLines(status.upkeep),
-      status.usesDefault ? `budget: ${budgetText(budget)}${lanes.length > 1 ? ` (${lanes.join(', ')})` : ''}` : '',
+      status.usesDefault ? `budget: ${budgetText(budget)}${loweredSuffix(budget.lowered)}${ofLanes}` : '',
       status.differing ?? '',
       status.rejected.rows === 0 ? '' : rejectedLine(status.rejected),
       silenceLine(status),
@@ -310,10 +322,21 @@ function headlineLine({ text, command }: Headline): string {
   return command === null || command === 'tidemark status' ? text : `${text} (${command})`;
 }
 
-function namedLine({ source, series, lastMinute, requestsPerMinute, pausedMs, outage }: SourceState): string {
-  const used = budgetText({ lastMinute, perMinute: requestsPerMinute });
+const loweredSuffix = (lowered: LoweredBudget | null) => (lowered === null ? '' : `, ${loweredText(lowered)}`);
+
+function namedLine({
+  source,
+  series,
+  lastMinute,
+  requestsPerMinute,
+  lowered,
+  pause,
+  pausedMs,
+  outage,
+}: SourceState): string {
+  const used = `${budgetText({ lastMinute, perMinute: requestsPerMinute })}${loweredSuffix(lowered)}`;
   const paused = pausedMs > shownPauseMs ? `, paused for ${formatDuration(pausedMs)}` : '';
-  const state = outage === null ? paused : `, ${outage.kind}`;
+  const state = pause !== null ? `, ${sinceText(pause)}` : outage === null ? paused : `, ${outage.kind}`;
   return `source ${source}: ${formatCount(series)} series, ${used}${state}`;
 }
 
@@ -385,7 +408,7 @@ function asJson(status: Status): JsonDocument<'status'> {
         : { time: isoTime(status.serviceMessage.timeMs), message: status.serviceMessage.message },
     rejected: status.rejected,
     silences: status.silences.length,
-    budget: status.usesDefault ? status.budget : null,
+    budget: status.usesDefault ? { ...status.budget, lowered: loweredJson(status.budget.lowered) } : null,
     queue,
     rates: {
       currencies: status.rates.currencies,

@@ -1,10 +1,34 @@
 import type { Command } from 'commander';
+import type { BudgetOptions } from '../actions/sources.ts';
 
-export function sourcesCommand(command: Command): void {
-  command
+export function sourcesCommand(sources: Command): void {
+  sources.helpCommand(false);
+  sources
+    .command('list', { isDefault: true })
+    .description('show every source: limits, use, series, state')
     .option('--json', 'print the sources as JSON')
     .action(async (options: { json?: true }) => (await import('../actions/sources.ts')).run(options));
+  named(sources, 'pause', 'request nothing of a source until `sources resume`, on all machines').action(
+    async (name: string) => (await import('../actions/sources.ts')).pause(name),
+  );
+  named(sources, 'resume', 'end a `sources pause`').action(async (name: string) =>
+    (await import('../actions/sources.ts')).resume(name),
+  );
+  named(sources, 'budget', 'use less than a source allows, until `--reset`; takes effect within seconds')
+    .argument('[per-minute]', 'requests a minute, no more than the source allows')
+    .option('--reset', 'use all that the source allows again')
+    .action(async (name: string, perMinute: string | undefined, options: BudgetOptions) =>
+      (await import('../actions/sources.ts')).budget(name, perMinute, options),
+    );
+  named(sources, 'refusals', 'show the last requests that a source refused, and why')
+    .option('--json', 'print them as JSON')
+    .action(async (name: string, options: { json?: true }) =>
+      (await import('../actions/sources.ts')).refusals(name, options),
+    );
 }
+
+const named = (sources: Command, command: string, about: string) =>
+  sources.command(command).description(about).argument('<source>', 'its name, as `sources` shows it');
 
 export function marketsCommand(command: Command): void {
   command

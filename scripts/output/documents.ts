@@ -88,6 +88,10 @@ const headline = z
   })
   .meta({ id: 'headline' });
 
+/** When a user ordered it, and who; null: a command. */
+const order = z.strictObject({ since: timeOrNull, by: textOrNull });
+const lowered = z.strictObject({ perMinute, ...order.shape });
+
 const plan = z
   .strictObject({
     requests: count,
@@ -373,7 +377,9 @@ const status = z
       notice: z.strictObject({ time, message: text }).nullable(),
       rejected: z.strictObject({ rows: count, series: count, reason: textOrNull }),
       silences: count,
-      budget: z.strictObject({ perMinute, lastMinute: count, ...eachLane(count) }).nullable(),
+      budget: z
+        .strictObject({ perMinute, lowered: lowered.nullable(), lastMinute: count, ...eachLane(count) })
+        .nullable(),
       queue: z.strictObject({ backend: z.enum(['postgres', 'redis']), ...queue }),
       rates: z.strictObject({ currencies: count, newest: timeOrNull, everySeconds: amount }),
       lists: z.array(
@@ -437,6 +443,24 @@ const trackList = z
   .strictObject({ ...list, everySeconds: amount, change: z.enum(['created', 'resumed', 'changed', 'unchanged']) })
   .describe('`track assets --json`, and so for the other lists: the tracked list');
 
+const sourceRefusals = z
+  .strictObject({
+    source: text,
+    refusals: z.array(
+      z.strictObject({
+        time: timeOrNull,
+        kind: text,
+        status: count.nullable(),
+        lane: z.enum(laneNames),
+        series: textOrNull,
+        from: timeOrNull,
+        to: timeOrNull,
+        message: text,
+      }),
+    ),
+  })
+  .describe('`sources refusals --json`: the last requests that a source refused, newest first');
+
 const sources = z
   .strictObject({
     sources: z.array(
@@ -455,6 +479,8 @@ const sources = z
         problem: textOrNull,
         outage: sourceOutage,
         pausedSeconds: amount,
+        paused: order.nullable(),
+        lowered: lowered.nullable(),
         workers: count,
       }),
     ),
@@ -517,6 +543,7 @@ export const documents = {
   repair,
   retry,
   sources,
+  'source-refusals': sourceRefusals,
   status,
   track,
   'track-list': trackList,

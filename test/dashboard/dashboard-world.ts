@@ -38,7 +38,10 @@ export const quietQueue: QueueSnapshot = {
   depth: { waiting: 0, active: 0, delayed: 0, workers: 1, pausedMs: 0 },
   perMinute: 200,
   windows: new Map(),
-  facts: { schedulers: 1, sources: [{ source: defaultSource, workers: 1, pausedMs: 0, perMinute: 200 }] },
+  facts: {
+    schedulers: 1,
+    sources: [{ source: defaultSource, workers: 1, pausedMs: 0, perMinute: 200, lowered: null }],
+  },
 };
 
 /** Facts of the default source alone. */

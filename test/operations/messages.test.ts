@@ -143,7 +143,7 @@ async function everythingOf(database: Database) {
   const stored = await readStoredFacts(context, nowMs, listed);
   const queue = {
     schedulers: 1,
-    sources: stored.sources.map(({ source }) => ({ source, workers: 1, pausedMs: 0, perMinute: 9 })),
+    sources: stored.sources.map(({ source }) => ({ source, workers: 1, pausedMs: 0, perMinute: 9, lowered: null })),
   };
   return {
     plans: await plansOf(database, context),

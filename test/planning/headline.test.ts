@@ -10,9 +10,9 @@ const nowMs = Date.UTC(2026, 0, 31, 6);
 
 const answering: SourceState = {
   ...{ source: defaultSource, left: 0, asked: 0, isFollowed: true, lastMinute: 2 },
-  ...{ outage: null, refusal: null, refusedUntilMs: null, isUsedUp: false },
+  ...{ outage: null, refusal: null, refusedUntilMs: null, isUsedUp: false, pause: null },
 };
-const running: SourceQueue = { source: defaultSource, workers: 2, pausedMs: 300, perMinute: 200 };
+const running: SourceQueue = { source: defaultSource, workers: 2, pausedMs: 300, perMinute: 200, lowered: null };
 
 function facts(given: Partial<StateFacts> = {}): StateFacts {
   return {
@@ -134,6 +134,40 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'waiting',
     'requests are paused since 2026-01-31 05:00Z by ann at 127.0.0.1',
     { ...due, pause: { sinceMs: nowMs - 60 * minuteMs, by: 'ann at 127.0.0.1' } },
+  ],
+  [
+    'a paused source',
+    'source_paused',
+    'waiting',
+    'requests to kraken are paused since 2026-01-31 05:00Z by ann at 127.0.0.1',
+    {
+      ...due,
+      sources: [
+        {
+          ...{ ...answering, source: 'kraken', outage: { ...outage, source: 'kraken' } },
+          pause: { sinceMs: nowMs - 60 * minuteMs, by: 'ann at 127.0.0.1' },
+        },
+      ],
+      queue: { schedulers: 1, sources: [{ ...running, source: 'kraken' }] },
+    },
+  ],
+  [
+    'a lowered budget that limits',
+    'limited_by_budget',
+    'working',
+    'catching up, limited by the budget of 120 requests a minute ' +
+      '(lowered since 2026-01-31 05:00Z by ann): 7,000 of 9,000 requests to go, ' +
+      'about 1 h, 27.28 % covered',
+    {
+      ...due,
+      recent: steadily(120),
+      queue: {
+        schedulers: 1,
+        sources: [
+          { ...{ ...running, perMinute: 120 }, lowered: { perMinute: 120, sinceMs: nowMs - 60 * minuteMs, by: 'ann' } },
+        ],
+      },
+    },
   ],
   [
     'used credits',

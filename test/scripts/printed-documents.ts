@@ -12,6 +12,7 @@ export function documentOf(words: readonly string[]): Name | null {
   if (words.includes('--dry-run') && command === 'backfill') return 'plan';
   if (command === 'track' && !['candles', 'history'].includes(what)) return 'track-list';
   if (command === 'notify' && words.includes('--test')) return 'notify-test';
+  if (command === 'sources' && what === 'refusals') return 'source-refusals';
   return command in documents ? (command as Name) : null;
 }
 

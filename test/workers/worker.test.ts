@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { defaultSource } from '../../model/sources.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { writePause } from '../../store/settings/settings.ts';
+import { readSourcePauses, writeSourcePause } from '../../store/settings/source-orders.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import { quickPauses } from '../faults/quick-pauses.ts';
 import { clockAt, createTestClock } from '../parts/test-clock.ts';
@@ -46,6 +47,24 @@ onEachBackend('a worker', (kind) => {
     await untilIdle(parts);
     expect(await coveredOf(database)).toBe(wholeTrack(4));
     expect((await ledgerOf(database)).every(({ attempt }) => attempt === 1)).toBe(true);
+  });
+
+  test('requests nothing of a source while somebody has paused that one', async () => {
+    const parts = await openParts(kind);
+    const { database, queues } = parts;
+    const server = await serveCandles(() => noonMs);
+    const pause = { sinceMs: noonMs, by: null };
+    await queues.requests.addWindows(await trackHours(parts, 4));
+    expect(await writeSourcePause(database, 'kraken', pause)).toBe(true);
+    expect(await writeSourcePause(database, defaultSource, pause)).toBe(true);
+    expect(await writeSourcePause(database, defaultSource, { ...pause, by: 'another' })).toBe(false);
+    await startTestWorker(parts, server.baseUrl);
+    await waitFor('every window to wait', async () => (await queues.requests.depth()).delayed >= 4);
+    expect(server.requests).toEqual([]);
+    await writeSourcePause(database, defaultSource, null);
+    await untilIdle(parts);
+    expect(await coveredOf(database)).toBe(wholeTrack(4));
+    expect([...(await readSourcePauses(database))]).toEqual([['kraken', pause]]);
   });
 
   test('ignores the windows that another version has queued', async () => {

@@ -41,7 +41,7 @@ export async function openFilledWorld(): Promise<FilledWorld> {
     url: world.url,
     seriesId,
     stopWork() {
-      const none = { source: defaultSource, workers: 0, pausedMs: 0, perMinute: 200 };
+      const none = { source: defaultSource, workers: 0, pausedMs: 0, perMinute: 200, lowered: null };
       world.queue = { ...quietQueue, facts: { schedulers: 0, sources: [none] } };
     },
     async close() {

@@ -1,0 +1,56 @@
+/**
+ * What a user orders for a source until it is taken back: to request nothing of it, or less than it allows. In the
+ * settings, so that all processes follow it.
+ */
+
+import type { LoweredBudget } from '../../planning/budget.ts';
+import type { Database } from '../db/database.ts';
+import { statement, text } from '../db/statement.ts';
+import { type Pause, readPause, readSetting, writeSetting } from './settings.ts';
+
+const paused = 'requests.paused@';
+const budget = 'requests.budget@';
+
+const settingsOfSources = statement({
+  name: 'settings-of-sources',
+  text: `select substr(name, length($prefix) + 1) as source, value from tidemark.settings
+         where starts_with(name, $prefix)`,
+  parameters: { prefix: text },
+  row: { source: text, value: text },
+});
+
+async function readOrders<Order>(database: Database, prefix: string): Promise<ReadonlyMap<string, Order>> {
+  const rows = await settingsOfSources.on(database.pool, { prefix });
+  return new Map(rows.map(({ source, value }) => [source, JSON.parse(value) as Order]));
+}
+
+/** The sources that are paused one by one. */
+export const readSourcePauses = (database: Database) => readOrders<Pause>(database, paused);
+
+/** The pause of all requests, or else that of the source; null: there is none. */
+export async function readPauseOf(database: Database, source: string): Promise<Pause | null> {
+  return (await readPause(database.pool)) ?? ((await readSetting(database.pool, `${paused}${source}`)) as Pause | null);
+}
+
+/** @param pause null: resumes. A pause in force keeps its time. @returns whether anything changed. */
+export async function writeSourcePause(database: Database, source: string, pause: Pause | null): Promise<boolean> {
+  const name = `${paused}${source}`;
+  if (pause !== null && (await readSetting(database.pool, name)) !== null) return false;
+  return writeSetting(database.pool, name, pause === null ? null : JSON.stringify(pause));
+}
+
+export const readLoweredBudgets = (database: Database) => readOrders<LoweredBudget>(database, budget);
+
+/** @returns null: all that the source allows may be used. */
+export async function readLoweredBudget(database: Database, source: string): Promise<LoweredBudget | null> {
+  return (await readSetting(database.pool, `${budget}${source}`)) as LoweredBudget | null;
+}
+
+/** @param lowered null: the source's own budget is in force again. @returns whether there was one to delete. */
+export function writeLoweredBudget(
+  database: Database,
+  source: string,
+  lowered: LoweredBudget | null,
+): Promise<boolean> {
+  return writeSetting(database.pool, `${budget}${source}`, lowered === null ? null : JSON.stringify(lowered));
+}
