@@ -9,10 +9,12 @@ import { systemClock } from '../../clock.ts';
 import type { Snapshot } from '../../dashboard/shapes.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { sum } from '../../model/sum.ts';
+import { migrate } from '../../schema/migrate.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { listenTo } from '../dashboard/event-stream.ts';
 import { promtool } from '../deploy/prometheus-tools.ts';
 import { scraperOf } from '../metrics/running-processes.ts';
+import { ownCluster } from '../parts/own-cluster.ts';
 import { ownRedis } from '../parts/own-redis.ts';
 import { createMigratedDatabase } from '../parts/test-database.ts';
 import { waitFor } from '../parts/wait-for.ts';
@@ -336,6 +338,21 @@ it(
     await expect.poll(async () => (await readJson(world)).conditions).toEqual(['healthy ok']);
     await redis.stop();
     await expectAgreed(world, 'queue_away bad', { isAway: true });
+  },
+  processesMs,
+);
+
+it(
+  'no database',
+  async (context: TestContext) => {
+    const cluster = await ownCluster(context);
+    await migrate({ url: cluster.url, direction: 'up', ifBusy: 'wait' });
+    const redis = await ownRedis(context);
+    const world = await openWorld({ DATABASE_URL: cluster.url, REDIS_URL: redis.url });
+    // Not `healthy`: jobs of TimescaleDB fail on some versions of PostgreSQL.
+    await expect.poll(async () => (await readJson(world)).left).toBe(0);
+    await cluster.crash();
+    await expectAgreed(world, 'database_away bad', { isAway: true });
   },
   processesMs,
 );
