@@ -80,11 +80,14 @@ const requestsAt = (clock: Clock) => {
     within: from == null && to == null ? undefined : rangeOf(from ?? 0, to, clock.now()),
   });
   return {
-    retry: ofSeries.transform((given): ActionRequest => ({ action: 'retry', ...actedOn(given) })),
-    repair: ofSeries.transform((given): ActionRequest => ({ action: 'repair', ...actedOn(given) })),
+    retry: ofSeries.transform((given) => ({ action: 'retry' as const, ...actedOn(given) })),
+    repair: ofSeries.transform((given) => ({ action: 'repair' as const, ...actedOn(given) })),
     verify: ofSeries
-      .extend({ sample: z.int().min(1).max(9_999_999).nullable().default(30) })
-      .transform((given): ActionRequest => ({ action: 'verify', ...actedOn(given) })),
+      .extend({
+        sample: z.int().min(1).max(9_999_999).nullable().default(30),
+        against: nameText.nullable().default(null),
+      })
+      .transform((given) => ({ action: 'verify' as const, ...actedOn(given) })),
     track: tracking.transform(
       (given): ActionRequest => ({ action: 'track', selection: selectionOf(given, clock.now()) }),
     ),
@@ -194,17 +197,25 @@ export function addActions(
     });
     for (const action of names)
       guarded.post(`/dashboard/actions/${action}`, (request, reply) => perform(action, request, reply));
-    guarded.post('/dashboard/actions/plan', async (request, reply) => {
-      const selection = selectionOf(read(tracking, request.body), clock.now());
+    const answer = async (reply: FastifyReply, planned: () => Promise<object>) => {
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
       try {
-        return reply.send(await ports.planTracking(selection));
+        return reply.send(await planned());
       } catch (thrown) {
         const error = explainDatabaseError(thrown);
         if (!(error instanceof TidemarkError)) throw error;
         return reply.code(422).send({ error: `${error.code}: ${error.message}`, remedy: error.remedy });
       }
+    };
+    guarded.post('/dashboard/actions/plan', (request, reply) => {
+      const selection = selectionOf(read(tracking, request.body), clock.now());
+      return answer(reply, () => ports.planTracking(selection));
     });
+    for (const action of ['retry', 'verify', 'repair'] as const)
+      guarded.post(`/dashboard/actions/${action}/cost`, (request, reply) => {
+        const asked = read(requests[action], request.body);
+        return answer(reply, async () => ({ cost: await ports.costOf(asked) }));
+      });
   });
 }
 

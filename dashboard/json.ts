@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import type { EpochMs, Range } from '../model/intervals.ts';
 import { ServiceRefusal } from '../service/response.ts';
 import type { Answers } from './shapes.ts';
 
@@ -12,6 +13,16 @@ export const whole = (least: number, most: number) =>
     .regex(/^\d{1,15}$/)
     .transform(Number)
     .pipe(z.number().min(least).max(most));
+
+export const idText = whole(1, 2_147_483_647);
+/** Milliseconds since 1970. */
+export const timeText = whole(0, Date.UTC(9999, 0, 1));
+
+/** @throws ServiceRefusal 400 */
+export function ranged(startMs: EpochMs, endMs: EpochMs): Range {
+  if (startMs < endMs) return { startMs, endMs };
+  throw new ServiceRefusal(400, 'the range ends before it begins');
+}
 
 /** @param value as the schema of its path says. */
 export function json<Path extends keyof Answers>(reply: FastifyReply, value: Answers[Path]): FastifyReply {

@@ -12,11 +12,15 @@ export interface StatePorts {
   readFacts(nowMs: EpochMs): Promise<StoredFacts>;
   /** @returns counts the requests for missing ranges of a series, at all its sources. */
   readRequestCounter(nowMs: EpochMs): Promise<(series: SeriesKey, gaps: readonly Range[]) => number>;
+  /** The sources that have such series, as far as their profiles say. */
+  sourcesOffering(series: SeriesKey): Promise<string[]>;
 }
 
 export interface ActionPorts {
   /** @returns the result in a sentence. @throws TidemarkError when it cannot be done. */
   act(request: ActionRequest, parts: ActionContext): Promise<string>;
+  /** @returns what the requests will cost, a sentence for each source. @throws TidemarkError as `act`. */
+  costOf(request: CostRequest): Promise<string[]>;
   /** Tracks nothing. @throws TidemarkError when it cannot be tracked. */
   planTracking(selection: Selection): Promise<TrackingPlan>;
 }
@@ -42,11 +46,17 @@ export interface OfSeries {
 
 export type ActionRequest =
   | ({ readonly action: 'retry' | 'repair' } & OfSeries)
-  /** @param sample number of windows, drawn at random; null: all. */
-  | ({ readonly action: 'verify'; readonly sample: number | null } & OfSeries)
+  /**
+   * @param sample number of windows, drawn at random; null: all.
+   * @param against another source to compare with; null: each series' own.
+   */
+  | ({ readonly action: 'verify'; readonly sample: number | null; readonly against: string | null } & OfSeries)
   | { readonly action: 'track'; readonly selection: Selection }
   | { readonly action: 'untrack'; readonly series: readonly string[] }
   | { readonly action: 'pause' | 'resume' };
+
+/** Actions that make requests over a range. */
+export type CostRequest = Extract<ActionRequest, OfSeries & { readonly action: 'retry' | 'verify' | 'repair' }>;
 
 export interface ActionContext {
   /** Who asks for it. */

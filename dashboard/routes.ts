@@ -1,30 +1,28 @@
 /** The routes of the dashboard: the page, its event stream and its JSON. */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
-import { type EpochMs, hourMs, type Interval, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
-import { seriesName } from '../model/series.ts';
+import { hourMs, type Interval, intervalMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import { AddressLimit } from '../service/connections.ts';
 import { notFound, ServiceRefusal } from '../service/response.ts';
 import { readLockWaits } from '../store/db/activity.ts';
 import type { Database } from '../store/db/database.ts';
-import { listGaps } from '../store/series/gaps.ts';
-import { readSeriesHistory } from '../store/status/series-history.ts';
 import { readFailingJobs } from '../store/upkeep/jobs.ts';
 import { type Access, accessGuard, refuse } from './access.ts';
 import { type ActionsOptions, addActions } from './actions.ts';
 import { readAssets } from './assets.ts';
 import { chartIntervals, maxPeriods } from './chart-intervals.ts';
 import { addInventory } from './inventory.ts';
-import { json, read, whole } from './json.ts';
+import { idText, json, ranged, read, timeText, whole } from './json.ts';
 import { Live } from './live.ts';
 import { readBands } from './queries/bands.ts';
-import { readChartedSeries, readChartPoints, readPanes } from './queries/points.ts';
+import { readChartedSeries, readChartPoints } from './queries/points.ts';
 import { failedByKind, failureCauses, mostRevised, newestRejected, readFailures } from './queries/problems.ts';
 import { type QueueReader, windowPairs } from './queue.ts';
-import type { Band, Problems, SeriesDetail } from './shapes.ts';
+import { addSeriesRoutes, seriesIdOf } from './series.ts';
+import type { Band, Problems } from './shapes.ts';
 import { type StateOptions, stateReader } from './state.ts';
 
 export interface DashboardOptions extends Omit<StateOptions, 'clock'> {
@@ -48,23 +46,18 @@ const defaultTickMs = 2000;
 const defaultReadTimeoutMs = 10_000;
 /** Entries of each kind of problem. */
 const maxEntries = 50;
-/** Entries of each list of a series. */
-const maxDetailEntries = 20;
-const maxRawCharacters = 500;
 
-const id = whole(1, 2_147_483_647);
-const time = whole(0, Date.UTC(9999, 0, 1));
 const bandsQuery = z.object({
   ids: z
     .string()
     .max(2000)
     .transform((list) => list.split(','))
-    .pipe(z.array(id).max(100)),
+    .pipe(z.array(idText).max(100)),
   columns: whole(1, maxPeriods),
-  from: time.optional(),
-  to: time.optional(),
+  from: timeText.optional(),
+  to: timeText.optional(),
 });
-const pointsQuery = z.object({ interval: z.enum(Object.keys(intervalMs) as Interval[]), from: time, to: time });
+const pointsQuery = z.object({ interval: z.enum(Object.keys(intervalMs) as Interval[]), from: timeText, to: timeText });
 
 /**
  * Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the
@@ -113,6 +106,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
 
     addAssets(scope);
     addInventory(scope, { database, graceMs }, clock);
+    addSeriesRoutes(scope, { database, graceMs, ports: options.ports }, clock);
     if (options.actions !== undefined) addActions(scope, options.actions, options.access, clock);
 
     // No HEAD route: its response would never end.
@@ -129,11 +123,6 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
       const { ids, columns, from, to } = read(bandsQuery, request.query);
       const range = from === undefined || to === undefined ? null : ranged(from, to);
       return json<'bands'>(reply, await bands({ nowMs: clock.now(), graceMs, seriesIds: ids, range, columns }));
-    });
-
-    scope.get('/dashboard/series/:id', async (request, reply) => {
-      const seriesId = seriesIdOf(request);
-      return json<'series/:id'>(reply, await seriesDetail(database, { seriesId, nowMs: clock.now(), graceMs }));
     });
 
     scope.get('/dashboard/series/:id/points', async (request, reply) => {
@@ -183,51 +172,4 @@ function streamTo(live: Live, reply: FastifyReply): void {
   });
   reply.raw.flushHeaders();
   live.add(reply.raw);
-}
-
-function ranged(startMs: EpochMs, endMs: EpochMs) {
-  if (startMs < endMs) return { startMs, endMs };
-  throw new ServiceRefusal(400, 'the range ends before it begins');
-}
-
-function seriesIdOf(request: FastifyRequest): number {
-  const { id: text = '' } = request.params as { id?: string };
-  const parsed = id.safeParse(text);
-  if (parsed.success) return parsed.data;
-  throw notFound('the series');
-}
-
-/** Reads everything about one series except its points. @throws ServiceRefusal 404 */
-async function seriesDetail(
-  database: Database,
-  { seriesId, nowMs, graceMs }: { seriesId: number; nowMs: EpochMs; graceMs: number },
-): Promise<SeriesDetail> {
-  const found = await readChartedSeries(database, seriesId);
-  if (found === null) throw notFound(String(seriesId));
-  const history = await readSeriesHistory(database, { seriesId, nowMs, most: maxDetailEntries });
-  const gaps = await listGaps(database, { nowMs, graceMs, seriesIds: [seriesId] });
-  return {
-    id: seriesId,
-    name: seriesName(found.series),
-    dataset: found.series.dataset,
-    interval: found.series.interval,
-    panes: await readPanes(database, seriesId, found.series),
-    fromMs: history.tracked.startMs,
-    toMs: history.tracked.endMs,
-    untrackedMs: history.untrackedMs,
-    earliestMs: found.earliestMs,
-    newestMs: found.newestMs,
-    gapsInAll: gaps.length,
-    gaps: gaps
-      .slice(-maxDetailEntries)
-      .reverse()
-      .map(({ startMs, endMs, cause, message, source, retryAtMs }) => ({
-        ...{ startMs, endMs, cause, message, source, retryAtMs },
-      })),
-    fetches: history.fetches.map(({ timeMs, range, lane, verdict, fresh, changed, durationMs, error }) => ({
-      ...{ timeMs, range, lane, verdict, fresh, changed, durationMs, error },
-    })),
-    revisions: history.revisions,
-    rejections: history.rejections.map((row) => ({ ...row, raw: row.raw.slice(0, maxRawCharacters) })),
-  };
 }

@@ -130,6 +130,46 @@ export type Band = z.output<typeof band>;
 const points = message({ ...chartPoints.unwrap().shape, ...range, interval: z.string(), band });
 export type Points = z.output<typeof points>;
 
+const missingRange = message({
+  ...range,
+  cause: z.enum(reasonNames),
+  message: z.string().nullable(),
+  source: z.string().nullable(),
+  /** Time of the next request; null: as soon as the budget allows. */
+  retryAtMs: time.nullable(),
+});
+
+const pastRequest = message({
+  timeMs: time,
+  range: message(range).nullable(),
+  lane: z.string(),
+  verdict: z.string(),
+  fresh: count,
+  changed: count,
+  durationMs: z.number(),
+  error: z.string().nullable(),
+  source: z.string(),
+});
+export type PastRequest = z.output<typeof pastRequest>;
+
+/** What is known of a part of a series, in whole periods, and what led to that. */
+const seriesRange = message({
+  ...range,
+  wantedMs: z.number(),
+  coveredMs: z.number(),
+  gaps: listOf(missingRange),
+  gapsInAll: count,
+  /** Covered times without a point for far longer than usual, and what proves them. */
+  silences: listOf(message({ ...range, proof: z.string() })),
+  /** For periods of the range, the newest first. */
+  fetches: listOf(pastRequest),
+  /** Sources to compare it with. */
+  others: listOf(z.string()),
+  /** The statement of its points. */
+  sql: z.string(),
+});
+export type SeriesRange = z.output<typeof seriesRange>;
+
 const seriesDetail = message({
   id: z.number(),
   name: z.string(),
@@ -142,29 +182,9 @@ const seriesDetail = message({
   untrackedMs: time.nullable(),
   earliestMs: time.nullable(),
   newestMs: time.nullable(),
-  gaps: listOf(
-    message({
-      ...range,
-      cause: z.enum(reasonNames),
-      message: z.string().nullable(),
-      source: z.string().nullable(),
-      /** Time of the next request; null: as soon as the budget allows. */
-      retryAtMs: time.nullable(),
-    }),
-  ),
+  gaps: listOf(missingRange),
   gapsInAll: count,
-  fetches: listOf(
-    message({
-      timeMs: time,
-      range: message(range).nullable(),
-      lane: z.string(),
-      verdict: z.string(),
-      fresh: count,
-      changed: count,
-      durationMs: z.number(),
-      error: z.string().nullable(),
-    }),
-  ),
+  fetches: listOf(pastRequest),
   revisions: listOf(message({ timeMs: time, seenAtMs: time, before: z.record(z.string(), z.string()).readonly() })),
   rejections: listOf(message({ seenAtMs: time, reason: z.string(), raw: z.string() })),
 });
@@ -214,6 +234,7 @@ export const answers = {
   bands: listOf(band),
   'series/:id': seriesDetail,
   'series/:id/points': points,
+  'series/:id/range': seriesRange,
   problems,
   actions: listOf(actionLine),
   calendar,

@@ -1,7 +1,9 @@
 /** What `retry`, `verify` and `repair` are about to request, by source, in the terms of a plan. */
 
+import { aboutText, counted, formatCount } from '../model/format.ts';
 import type { Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
+import { defaultSource } from '../model/sources.ts';
 import type { EstimateRules, PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
 import type { OperationContext } from './context.ts';
@@ -57,3 +59,18 @@ export async function costOfCommand(
   }
   return costs;
 }
+
+/** `12 requests to binance, 2.4 % of a minute's budget, about 2 s`. */
+export function commandCostText({ source, requests, requestsPerMinute, durationMs, cost, long }: CommandCost): string {
+  const to = source === defaultSource ? 'the source' : source;
+  const limited =
+    durationMs === null
+      ? ['no limit']
+      : [`${percent(requests / requestsPerMinute)} of a minute's budget`, aboutText(durationMs)];
+  const credits =
+    long === null ? [] : [`about ${formatCount(cost)} of the ${formatCount(long.left)} ${long.unit}s that are left`];
+  return [`${counted(requests, 'request')} to ${to}`, ...limited, ...credits].join(', ');
+}
+
+/** Two digits: a share of a minute may be far more than all of it, or far less than a percent. */
+const percent = (share: number) => `${Number((100 * share).toPrecision(2)).toLocaleString('en-US')} %`;

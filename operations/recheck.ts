@@ -92,8 +92,10 @@ export interface VerifyRequest extends CommandRequest {
   readonly note: (text: string) => void;
 }
 
-/** @throws TidemarkError when the source, the database or the queue cannot be used. */
-export async function verify(context: OperationContext, request: VerifyRequest) {
+type ChosenForVerify = ActedOn & Pick<VerifyRequest, 'sample' | 'against' | 'note'>;
+
+/** What is to be compared. @throws TidemarkError BAD_ARGUMENT for a range without a tracked series. */
+async function planVerify(context: OperationContext, request: ChosenForVerify) {
   const { database } = context;
   await assertTracked(context, request);
   const all = clipped(await readCoveredRanges(database, request.seriesIds), request.within);
@@ -105,6 +107,32 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
   const longestRangeMs = other?.longestRangeMs ?? (await readRangeLimits(context));
   const windows = countWindows(covered, longestRangeMs);
   const wanted = Math.min(windows, request.sample ?? windows);
+  // Not drawn from, and named each: its ranges are refused whole.
+  const refused = [...allWindows(unusable, () => Number.POSITIVE_INFINITY)];
+  const drawn = request.sample === null ? null : [...sampleWindows(covered, longestRangeMs, wanted, Math.random)];
+  const planned: PlannedRecheck = {
+    windows: inOrder(refused, drawn ?? allWindows(covered, longestRangeMs)),
+    asked: drawn === null ? windowsOf(covered, longestRangeMs) : drawn.map(windowOf),
+    count: refused.length + wanted,
+    longestRangeMs,
+    against: other?.symbols,
+    seriesIds: [...unusable, ...covered].map(({ seriesId }) => seriesId),
+  };
+  return { covered, windows, planned };
+}
+
+/** What {@link verify} would cost. @throws TidemarkError as it does. */
+export async function costOfVerify(
+  context: OperationContext,
+  chosen: ActedOn & Pick<VerifyRequest, 'sample' | 'against'>,
+) {
+  return costOfRecheck(context, (await planVerify(context, { ...chosen, note: () => {} })).planned);
+}
+
+/** @throws TidemarkError when the source, the database or the queue cannot be used. */
+export async function verify(context: OperationContext, request: VerifyRequest) {
+  const { database } = context;
+  const { covered, windows, planned } = await planVerify(context, request);
   const counts = {
     /** Completely compared windows. */
     compared: 0,
@@ -116,18 +144,10 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
     points: 0,
     rewritten: 0,
   };
-  // Not drawn from, and named each: its ranges are refused whole.
-  const refused = [...allWindows(unusable, () => Number.POSITIVE_INFINITY)];
-  const drawn = request.sample === null ? null : [...sampleWindows(covered, longestRangeMs, wanted, Math.random)];
   const outcome = await recheck(context, {
+    ...planned,
     lane: 'verify',
-    windows: inOrder(refused, drawn ?? allWindows(covered, longestRangeMs)),
-    asked: drawn === null ? windowsOf(covered, longestRangeMs) : drawn.map(windowOf),
     begins: request.begins,
-    count: refused.length + wanted,
-    longestRangeMs,
-    against: other?.symbols,
-    seriesIds: [...unusable, ...covered].map(({ seriesId }) => seriesId),
     signal: request.signal,
     progress: request.progress(),
     onSettled(settled) {
@@ -178,8 +198,10 @@ export interface RepairRequest extends CommandRequest {
 
 export type Repair = Awaited<ReturnType<typeof repair>>;
 
-/** @throws TidemarkError when the source, the database or the queue cannot be used. */
-export async function repair(context: OperationContext, request: RepairRequest) {
+type ChosenForRepair = ActedOn & Pick<RepairRequest, 'differences' | 'sinceMs'>;
+
+/** What is to be requested again. @throws TidemarkError BAD_ARGUMENT for a range without a tracked series. */
+async function planRepair(context: OperationContext, request: ChosenForRepair) {
   const { database } = context;
   const { within } = request;
   await assertTracked(context, request);
@@ -209,19 +231,33 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   );
   /** Requested windows: with differences, and confirmed empty. */
   const asked = { differences: ofDifferences.length, empties: countWindows(empties, longestRangeMs) + probes.length };
+  const planned: PlannedRecheck = {
+    windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs), probes),
+    asked: [...[...ofDifferences, ...probes].map(windowOf), ...windowsOf(empties, longestRangeMs)],
+    count: asked.differences + asked.empties,
+    longestRangeMs,
+    seriesIds: [...new Set([...known, ...empties, ...probes].map(({ seriesId }) => seriesId))],
+  };
+  return { asked, planned };
+}
 
+/** What {@link repair} would cost. @throws TidemarkError as it does. */
+export async function costOfRepair(context: OperationContext, chosen: ChosenForRepair) {
+  return costOfRecheck(context, (await planRepair(context, chosen)).planned);
+}
+
+/** @throws TidemarkError when the source, the database or the queue cannot be used. */
+export async function repair(context: OperationContext, request: RepairRequest) {
+  const { database } = context;
+  const { within } = request;
+  const { asked, planned } = await planRepair(context, request);
   const counts = { answered: 0, fresh: 0, revised: 0 };
   /** Series with points before their known beginning: the years before are gaps now. */
   const earlier = new Set<SeriesKey>();
-  const seriesIds = [...new Set([...known, ...empties, ...probes].map(({ seriesId }) => seriesId))];
   const outcome = await recheck(context, {
+    ...planned,
     lane: 'repair',
-    windows: inOrder(ofDifferences, allWindows(empties, longestRangeMs), probes),
-    asked: [...[...ofDifferences, ...probes].map(windowOf), ...windowsOf(empties, longestRangeMs)],
     begins: request.begins,
-    count: asked.differences + asked.empties,
-    longestRangeMs,
-    seriesIds,
     signal: request.signal,
     progress: request.progress(),
     onSettled(settled) {
@@ -235,7 +271,8 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   const isAnswered = outcome.isWhole && outcome.unanswered.length === 0;
   const removed =
     request.removesAbsent && isAnswered ? await removeAbsent(database, request.seriesIds, nowMs, within) : [];
-  if (counts.fresh + counts.revised + removed.length > 0) await refreshRollupsAtEnd(context, seriesIds, request.signal);
+  if (counts.fresh + counts.revised + removed.length > 0)
+    await refreshRollupsAtEnd(context, planned.seriesIds, request.signal);
   const missing = request.differences ? await openMissing(database, request.seriesIds, nowMs, within) : [];
   const keyOf = ({ seriesId, timeMs }: Pick<Difference, 'seriesId' | 'timeMs'>) => `${seriesId} ${timeMs}`;
   const gone = new Set(removed.map(keyOf));
@@ -275,17 +312,21 @@ async function withoutUsableSource(
   return covered.filter(({ seriesId }) => unusable.has(sourcesOf.get(seriesId)?.source ?? ''));
 }
 
-interface RecheckRequest {
-  readonly lane: 'verify' | 'repair';
+/** Windows to request again. */
+interface PlannedRecheck {
   readonly windows: Iterable<CoveredWindow>;
   readonly count: number;
   /** The windows again, as far as their source may be asked. */
   readonly asked: readonly Asked[];
-  readonly begins: CommandRequest['begins'];
   readonly seriesIds: readonly number[];
   readonly longestRangeMs: (series: SeriesKey) => number;
   /** Another source that answers instead of the series' own, and the symbol of each series there; absent: their own. */
   readonly against?: SourcesOf | undefined;
+}
+
+interface RecheckRequest extends PlannedRecheck {
+  readonly lane: 'verify' | 'repair';
+  readonly begins: CommandRequest['begins'];
   readonly signal: AbortSignal;
   readonly progress: WindowProgress;
   readonly onSettled: (settled: RecheckedWindow) => void;
@@ -308,26 +349,45 @@ const longestPauseMs = 10 * minuteMs;
 /** Range of the ledger that shows whether the source is usable. */
 const ledgerMs = 300_000;
 
+type AskedSources = Awaited<ReturnType<typeof readAsked>>;
+
+/** Whom the windows are asked of. */
+async function readAsked(context: OperationContext, { against, seriesIds }: PlannedRecheck) {
+  const sourcesOf = against ?? (await readSourcesOf(context.database, seriesIds));
+  const named = distinctSources(seriesIds, sourcesOf);
+  const unusable = against === undefined ? await unusableSources(context, named) : new Map<string, string>();
+  const pauses = await readSourcePauses(context.database);
+  const sources = named.filter((name) => !unusable.has(name) && !pauses.has(name));
+  return { named, sourcesOf, unusable, pauses, sources };
+}
+
+function costAt(
+  context: OperationContext,
+  { asked }: PlannedRecheck,
+  { sourcesOf, sources }: Pick<AskedSources, 'sourcesOf' | 'sources'>,
+): Promise<CommandCost[]> {
+  return costOfCommand(
+    context,
+    asked.flatMap((one) => {
+      const source = sourcesOf.get(one.seriesId)?.source;
+      return source === undefined || !sources.includes(source) ? [] : [{ ...one, source }];
+    }),
+  );
+}
+
+async function costOfRecheck(context: OperationContext, planned: PlannedRecheck): Promise<CommandCost[]> {
+  return planned.count === 0 ? [] : costAt(context, planned, await readAsked(context, planned));
+}
+
 /** @throws TidemarkError when the source, the database or the queue cannot be used. */
 async function recheck(context: OperationContext, request: RecheckRequest): Promise<RecheckOutcome> {
   if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [], cost: [] };
   const { clock, database } = context;
   const requestsPerMinute = await readBudget(context, defaultSource);
   const run = randomBytes(8).toString('hex');
-  const { against } = request;
-  const sourcesOf = against ?? (await readSourcesOf(database, request.seriesIds));
-  const named = distinctSources(request.seriesIds, sourcesOf);
+  const { named, sourcesOf, unusable, sources, pauses } = await readAsked(context, request);
   await assertNotPaused(context, [named]);
-  const unusable = against === undefined ? await unusableSources(context, named) : new Map<string, string>();
-  const pauses = await readSourcePauses(database);
-  const sources = named.filter((name) => !unusable.has(name) && !pauses.has(name));
-  const cost = await costOfCommand(
-    context,
-    request.asked.flatMap((asked) => {
-      const source = sourcesOf.get(asked.seriesId)?.source;
-      return source === undefined || !sources.includes(source) ? [] : [{ ...asked, source }];
-    }),
-  );
+  const cost = await costAt(context, request, { sourcesOf, sources });
   request.begins(cost);
   const parts = inProcessWorkers(context, null, { sources, run });
   const startedMs = clock.now();
@@ -425,7 +485,9 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
       reached.map((range) => ({ seriesId, ...range })),
     );
     const differences =
-      ranges.length === 0 ? [] : await readDifferences(database, ranges, [...(against?.values() ?? [])][0]?.source);
+      ranges.length === 0
+        ? []
+        : await readDifferences(database, ranges, [...(request.against?.values() ?? [])][0]?.source);
     return { isWhole, differing, differences, unanswered, cost };
   } finally {
     request.progress.stop();

@@ -18,7 +18,8 @@ export async function retry(context: OperationContext, chosen: ActedOn, begins: 
   return { ...(await retryNow(database, nowMs, chosen)), cost };
 }
 
-async function costOfRetry(context: OperationContext, chosen: ActedOn, nowMs: number): Promise<CommandCost[]> {
+/** What {@link retry} would cost. */
+export async function costOfRetry(context: OperationContext, chosen: ActedOn, nowMs: number): Promise<CommandCost[]> {
   const retried = await readRetried(context.database, nowMs, chosen);
   if (retried.length === 0) return [];
   // No source of them lacks or refuses anything afterwards.

@@ -1,14 +1,24 @@
 /** What the dashboard shows and may do: the same operations as the commands of these names. */
 
-import type { ActionContext, ActionPorts, ActionRequest, OfSeries, StatePorts } from '../dashboard/ports.ts';
+import type {
+  ActionContext,
+  ActionPorts,
+  ActionRequest,
+  CostRequest,
+  OfSeries,
+  StatePorts,
+} from '../dashboard/ports.ts';
 import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatSpan } from '../model/format.ts';
 import type { Selection } from '../model/selection.ts';
 import { seriesName } from '../model/series.ts';
+import { commandCostText } from '../operations/command-cost.ts';
+import type { ActedOn } from '../operations/command-range.ts';
 import type { OperationContext } from '../operations/context.ts';
-import { repair, verify } from '../operations/recheck.ts';
-import { retry } from '../operations/retry.ts';
+import { costOfRepair, costOfVerify, repair, verify } from '../operations/recheck.ts';
+import { costOfRetry, retry } from '../operations/retry.ts';
 import { countAll, readGapDivision } from '../operations/source-gaps.ts';
+import { isGiven } from '../operations/sources/markets.ts';
 import { readStoredFacts } from '../operations/status/facts.ts';
 import { atSource, withinRetention } from '../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../operations/tracking/track.ts';
@@ -25,6 +35,10 @@ export function statePorts(context: Parameters<typeof readStoredFacts>[0]): Stat
       const { divide } = await readGapDivision(context, nowMs);
       return (series, gaps) => countAll(divide(series, gaps));
     },
+    async sourcesOffering(series) {
+      const { facts } = await context.sources();
+      return [...facts.values()].filter((source) => isGiven(source, series)).map(({ name }) => name);
+    },
   };
 }
 
@@ -33,6 +47,7 @@ export function actionPorts(given: OperationContext): ActionPorts {
   const context: OperationContext = { ...given, phase: () => null };
   return {
     act: (request, parts) => runAction(context, request, parts),
+    costOf: async (request) => (await costOf(context, request)).map(commandCostText),
     async planTracking(asked) {
       const { selection, notes } = await resolve(context, asked);
       const { requests, points, durationMs, requestsPerMinute, disk } = await estimateSelection(context, selection);
@@ -43,38 +58,57 @@ export function actionPorts(given: OperationContext): ActionPorts {
   };
 }
 
+async function costOf(context: OperationContext, request: CostRequest) {
+  const chosen = await actedOn(context, request);
+  switch (request.action) {
+    case 'retry':
+      return costOfRetry(context, chosen, context.clock.now());
+    case 'verify':
+      return costOfVerify(context, { ...chosen, sample: request.sample, against: request.against });
+    case 'repair':
+      return costOfRepair(context, { ...chosen, differences: true, sinceMs: null });
+  }
+}
+
+/** @throws TidemarkError UNKNOWN_SERIES */
+async function actedOn(context: OperationContext, { series, within }: OfSeries): Promise<ActedOn> {
+  const isAll = series === undefined || series.length === 0;
+  return { within, seriesIds: isAll ? undefined : await findEach(context, series) };
+}
+
 async function runAction(
   context: OperationContext,
   request: ActionRequest,
   { by, signal, progress }: ActionContext,
 ): Promise<string> {
   const { database } = context;
-  const actedOn = async ({ series, within }: OfSeries) => ({
-    ...{ within, begins: () => {} },
-    seriesIds: series === undefined || series.length === 0 ? undefined : await findEach(context, series),
-  });
+  const begins = () => {};
   switch (request.action) {
     case 'retry': {
-      const { windows, series } = await retry(context, await actedOn(request), () => {});
+      const { windows, series } = await retry(context, await actedOn(context, request), begins);
       return `${counted(windows, 'range')} and ${formatCount(series)} refused series can be requested now`;
     }
     case 'verify': {
-      const { sample } = request;
+      const { sample, against } = request;
+      const notes: string[] = [];
       const ofVerify = {
-        ...{ ...(await actedOn(request)), sample, against: null },
-        ...{ signal, progress: () => progress, note: () => {} },
+        ...{ ...(await actedOn(context, request)), sample, against, begins },
+        ...{ signal, progress: () => progress, note: (text: string) => void notes.push(text) },
       };
       const { compared, windows, differing, unanswered, isWhole } = await verify(context, ofVerify);
       const points = differing.reduce((sum, settled) => sum + countDiffering(settled), 0);
       return ended(isWhole, [
-        `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}: ` +
+        `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}` +
+          `${against === null ? '' : ` with ${against}`}: ` +
           `${points === 0 ? 'nothing differs' : `${counted(points, 'point')} differ`}`,
         ...(unanswered.length === 0 ? [] : [`${counted(unanswered.length, 'window')} could not be compared`]),
+        ...notes,
       ]);
     }
     case 'repair': {
       const ofRepair = {
-        ...(await actedOn(request)),
+        ...(await actedOn(context, request)),
+        begins,
         differences: true,
         removesAbsent: false,
         sinceMs: null,

@@ -23,7 +23,7 @@ const rooms: Readonly<Record<string, string>> = {
   // Everything that a command, the service or a benchmark can request without a terminal.
   operations: 'scheduler workers watch-list store sources queue files planning v2 model settings',
   service: 'store files planning v2 model',
-  dashboard: 'service store planning model',
+  dashboard: 'service transfer files store planning model',
   embedded: '',
   simulator: 'service v2 model',
   // The rooms below emit events, which these two count and trace. No room below imports them.

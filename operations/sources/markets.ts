@@ -438,7 +438,8 @@ export function pairOf({ base, quote }: { readonly base: string; readonly quote:
 }
 
 /** Whether the source gives the interval of the series. */
-function isGiven(facts: SourceFacts, series: SeriesKey): boolean {
+/** Whether a source's profile has the dataset, the interval and the kind of market; it may lack the market itself. */
+export function isGiven(facts: SourceFacts, series: SeriesKey): boolean {
   if (offerOf(facts.offers, series.dataset)?.longestRangeMs[series.interval] === undefined) return false;
   return !isOfMarket(series) || kindsGiven(facts, series.dataset).includes(marketKind(series.quoteId));
 }

@@ -13,7 +13,7 @@ import {
 import { intervalMs } from '../../model/intervals.ts';
 import { seriesName } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
-import type { CommandCost } from '../../operations/command-cost.ts';
+import { type CommandCost, commandCostText } from '../../operations/command-cost.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
 import type { SourceCost } from '../../operations/source-cost.ts';
 import { diskInAll, type Freshness } from '../../planning/estimate.ts';
@@ -269,21 +269,6 @@ function staleWarning(
 export function printCost(costs: readonly CommandCost[]): void {
   for (const cost of costs) console.log(commandCostText(cost));
 }
-
-/** `12 requests to binance, 2.4 % of a minute's budget, about 2 s`. */
-function commandCostText({ source, requests, requestsPerMinute, durationMs, cost, long }: CommandCost): string {
-  const to = source === defaultSource ? 'the source' : source;
-  const limited =
-    durationMs === null
-      ? ['no limit']
-      : [`${percent(requests / requestsPerMinute)} of a minute's budget`, aboutText(durationMs)];
-  const credits =
-    long === null ? [] : [`about ${formatCount(cost)} of the ${formatCount(long.left)} ${long.unit}s that are left`];
-  return [`${counted(requests, 'request')} to ${to}`, ...limited, ...credits].join(', ');
-}
-
-/** Two digits: a share of a minute may be far more than all of it, or far less than a percent. */
-const percent = (share: number) => `${Number((100 * share).toPrecision(2)).toLocaleString('en-US')} %`;
 
 export function commandCostJson(costs: readonly CommandCost[]): JsonDocument<'retry'>['cost'] {
   return costs.map(({ source, requests, cost, unit, requestsPerMinute, durationMs, long }) => ({

@@ -2,6 +2,7 @@
 
 import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
+import type { Range } from '../../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { Database } from '../db/database.ts';
 import {
@@ -158,10 +159,15 @@ export async function readSeriesHistory(database: Database, query: { seriesId: n
   return {
     ...facts,
     blocked: untilMs === null ? null : { untilMs, message },
-    fetches: await fetches.on(database.pool, newest),
+    fetches: await fetches.on(database.pool, { ...newest, within: null }),
     revisions: await revisions.on(database.pool, newest),
     rejections: await rejections.on(database.pool, newest),
   };
+}
+
+/** The newest requests of a series for periods of a range. */
+export function readFetchesOf(database: Database, query: { seriesId: number; within: Range; most: number }) {
+  return fetches.on(database.pool, query);
 }
 
 const seriesFacts = statement({
@@ -194,8 +200,9 @@ const fetches = statement({
   text: `
     select time as "timeMs", range, lane, attempt, verdict, status, fresh, changed, unchanged, rejected,
            duration_ms as "durationMs", error, source
-    from tidemark.fetches where series_id = $seriesId order by time desc limit $most`,
-  parameters: newestOf,
+    from tidemark.fetches
+    where series_id = $seriesId and ($within is null or range && $within) order by time desc limit $most`,
+  parameters: { ...newestOf, within: nullable(range) },
   row: {
     ...{ timeMs: time, range: nullable(range), lane: oneOf<LedgerEntry['lane']>(), attempt: int4, verdict: text },
     ...{ status: nullable(int4), fresh: int4, changed: int4, unchanged: int4, rejected: int4, durationMs: int4 },

@@ -74,6 +74,18 @@ it(
     expect((await act('resume', {})).said).toMatchObject({ state: 'done', result: 'resumed' });
 
     await database.pool.query(`update tidemark.candle_points set volume = volume + 1 where time = '2024-03-05'`);
+    const cost = async (action: string, body: unknown) => (await act(`${action}/cost`, body)).said.cost;
+    const march = { series: ['1'], from: '2024-03-06', to: '2024-03-08' };
+    expect(await cost('verify', { ...march, sample: null })).toEqual([
+      "1 request to the source, 0.017 % of a minute's budget, about 1 s",
+    ]);
+    expect(await cost('retry', march)).toEqual([]);
+    expect(await cost('repair', march)).toEqual([]);
+    expect(await act('verify/cost', { ...march, against: 'nowhere' })).toMatchObject({
+      status: 422,
+      said: { error: expect.stringContaining('BAD_ARGUMENT: no source is named "nowhere"') },
+    });
+    const asked = simulator.requests().total;
     const elsewhere = await act('verify', { series: ['1'], sample: null, from: '2024-03-06', to: '2024-03-08' });
     expect(await ended(elsewhere.said.id)).toMatchObject({
       ...{ state: 'done', result: 'compared 1 of 1 covered window: nothing differs' },
@@ -83,6 +95,8 @@ it(
       said: { state: 'failed', error: expect.stringContaining('BAD_ARGUMENT: nothing is tracked from 2024-02-01') },
     });
 
+    // Asking for the cost asked the source for nothing.
+    expect(simulator.requests().total).toBe(asked + 1);
     const before = simulator.requests().total;
     const verified = await act('verify', { series: ['binance bitcoin/tether h1'], sample: null });
     expect(await ended(verified.said.id)).toMatchObject({
@@ -135,6 +149,7 @@ it('refuses what has no token, another site, type, method or body, does nothing,
     (await post(action, body, headers)).status;
 
   expect(await status({})).toBe(401);
+  expect(await status({}, {}, 'verify/cost')).toBe(401);
   expect(await status({ 'x-tidemark-token': '' })).toBe(401);
   expect(await status({ 'x-tidemark-token': `${token}x` })).toBe(401);
   for (const site of ['cross-site', 'same-site', 'none'])

@@ -39,6 +39,7 @@ const paths: Readonly<Record<Exclude<keyof Answers, 'actions'>, readonly string[
   bands: ['bands?ids=1,2&columns=100', `bands?ids=2&columns=100&${series}`],
   'series/:id': ['series/1', 'series/2', 'series/6'],
   'series/:id/points': [`series/1/points?interval=d1&${series}`, `series/6/points?interval=d1&${series}`],
+  'series/:id/range': [`series/1/range?${series}`, `series/2/range?${series}`, `series/6/range?${series}`],
   problems: ['problems'],
   calendar: ['calendar', 'calendar?series=2'],
   storage: ['storage'],

@@ -1,10 +1,11 @@
 /** Buttons that do what commands do. Where the page may not act, each shows its command instead. */
 
 import { Fragment } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { systemClock } from '../../../clock.ts';
 import { type DatasetName, datasetNames, datasetOf, datasetText } from '../../../model/datasets/index.ts';
 import { keyNames } from '../../../model/series.ts';
-import { type Answer, postAction } from '../state/server.ts';
+import { type Answer, fetchActions, postAction } from '../state/server.ts';
 import { Copyable } from './copyable.tsx';
 import { aboutText, formatCount } from './format.ts';
 
@@ -14,9 +15,14 @@ export interface Action {
   readonly body: object;
   /** The same at a terminal. */
   readonly command: string;
+  /** What it will request, as the service says; absent: it is not said, or nothing is requested. */
+  readonly cost?: string;
   /** Asked before; absent: nothing. */
   readonly confirm?: string;
 }
+
+/** Between two readings of a long action. */
+const followMs = 1000;
 
 /** What became of a request of an action. */
 type Outcome =
@@ -27,6 +33,32 @@ type Outcome =
 export function ActionBar({ label, actions }: { label: string; actions: readonly Action[] }) {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const asking = useRef(new Set<string>());
+  const isHere = useRef(true);
+  useEffect(
+    () => () => {
+      isHere.current = false;
+    },
+    [],
+  );
+  /** Says how far a long action has come, until it has ended or the page has left it; Problems lists it too. */
+  const follow = async (id: number, title: string, command: string) => {
+    while (isHere.current) {
+      await systemClock.sleep(followMs);
+      const line = (await fetchActions()).find((one) => one.id === id);
+      if (line === undefined) continue;
+      const { state, result, progress } = line;
+      const text =
+        state === 'running'
+          ? `running${progress === null ? '' : `, ${formatCount(progress.done)} of ${formatCount(progress.of)}`}`
+          : (result ?? state);
+      const outcome: Outcome =
+        state === 'failed'
+          ? { kind: 'refused', text: `${title}: ${text}.`, command }
+          : { kind: 'said', text: `${title}: ${text}.` };
+      setOutcomes((before) => new Map(before).set(title, outcome));
+      if (state !== 'running') return;
+    }
+  };
   const use = async ({ title, action, body, command, confirm: question }: Action) => {
     // A double click asks once. A disabled button would lose the focus of the keyboard.
     if (asking.current.has(title) || (question !== undefined && !confirm(question))) return;
@@ -36,9 +68,9 @@ export function ActionBar({ label, actions }: { label: string; actions: readonly
     setOutcomes((before) => new Map([...before].filter(([of]) => others.has(of))).set(title, requested));
     const tell = (outcome: Outcome) => setOutcomes((before) => new Map(before).set(title, outcome));
     try {
-      const { state, result } = await postAction(action, body);
-      const text = state === 'running' ? 'running; its result is listed below Problems' : String(result ?? 'done');
-      tell({ kind: 'said', text: `${title}: ${text}.` });
+      const { id, state, result } = await postAction(action, body);
+      tell({ kind: 'said', text: `${title}: ${state === 'running' ? 'running' : String(result ?? 'done')}.` });
+      if (state === 'running') await follow(Number(id), title, command);
     } catch (error) {
       tell({ kind: 'refused', text: `${title}: ${(error as Error).message}.`, command });
     } finally {
@@ -50,9 +82,12 @@ export function ActionBar({ label, actions }: { label: string; actions: readonly
       {actions.length > 0 && (
         <div class="controls" role="group" aria-label={label}>
           {actions.map((action) => (
-            <button key={action.title} type="button" onClick={() => void use(action)}>
-              {action.title}
-            </button>
+            <span key={action.title} class="priced">
+              <button type="button" onClick={() => void use(action)}>
+                {action.title}
+              </button>
+              {action.cost !== undefined && ` ${action.cost}`}
+            </span>
           ))}
         </div>
       )}

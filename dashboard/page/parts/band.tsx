@@ -1,7 +1,7 @@
 /** A coverage band, and its description in words. States differ by shape as well as by colour. */
 
 import { useState } from 'preact/hooks';
-import type { EpochMs } from '../../../model/intervals.ts';
+import type { EpochMs, Range } from '../../../model/intervals.ts';
 import { describeMissing, reasons } from '../../../model/reasons.ts';
 import { type Layer, layers } from '../../layers.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
@@ -28,16 +28,20 @@ export function BandView({
   onMissing?: () => void;
 }) {
   const [pointed, setPointed] = useState<Segment | null>(null);
-  const at = (event: MouseEvent) => {
-    if (band === null) return null;
+  /** Columns that a drag has passed, from the first to the last; null: no drag. */
+  const [dragged, setDragged] = useState<readonly [number, number] | null>(null);
+  const columnAt = (event: MouseEvent, { columns }: Band) => {
     const { left, width } = (event.currentTarget as SVGSVGElement).getBoundingClientRect();
-    return segmentAt(band, Math.floor(((event.clientX - left) / width) * band.columns));
+    return Math.max(0, Math.min(columns - 1, Math.floor(((event.clientX - left) / width) * columns)));
   };
-  const open = (event: MouseEvent) => {
-    const segment = at(event);
-    if (band === null || segment === null) return;
-    const { startMs, endMs } = segment;
-    navigate(hrefOf({ view: 'series', seriesId: band.id, range: { startMs, endMs } }));
+  const at = (event: MouseEvent) => (band === null ? null : segmentAt(band, columnAt(event, band)));
+  const open = (event: PointerEvent) => {
+    setDragged(null);
+    if (band === null || dragged === null) return;
+    const found = dragged[0] === dragged[1] ? at(event) : rangeOf(band, dragged);
+    if (found === null) return;
+    const range = { startMs: found.startMs, endMs: found.endMs };
+    navigate(`${hrefOf({ view: 'series', seriesId: band.id, range, chosen: range })}#chosen`);
   };
   const point = (segment: Segment | null) => {
     setPointed(segment);
@@ -47,18 +51,36 @@ export function BandView({
   return (
     <span class="band-frame">
       {/* For a pointer only: the page of the series lists each gap, with a link to its range. */}
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: see above */}
       <svg
         class="band"
         viewBox={`0 0 ${band?.columns ?? bandColumns} ${bandHeight}`}
         preserveAspectRatio="none"
         role="img"
         aria-label={label}
-        onMouseMove={(event) => point(at(event))}
-        onMouseLeave={() => setPointed(null)}
-        onClick={open}
+        onPointerDown={(event) => {
+          if (band === null || event.button !== 0) return;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          const column = columnAt(event, band);
+          setDragged([column, column]);
+        }}
+        onPointerMove={(event) => {
+          point(at(event));
+          if (band !== null && dragged !== null) setDragged([dragged[0], columnAt(event, band)]);
+        }}
+        onPointerLeave={() => setPointed(null)}
+        onPointerCancel={() => setDragged(null)}
+        onPointerUp={open}
       >
         {band !== null && layers.flatMap((layer) => rectsOf(band, layer))}
+        {dragged !== null && dragged[0] !== dragged[1] && (
+          <rect
+            class="dragged"
+            x={Math.min(...dragged)}
+            y={0}
+            width={Math.abs(dragged[1] - dragged[0]) + 1}
+            height={bandHeight}
+          />
+        )}
       </svg>
       {pointed !== null && (
         <span class="tip" aria-hidden="true">
@@ -86,6 +108,12 @@ function rectsOf({ layers: drawn }: Band, layer: Layer) {
   });
 }
 
+/** The range of some columns. */
+export function rangeOf({ startMs, endMs, columns }: Band, [one, other]: readonly [number, number]): Range {
+  const timeOf = (at: number) => minuteOf(startMs + ((endMs - startMs) * at) / columns);
+  return { startMs: timeOf(Math.min(one, other)), endMs: timeOf(Math.max(one, other) + 1) };
+}
+
 export interface Segment {
   readonly layer: Layer;
   readonly name: string;
@@ -102,9 +130,8 @@ export function segmentAt(band: Band, column: number): Segment | null {
   let [first, past] = [column, column + 1];
   while (first > 0 && layerAt(band, first - 1) === layer) first -= 1;
   while (past < band.columns && layerAt(band, past) === layer) past += 1;
-  const placed = (at: number) => band.startMs + ((band.endMs - band.startMs) * at) / band.columns;
-  const timeOf = (at: number) => minuteOf(placed(at));
-  return { layer, name: layerNames[layer], timeMs: placed(column + 0.5), startMs: timeOf(first), endMs: timeOf(past) };
+  const timeMs = band.startMs + ((band.endMs - band.startMs) * (column + 0.5)) / band.columns;
+  return { layer, name: layerNames[layer], timeMs, ...rangeOf(band, [first, past - 1]) };
 }
 
 const isMissing = (segment: Segment | null): segment is Segment =>

@@ -1,7 +1,9 @@
 /** A calendar of coverage: a row for each year, a cell for each month. */
 
+import { useRef } from 'preact/hooks';
 import type { Calendar, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
+import { navigate } from '../state/navigation.ts';
 import { fetchCalendar } from '../state/server.ts';
 import { type Loaded, useDelayed, useLoaded } from '../state/use-model.ts';
 import { formatPercent } from './format.ts';
@@ -42,6 +44,8 @@ function CalendarView({ seriesId, version }: { seriesId: number | null; version:
 
 export function CalendarSection({ seriesId, loaded }: { seriesId: number | null; loaded: Loaded<Calendar> }) {
   const months = loaded.kind === 'loaded' ? loaded.value.months : [];
+  /** The month on which a drag began; null: none. */
+  const dragged = useRef<number | null>(null);
   const years = new Map<number, Map<number, (typeof months)[number]>>();
   for (const month of months) {
     const at = new Date(month.startMs);
@@ -75,7 +79,7 @@ export function CalendarSection({ seriesId, loaded }: { seriesId: number | null;
                   <tr key={year}>
                     <th scope="row">{year}</th>
                     {names.map((name, place) => (
-                      <Month key={name} seriesId={seriesId} month={ofYear.get(place)} />
+                      <Month key={name} {...{ seriesId, dragged }} month={ofYear.get(place)} />
                     ))}
                   </tr>
                 ))}
@@ -88,20 +92,45 @@ export function CalendarSection({ seriesId, loaded }: { seriesId: number | null;
   );
 }
 
-function Month({ seriesId, month }: { seriesId: number | null; month: Calendar['months'][number] | undefined }) {
+function Month({
+  seriesId,
+  month,
+  dragged,
+}: {
+  seriesId: number | null;
+  month: Calendar['months'][number] | undefined;
+  dragged: { current: number | null };
+}) {
   if (month === undefined || month.wantedMs === 0) return <td />;
   const { startMs, wantedMs, coveredMs, failed, awaiting, silent } = month;
   const share = formatPercent(coveredMs, wantedMs);
   const at = new Date(startMs);
-  const endMs = Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
+  const endMs = nextMonth(startMs);
   const notes = [
     failed ? ', a part failed' : '',
     awaiting ? ', a part came back empty, and is asked again' : '',
     silent ? ', a part has no point for far longer than usual' : '',
   ].join('');
   const state = failed ? 'failed' : coveredMs < wantedMs ? 'gap' : silent ? 'silent' : 'covered';
+  const hrefOfMonths = (fromMs: number, toMs: number) => {
+    const range = { startMs: fromMs, endMs: toMs };
+    return `${hrefOf({ view: 'series', seriesId: seriesId ?? 0, range, chosen: range })}#chosen`;
+  };
+  // A drag over several months, for a pointer only: the list of gaps and the chart have other ways.
+  const ofDrag = seriesId !== null && {
+    onPointerDown: () => {
+      dragged.current = startMs;
+    },
+    onPointerUp: () => {
+      const { current: fromMs } = dragged;
+      dragged.current = null;
+      if (fromMs === null || fromMs === startMs) return;
+      navigate(hrefOfMonths(Math.min(fromMs, startMs), Math.max(endMs, nextMonth(fromMs))));
+    },
+  };
   return (
     <td
+      {...ofDrag}
       data-state={state}
       data-shade={shadeOf(coveredMs, wantedMs)}
       title={`${at.toISOString().slice(0, 7)}: ${share}${notes}`}
@@ -109,10 +138,15 @@ function Month({ seriesId, month }: { seriesId: number | null; month: Calendar['
       {seriesId === null ? (
         <span class="share">{share}</span>
       ) : (
-        <a href={`${hrefOf({ view: 'series', seriesId, range: { startMs, endMs } })}#chart`}>
+        <a href={hrefOfMonths(startMs, endMs)} draggable={false}>
           <span class="share">{share}</span>
         </a>
       )}
     </td>
   );
+}
+
+function nextMonth(timeMs: number): number {
+  const at = new Date(timeMs);
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
 }

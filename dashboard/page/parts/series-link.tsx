@@ -7,8 +7,12 @@ export function SeriesLink({
 }: {
   readonly id: number;
   readonly name: string;
-  /** Of its chart; null: the newest part. */
+  /** Of its chart, and to act on; null: the newest part. */
   readonly range?: Address['range'];
 }) {
-  return <a href={hrefOf({ view: 'series', seriesId: id, range })}>{name}</a>;
+  return (
+    <a href={`${hrefOf({ view: 'series', seriesId: id, range, chosen: range })}${range === null ? '' : '#chosen'}`}>
+      {name}
+    </a>
+  );
 }

@@ -1,6 +1,7 @@
 /** Converts the loaded points to the chart's bars and describes them. */
 
 import type { CandlestickData, HistogramData, LineData, Time, UTCTimestamp, WhitespaceData } from 'lightweight-charts';
+import type { Range } from '../../../model/intervals.ts';
 import type { PointRow } from '../../shapes.ts';
 import type { Piece } from './chart-piece.ts';
 
@@ -35,6 +36,24 @@ export function drawnPower(piece: Piece, scale: Scale = 'prices'): number {
 /** The price that stands for a row: of a candle its close. */
 export function priceOf(row: PointRow): string {
   return String(row[row.length > 4 ? 4 : 1]);
+}
+
+/** What a range of the loaded piece has: `5 d, +3.21 %, lowest 41000.1, highest 44020`; empty: no value. */
+export function measured({ rows, kind, periodMs }: Piece, { startMs, endMs }: Range): string {
+  const within = [...rows.values()]
+    .filter(([timeMs]) => timeMs + periodMs > startMs && timeMs < endMs)
+    .sort((one, other) => one[0] - other[0]);
+  const [first, last] = [within[0], within.at(-1)];
+  if (first === undefined || last === undefined || kind === 'bars') return '';
+  const change = 100 * (Number(priceOf(last)) / Number(first[1]) - 1);
+  const [low, high] = kind === 'candles' ? [3, 2] : [1, 1];
+  const extreme = (place: number, isBeyond: (one: number, other: number) => boolean) =>
+    within.reduce((found, row) => (isBeyond(Number(row[place]), Number(found[place])) ? row : found))[place];
+  return [
+    ...(Number.isFinite(change) ? [`${change < 0 ? '−' : '+'}${Math.abs(change).toFixed(2)} %`] : []),
+    `lowest ${extreme(low, (one, other) => one < other)}`,
+    `highest ${extreme(high, (one, other) => one > other)}`,
+  ].join(', ');
 }
 
 /** The scaled value. */

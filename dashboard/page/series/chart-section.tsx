@@ -3,10 +3,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { systemClock, type Timer } from '../../../clock.ts';
 import { datasets, datasetText } from '../../../model/datasets/index.ts';
-import { dayMs, type Interval, intervalMs, minuteMs } from '../../../model/intervals.ts';
+import { dayMs, type Interval, intervalMs, minuteMs, type Range } from '../../../model/intervals.ts';
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { ChartPane, PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
-import { formatTime } from '../parts/format.ts';
+import { formatDuration, formatTime } from '../parts/format.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { FoldedWhenNarrow, isNarrow, Section, Table } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
@@ -54,10 +54,15 @@ export function ChartSection({
   detail,
   line,
   visit,
+  chosen,
+  onChoose,
 }: {
   detail: SeriesDetail;
   line: SeriesLine | undefined;
   visit: number;
+  /** The range to act on; null: none. */
+  chosen: Range | null;
+  onChoose: (range: Range) => void;
 }) {
   const model = useModel();
   const [options, setOptions] = useState(() => readOptions(detail));
@@ -66,6 +71,8 @@ export function ChartSection({
   /** Counts the movements of the screen: what is read from the chart is read again. */
   const [, setMoves] = useState(0);
   const [isTableOpen, setTableOpen] = useState(false);
+  /** The range that a drag has passed so far. */
+  const [dragged, setDragged] = useState<Range | null>(null);
   const canvas = useRef<HTMLDivElement>(null);
   const frame = useRef<HTMLDivElement>(null);
   const held = useRef<Held>({ chart: null, options, spanMs: null, usualMs: null, visit, writing: undefined });
@@ -77,6 +84,10 @@ export function ChartSection({
       nowMs: () => model.nowMs(),
       onPoint: setPointed,
       onLoad: (text, isTrouble) => setTold({ text, isTrouble }),
+      onChoose: (range, isEnded) => {
+        if (isEnded) held.current.choose?.(range);
+        else setDragged(range);
+      },
       onView: () => {
         setMoves((count) => count + 1);
         held.current.keepRange?.();
@@ -101,6 +112,8 @@ export function ChartSection({
   useEffect(() => chart?.refresh(detail), [detail]);
   const versions = detail.panes.map(({ id }) => model.series.get(id)?.version).join();
   useEffect(() => held.current.chart?.refreshPanes(), [versions]);
+  const marked = dragged ?? chosen;
+  useEffect(() => held.current.chart?.setChosen(marked), [marked]);
   useEffect(() => model.onRetry(() => held.current.chart?.retry()), [model]);
   // A new period may have begun.
   useEffect(() => chart?.follow());
@@ -126,7 +139,7 @@ export function ChartSection({
   function write(changes: Partial<Options>, put: (href: string) => void = choose): void {
     const changed = { ...held.current.options, ...changes };
     held.current.options = changed;
-    put(hrefOf({ view: 'series', seriesId: detail.id, ...changed }));
+    put(hrefOf({ view: 'series', seriesId: detail.id, ...changed, chosen: readAddress(location.search).chosen }));
     setOptions(changed);
   }
   /** @returns false: a part of it, because the chosen interval has no room for more. */
@@ -135,6 +148,10 @@ export function ChartSection({
     held.current.spanMs = isWhole ? (held.current.chart?.lastMs ?? null) : null;
     return isWhole;
   }
+  held.current.choose = (range) => {
+    setDragged(null);
+    onChoose(range);
+  };
   /** Puts the range of the screen into the address, unless a button or nobody made it. */
   held.current.keepRange = () => {
     held.current.writing?.stop();
@@ -239,6 +256,15 @@ export function ChartSection({
             >
               Local time
             </button>
+            <button
+              type="button"
+              onClick={() => {
+                const view = held.current.chart?.view();
+                if (view != null) onChoose({ startMs: minuteOf(view.startMs), endMs: minuteOf(view.endMs) });
+              }}
+            >
+              Choose this range
+            </button>
             {document.fullscreenEnabled && (
               <button type="button" onClick={() => toggleFullScreen(frame.current)}>
                 Full screen
@@ -291,9 +317,12 @@ export function ChartSection({
       <p class={told.isTrouble ? 'told bad' : 'told'} role="status">
         {told.text}
       </p>
+      <p class="measured" role="status">
+        {marked !== null && measuredText(marked, chart, zone)}
+      </p>
       <p id="chart-keys" class="keys">
         Keys: left and right move through time, with Shift from value to value; plus and minus change the span; Home and
-        End go to the first and the last value.
+        End go to the first and the last value. A drag with Shift measures a range and chooses it.
       </p>
       <details onToggle={({ currentTarget }) => setTableOpen(currentTarget.open)}>
         <summary>The values on screen as a table</summary>
@@ -301,6 +330,14 @@ export function ChartSection({
       </details>
     </Section>
   );
+}
+
+/** `5 d from … to …: +3.21 %, lowest …, highest …`, of what is loaded of the range. */
+function measuredText(range: Range, chart: PriceChart | null, zone: Zone): string {
+  const { startMs, endMs } = range;
+  const figures = chart?.measure(range) ?? '';
+  const text = `${formatDuration(endMs - startMs)} from ${timeIn(zone, startMs)} to ${timeIn(zone, endMs)}`;
+  return figures === '' ? text : `${text}: ${figures}`;
 }
 
 /** What is kept from one drawing of the section to the next, beside its state. */
@@ -313,6 +350,7 @@ interface Held {
   visit: number;
   writing: Timer | undefined;
   keepRange?: () => void;
+  choose?: (range: Range) => void;
 }
 
 export function ValueTable({

@@ -10,6 +10,7 @@ import {
   TickMarkType,
   type Time,
 } from 'lightweight-charts';
+import type { Range } from '../../../model/intervals.ts';
 import type { Layer } from '../../layers.ts';
 import type { Shade } from './chart-piece.ts';
 import { shifted, timeIn, type Zone } from './zone.ts';
@@ -97,6 +98,8 @@ const strokes: Readonly<Partial<Record<Layer, readonly [name: string, spacing: n
 /** Hatches missing ranges behind the candles, so that they do not differ by colour alone. */
 export class Shading implements IPanePrimitive<Time> {
   shades: readonly Shade[] = [];
+  /** What the reader chose, or is choosing; null: nothing. */
+  chosen: Range | null = null;
   readonly #placeOf: (timeMs: number) => number;
   #attached: PaneAttachedParameter<Time> | null = null;
 
@@ -134,11 +137,23 @@ export class Shading implements IPanePrimitive<Time> {
     const second = timeScale.logicalToCoordinate(1 as Logical);
     if (first === null || second === null) return;
     const xOf = (timeMs: number) => first + (this.#placeOf(timeMs) - 0.5) * (second - first);
-    for (const { layer, startMs, endMs } of this.shades) {
+    const placeOf = ({ startMs, endMs }: Range) => {
       const [left, right] = [xOf(startMs), xOf(endMs)];
-      if (right < 0 || left > paneWidth) continue;
       const x = Math.max(0, left);
-      const width = Math.max(1, Math.min(paneWidth, right) - x);
+      return right < 0 || left > paneWidth ? null : { x, width: Math.max(1, Math.min(paneWidth, right) - x) };
+    };
+    const chosen = this.chosen === null ? null : placeOf(this.chosen);
+    if (chosen !== null) {
+      context.save();
+      context.globalAlpha = 0.15;
+      context.fillStyle = colour('--covered');
+      context.fillRect(chosen.x, 0, chosen.width, height);
+      context.restore();
+    }
+    for (const { layer, ...shade } of this.shades) {
+      const place = placeOf(shade);
+      if (place === null) continue;
+      const { x, width } = place;
       const [name, spacing] = strokes[layer] ?? ['--gap', 8];
       context.save();
       context.beginPath();

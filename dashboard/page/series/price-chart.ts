@@ -19,13 +19,23 @@ import {
   MismatchDirection,
   PriceScaleMode,
 } from 'lightweight-charts';
-import { type Interval, intervalMs } from '../../../model/intervals.ts';
+import { type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
 import { chartIntervals, maxPeriods } from '../../chart-intervals.ts';
 import type { PointRow, SeriesDetail } from '../../shapes.ts';
 import { formatCount } from '../parts/format.ts';
 import { layerNames } from '../parts/layers.ts';
 import { fetchPoints } from '../state/server.ts';
-import { barsOf, describePoints, drawnPower, drawnValue, formatFor, priceOf, secondsOf, volumesOf } from './bars.ts';
+import {
+  barsOf,
+  describePoints,
+  drawnPower,
+  drawnValue,
+  formatFor,
+  measured,
+  priceOf,
+  secondsOf,
+  volumesOf,
+} from './bars.ts';
 import { type BesideValue, ChartPanes } from './chart-panes.ts';
 import {
   type Bounds,
@@ -93,6 +103,8 @@ interface ChartEvents {
   readonly onPoint: (pointed: Pointed | null) => void;
   readonly onLoad: (text: string, isTrouble: boolean) => void;
   readonly onView: () => void;
+  /** Of a drag that chooses a range, while it lasts and at its end. */
+  readonly onChoose: (range: Range, isEnded: boolean) => void;
 }
 
 /** Smallest width of a bar in pixels; below it a coarser interval is shown. */
@@ -187,6 +199,7 @@ export class PriceChart {
     };
     for (const type of ['wheel', 'pointerdown', 'pointermove', 'touchmove'])
       this.#canvas.addEventListener(type, hand, { capture: true, passive: true });
+    this.#chooseByDrag();
     chart.timeScale().subscribeVisibleLogicalRangeChange(() => {
       this.#takeVisibleRange();
       // The first visible bars are 100.
@@ -211,6 +224,55 @@ export class PriceChart {
       resized.disconnect();
       endTheme();
     };
+  }
+
+  /** A drag with Shift measures and chooses a range; one without moves the chart. */
+  #chooseByDrag(): void {
+    let fromMs: number | null = null;
+    const choose = (event: PointerEvent, isEnded: boolean) => {
+      const toMs = this.#periodAt(event);
+      if (fromMs === null || toMs === null || this.#loaded === null) return;
+      const range = { startMs: Math.min(fromMs, toMs), endMs: Math.max(fromMs, toMs) + this.#loaded.periodMs };
+      if (isEnded) fromMs = null;
+      this.#watcher.onChoose(range, isEnded);
+    };
+    this.#canvas.addEventListener(
+      'pointerdown',
+      (event) => {
+        if (!event.shiftKey || event.button !== 0) return;
+        fromMs = this.#periodAt(event);
+        // Without this the chart would be told of a mouse.
+        event.preventDefault();
+        this.#canvas.setPointerCapture(event.pointerId);
+        choose(event, false);
+      },
+      { capture: true },
+    );
+    this.#canvas.addEventListener('pointermove', (event) => choose(event, false));
+    this.#canvas.addEventListener('pointerup', (event) => choose(event, true));
+    this.#canvas.addEventListener('pointercancel', () => {
+      fromMs = null;
+    });
+  }
+
+  /** The period under a pointer; null: nothing is loaded. */
+  #periodAt({ clientX }: PointerEvent): number | null {
+    const x = clientX - this.#canvas.getBoundingClientRect().left;
+    const place = this.#chart?.timeScale().coordinateToLogical(x) ?? null;
+    if (place === null || this.#loaded === null) return null;
+    const last = (this.#loaded.endMs - this.#loaded.startMs) / this.#loaded.periodMs - 1;
+    return this.#loaded.startMs + Math.max(0, Math.min(last, Math.round(place))) * this.#loaded.periodMs;
+  }
+
+  /** Marks a range. @param range null: none. */
+  setChosen(range: Range | null): void {
+    this.#shading.chosen = range;
+    this.#shading.update();
+  }
+
+  /** The change and the extremes of a range; empty: nothing of it is loaded. */
+  measure(range: Range): string {
+    return this.#loaded === null ? '' : measured(this.#loaded, range);
   }
 
   end(): void {

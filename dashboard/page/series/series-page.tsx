@@ -1,7 +1,8 @@
 /** The page of one series: its chart and its details. */
 
-import { useEffect } from 'preact/hooks';
-import { describeBlocked, explainGap, verdictText } from '../../../model/reasons.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { Range } from '../../../model/intervals.ts';
+import { describeBlocked, explainGap } from '../../../model/reasons.ts';
 import { recencyText } from '../../../planning/periods.ts';
 import type { SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { ActionBar, actionsOf } from '../parts/actions.tsx';
@@ -13,9 +14,12 @@ import { LoadFailure } from '../parts/loaded-page.tsx';
 import { reasonAt } from '../parts/reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { ListSection } from '../parts/table.tsx';
+import { hrefOf, readAddress } from '../state/address.ts';
+import { choose } from '../state/navigation.ts';
 import { fetchBands, fetchDetail, RequestError } from '../state/server.ts';
 import { useLoaded, useModel } from '../state/use-model.ts';
 import { ChartSection } from './chart-section.tsx';
+import { ChosenRange, requestCells, requestTitles } from './chosen-range.tsx';
 
 /** @param visit changes when the address may have other choices. */
 export function SeriesPage({ id, visit }: { id: number; visit: number }) {
@@ -23,6 +27,12 @@ export function SeriesPage({ id, visit }: { id: number; visit: number }) {
   const line = model.series.get(id);
   // Before the first event there is no version to compare, and everything would be requested twice.
   const isKnown = model.summary !== null || model.isAway;
+  const [chosen, setChosen] = useState(() => readAddress(location.search).chosen);
+  useEffect(() => setChosen(readAddress(location.search).chosen), [visit]);
+  const chooseRange = (range: Range | null) => {
+    setChosen(range);
+    choose(hrefOf({ ...readAddress(location.search), chosen: range }));
+  };
   const inputs = [id, line?.version, line?.failedMs, line?.awaitingMs];
   const [loaded] = useLoaded(() => fetchSeries(id), inputs, isKnown);
   const { detail = null, band = null } = (loaded.kind === 'loading' ? null : loaded.value) ?? {};
@@ -36,7 +46,7 @@ export function SeriesPage({ id, visit }: { id: number; visit: number }) {
     <>
       <h1>{name}</h1>
       <p class="facts">{line !== undefined && factsOf(line, model.nowMs())}</p>
-      {detail !== null && <ChartSection key={id} detail={detail} line={line} visit={visit} />}
+      {detail !== null && <ChartSection key={id} {...{ detail, line, visit, chosen }} onChoose={chooseRange} />}
       {/* Of the height of the chart, so that what follows does not move. */}
       {loaded.kind === 'loading' && <p class="waiting chart-waiting">Loading.</p>}
       {!isUnknown && (
@@ -48,6 +58,14 @@ export function SeriesPage({ id, visit }: { id: number; visit: number }) {
           />
           <Legend />
         </>
+      )}
+      {detail !== null && chosen !== null && (
+        <ChosenRange
+          key={`${chosen.startMs} ${chosen.endMs}`}
+          detail={detail}
+          range={chosen}
+          onClose={() => chooseRange(null)}
+        />
       )}
       <LoadFailure of={loaded} />
       {isUnknown && (
@@ -124,17 +142,8 @@ export function Parts({ detail, nowMs }: { detail: SeriesDetail; nowMs: number }
         title="Last requests"
         none="None is recorded."
         caption="Newest first"
-        titles={['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Took']}
-        rows={fetches.map((one) => [
-          formatSecond(one.timeMs),
-          one.range === null ? '' : formatTime(one.range.startMs),
-          one.range === null ? '' : formatTime(one.range.endMs),
-          one.lane,
-          [verdictText(one.verdict), one.error].filter((text) => text !== null).join(': '),
-          formatCount(one.fresh),
-          formatCount(one.changed),
-          `${formatCount(one.durationMs)} ms`,
-        ])}
+        titles={requestTitles}
+        rows={fetches.map(requestCells)}
       />
       <ListSection
         title="Revisions"

@@ -25,6 +25,8 @@ export interface Address {
   readonly compare: number;
   /** Of the chart; null: its newest part. */
   readonly range: { readonly startMs: number; readonly endMs: number } | null;
+  /** The part of a series to act on; null: none. */
+  readonly chosen: { readonly startMs: number; readonly endMs: number } | null;
 }
 
 const views: readonly ViewName[] = ['overview', 'problems', 'events', 'list'];
@@ -32,7 +34,10 @@ const views: readonly ViewName[] = ['overview', 'problems', 'events', 'list'];
 export function readAddress(search: string): Address {
   const given = new URLSearchParams(search);
   const text = (name: string) => given.get(name) ?? '';
-  const [startMs, endMs] = [Date.parse(text('from')), Date.parse(text('to'))];
+  const rangeAt = (start: string, end: string) => {
+    const [startMs, endMs] = [Date.parse(text(start)), Date.parse(text(end))];
+    return startMs < endMs ? { startMs, endMs } : null;
+  };
   return {
     view: viewOf(given),
     seriesId: idOf(given.get('series')),
@@ -49,7 +54,8 @@ export function readAddress(search: string): Address {
     bars: text('bars'),
     zone: text('zone'),
     compare: idOf(given.get('compare')),
-    range: startMs < endMs ? { startMs, endMs } : null,
+    range: rangeAt('from', 'to'),
+    chosen: rangeAt('since', 'until'),
   };
 }
 
@@ -74,7 +80,7 @@ const usual: Readonly<Record<string, string>> = {
 };
 
 /** A relative URL, because a proxy may serve the page in a folder. */
-export function hrefOf({ seriesId, range, ...address }: Partial<Address>): string {
+export function hrefOf({ seriesId, range, chosen, ...address }: Partial<Address>): string {
   const search = new URLSearchParams();
   if (address.view === 'series') search.set('series', String(seriesId));
   for (const [name, value] of Object.entries(address)) {
@@ -82,10 +88,13 @@ export function hrefOf({ seriesId, range, ...address }: Partial<Address>): strin
     const isSeries = name === 'view' && text === 'series';
     if (text !== '' && text !== usual[name] && !isSeries) search.set(name, text);
   }
-  if (range != null) {
-    search.set('from', isoOf(range.startMs));
-    search.set('to', isoOf(range.endMs));
-  }
+  const put = (of: Address['range'] | undefined, start: string, end: string) => {
+    if (of == null) return;
+    search.set(start, isoOf(of.startMs));
+    search.set(end, isoOf(of.endMs));
+  };
+  put(range, 'from', 'to');
+  put(chosen, 'since', 'until');
   const text = search.toString();
   return text === '' ? './' : `./?${text}`;
 }

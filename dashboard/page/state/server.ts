@@ -1,6 +1,7 @@
 /** Communication with the server: JSON requests and the event stream. */
 
 import { systemClock, type Timer } from '../../../clock.ts';
+import type { Range } from '../../../model/intervals.ts';
 import type { Answers, Band, Change, Snapshot, Trouble } from '../../shapes.ts';
 import type { Model } from './model.ts';
 
@@ -65,6 +66,11 @@ export async function postAction(action: string, body: object): Promise<Answer> 
 
 /** The newest actions, whoever asked for them; none while they cannot be read. */
 export const fetchActions = () => fetchJson<'actions'>('actions').catch(() => []);
+export const fetchRange = (id: number, { startMs, endMs }: Range) =>
+  fetchJson<'series/:id/range'>(`series/${id}/range?${rangeSearch(startMs, endMs)}`);
+/** @returns where the points of a range can be downloaded. */
+export const pointsHref = (id: number, { startMs, endMs }: Range) =>
+  `dashboard/series/${id}/points.csv?${rangeSearch(startMs, endMs)}`;
 export const fetchDetail = (id: number) => fetchJson<'series/:id'>(`series/${id}`);
 /** @param seriesId null: of all series. */
 export const fetchCalendar = (seriesId: number | null) =>
@@ -74,11 +80,11 @@ export const fetchEvents = () => fetchJson<'events/log'>('events/log');
 export const fetchList = (name: string) => fetchJson<'list'>(`list?name=${encodeURIComponent(name)}`);
 export const fetchProblems = () => fetchJson<'problems'>('problems');
 
+const rangeSearch = (fromMs: number, toMs: number) => `from=${Math.max(0, Math.floor(fromMs))}&to=${Math.ceil(toMs)}`;
+
 /** @param fromMs may have a fraction, like `toMs`; the request has whole milliseconds. */
 export const fetchPoints = (id: number, interval: string, fromMs: number, toMs: number) =>
-  fetchJson<'series/:id/points'>(
-    `series/${id}/points?interval=${interval}&from=${Math.max(0, Math.floor(fromMs))}&to=${Math.ceil(toMs)}`,
-  );
+  fetchJson<'series/:id/points'>(`series/${id}/points?interval=${interval}&${rangeSearch(fromMs, toMs)}`);
 
 export function fetchBands(
   ids: readonly number[],

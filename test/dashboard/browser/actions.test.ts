@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { processesMs } from '../../scripts/command.ts';
+import { processesMs, tidemark } from '../../scripts/command.ts';
 import { openServing } from '../serving.ts';
 import { expectAccessible } from './accessible.ts';
 import { holdBack, open, withBrowser } from './browser.ts';
@@ -59,6 +59,25 @@ describeNeeding('chromium', 'actions in a browser', () => {
       expect(asked.filter((path) => path.endsWith('/actions/retry'))).toHaveLength(1);
       // No worker is connected either.
       await page.locator('.state', { hasText: 'Requests are paused' }).waitFor();
+    },
+    2 * processesMs,
+  );
+
+  it(
+    'acts on a range in front of the reader after its cost',
+    async () => {
+      const { address, token, env } = await openServing({}, 'run');
+      const names = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
+      await tidemark(['backfill', 'candles', ...names, '--from', '2024-03-01', '--to', '2024-04-01'], env);
+      const { page } = await open(`${address}#token=${token}`);
+      await page.goto(`${address}?series=1&since=2024-03-06&until=2024-03-08`);
+      const chosen = page.getByRole('region', { name: 'Chosen range' });
+      await chosen.getByText('100 % covered').waitFor();
+      const actions = chosen.getByRole('group', { name: 'Actions on the range' });
+      await actions.getByText("Verify 1 request to the source, 0.017 % of a minute's budget, about 1 s").waitFor();
+      await actions.getByText('Retry nothing to request').waitFor();
+      await chosen.getByRole('button', { name: 'Verify', exact: true }).click();
+      await chosen.getByText('Verify: compared 1 of 1 covered window: nothing differs.').waitFor();
     },
     2 * processesMs,
   );

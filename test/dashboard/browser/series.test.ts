@@ -82,6 +82,105 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       return fillText.call(this, text, ...place);
     };`;
 
+  it('chooses a range by a click on a hole, a drag on band and chart, and the screen, says why it is missing, and Back undoes it', async () => {
+    const { page, asked } = await open(at(seriesId));
+    await asStored(page);
+    const chosen = page.getByRole('region', { name: 'Chosen range' });
+    const title = (text: string | RegExp) =>
+      chosen.getByRole('heading', { level: 2 }).filter({ hasText: text }).waitFor();
+    const hour = (timeMs: EpochMs) =>
+      new Date(timeMs).toISOString().slice(0, 16).replace('T', ' ').replace(' 00:00', '');
+    const ofHole = `${hour(hole.startMs)}Z to ${hour(hole.endMs)}Z`.replaceAll(/(\d{4}-\d\d-\d\d)Z/g, '$1');
+
+    // The link of the gap.
+    await page
+      .getByRole('table', { name: /gap, cut/ })
+      .getByRole('link')
+      .first()
+      .click();
+    await title(ofHole);
+    await chosen.getByText('0 % covered').waitFor();
+    await chosen.getByRole('row', { name: /awaits a request/ }).waitFor();
+    await chosen.getByText('select * from candles where exchange =').waitFor();
+    await expectAccessible(page, 'a chosen range');
+    expect(asked.filter((path) => /\/range\?/.test(path))).toEqual([
+      `/dashboard/series/${seriesId}/range?from=${hole.startMs}&to=${hole.endMs}`,
+    ]);
+    await button(page, 'Close').click();
+    await chosen.waitFor({ state: 'detached' });
+    await page.goBack();
+    await title(ofHole);
+    await page.goBack();
+    await chosen.waitFor({ state: 'detached' });
+
+    // A drag over the last fifth of the band.
+    await page.locator('svg.band').first().scrollIntoViewIfNeeded();
+    const band = await page.locator('svg.band').first().boundingBox();
+    if (band === null) throw new Error('no band');
+    await page.mouse.move(band.x + band.width * 0.8, band.y + 3);
+    await page.mouse.down();
+    await page.mouse.move(band.x + band.width - 1, band.y + 3, { steps: 5 });
+    await page.mouse.up();
+    await title(`to ${day(endMs)}`);
+    await chosen.getByText('1 gap of 20 h').waitFor();
+
+    // And over two months of the calendar.
+    const months = page.locator('.calendar td[data-state] a');
+    const last = await months.count();
+    await months.nth(1).dragTo(months.nth(2));
+    await title(/^\d{4}-\d\d-01 to \d{4}-\d\d-01$/);
+    expect(last).toBeGreaterThan(30);
+
+    // A drag with Shift measures, and chooses whole periods.
+    await page.goto(at(seriesId));
+    await asStored(page);
+    const pane = await page.locator('.chart td:nth-child(2)').first().boundingBox();
+    if (pane === null) throw new Error('the chart has no pane');
+    const y = pane.y + pane.height / 2;
+    const before = await rangeOf(page);
+    await page.keyboard.down('Shift');
+    await page.mouse.move(pane.x + pane.width * 0.1, y);
+    await page.mouse.down();
+    await page.mouse.move(pane.x + pane.width * 0.3, y, { steps: 5 });
+    await page.locator('.measured', { hasText: /[+−][\d.]+ %, lowest [\d.]+, highest [\d.]+/ }).waitFor();
+    await page.mouse.up();
+    await page.keyboard.up('Shift');
+    await title(/\dZ? to \d/);
+    expect(await rangeOf(page)).toEqual(before);
+    const { since = '', until = '' } = Object.fromEntries(new URL(page.url()).searchParams);
+    const hours = (Date.parse(until) - Date.parse(since)) / hourMs;
+    expect(hours).toBeGreaterThan(150 * 0.15);
+    expect(hours).toBeLessThan(150 * 0.25);
+    await chosen.getByText('100 % covered').waitFor();
+    await chosen
+      .getByRole('row', { name: /filled/ })
+      .first()
+      .waitFor();
+
+    await button(page, 'Choose this range').click();
+    await title(`to ${day(endMs)}`);
+    await page.goBack();
+    await title(/\dZ? to \d/);
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({ since, until });
+  });
+
+  it('sends the points of a range as CSV, one download at a time', async () => {
+    const range = `from=${startMs}&to=${startMs + 24 * hourMs}`;
+    const answer = await fetch(`${world.url}dashboard/series/${seriesId}/points.csv?${range}`);
+    expect(answer.headers.get('content-disposition')).toBe(
+      `attachment; filename="kraken-bitcoin-euro-h1-candles-${day(startMs)}-${day(startMs + 24 * hourMs)}.csv"`,
+    );
+    const lines = (await answer.text()).trim().split('\n');
+    expect(lines).toHaveLength(25);
+    expect(lines[0]).toContain('time,open,high,low,close,volume');
+    // All three years do not fit into what the connection holds.
+    const stalled = await fetch(`${world.url}dashboard/series/${seriesId}/points.csv?from=${startMs}&to=${endMs}`);
+    const another = () => fetch(`${world.url}dashboard/series/${seriesId}/points.csv?${range}`);
+    expect(stalled.status).toBe(200);
+    await stalled.body?.cancel();
+    await expect.poll(async () => (await another()).status, { timeout: 20_000 }).toBe(200);
+  });
+
   it('draws candles, gaps, volumes and times, with exact values, and loads each part once', async () => {
     const { page, asked } = await open(`${world.url}docs`);
     await page.addInitScript(recordDrawnTexts);

@@ -61,7 +61,9 @@ it('the problems list what failed by its cause, with what helps, and everything 
     'pause | 2024-02-01 | ann at 127.0.0.1 | done: paused |',
   ])
     expect(lines).toContain(line);
-  expect(html).toContain('href="./?series=7&amp;from=2024-02-01&amp;to=2024-02-02"');
+  expect(html).toContain(
+    'href="./?series=7&amp;from=2024-02-01&amp;to=2024-02-02&amp;since=2024-02-01&amp;until=2024-02-02#chosen"',
+  );
 });
 
 it('says what an action costs, and what became of it', () => {

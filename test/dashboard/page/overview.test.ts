@@ -221,6 +221,8 @@ it('the calendar has a row for each year, the newest first, and a cell for each 
   expect([...html.matchAll(/data-state="(\w+)"/g)].map(([, state]) => state)).toEqual(['gap', 'failed', 'silent']);
   expect(html).toContain('title="2024-02: 0.00 %, a part failed, a part came back empty, and is asked again"');
   // Each month of a series opens its range.
-  expect(linksIn(html)['64.00 %']).toBe('./?series=7&from=2024-01-01&to=2024-02-01#chart');
+  expect(linksIn(html)['64.00 %']).toBe(
+    './?series=7&from=2024-01-01&to=2024-02-01&since=2024-01-01&until=2024-02-01#chosen',
+  );
   expect(linksIn(htmlOf(CalendarSection, { seriesId: null, loaded: loaded(month(0, 64)) }))).toEqual({});
 });

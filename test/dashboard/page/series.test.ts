@@ -1,7 +1,7 @@
 /** The words of the page of a series: facts, bands, gaps, requests, values, times and the comparison. */
 
 import { describe, expect, it } from 'vitest';
-import { segmentAt } from '../../../dashboard/page/parts/band.tsx';
+import { rangeOf, segmentAt } from '../../../dashboard/page/parts/band.tsx';
 import { joinPieces, type Piece } from '../../../dashboard/page/series/chart-piece.ts';
 import { pointedText, ValueTable } from '../../../dashboard/page/series/chart-section.tsx';
 import { ComparedLegend } from '../../../dashboard/page/series/compare.tsx';
@@ -42,6 +42,7 @@ it('a band has the range of the same state around a column', () => {
     null,
   ]);
   expect(segmentAt(band, 4)?.timeMs).toBe(startMs + 4.5 * dayMs);
+  expect(rangeOf(band, [6, 4])).toEqual({ startMs: startMs + 4 * dayMs, endMs: startMs + 7 * dayMs });
 });
 
 const none: SeriesDetail = {
@@ -66,13 +67,21 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     source: 'kraken',
     retryAtMs: startMs + dayMs,
   } as const;
-  const fetched = { timeMs: startMs + 500, range: gap, lane: 'backfill', verdict: 'refused', fresh: 1, changed: 0 };
+  const fetched = {
+    timeMs: startMs + 500,
+    range: gap,
+    lane: 'backfill',
+    verdict: 'refused',
+    fresh: 1,
+    changed: 0,
+    source: 'default',
+  };
   const raw = '</code><img src=x>';
   const detail = {
     ...{ ...none, gaps: [gap, refused], gapsInAll: 2 },
     fetches: [
       { ...fetched, durationMs: 1234, error: 'no such market' },
-      { ...fetched, range: null, durationMs: 1, error: null },
+      { ...fetched, range: null, durationMs: 1, error: null, source: 'kraken' },
     ],
     revisions: [{ timeMs: startMs, seenAtMs: startMs + dayMs, before: { close: '1.10', volume: '7' } }],
     rejections: [{ seenAtMs: startMs, reason: 'open is null', raw }],
@@ -85,12 +94,14 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     '2024-02-10 | 2024-02-12 | 2 d | awaits a request |',
     '2024-02-10 | 2024-02-12 | 2 d | failed at kraken: status 500 (again at 2024-02-02) |',
     '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: no such market | 1 | 0 | 1,234 ms |',
-    '2024-02-01 | | | backfill | refused | 1 | 0 | 1 ms |',
+    '2024-02-01 | | | backfill of kraken | refused | 1 | 0 | 1 ms |',
     '2024-02-01 | 2024-02-02 | close 1.10, volume 7 |',
     `2024-02-01 | open is null | ${raw} |`,
   ])
     expect(text.split('\n')).toContain(row);
-  expect(linksIn(html)).toEqual({ '2024-02-10': './?series=7&from=2024-02-10&to=2024-02-12' });
+  expect(linksIn(html)).toEqual({
+    '2024-02-10': './?series=7&from=2024-02-10&to=2024-02-12&since=2024-02-10&until=2024-02-12#chosen',
+  });
   expect(linesOf(Parts, { detail: { ...detail, gapsInAll: 3000 }, nowMs: startMs })).toContain('The newest 2 of 3,000');
 });
 

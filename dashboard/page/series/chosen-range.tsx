@@ -1,0 +1,198 @@
+/** A part of a series in front of the reader: what is known of it, why, and what can be done with it, with its cost. */
+
+import { useEffect, useState } from 'preact/hooks';
+import type { Range } from '../../../model/intervals.ts';
+import { type Interval, intervalMs } from '../../../model/intervals.ts';
+import { explainGap, verdictText } from '../../../model/reasons.ts';
+import { defaultSource } from '../../../model/sources.ts';
+import type { PastRequest, SeriesDetail, SeriesRange } from '../../shapes.ts';
+import { type Action, ActionBar } from '../parts/actions.tsx';
+import { Copyable } from '../parts/copyable.tsx';
+import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
+import { LoadFailure } from '../parts/loaded-page.tsx';
+import { ListSection } from '../parts/table.tsx';
+import { fetchRange, pointsHref, postAction } from '../state/server.ts';
+import { useLoaded, useModel } from '../state/use-model.ts';
+
+export function ChosenRange({ detail, range, onClose }: { detail: SeriesDetail; range: Range; onClose: () => void }) {
+  const { id, untrackedMs } = detail;
+  const model = useModel();
+  const line = model.series.get(id);
+  const [loaded] = useLoaded(() => fetchRange(id, range), [id, line?.version, line?.failedMs, line?.awaitingMs]);
+  const found = loaded.kind === 'loaded' ? loaded.value : null;
+  const { startMs, endMs } = found ?? range;
+  return (
+    <section id="chosen" aria-label="Chosen range">
+      <h2>{`${formatTime(startMs)} to ${formatTime(endMs)}`}</h2>
+      <p class="facts">
+        {`${formatDuration(endMs - startMs)}${found === null ? '' : ` · ${factsOf(found, detail, model.nowMs())}`} `}
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </p>
+      <LoadFailure of={loaded} />
+      {found !== null && (
+        <>
+          {untrackedMs === null && <RangeActions id={id} found={found} />}
+          <p>
+            <a href={pointsHref(id, found)} download>
+              Download its points as CSV
+            </a>
+            {`, at most ${counted(periodsOf(found, detail), 'row')}, no request`}
+          </p>
+          <Copyable command={found.sql} />
+          <Evidence found={found} nowMs={model.nowMs()} />
+        </>
+      )}
+    </section>
+  );
+}
+
+const periodsOf = ({ startMs, endMs }: Range, { interval }: SeriesDetail) =>
+  Math.ceil((endMs - startMs) / intervalMs[interval as Interval]);
+
+function factsOf(found: SeriesRange, detail: SeriesDetail, nowMs: number): string {
+  const { wantedMs, coveredMs, gapsInAll } = found;
+  if (wantedMs === 0 && detail.untrackedMs === null && found.startMs < detail.fromMs) return 'not tracked';
+  const missing =
+    gapsInAll === 0 ? 'no gap' : `${counted(gapsInAll, 'gap')} of ${formatDuration(wantedMs - coveredMs)}`;
+  return [describeCoverage({ ...found, fromMs: found.startMs }, nowMs), ...(wantedMs > 0 ? [missing] : [])].join(' · ');
+}
+
+/** The costs of actions by their titles; a text that is no cost is why there is none. */
+type Costs = Readonly<Record<string, string>>;
+
+function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
+  const { startMs, endMs, others } = found;
+  const [against, setAgainst] = useState(others[0] ?? '');
+  const [costs, setCosts] = useState<Costs>({});
+  const ofRange = { series: [String(id)], from: startMs, to: endMs };
+  const options = `--from ${isoOf(startMs)} --to ${isoOf(endMs)}`;
+  const actions: readonly Action[] = [
+    { title: 'Retry', action: 'retry', body: ofRange, command: `npx tidemark retry ${id} ${options}` },
+    {
+      title: 'Verify',
+      action: 'verify',
+      body: { ...ofRange, sample: null },
+      command: `npx tidemark verify ${id} ${options}`,
+    },
+    { title: 'Repair', action: 'repair', body: ofRange, command: `npx tidemark repair ${id} ${options}` },
+  ];
+  const compared: readonly Action[] =
+    against === ''
+      ? []
+      : [
+          {
+            title: `Verify against ${against}`,
+            action: 'verify',
+            body: { ...ofRange, sample: null, against },
+            command: `npx tidemark verify ${id} ${options} --against ${against}`,
+          },
+        ];
+  const ask = async (asked: readonly Action[]) => {
+    for (const { title, action, body } of asked) {
+      const cost = await costOf(action, body);
+      setCosts((before) => ({ ...before, [title]: cost }));
+    }
+  };
+  useEffect(() => void ask(actions), []);
+  const priced = (action: Action): Action => ({ ...action, cost: costs[action.title] ?? '' });
+  return (
+    <>
+      <ActionBar label="Actions on the range" actions={actions.map(priced)} />
+      {others.length > 0 && (
+        <>
+          <span class="field">
+            <label for="against">Another source</label>
+            <select id="against" value={against} onChange={({ currentTarget: { value } }) => setAgainst(value)}>
+              {others.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+            <button type="button" onClick={() => void ask(compared)}>
+              Show the cost
+            </button>
+          </span>
+          <ActionBar label="Comparison" actions={compared.map(priced)} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Of a request that names the markets of another source, one request more may be made for their list. */
+async function costOf(action: string, body: object): Promise<string> {
+  try {
+    const { cost } = await postAction(`${action}/cost`, body);
+    return Array.isArray(cost) && cost.length > 0 ? cost.join('; ') : 'nothing to request';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const isoOf = (timeMs: number) => new Date(timeMs).toISOString().replace('.000Z', 'Z');
+
+/** The answers that led to what is known. */
+function Evidence({ found, nowMs }: { found: SeriesRange; nowMs: number }) {
+  const { gaps, gapsInAll, silences, fetches } = found;
+  return (
+    <>
+      {gaps.length > 0 && (
+        <ListSection
+          title="Why it is missing"
+          none=""
+          caption={
+            gapsInAll > gaps.length
+              ? `The first ${gaps.length} of ${formatCount(gapsInAll)}`
+              : counted(gapsInAll, 'gap')
+          }
+          titles={['From', 'To', 'Length', 'Why']}
+          rows={gaps.map((gap) => [
+            formatTime(gap.startMs),
+            formatTime(gap.endMs),
+            formatDuration(gap.endMs - gap.startMs),
+            explainGap(gap, { nowMs }),
+          ])}
+        />
+      )}
+      {silences.length > 0 && (
+        <ListSection
+          title="Silent, and covered"
+          none=""
+          caption="For far longer than usual"
+          titles={['From', 'To', 'Length', 'Proof']}
+          rows={silences.map(({ startMs, endMs, proof }) => [
+            formatTime(startMs),
+            formatTime(endMs),
+            formatDuration(endMs - startMs),
+            proof,
+          ])}
+        />
+      )}
+      <ListSection
+        title="Answers that led to this"
+        none="No request for it is recorded: it was imported, or its requests are older than the ledger."
+        caption="Newest first"
+        titles={requestTitles}
+        rows={fetches.map(requestCells)}
+      />
+    </>
+  );
+}
+
+export const requestTitles = ['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Took'];
+
+export function requestCells(one: PastRequest): readonly string[] {
+  return [
+    formatSecond(one.timeMs),
+    one.range === null ? '' : formatTime(one.range.startMs),
+    one.range === null ? '' : formatTime(one.range.endMs),
+    one.source === defaultSource ? one.lane : `${one.lane} of ${one.source}`,
+    [verdictText(one.verdict), one.error].filter((text) => text !== null).join(': '),
+    formatCount(one.fresh),
+    formatCount(one.changed),
+    `${formatCount(one.durationMs)} ms`,
+  ];
+}
