@@ -53,7 +53,13 @@ export interface Remembered {
   /** What is to be told from `atMs` on. */
   readonly waits: { readonly event: Event; readonly text: string; readonly atMs: EpochMs } | null;
   /** Since the last message that was delivered. */
-  readonly failure: { readonly atMs: EpochMs; readonly cause: string; readonly attempts: number } | null;
+  readonly failure: {
+    readonly atMs: EpochMs;
+    readonly cause: string;
+    readonly attempts: number;
+    /** Whether the message was given up. */
+    readonly isFinal: boolean;
+  } | null;
 }
 
 export const nothing: Remembered = { told: null, waits: null, failure: null };
@@ -121,10 +127,7 @@ export function createTeller(options: TellerOptions) {
       const book = books.get(entry.name);
       if (book === undefined) books.set(entry.name, newBook(entry));
       else if (!isDeepStrictEqual(entry, book.entry)) {
-        // What could not be told there may be told here.
-        const told = book.kept.told?.isKnown === true ? book.kept.told : null;
-        Object.assign(book, { entry, target: targetOf(entry), attempts: none });
-        book.kept = { ...book.kept, told, failure: null };
+        Object.assign(book, { entry, target: targetOf(entry), attempts: none, kept: anew(book.kept) });
       }
     }
   }
@@ -150,7 +153,7 @@ export function createTeller(options: TellerOptions) {
     for (const name of known.keys()) if (!shared.has(name)) await writeNotified(database, name, null);
     for (const [name, book] of shared) {
       const written = (known.get(name) as Remembered | undefined) ?? nothing;
-      Object.assign(book, { kept: written, written, seen: null, attempts: none });
+      Object.assign(book, { kept: anew(written), written, seen: null, attempts: none });
     }
   }
 
@@ -234,11 +237,12 @@ export function createTeller(options: TellerOptions) {
     const { entry, attempts } = book;
     const nowMs = clock.now();
     const count = attempts.count + 1;
-    book.kept = { ...book.kept, failure: { atMs: nowMs, cause, attempts: count } };
+    const isFinal = !isTransient || count >= mostAttempts;
+    book.kept = { ...book.kept, failure: { atMs: nowMs, cause, attempts: count, isFinal } };
     if (count === 1) log.warn({ target: entry.name, cause }, 'a target of notify could not be told');
     const delayMs = Math.max(Math.min(longestRetryMs, firstRetryMs * 2 ** (count - 1)), Math.min(hourMs, retryAfterMs));
     book.attempts = { ...attempts, count, nextMs: nowMs + delayMs };
-    if (isTransient && count < mostAttempts) return;
+    if (!isFinal) return;
     log.error({ target: entry.name, cause, attempts: count }, 'a target of notify was not told');
     events?.({ target: entry.name, result: 'failed' });
     settle(book, next);
@@ -302,6 +306,11 @@ export function createTeller(options: TellerOptions) {
       }
     },
   });
+}
+
+/** What could not be told before may be told to another address, or by another process with another variable. */
+function anew({ told }: Remembered): Remembered {
+  return { ...nothing, told: told?.isKnown === true ? told : null };
 }
 
 const none = { of: '', count: 0, nextMs: 0 };

@@ -43,6 +43,7 @@ export const conditions = {
   rows_rejected: { level: 'bad', list: 'quarantine', command: 'tidemark gaps' },
   jobs_failing: { level: 'bad', list: 'jobs', command: 'tidemark status' },
   watch_list_waits: { level: 'waiting', list: null, command: 'tidemark apply' },
+  notify_fails: { level: 'waiting', list: null, command: 'tidemark notify' },
   awaiting_second_answer: { level: 'waiting', list: 'awaiting', command: 'tidemark gaps' },
   nothing_tracked: { level: 'waiting', list: null, command: 'tidemark track --help' },
   limited_by_budget: { level: 'working', list: 'series', command: 'tidemark status --all' },

@@ -64,6 +64,8 @@ export interface StoredFacts {
   readonly pause: PausedRequests | null;
   /** What the watch list leaves out until a list is read. */
   readonly unapplied: readonly string[];
+  /** Targets of `notify` that were not told, each with the cause. */
+  readonly untold: readonly string[];
   /** Tracked series. */
   readonly series: number;
   /** Windows that can be requested now. */
@@ -300,6 +302,11 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
   if (first !== undefined) {
     const others = more.length === 0 ? '' : `, and ${formatCount(more.length)} more`;
     found.push(condition('watch_list_waits', `a part of the watch list waits: ${printable(first)}${others}`));
+  }
+  const [untold, ...others] = facts.untold;
+  if (untold !== undefined) {
+    const many = others.length === 0 ? '' : `, and ${formatCount(others.length)} more`;
+    found.push(condition('notify_fails', `a target of notify was not told: ${printable(untold)}${many}`));
   }
   if (series === 0) return [...found, condition('nothing_tracked', 'nothing is tracked')];
   const isStopped =

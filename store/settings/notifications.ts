@@ -53,6 +53,15 @@ const notified = statement({
   row: { name: text, value: text },
 });
 
+/** Targets that were not told of what they should know, each with the cause. */
+export async function readUntold(database: Database): Promise<string[]> {
+  const failed = [...(await readNotified(database.pool))].map(([name, value]) => ({
+    name,
+    failure: (value as { readonly failure: { readonly cause: string; readonly isFinal: boolean } | null }).failure,
+  }));
+  return failed.flatMap(({ name, failure }) => (failure?.isFinal === true ? [`${name}: ${failure.cause}`] : []));
+}
+
 /** @param value null: there is nothing to remember. */
 export async function writeNotified(database: Database, target: string, value: object | null): Promise<void> {
   await writeSetting(database.pool, `${prefix}${target}`, value === null ? null : JSON.stringify(value));

@@ -21,6 +21,7 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
     tracked: { requests: 9000, wantedMs: 100, coveredMs: 27.28 },
     pause: null,
     unapplied: [],
+    untold: [],
     series: 310,
     left: 0,
     behind: 0,
@@ -71,6 +72,11 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     ...(['a list that cannot be read', 'watch_list_waits', 'waiting'] as const),
     'a part of the watch list waits: a.yaml:1:2: left out, and 2 more',
     { unapplied: ['a.yaml:1:2: left out', '', ''] },
+  ],
+  [
+    ...(['a target that was not told', 'notify_fails', 'waiting'] as const),
+    'a target of notify was not told: slack: answered 404, and 1 more',
+    { untold: ['slack: answered 404', 'mail: SMTP_URL is not set'] },
   ],
   ['no series', 'nothing_tracked', 'waiting', 'nothing is tracked', { series: 0, arriving: 0, sources: [] }],
   [
