@@ -73,7 +73,9 @@ const tracking = z.discriminatedUnion('dataset', [
   z.strictObject({ dataset: z.enum(assetDatasets), asset: nameText, ...range }),
 ]);
 
-const nothing = z.strictObject({});
+/** A source; absent: all of them. */
+const ofSource = z.strictObject({ source: nameText.optional() });
+const budget = z.strictObject({ source: nameText, perMinute: z.int().min(1).max(1_000_000).nullable() });
 const requestsAt = (clock: Clock) => {
   const actedOn = <Given extends z.output<typeof ofSeries>>({ from, to, ...given }: Given) => ({
     ...given,
@@ -94,8 +96,9 @@ const requestsAt = (clock: Clock) => {
     untrack: z
       .strictObject({ series: seriesWords.min(1).max(maxSeries) })
       .transform((given): ActionRequest => ({ action: 'untrack', ...given })),
-    pause: nothing.transform((): ActionRequest => ({ action: 'pause' })),
-    resume: nothing.transform((): ActionRequest => ({ action: 'resume' })),
+    pause: ofSource.transform((given): ActionRequest => ({ action: 'pause', ...given })),
+    resume: ofSource.transform((given): ActionRequest => ({ action: 'resume', ...given })),
+    budget: budget.transform((given): ActionRequest => ({ action: 'budget', ...given })),
   } satisfies Readonly<Record<ActionRequest['action'], z.ZodType<ActionRequest>>>;
 };
 const isLong = (action: ActionRequest['action']) => action === 'verify' || action === 'repair';

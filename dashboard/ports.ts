@@ -53,7 +53,10 @@ export type ActionRequest =
   | ({ readonly action: 'verify'; readonly sample: number | null; readonly against: string | null } & OfSeries)
   | { readonly action: 'track'; readonly selection: Selection }
   | { readonly action: 'untrack'; readonly series: readonly string[] }
-  | { readonly action: 'pause' | 'resume' };
+  /** @param source absent: all of them. */
+  | { readonly action: 'pause' | 'resume'; readonly source?: string | undefined }
+  /** @param perMinute null: all that the source allows. */
+  | { readonly action: 'budget'; readonly source: string; readonly perMinute: number | null };
 
 /** Actions that make requests over a range. */
 export type CostRequest = Extract<ActionRequest, OfSeries & { readonly action: 'retry' | 'verify' | 'repair' }>;

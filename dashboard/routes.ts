@@ -9,6 +9,7 @@ import { AddressLimit } from '../service/connections.ts';
 import { notFound, ServiceRefusal } from '../service/response.ts';
 import { readLockWaits } from '../store/db/activity.ts';
 import type { Database } from '../store/db/database.ts';
+import { readRefusals } from '../store/ledger/source-refusals.ts';
 import { readFailingJobs } from '../store/upkeep/jobs.ts';
 import { type Access, accessGuard, refuse } from './access.ts';
 import { type ActionsOptions, addActions } from './actions.ts';
@@ -58,6 +59,7 @@ const bandsQuery = z.object({
   to: timeText.optional(),
 });
 const pointsQuery = z.object({ interval: z.enum(Object.keys(intervalMs) as Interval[]), from: timeText, to: timeText });
+const refusalsQuery = z.object({ source: z.string().max(200) });
 
 /**
  * Serves the dashboard at `/` and under `/dashboard`. Clients without access are redirected from `/` to the
@@ -140,6 +142,15 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
       const [band] = await bands({ nowMs: clock.now(), graceMs, seriesIds: [seriesId], range, columns });
       if (band === undefined) throw notFound(String(seriesId));
       return json<'series/:id/points'>(reply, { ...points, interval, ...range, band });
+    });
+
+    scope.get('/dashboard/refusals', async (request, reply) => {
+      const { source } = read(refusalsQuery, request.query);
+      const found = await readRefusals.on(database.pool, { source, most: maxEntries });
+      return json<'refusals'>(
+        reply,
+        found.map(({ lane: _, ...refusal }) => refusal),
+      );
     });
 
     scope.get('/dashboard/problems', async (_request, reply) => {

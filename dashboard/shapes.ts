@@ -60,6 +60,17 @@ const listLine = message({
 });
 export type ListLine = z.output<typeof listLine>;
 
+/** A source of tracked series. */
+const sourceLine = message({
+  name: z.string(),
+  /** Its use and its state, in words. */
+  text: z.string(),
+  /** Whether it is paused, or its budget lowered, by a user. */
+  isPaused: z.boolean(),
+  isLowered: z.boolean(),
+});
+export type SourceLine = z.output<typeof sourceLine>;
+
 const headline = message({
   kind: z.enum(conditionKinds),
   level: z.enum(levels),
@@ -92,6 +103,7 @@ const summary = message({
   /** What the source answers in place of data. */
   serviceMessage: message({ timeMs: time, message: z.string() }).nullable(),
   lists: listOf(listLine),
+  sources: listOf(sourceLine),
   /** Rejected rows of periods without a point. */
   rejected: count,
   database: z.string(),
@@ -238,6 +250,12 @@ export const answers = {
   problems,
   actions: listOf(actionLine),
   calendar,
+  refusals: listOf(
+    message({
+      ...{ timeMs: time, kind: z.string(), status: z.number().nullable(), series: z.string().nullable() },
+      ...{ range: message(range).nullable(), message: z.string() },
+    }),
+  ),
   storage: listOf(storedBytes),
   'events/log': listOf(storedEvent),
   list: listContents,

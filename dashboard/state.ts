@@ -1,11 +1,12 @@
 /** Reads the snapshots for pages: cheap parts each time, expensive parts at intervals. */
 
 import type { Clock } from '../clock.ts';
-import { formatDuration } from '../model/format.ts';
+import { budgetText, counted, formatDuration, nonEmpty } from '../model/format.ts';
 import { type EpochMs, minuteMs, type Range } from '../model/intervals.ts';
 import { listName } from '../model/lists/index.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
-import { stateOf } from '../planning/headline.ts';
+import { loweredText } from '../planning/budget.ts';
+import { type StateFacts, sentenceOf, sinceText, stateOf } from '../planning/headline.ts';
 import { extentOf } from '../planning/progress.ts';
 import type { Database } from '../store/db/database.ts';
 import { readServiceMessage } from '../store/ledger/ledger.ts';
@@ -16,7 +17,7 @@ import type { StatePorts } from './ports.ts';
 import { readSeriesLines } from './queries/lines.ts';
 import { type CountedMinute, requestMinutes } from './queries/problems.ts';
 import type { QueueReader } from './queue.ts';
-import type { ListLine, RequestMinutes, Snapshot } from './shapes.ts';
+import type { ListLine, RequestMinutes, Snapshot, SourceLine } from './shapes.ts';
 
 export interface StateOptions {
   readonly database: Database;
@@ -71,16 +72,18 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
     const requests = await readMinutes(nowMs);
     const queueState = await queueRead;
     const stored = await facts(nowMs);
+    const whole: StateFacts = {
+      ...stored,
+      nowMs,
+      tracked: extentOf(lines),
+      queue: queueState?.facts ?? { away: queue.problem() },
+    };
     return {
       summary: {
         nowMs,
         synthetic,
-        state: stateOf({
-          ...stored,
-          nowMs,
-          tracked: extentOf(lines),
-          queue: queueState?.facts ?? { away: queue.problem() },
-        }),
+        state: stateOf(whole),
+        sources: sourceLines(whole),
         perMinute: queueState?.perMinute ?? perMinute,
         requests,
         queue: queueState?.depth ?? null,
@@ -96,6 +99,23 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
       }),
     };
   };
+}
+
+function sourceLines(facts: StateFacts): SourceLine[] {
+  const queues = 'away' in facts.queue ? [] : facts.queue.sources;
+  return facts.sources.map((source) => {
+    const { lastMinute, pause } = source;
+    const queue = queues.find((one) => one.source === source.source);
+    const lowered = queue?.lowered ?? null;
+    const text = nonEmpty([
+      queue === undefined
+        ? `${counted(lastMinute, 'request')} in the last minute`
+        : budgetText({ ...queue, lastMinute }),
+      lowered === null ? '' : loweredText(lowered),
+      pause === null ? (sentenceOf(source, facts) ?? '') : sinceText(pause),
+    ]).join(', ');
+    return { name: source.source, text, isPaused: pause !== null, isLowered: lowered !== null };
+  });
 }
 
 async function readSlowly({ database }: StateOptions, nowMs: EpochMs) {

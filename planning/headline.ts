@@ -204,6 +204,11 @@ function nameOf({ source }: Pick<SourceState, 'source'>, sources: readonly Sourc
   return source === defaultSource && sources.length > 1 ? 'the default source' : sourceText(source);
 }
 
+/** What is said of a source that gets no requests, in a sentence; null: it gets some. */
+export function sentenceOf(source: SourceState, facts: StateFacts): string | null {
+  return sourceConditions(source, facts)[0]?.text ?? null;
+}
+
 function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: StateFacts): Headline[] {
   const state = 'away' in queue ? absent : queueOf(queue, facts.source);
   const name = nameOf(facts, sources);

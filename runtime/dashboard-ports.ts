@@ -19,6 +19,7 @@ import { costOfRepair, costOfVerify, repair, verify } from '../operations/rechec
 import { costOfRetry, retry } from '../operations/retry.ts';
 import { countAll, readGapDivision } from '../operations/source-gaps.ts';
 import { isGiven } from '../operations/sources/markets.ts';
+import { changeBudget, pauseSource, resumeSource } from '../operations/sources/orders.ts';
 import { readStoredFacts } from '../operations/status/facts.ts';
 import { atSource, withinRetention } from '../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../operations/tracking/track.ts';
@@ -144,10 +145,14 @@ async function runAction(
       ].join('; ');
     }
     case 'pause':
+      if (request.source !== undefined) return pauseSource(context, request.source, by);
       return (await writePause(database, { sinceMs: context.clock.now(), by }))
         ? 'paused: only requests under way end'
         : 'paused before';
+    case 'budget':
+      return changeBudget(context, { name: request.source, perMinute: request.perMinute, by });
     case 'resume':
+      if (request.source !== undefined) return resumeSource(context, request.source);
       return (await writePause(database, null)) ? 'resumed' : 'not paused';
   }
 }

@@ -2,10 +2,10 @@
 
 import { expect, it, onTestFinished } from 'vitest';
 import { type ActionLine, answers } from '../../dashboard/shapes.ts';
-import { openDatabase } from '../../store/db/database.ts';
+import { type Database, openDatabase } from '../../store/db/database.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { market, processesMs, tidemark } from '../scripts/command.ts';
-import { headlineOf, listenTo } from './event-stream.ts';
+import { headlineOf, listenTo, type StreamEvent } from './event-stream.ts';
 import { openServing } from './serving.ts';
 
 const json = { 'content-type': 'application/json' };
@@ -18,6 +18,13 @@ const named = {
   from: '2024-03-01',
   to: '2024-04-01',
 };
+
+const sourcesOf = ({ name, data }: StreamEvent) => (name === 'trouble' ? [] : data.summary.sources);
+
+async function query(database: Database, name: string): Promise<unknown> {
+  const { rows } = await database.pool.query('select value from tidemark.settings where name = $1', [name]);
+  return JSON.parse(rows[0]?.value ?? 'null');
+}
 
 async function world(more: Record<string, string> = {}, command?: string) {
   const serving = await openServing(more, command);
@@ -72,6 +79,17 @@ it(
       return (await find()) as ActionLine;
     };
     expect((await act('resume', {})).said).toMatchObject({ state: 'done', result: 'resumed' });
+    const source = 'default';
+    expect((await act('pause', { source })).said.result).toMatch(/^the source is paused: /);
+    await stream.next((event) => headlineOf(event).kind === 'source_paused');
+    expect(await query(database, 'requests.paused@default')).toMatchObject({ by: '127.0.0.1' });
+    expect((await act('resume', { source })).said.result).toBe('the source is resumed');
+    expect((await act('budget', { source, perMinute: 30 })).said.result).toMatch(
+      /^the budget of default is 30 a minute, in place of 6,000 requests a minute; /,
+    );
+    await stream.next((event) => sourcesOf(event)[0]?.isLowered === true);
+    expect(await query(database, 'requests.budget@default')).toMatchObject({ perMinute: 30, by: '127.0.0.1' });
+    expect((await act('budget', { source, perMinute: null })).said.result).toContain('is again 6,000');
 
     await database.pool.query(`update tidemark.candle_points set volume = volume + 1 where time = '2024-03-05'`);
     const cost = async (action: string, body: unknown) => (await act(`${action}/cost`, body)).said.cost;
@@ -125,6 +143,10 @@ it(
       ['track', 'done'],
       ['pause', 'done'],
       ['resume', 'done'],
+      ['pause', 'done'],
+      ['resume', 'done'],
+      ['budget', 'done'],
+      ['budget', 'done'],
       ['verify', 'done'],
       ['retry', 'failed'],
       ['verify', 'done'],
@@ -169,6 +191,10 @@ it('refuses what has no token, another site, type, method or body, does nothing,
   for (const [action, body] of [
     ['pause', '{'],
     ['pause', []],
+    ['pause', { source: '' }],
+    ['budget', {}],
+    ['budget', { source: 'default', perMinute: 0 }],
+    ['budget', { source: 'default', perMinute: 1.5 }],
     ['untrack', { series: [] }],
     ['verify', { sample: 0 }],
     ...(['retry', 'verify', 'repair'] as const).flatMap(
@@ -199,11 +225,29 @@ it('refuses what has no token, another site, type, method or body, does nothing,
     status: 422,
     said: { error: expect.stringContaining('no source is named') },
   });
+  for (const [action, more] of [
+    ['pause', {}],
+    ['resume', {}],
+    ['budget', { perMinute: 3 }],
+  ] as const)
+    expect(await post(action, { source: 'krakn', ...more }, own)).toMatchObject({
+      status: 422,
+      said: { error: expect.stringContaining('no source is named "krakn": did you mean "kraken"?') },
+    });
+  expect(await post('budget', { source: 'default', perMinute: 6001 }, own)).toMatchObject({
+    status: 422,
+    said: { error: expect.stringContaining('default allows 6,000 requests a minute, and 6,001 is more') },
+  });
+  expect(await status({}, { source: 'kraken', perMinute: 3 }, 'budget')).toBe(401);
   expect(await status(ofPage)).toBe(200);
   expect((await rows()).map(({ action, state }) => [action, state])).toEqual([
     ['untrack', 'failed'],
     ['retry', 'failed'],
     ['track', 'failed'],
+    ['pause', 'failed'],
+    ['resume', 'failed'],
+    ['budget', 'failed'],
+    ['budget', 'failed'],
     ['pause', 'done'],
   ]);
 });

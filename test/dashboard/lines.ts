@@ -12,6 +12,7 @@ export const quietSummary: Summary = {
   state: { headline: databaseAway('none'), also: [], left: 0, requests: 0, wantedMs: 0, coveredMs: 0, etaMs: null },
   serviceMessage: null,
   lists: [],
+  sources: [],
   rejected: 0,
   requests: { startMs: 0, lanes: {}, failed: [] },
   database: 'none',

@@ -18,7 +18,8 @@ beforeAll(async () => {
   // One of each that the year does not have.
   await database.pool.query(
     `insert into tidemark.fetches (time, dataset, series_id, lane, attempt, verdict, duration_ms, error)
-     values (to_timestamp($1), 'candles', 1, 'backfill', 1, 'unavailable', 80, 'status 503')`,
+     values (to_timestamp($1), 'candles', 1, 'backfill', 1, 'unavailable', 80, 'status 503'),
+            (to_timestamp($1) - interval '1 day', 'candles', 1, 'backfill', 1, 'series_refused', 80, 'status 403')`,
     [(nowMs - hourMs / 2) / 1000],
   );
   await database.pool.query(
@@ -42,6 +43,7 @@ const paths: Readonly<Record<Exclude<keyof Answers, 'actions'>, readonly string[
   'series/:id/range': [`series/1/range?${series}`, `series/2/range?${series}`, `series/6/range?${series}`],
   problems: ['problems'],
   calendar: ['calendar', 'calendar?series=2'],
+  refusals: ['refusals?source=default'],
   storage: ['storage'],
   'events/log': ['events/log'],
   list: ['list?name=assets', 'list?name=rates', 'list?name=markets'],

@@ -253,6 +253,19 @@ it(
   processesMs,
 );
 
+it(
+  'a paused source, whose budget is lowered',
+  async () => {
+    const world = await openWorld();
+    await tidemark(['sources', 'pause', 'default'], world.env);
+    await tidemark(['sources', 'budget', 'default', '60'], world.env);
+    await world.track('m5', ...past);
+    await expectAgreed(world, 'source_paused waiting');
+    expect((await readPage(world)).figures?.perMinute).toBe(60);
+  },
+  processesMs,
+);
+
 it.each([
   ['killed', 'source_away bad', null],
   ['frozen', 'source_away bad', (() => {}) as Answer],

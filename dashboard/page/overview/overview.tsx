@@ -11,6 +11,7 @@ import { Lists } from './lists.tsx';
 import { Matrix } from './matrix.tsx';
 import { progressWords } from './progress.ts';
 import { SeriesList } from './series-list.tsx';
+import { Sources } from './sources.tsx';
 import { Storage } from './storage.tsx';
 import { Tiles } from './tiles.tsx';
 
@@ -41,6 +42,7 @@ export function Overview({ visit = 0 }: { visit?: number }) {
       <Tiles lines={lines} summary={summary} />
       <Matrix />
       <Budget summary={summary} />
+      <Sources sources={summary.sources} />
       <SeriesList visit={visit} />
       {lines.length > 0 && <CommonCalendar lines={lines} />}
       <Section id="actions" title="Actions">

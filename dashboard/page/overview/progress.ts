@@ -25,7 +25,7 @@ export function progressWords(
 }
 
 /** Conditions of a source that answers no requests. */
-const ofSources = ['source_away', 'source_notice', 'source_refuses_key', 'banned'] as const;
+const ofSources = ['source_away', 'source_notice', 'source_refuses_key', 'banned', 'source_paused'] as const;
 export type SourceCondition = (typeof ofSources)[number];
 
 /** The first of them; null: there is none. */

@@ -76,6 +76,7 @@ const sourceStates: Readonly<Record<SourceCondition, string>> = {
   source_notice: 'sends a message',
   source_refuses_key: 'refuses the key',
   banned: 'refuses requests',
+  source_paused: 'paused',
 };
 
 function sourceWords(summary: Summary): string {

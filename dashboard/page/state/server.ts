@@ -75,6 +75,7 @@ export const fetchDetail = (id: number) => fetchJson<'series/:id'>(`series/${id}
 /** @param seriesId null: of all series. */
 export const fetchCalendar = (seriesId: number | null) =>
   fetchJson<'calendar'>(`calendar${seriesId === null ? '' : `?series=${seriesId}`}`);
+export const fetchRefusals = (source: string) => fetchJson<'refusals'>(`refusals?source=${encodeURIComponent(source)}`);
 export const fetchStorage = () => fetchJson<'storage'>('storage');
 export const fetchEvents = () => fetchJson<'events/log'>('events/log');
 export const fetchList = (name: string) => fetchJson<'list'>(`list?name=${encodeURIComponent(name)}`);

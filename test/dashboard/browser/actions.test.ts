@@ -57,6 +57,17 @@ describeNeeding('chromium', 'actions in a browser', () => {
       allow();
       await said('Retry all now: 0 ranges');
       expect(asked.filter((path) => path.endsWith('/actions/retry'))).toHaveLength(1);
+      await page.locator('#sources ~ details summary', { hasText: 'default: ' }).click();
+      await page.getByLabel('requests a minute').fill('30');
+      await press('Change the budget of default');
+      await said('Change the budget of default: the budget of default is 30 a minute');
+      await press('Reset the budget of default');
+      await press('Pause default');
+      await said('Pause default: the source is paused');
+      await press('Resume default');
+      await said('Resume default: the source is resumed');
+      await said('It has refused no request in the ledger.');
+      await expectAccessible(page, 'the orders for a source');
       // No worker is connected either.
       await page.locator('.state', { hasText: 'Requests are paused' }).waitFor();
     },

@@ -6,6 +6,7 @@ import { BeginHere } from '../../../dashboard/page/overview/begin-here.tsx';
 import { Matrix } from '../../../dashboard/page/overview/matrix.tsx';
 import { Overview } from '../../../dashboard/page/overview/overview.tsx';
 import { SeriesList } from '../../../dashboard/page/overview/series-list.tsx';
+import { RefusalList, Sources } from '../../../dashboard/page/overview/sources.tsx';
 import { Tiles } from '../../../dashboard/page/overview/tiles.tsx';
 import { CalendarSection } from '../../../dashboard/page/parts/calendar.tsx';
 import { State } from '../../../dashboard/page/parts/headline.tsx';
@@ -104,6 +105,27 @@ it('has a figure for each list, which its link opens', () => {
   );
   const links = linksIn(htmlOf(Tiles, { lines: [], summary: quietSummary }));
   expect(links).toMatchObject({ Late: './?filter=behind#series', Quarantine: './?view=problems#part-quarantine' });
+});
+
+it('has a panel for each source, and what each refused', () => {
+  const source = { name: 'kraken', text: '3 of 30 requests in the last minute', isPaused: false, isLowered: true };
+  const sources = [source, { ...source, name: 'okx', text: 'paused since 2024-02-01' }];
+  expect(linesOf(Sources, { sources })).toEqual([
+    'Sources',
+    'kraken: 3 of 30 requests in the last minute',
+    'okx: paused since 2024-02-01',
+  ]);
+  const timeMs = Date.UTC(2024, 1, 1);
+  const refusal = { timeMs, kind: 'rate_limited', status: 429, series: 'kraken a/b h1', message: '<b>slow' };
+  const found = [
+    { ...refusal, range: { startMs: timeMs - dayMs, endMs: timeMs } },
+    { ...refusal, status: null, series: null, range: null },
+  ];
+  expect(linesOf(RefusalList, { found }).slice(-2)).toEqual([
+    '2024-02-01 | rate_limited (429) | kraken a/b h1 | 2024-01-31 | 2024-02-01 | <b>slow |',
+    '2024-02-01 | rate_limited | | | | <b>slow |',
+  ]);
+  expect(linesOf(RefusalList, { found: [] })).toEqual(['It has refused no request in the ledger.']);
 });
 
 it('the matrix has the share and the number of series of each exchange and interval, and opens them', () => {
