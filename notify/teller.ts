@@ -98,6 +98,7 @@ export function createTeller(options: TellerOptions) {
   /** Targets that the file has no more. */
   const gone = new Set<string>();
   let isTelling = false;
+  let isCleared = false;
   let said = '';
 
   /** A file with a mistake changes nothing. */
@@ -169,7 +170,8 @@ export function createTeller(options: TellerOptions) {
   async function look(): Promise<void> {
     try {
       const entries = await currentEntries();
-      if (entries.length === 0) return await leave();
+      if (entries.length === 0) return await within(leave()).then(() => {});
+      isCleared = false;
       const may = await mayTell(clock.now());
       // Another scheduler reads and tells.
       const state = may === false ? answers : await headline(may === true);
@@ -274,12 +276,17 @@ export function createTeller(options: TellerOptions) {
     book.written = kept;
   }
 
-  /** Without targets no place is needed. */
+  /** Without targets no place is needed, and nothing is remembered, also of a process before. */
   async function leave(): Promise<void> {
-    if (!isTelling) return;
-    isTelling = false;
-    await remember();
-    await endTelling(database, process);
+    if (isCleared) return;
+    try {
+      await remember();
+      await endTelling(database, process);
+      isTelling = false;
+      isCleared = true;
+    } catch (error) {
+      log.debug({ cause: messageOf(error) }, 'what was told is not forgotten yet');
+    }
   }
 
   function sayOnce(cause: string, say: (cause: string) => void): void {

@@ -6,7 +6,9 @@ import { hourMs, minuteMs } from '../../model/intervals.ts';
 import type { Said } from '../../notify/rules.ts';
 import { createTeller, type TellerOptions } from '../../notify/teller.ts';
 import { type Database, openDatabase } from '../../store/db/database.ts';
-import { clockAt } from '../parts/test-clock.ts';
+import { readUntold } from '../../store/settings/notifications.ts';
+import { clockAt, createTestClock } from '../parts/test-clock.ts';
+import { proxyTo } from '../queue/cuttable-proxy.ts';
 import { emptyDirectory } from '../scripts/command.ts';
 import { openOwnStore } from '../store/open-store.ts';
 import { startHook } from './hook.ts';
@@ -18,7 +20,7 @@ const paused: Said = { kind: 'paused', level: 'waiting', text: 'requests are pau
 const away: Said = { kind: 'database_away', level: 'bad', text: 'the database does not answer: x', command: null };
 
 async function openTold(notify: (url: string) => string) {
-  const { database } = await openOwnStore();
+  const { database, url } = await openOwnStore();
   const hook = await startHook();
   const file = join(emptyDirectory(), 'tidemark.yaml');
   const write = (text: string) => writeFileSync(file, text);
@@ -46,7 +48,7 @@ async function openTold(notify: (url: string) => string) {
     );
     return rows as Array<{ name: string; value: Record<string, unknown> }>;
   };
-  return { database, hook, teller, write, lines, stored, at };
+  return { database, url, hook, teller, write, lines, stored, at };
 }
 
 const webhook = (url: string) => `notify: [{ webhook: '${url}/hook' }]`;
@@ -120,7 +122,7 @@ test('tells nothing of what comes and goes within the delay, nor of a level that
 });
 
 test('sends again after a failure, as late as the target asks, and gives up what is refused', async () => {
-  const { hook, teller, lines, stored } = await openTold(webhook);
+  const { hook, teller, lines, stored, database } = await openTold(webhook);
   const told: unknown[] = [];
   const { after } = teller({ events: (event) => told.push(event) });
   hook.answers.push({ status: 500 }, { status: 429, headers: { 'retry-after': '600' } });
@@ -149,6 +151,11 @@ test('sends again after a failure, as late as the target asks, and gives up what
     { target: 'webhook', result: 'failed' },
   ]);
   expect(lines.filter((line) => line.includes('answered 404'))).toHaveLength(2);
+  expect(await readUntold(database)).toEqual(['webhook: answered 404']);
+  await after(3 * hourMs);
+  await after(0);
+  expect(eventsOf(hook.documents())).toEqual(['reminder ranges_failed']);
+  expect(await readUntold(database)).toEqual([]);
 });
 
 test('a target that never answers, or cannot be reached, holds up no other one', async () => {
@@ -230,9 +237,38 @@ test('tells from memory that the database is away, and that it is back', async (
   await gone.close();
 });
 
+test('what does not answer at all is away', async () => {
+  const { hook, teller, url } = await openTold(webhook);
+  const proxy = await proxyTo(url);
+  const database = openDatabase({
+    ...{ url: proxy.url, applicationName: 'test', maxConnections: 4, statementTimeoutMs: 60_000 },
+    ...{ connectTimeoutMs: 1000, onIdleError: () => {} },
+  });
+  const clock = createTestClock();
+  const never = new Promise<never>(() => {});
+  const { look, idle } = teller({ clock, database, readHeadline: () => never });
+  /** Each part of a look waits for half a minute. */
+  const lateLook = async (parts: number) => {
+    const ended = look();
+    for (let part = 0; part < parts; part += 1) {
+      await clock.waiting();
+      await clock.advance(30_000);
+    }
+    await ended;
+    await idle();
+  };
+  proxy.silence();
+  for (let times = 0; times < 3; times += 1) await lateLook(2);
+  expect(hook.documents()).toMatchObject([
+    { condition: 'database_away', headline: 'the database does not answer: no answer within 30 s' },
+  ]);
+  proxy.speak();
+  await database.close();
+});
+
 test('takes a change of the file, and a mistake in it changes nothing', async () => {
   const { hook, teller, write, lines, stored } = await openTold(webhook);
-  const { after } = teller();
+  const { after, close } = teller();
   await after(0, noWorker);
   write('notify: [{ webhook: 12 }]\n');
   await after(2 * minuteMs);
@@ -243,8 +279,10 @@ test('takes a change of the file, and a mistake in it changes nothing', async ()
   await after(10_000);
   expect(hook.received.map(({ path }) => path)).toEqual(['/new']);
   expect((await stored()).map(({ name }) => name)).toEqual(['notify.target.ops', 'notify.teller']);
+  await close();
+  // Another process finds nobody to tell.
   write('prune: true');
-  await after(minuteMs);
+  await teller().after(minuteMs);
   expect(await stored()).toEqual([]);
 });
 
