@@ -5,7 +5,7 @@ import { type EpochMs, intervalMs, nextPeriodStart, periodStart } from '../model
 import { subtract } from '../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { defaultSource } from '../model/sources.ts';
-import { budgetInForce, lowerBudget } from '../planning/budget.ts';
+import { budgetInForce, type LoweredBudget, lowerBudget } from '../planning/budget.ts';
 import { type Cost, type Disk, diskFor, type Estimate, type Freshness, hourlyShareOf } from '../planning/estimate.ts';
 import { closedUpTo } from '../planning/periods.ts';
 import { rowsAskedFor } from '../planning/polls.ts';
@@ -13,7 +13,7 @@ import type { RereadSettings } from '../planning/reread.ts';
 import { readMissingRanges } from '../store/series/ranges.ts';
 import { type ListState, readListStates } from '../store/settings/polled-lists.ts';
 import { readRereadSettings } from '../store/settings/settings.ts';
-import { readLoweredBudget } from '../store/settings/source-orders.ts';
+import { readLoweredBudget, readLoweredBudgets } from '../store/settings/source-orders.ts';
 import { bytesPerPoint } from '../store/status/measures.ts';
 import { chunkDaysOf } from '../store/timescale/hypertables.ts';
 import { requestsPerMinute } from '../v2/limits.ts';
@@ -39,6 +39,8 @@ export interface PlanCost extends Estimate {
   readonly lastAtMs: EpochMs | null;
   /** Series of events that are counted as if they were as rare as they can be, since too little of them is stored. */
   readonly assumed: readonly SeriesKey[];
+  /** The budgets with which it counts that a user lowered, each with its source. */
+  readonly lowered: ReadonlyArray<readonly [source: string, budget: LoweredBudget]>;
   /** Whether a key would raise the budget. */
   readonly isWithoutKey: boolean;
   /** The part of each source. */
@@ -133,6 +135,11 @@ export async function estimateCost(
     requestsPerMinute: perMinuteOf(largest?.source.name),
     isShared: used.length > 1,
     sources: costs.filter(({ series }) => series > 0),
+    lowered: [...(await readLoweredBudgets(database))].filter(([name, { perMinute }]) =>
+      costs.some(
+        ({ source, series, requestsPerMinute }) => source === name && series > 0 && requestsPerMinute === perMinute,
+      ),
+    ),
     assumed: planned.flatMap(({ series, density }) =>
       density === null && datasetOf(series.dataset).time.density === 'linked' ? [series] : [],
     ),

@@ -6,7 +6,7 @@ import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { defaultSource, type Limit, type SourceFacts, sourceText } from '../model/sources.ts';
 import { expectedCost, type LoweredBudget } from '../planning/budget.ts';
-import { pausedText } from '../planning/headline.ts';
+import { pausedText, sinceText } from '../planning/headline.ts';
 import { isPausedBySource } from '../planning/progress.ts';
 import { type ExplainedOutage, type SourceOutage, wholeSecond } from '../planning/source-outage.ts';
 import type { SourceSetup } from '../sources/registry.ts';
@@ -185,6 +185,22 @@ export async function readOutage(
     const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
     return withRetry(outage, { workers, pausedMs }, refusedUntilMs, nowMs);
   });
+}
+
+/** What is said of pauses that hold up requests to these sources. */
+export async function pausesOf(
+  { database }: Pick<OperationContext, 'database'>,
+  sources: readonly string[],
+): Promise<string[]> {
+  const all = await readPause(database.pool);
+  const one = await readSourcePauses(database);
+  return [
+    ...(all === null ? [] : [`requests are ${sinceText(all)}`]),
+    ...sources.flatMap((source) => {
+      const pause = one.get(source);
+      return pause === undefined ? [] : [pausedText(source, pause)];
+    }),
+  ];
 }
 
 /** The sources that refuse all requests, and until when each accepts none. */

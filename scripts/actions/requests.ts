@@ -5,6 +5,7 @@ import { counted, formatCount } from '../../model/format.ts';
 import { retry as retryDeferred } from '../../operations/retry.ts';
 import { withContext } from '../../runtime/context.ts';
 import { writePause } from '../../store/settings/settings.ts';
+import { readSourcePauses } from '../../store/settings/source-orders.ts';
 import { findSeries } from '../../store/status/series-history.ts';
 import { actedRange, type RangeOptions } from '../input/selectors.ts';
 import { commandCostJson, printCost } from '../output/cost-report.ts';
@@ -20,7 +21,12 @@ export async function pause(): Promise<void> {
 export async function resume(): Promise<void> {
   await withContext({ command: 'resume', needsDatabase: true }, async ({ database }) => {
     const isNew = await writePause(database, null);
-    console.log(isNew ? 'resumed' : 'not paused');
+    const rest = [...(await readSourcePauses(database)).keys()];
+    const stay =
+      rest.length === 0
+        ? ''
+        : `; ${rest.join(', ')} ${rest.length === 1 ? 'stays' : 'stay'} paused: \`tidemark sources resume NAME\``;
+    console.log(`${isNew ? 'resumed' : 'not paused'}${stay}`);
   });
 }
 

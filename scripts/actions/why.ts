@@ -10,7 +10,7 @@ import { defaultSource, fileSource, sourceText } from '../../model/sources.ts';
 import { withQueues } from '../../operations/context.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
-import { banText, readBans, readOutage } from '../../operations/source-health.ts';
+import { banText, pausesOf, readBans, readOutage } from '../../operations/source-health.ts';
 import { recencyText } from '../../planning/periods.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
@@ -51,9 +51,11 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const anyOutage = await readOutage(context, nowMs);
   const outage = anyOutage !== null && sources.includes(anyOutage.source) ? anyOutage : null;
   const bans = await readBans(context, sources, nowMs);
+  const pauses = await pausesOf(context, sources);
   const isSourceDown = outage !== null && (await readSeriesOnlyOf(database, outage.source, seriesIds)).size > 0;
   return [
     ...(outage === null ? [] : [outageText(outage, nowMs), '']),
+    ...pauses.flatMap((text) => [text, '']),
     ...[...bans].flatMap(([source, untilMs]) => [banText(source, untilMs), '']),
     `${seriesName(history.series)}, id ${history.seriesId}`,
     ...trackedLines(history),

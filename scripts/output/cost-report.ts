@@ -16,6 +16,7 @@ import { defaultSource } from '../../model/sources.ts';
 import { type CommandCost, commandCostText } from '../../operations/command-cost.ts';
 import type { PlanCost } from '../../operations/estimate.ts';
 import type { SourceCost } from '../../operations/source-cost.ts';
+import { loweredText } from '../../planning/budget.ts';
 import { diskInAll, type Freshness } from '../../planning/estimate.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
 import type { JsonDocument } from './documents.ts';
@@ -71,11 +72,15 @@ export function costText(cost: PlanCost): string {
     ...freshLines(cost),
     ...assumedLines(cost),
     ...sourceLines(cost),
+    ...loweredLines(cost),
   ].join('\n');
 }
 
 /** The default source is in the lines of the whole. */
 const beside = (sources: readonly SourceCost[]) => sources.filter(({ source }) => source !== defaultSource);
+
+const loweredLines = ({ lowered }: PlanCost): string[] =>
+  lowered.map(([source, budget]) => `the budget of ${source} is ${loweredText(budget)}`);
 
 /** The part of each source, in its own unit, and what its limits and its depth do not allow. */
 function sourceLines({ sources, isShared }: PlanCost): string[] {

@@ -14,7 +14,7 @@ const budget = 'requests.budget@';
 const settingsOfSources = statement({
   name: 'settings-of-sources',
   text: `select substr(name, length($prefix) + 1) as source, value from tidemark.settings
-         where starts_with(name, $prefix)`,
+         where starts_with(name, $prefix) order by 1`,
   parameters: { prefix: text },
   row: { source: text, value: text },
 });

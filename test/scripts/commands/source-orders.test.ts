@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { startVenueSimulator } from '../../../simulator/venues/start.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { processesMs } from '../command.ts';
 import { openVenues } from './watch-list-parts.ts';
@@ -78,6 +79,30 @@ it(
   processesMs,
 );
 
+it('a series of a paused source is requested of its next one', async () => {
+  const { run, say, fails, list, venues, query } = await openVenues(['okx']);
+  const mirror = await startVenueSimulator({ profile: 'okx' });
+  onTestFinished(() => mirror.close());
+  const days = '--from 2024-03-01 --to 2024-03-03';
+  list(
+    {},
+    `  mirror: { profile: okx, url: '${mirror.url}' }
+candles: [{ source: [okx, mirror], symbol: BTC/USDT, interval: h1, from: 2024-03-01, to: 2024-03-03 }]\n`,
+  );
+  await say('apply');
+  const before = venues.okx.requests().total;
+  await say('sources pause okx');
+  const backfill = `backfill candles --exchange okx --base BTC --quote USDT --interval h1 ${days}`;
+  const stderr = expect.stringMatching(/^requests to okx are paused since .*\n$/);
+  expect(await run(backfill)).toMatchObject({ exitCode: 0, stderr });
+  expect(await query('select distinct source from source_coverage')).toEqual([{ source: 'mirror' }]);
+  expect(venues.okx.requests().total).toBe(before);
+  expect(await say('why 1')).toMatch(/^requests to okx are paused since 20/);
+  await say('sources pause mirror');
+  await fails(backfill, 6, 'PAUSED: requests to okx are paused since');
+  expect(await say('resume')).toBe('not paused; mirror, okx stay paused: `tidemark sources resume NAME`\n');
+});
+
 it('lowers the budget of a source until it is reset, and says so', async () => {
   const { say, fails, json, source } = await open();
   await say(`track ${tracking('binance')}`);
@@ -97,7 +122,7 @@ it('lowers the budget of a source until it is reset, and says so', async () => {
   );
   expect(await say('status')).toMatch(/^source binance: .* of 30 requests in the last minute, lowered since 20/m);
   expect(await json('plan')).toMatchObject({ requestsPerMinute: 30 });
-  expect(await say('plan')).toMatch(/at 30 a minute/);
+  expect(await say('plan')).toMatch(/at 30 a minute.*^the budget of binance is lowered since 20/ms);
   expect(await say('sources budget binance --reset')).toBe('the budget of binance is again 3,000 requests a minute\n');
   expect(await json('plan')).toMatchObject({ requestsPerMinute: 3000 });
 });
