@@ -27,7 +27,7 @@ import { diskInAll } from '../planning/estimate.ts';
 import { countDiffering } from '../store/commit/differences.ts';
 import { untrackSeries } from '../store/series/series.ts';
 import { writePause } from '../store/settings/settings.ts';
-import { findSeries } from '../store/status/series-history.ts';
+import { findEach } from '../store/status/series-history.ts';
 
 export function statePorts(context: Parameters<typeof readStoredFacts>[0]): StatePorts {
   return {
@@ -74,7 +74,7 @@ async function costOf(context: OperationContext, request: CostRequest) {
 /** @throws TidemarkError UNKNOWN_SERIES */
 async function actedOn(context: OperationContext, { series, within }: OfSeries): Promise<ActedOn> {
   const isAll = series === undefined || series.length === 0;
-  return { within, seriesIds: isAll ? undefined : await findEach(context, series) };
+  return { within, seriesIds: isAll ? undefined : await findEach(context.database, series) };
 }
 
 async function runAction(
@@ -132,15 +132,15 @@ async function runAction(
     }
     case 'untrack': {
       const [ended, before]: [string[], string[]] = [[], []];
-      for (const seriesId of await findEach(context, request.series)) {
+      for (const seriesId of await findEach(context.database, request.series)) {
         const { series, untrackedMs } = await untrackSeries(database, seriesId, context.clock.now());
         (untrackedMs === null ? ended : before).push(seriesName(series));
       }
       return [
-        ...(ended.length === 0 ? [] : [`no longer tracking ${ended.join(', ')}`]),
+        ...(ended.length === 0 ? [] : [`no longer tracking ${namesText(ended)}`]),
         ...(before.length === 0
           ? []
-          : [`${before.join(', ')} ${before.length === 1 ? 'was' : 'were'} untracked before`]),
+          : [`${namesText(before)} ${before.length === 1 ? 'was' : 'were'} untracked before`]),
         'stored points stay',
       ].join('; ');
     }
@@ -169,9 +169,10 @@ async function resolve(context: OperationContext, asked: Selection) {
   return { selection, notes };
 }
 
-/** Each word is an id or a whole name. */
-async function findEach({ database }: OperationContext, words: readonly string[]): Promise<number[]> {
-  const ids: number[] = [];
-  for (const word of words) ids.push(...(await findSeries(database, [word])));
-  return [...new Set(ids)];
+/** Names in a sentence. */
+const maxNamed = 5;
+
+function namesText(names: readonly string[]): string {
+  const others = names.length - maxNamed;
+  return names.slice(0, maxNamed).join(', ') + (others > 0 ? ` and ${formatCount(others)} others` : '');
 }

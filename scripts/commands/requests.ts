@@ -11,7 +11,10 @@ export function resumeCommand(command: Command): void {
 }
 
 export function retryCommand(command: Command): void {
-  command.argument('[series...]', 'ids or names of series, as `status` shows them (default: all tracked)');
+  command.argument(
+    '[series...]',
+    'ids or names of series, as `status` shows them, or a pattern such as "kraken *" (default: all tracked)',
+  );
   actedRangeOptions(command)
     .option('--json', 'print the outcome as JSON')
     .action(async (words: string[], options: RetryOptions) =>

@@ -27,7 +27,7 @@ export function trackCommand(track: Command): void {
 
 export function untrackCommand(untrack: Command): void {
   untrack
-    .argument('<series...>', 'ids or names of series, as `status` shows them')
+    .argument('<series...>', 'ids or names of series, as `status` shows them, or a pattern such as "kraken *"')
     .helpCommand(false)
     .action(async (words: string[]) => (await import('../actions/track.ts')).untrackAll(words));
   for (const list of eachList) {

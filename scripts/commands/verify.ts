@@ -13,7 +13,10 @@ interface VerifyOptions extends Partial<RangeOptions> {
 const defaultSample = 30;
 
 export function verifyCommand(command: Command): void {
-  command.argument('[series...]', 'ids or names of series, as `status` shows them (default: all tracked)');
+  command.argument(
+    '[series...]',
+    'ids or names of series, as `status` shows them, or a pattern such as "kraken *" (default: all tracked)',
+  );
   actedRangeOptions(command)
     .addOption(
       new Option('--sample <count>', `number of windows, drawn at random (default: ${defaultSample})`).conflicts('all'),

@@ -6,6 +6,7 @@ import type { Range } from '../../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { Database } from '../db/database.ts';
 import {
+  bool,
   int4,
   jsonb,
   listOf,
@@ -26,16 +27,41 @@ export type PastFetch = RowOf<(typeof fetches)['row']>;
 export type SeriesHistory = Awaited<ReturnType<typeof readSeriesHistory>>;
 
 /**
- * Finds series by ids and quoted names. Words that are neither make up one name: `binance bitcoin/tether m1`.
+ * Finds series by ids, quoted names and patterns. Words that are none of these make up one name or pattern:
+ * `binance bitcoin/tether m1`, `kraken * m1`.
  *
  * @throws TidemarkError UNKNOWN_SERIES
  */
 export async function findSeries(database: Database, words: readonly string[]): Promise<number[]> {
   const areApart = words.every((word) => /^\d+$/.test(word) || /\s/.test(word.trim()));
-  const names = areApart ? words : [words.join(' ')];
+  return findEach(database, areApart ? words : [words.join(' ')]);
+}
+
+/** As {@link findSeries}, where each word is an id, a name or a pattern. @throws TidemarkError UNKNOWN_SERIES */
+export async function findEach(database: Database, words: readonly string[]): Promise<number[]> {
+  const listed = await listSeriesNames(database);
+  const known = new Set(listed.map(({ id }) => String(id)));
   const ids: number[] = [];
-  for (const name of names) ids.push(await findSeriesByName(database, name));
+  for (const word of words) {
+    if (known.has(word)) ids.push(Number(word));
+    else if (word.includes('*')) ids.push(...matching(word, listed));
+    else ids.push(await findSeriesByName(database, word));
+  }
   return [...new Set(ids)];
+}
+
+type ListedSeries = Awaited<ReturnType<typeof listSeriesNames>>[number];
+
+/** The tracked series of a pattern, in which `*` is any text. @throws TidemarkError UNKNOWN_SERIES */
+function matching(pattern: string, listed: readonly ListedSeries[]): number[] {
+  const spelled = pattern.trim().replaceAll(/\s+/g, ' ');
+  const parts = spelled.split('*').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const whole = new RegExp(`^${parts.join('.*')}$`, 'i');
+  const found = listed.filter(({ name, isTracked }) => isTracked && whole.test(name));
+  if (found.length > 0) return found.map(({ id }) => id);
+  throw new TidemarkError('UNKNOWN_SERIES', `no tracked series matches ${JSON.stringify(spelled.slice(0, 200))}`, {
+    remedy: "`tidemark status --all` lists the names; a pattern is of a whole name: 'binance * m1'",
+  });
 }
 
 /** The keys of series, by the names of {@link findSeriesByName}. @throws TidemarkError UNKNOWN_SERIES */
@@ -48,13 +74,13 @@ export async function keysNamed(database: Database, names: readonly string[]): P
 /** Every series, tracked or not, with its name as in `status`. */
 export async function listSeriesNames(database: Database) {
   const rows = await keysOfSeries.on(database.pool, {});
-  return rows.map(({ id, series }) => ({ id, series, name: seriesName(series) }));
+  return rows.map((row) => ({ ...row, name: seriesName(row.series) }));
 }
 
 const keysOfSeries = statement({
   name: 'keys-of-series',
-  text: `select ${seriesColumns} from tidemark.series s order by id`,
-  row: { id: int4, series: seriesKey },
+  text: `select ${seriesColumns}, untracked_at is null as "isTracked" from tidemark.series s order by id`,
+  row: { id: int4, series: seriesKey, isTracked: bool },
 });
 
 const maxSuggested = 3;

@@ -4,9 +4,12 @@ import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } fro
 import { systemClock } from '../../../clock.ts';
 import { minuteMs } from '../../../model/intervals.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
+import type { Action } from '../parts/actions.tsx';
 import { Legend } from '../parts/band.tsx';
+import { Copyable } from '../parts/copyable.tsx';
 import { formatCount, formatTime } from '../parts/format.ts';
 import { bandColumns } from '../parts/layers.ts';
+import { PricedActions } from '../parts/priced-actions.tsx';
 import { isNarrow, Section, TableAround } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
 import type { Model } from '../state/model.ts';
@@ -103,6 +106,7 @@ export function SeriesList({ visit = 0 }: { visit?: number }) {
         )}
       </div>
       <Legend />
+      <ManyActions lines={lines} />
       <TableAround
         class="series"
         hidden={lines.length === 0}
@@ -132,6 +136,39 @@ export function SeriesList({ visit = 0 }: { visit?: number }) {
         </button>
       </nav>
     </Section>
+  );
+}
+
+/** As the service takes them in one request. */
+const maxActedOn = 1000;
+
+/** Actions on all series that the list shows, on each of its pages. */
+function ManyActions({ lines }: { lines: readonly SeriesLine[] }) {
+  const [isOpen, setOpen] = useState(false);
+  const ids = lines.map(({ id }) => String(id)).sort();
+  const many = lines.length === 1 ? 'this series' : `these ${formatCount(lines.length)} series`;
+  const body = { series: ids };
+  const command = (name: string) => `npx tidemark ${name} ${ids.join(' ')}`;
+  const actions: readonly Action[] = [
+    { title: 'Retry', action: 'retry', body, command: command('retry') },
+    { title: 'Verify a sample', action: 'verify', body, command: command('verify') },
+    { title: 'Repair differences', action: 'repair', body, command: command('repair') },
+    {
+      ...{ title: 'Untrack', action: 'untrack', body, command: command('untrack') },
+      confirm: `Untrack ${many}? Stored points stay.`,
+    },
+  ];
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{`Act on ${many}`}</summary>
+      {isOpen && lines.length <= maxActedOn && (
+        <PricedActions label="Actions on the series shown" actions={lines.length === 0 ? [] : actions} />
+      )}
+      {isOpen && lines.length > maxActedOn && (
+        <p>{`At most ${formatCount(maxActedOn)} at a time: show fewer of them, or use a pattern at a terminal:`}</p>
+      )}
+      {isOpen && lines.length > maxActedOn && <Copyable command="npx tidemark retry 'kraken *'" />}
+    </details>
   );
 }
 

@@ -1,17 +1,18 @@
 /** A part of a series in front of the reader: what is known of it, why, and what can be done with it, with its cost. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Range } from '../../../model/intervals.ts';
 import { type Interval, intervalMs } from '../../../model/intervals.ts';
 import { explainGap, verdictText } from '../../../model/reasons.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import type { PastRequest, SeriesDetail, SeriesRange } from '../../shapes.ts';
-import { type Action, ActionBar } from '../parts/actions.tsx';
+import type { Action } from '../parts/actions.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
+import { PricedActions } from '../parts/priced-actions.tsx';
 import { ListSection } from '../parts/table.tsx';
-import { fetchRange, pointsHref, postAction } from '../state/server.ts';
+import { fetchRange, pointsHref } from '../state/server.ts';
 import { useLoaded, useModel } from '../state/use-model.ts';
 
 export function ChosenRange({ detail, range, onClose }: { detail: SeriesDetail; range: Range; onClose: () => void }) {
@@ -59,13 +60,9 @@ function factsOf(found: SeriesRange, detail: SeriesDetail, nowMs: number): strin
   return [describeCoverage({ ...found, fromMs: found.startMs }, nowMs), ...(wantedMs > 0 ? [missing] : [])].join(' · ');
 }
 
-/** The costs of actions by their titles; a text that is no cost is why there is none. */
-type Costs = Readonly<Record<string, string>>;
-
 function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
   const { startMs, endMs, others } = found;
   const [against, setAgainst] = useState(others[0] ?? '');
-  const [costs, setCosts] = useState<Costs>({});
   const ofRange = { series: [String(id)], from: startMs, to: endMs };
   const options = `--from ${isoOf(startMs)} --to ${isoOf(endMs)}`;
   const actions: readonly Action[] = [
@@ -89,17 +86,9 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
             command: `npx tidemark verify ${id} ${options} --against ${against}`,
           },
         ];
-  const ask = async (asked: readonly Action[]) => {
-    for (const { title, action, body } of asked) {
-      const cost = await costOf(action, body);
-      setCosts((before) => ({ ...before, [title]: cost }));
-    }
-  };
-  useEffect(() => void ask(actions), []);
-  const priced = (action: Action): Action => ({ ...action, cost: costs[action.title] ?? '' });
   return (
     <>
-      <ActionBar label="Actions on the range" actions={actions.map(priced)} />
+      <PricedActions label="Actions on the range" actions={actions} />
       {others.length > 0 && (
         <>
           <span class="field">
@@ -111,25 +100,12 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
                 </option>
               ))}
             </select>
-            <button type="button" onClick={() => void ask(compared)}>
-              Show the cost
-            </button>
           </span>
-          <ActionBar label="Comparison" actions={compared.map(priced)} />
+          <PricedActions key={against} label="Comparison" actions={compared} isAskedFor />
         </>
       )}
     </>
   );
-}
-
-/** Of a request that names the markets of another source, one request more may be made for their list. */
-async function costOf(action: string, body: object): Promise<string> {
-  try {
-    const { cost } = await postAction(`${action}/cost`, body);
-    return Array.isArray(cost) && cost.length > 0 ? cost.join('; ') : 'nothing to request';
-  } catch (error) {
-    return (error as Error).message;
-  }
 }
 
 const isoOf = (timeMs: number) => new Date(timeMs).toISOString().replace('.000Z', 'Z');

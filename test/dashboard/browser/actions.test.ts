@@ -89,6 +89,25 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await actions.getByText('Retry nothing to request').waitFor();
       await chosen.getByRole('button', { name: 'Verify', exact: true }).click();
       await chosen.getByText('Verify: compared 1 of 1 covered window: nothing differs.').waitFor();
+
+      // The same of all series that the list shows: one result.
+      await tidemark(
+        ['track', 'candles', ...names.slice(0, -1), 'd1,h4', '--from', '2024-03-01', '--to', '2024-04-01'],
+        env,
+      );
+      await page.goto(`${address}?find=tether`);
+      await page.getByText('Act on these 3 series').click();
+      const many = page.getByRole('group', { name: 'Actions on the series shown' });
+      await many.getByText(/^Verify a sample \d+ requests to the source, /).waitFor();
+      await expectAccessible(page, 'actions on many');
+      page.on('dialog', (dialog) => void dialog.accept());
+      await many.getByRole('button', { name: 'Untrack' }).click();
+      await page
+        .getByText(
+          /^Untrack: no longer tracking (?:binance bitcoin\/tether (?:h1|h4|d1)(?:, )?){3}; stored points stay\.$/,
+        )
+        .waitFor();
+      await page.getByText('Act on these 0 series').waitFor();
     },
     2 * processesMs,
   );

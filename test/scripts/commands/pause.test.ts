@@ -21,7 +21,7 @@ it('requests nothing while paused, and goes on when resumed', async () => {
 });
 
 it('makes failed windows and refused series due, and leaves those that await a second answer', async () => {
-  const { say, query } = await openWatched();
+  const { say, fails, query } = await openWatched();
   await say(`track candles ${market} --interval h1,m1 ${month}`);
   expect(await say('retry')).toBe('nothing to retry: no range waits for its next attempt\n');
   const defer = () =>
@@ -45,6 +45,10 @@ it('makes failed windows and refused series due, and leaves those that await a s
   const cost = "1 request to the source, 0.017 % of a minute's budget, about 1 s\n";
   expect(await say('retry binance bitcoin/tether h1')).toBe(`${cost}1 range can be requested now\n`);
   expect(await later()).toEqual(['h1 awaiting', 'm1 awaiting', 'm1 blocked', 'm1 failed']);
+  await defer();
+  expect(await say('retry BINANCE */tether h*')).toBe(`${cost}1 range can be requested now\n`);
+  expect(await later()).toEqual(['h1 awaiting', 'm1 awaiting', 'm1 blocked', 'm1 failed']);
+  await fails('retry binance * h', 2, 'UNKNOWN_SERIES');
   await defer();
   // A refused series is requested whole: 31 days, and what h1 deferred.
   expect(await say('retry')).toMatch(
