@@ -22,7 +22,7 @@ export const exitCodes = Object.freeze({
   rejected: 10,
   /** A message was not delivered. */
   undelivered: 11,
-  /** Stopped by Ctrl-C before the work was complete. */
+  /** Stopped by Ctrl-C, or cancelled, before the work was complete. */
   interrupted: 130,
 });
 
@@ -40,6 +40,7 @@ export const errorTable = Object.freeze({
     BAD_WATCH_LIST: 'correct the file; nothing was changed',
     UNKNOWN_SERIES: '`tidemark status` lists the series and their ids',
     UNKNOWN_KEY: '`tidemark keys list` shows the keys and their ids',
+    UNKNOWN_BACKFILL: '`tidemark backfills` lists them with their ids',
     PORT_IN_USE: 'choose another port, or stop the program that listens there',
   }),
   ...entries(exitCodes.incomplete, {
@@ -75,7 +76,10 @@ export const errorTable = Object.freeze({
     FILE_NOT_WRITTEN: 'free disk space or choose another path; no partial file is left',
     FILE_NOT_USABLE: 'check that it is the file that you mean, and that it is whole',
   }),
-  ...entries(exitCodes.interrupted, { INTERRUPTED: 'run the same command again: it resumes from the stored data' }),
+  ...entries(exitCodes.interrupted, {
+    INTERRUPTED: 'run the same command again: it resumes from the stored data',
+    CANCELLED: '`tidemark backfills` says by whom; the same command begins it again, from the stored data',
+  }),
   ...entries(exitCodes.source, {
     SOURCE_UNREACHABLE: 'check SOURCE_URL and the network',
     SOURCE_UNUSABLE: 'run the same command again later; if it stays so, check the address of the source',

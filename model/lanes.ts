@@ -50,3 +50,25 @@ export function byLane<Name extends Lane, Value>(names: readonly Name[], value: 
 export function countBySlots(load: Readonly<Record<WindowLane, number>>, slots: LaneRule['slots']): number {
   return windowLanes.filter((lane) => lanes[lane].slots === slots).reduce((sum, lane) => sum + load[lane], 0);
 }
+
+/**
+ * What asks for ranges of series. `track` and `watch_list` leave the requests to the scheduler; `repair` and `verify`
+ * request covered windows again.
+ */
+export const backfillKinds = ['backfill', 'track', 'watch_list', 'repair', 'verify'] as const;
+export type BackfillKind = (typeof backfillKinds)[number];
+
+/**
+ *   running      Its process runs, or a scheduler makes its requests.
+ *   done         Everything in it is covered.
+ *   failed       It ended with an error, and nobody goes on with it.
+ *   cancelled    Somebody has cancelled it.
+ *   interrupted  Its process was stopped or killed, and nobody goes on with it.
+ */
+export const backfillStates = ['running', 'done', 'failed', 'cancelled', 'interrupted'] as const;
+export type BackfillState = (typeof backfillStates)[number];
+
+/** Whether it tracks ranges, which a scheduler fills too. */
+export function isTracking(kind: BackfillKind): boolean {
+  return kind === 'backfill' || kind === 'track' || kind === 'watch_list';
+}

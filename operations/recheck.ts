@@ -10,8 +10,8 @@
  * credits are used up, or of several one that is away, remain unanswered. A crash leaves a few windows queued.
  */
 
-import { randomBytes } from 'node:crypto';
-import { badArgument } from '../errors.ts';
+import { badArgument, TidemarkError } from '../errors.ts';
+import { counted, formatCount } from '../model/format.ts';
 import { dayMs, intervalMs, minuteMs } from '../model/intervals.ts';
 import { archivedUpTo, cutByFile } from '../model/months.ts';
 import { clip, type Range } from '../model/ranges.ts';
@@ -23,7 +23,7 @@ import { probedSeries, probesAgain } from '../planning/beginning.ts';
 import { commandSlots } from '../planning/budget.ts';
 import { pausedText } from '../planning/headline.ts';
 import { oldestKept, periodsIn, timesWithin } from '../planning/periods.ts';
-import type { WindowProgress } from '../planning/progress.ts';
+import { RateEstimator, type WindowProgress } from '../planning/progress.ts';
 import {
   allWindows,
   type CoveredSeries,
@@ -42,6 +42,7 @@ import { openMissing } from '../store/commit/open-missing.ts';
 import { removeAbsent } from '../store/commit/remove-absent.ts';
 import { readOldEmptyRanges } from '../store/commit/reread.ts';
 import { unboundedKind } from '../store/commit/verification.ts';
+import type { BackfilledSeries } from '../store/ledger/backfills.ts';
 import { readUse } from '../store/ledger/ledger.ts';
 import { ledgerMinutes, tallyFetches } from '../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../store/ledger/quarantine.ts';
@@ -50,6 +51,7 @@ import { readCoveredRanges } from '../store/series/ranges.ts';
 import { readSourcesOf, type SeriesSource } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import { readSourcePauses } from '../store/settings/source-orders.ts';
+import { type Recorded, recorded } from './backfill/record.ts';
 import { type AskedWindows, type CommandCost, costOfCommand } from './command-cost.ts';
 import { type ActedOn, assertTracked } from './command-range.ts';
 import { type OperationContext, readRangeLimits, withQueues } from './context.ts';
@@ -78,6 +80,8 @@ import { distinctSources, joinQueues, type SourcesOf } from './sources/queues.ts
 export type Verification = Awaited<ReturnType<typeof verify>>;
 
 interface CommandRequest extends ActedOn {
+  /** Who asks. */
+  readonly by: string;
   readonly signal: AbortSignal;
   readonly progress: () => WindowProgress;
   /** Is told what the requests will cost, before the first one. */
@@ -147,7 +151,7 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
   const outcome = await recheck(context, {
     ...planned,
     lane: 'verify',
-    begins: request.begins,
+    ...{ by: request.by, begins: request.begins },
     signal: request.signal,
     progress: request.progress(),
     onSettled(settled) {
@@ -257,7 +261,7 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   const outcome = await recheck(context, {
     ...planned,
     lane: 'repair',
-    begins: request.begins,
+    ...{ by: request.by, begins: request.begins },
     signal: request.signal,
     progress: request.progress(),
     onSettled(settled) {
@@ -324,10 +328,8 @@ interface PlannedRecheck {
   readonly against?: SourcesOf | undefined;
 }
 
-interface RecheckRequest extends PlannedRecheck {
+interface RecheckRequest extends PlannedRecheck, Pick<CommandRequest, 'by' | 'begins' | 'signal'> {
   readonly lane: 'verify' | 'repair';
-  readonly begins: CommandRequest['begins'];
-  readonly signal: AbortSignal;
   readonly progress: WindowProgress;
   readonly onSettled: (settled: RecheckedWindow) => void;
 }
@@ -379,12 +381,44 @@ async function costOfRecheck(context: OperationContext, planned: PlannedRecheck)
   return planned.count === 0 ? [] : costAt(context, planned, await readAsked(context, planned));
 }
 
-/** @throws TidemarkError when the source, the database or the queue cannot be used. */
+/** The windows of a run, for whoever cancels it. */
+export const runOf = (backfillId: number): string => backfillId.toString(16).padStart(16, '0');
+
+/** @throws TidemarkError when the source, the database or the queue cannot be used, or CANCELLED. */
 async function recheck(context: OperationContext, request: RecheckRequest): Promise<RecheckOutcome> {
   if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [], cost: [] };
+  const { lane: kind, by, signal } = request;
+  const work = (record: Recorded) => runRecheck(context, { ...request, signal: record.signal }, record);
+  return recorded(context, { kind, by, series: hullsOf(request.asked), signal }, work, (outcome) => {
+    const said = [
+      `${counted(request.count, 'window')} requested`,
+      `${formatCount(outcome.differing.length)} with differences`,
+      ...(outcome.unanswered.length === 0 ? [] : [`${formatCount(outcome.unanswered.length)} unanswered`]),
+    ].join(', ');
+    return outcome.isWhole ? said : new TidemarkError('INTERRUPTED', `stopped; ${said}`);
+  });
+}
+
+/** From the first to the last window of each series. */
+function hullsOf(asked: readonly Asked[]): BackfilledSeries[] {
+  const hulls = new Map<number, Range>();
+  for (const { seriesId, ranges } of asked)
+    for (const { startMs, endMs } of ranges) {
+      const hull = hulls.get(seriesId) ?? { startMs, endMs };
+      hulls.set(seriesId, { startMs: Math.min(hull.startMs, startMs), endMs: Math.max(hull.endMs, endMs) });
+    }
+  return [...hulls].map(([seriesId, range]) => ({ seriesId, range, before: null, after: null }));
+}
+
+async function runRecheck(
+  context: OperationContext,
+  request: RecheckRequest,
+  record: Recorded,
+): Promise<RecheckOutcome> {
   const { clock, database } = context;
   const requestsPerMinute = await readBudget(context, defaultSource);
-  const run = randomBytes(8).toString('hex');
+  const run = runOf(record.id);
+  const rate = new RateEstimator(clock);
   const { named, sourcesOf, unusable, sources, pauses } = await readAsked(context, request);
   await assertNotPaused(context, [named]);
   const cost = await costAt(context, request, { sourcesOf, sources });
@@ -469,7 +503,10 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
       await requests.addWindows([...lost, ...state.take(room - lost.length, await readAccounts())]);
     }
     const ahead = refresh + backfill + probe + reread;
-    request.progress.update({ done: state.settled, of: request.count, perMinute: requestsPerMinute, pausedMs, ahead });
+    const [done, of] = [state.settled, request.count];
+    rate.addDone(done);
+    record.note({ done, of, etaMs: rate.timeLeftMs(of - done, requestsPerMinute) });
+    request.progress.update({ done, of, perMinute: requestsPerMinute, pausedMs, ahead });
     if (request.signal.aborted) return { isWhole: false };
     if (state.isEnded) return { isWhole: true };
     await assertSourcesUsable(pausedMs);

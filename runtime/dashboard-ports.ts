@@ -22,7 +22,7 @@ import { isGiven } from '../operations/sources/markets.ts';
 import { changeBudget, pauseSource, resumeSource } from '../operations/sources/orders.ts';
 import { readStoredFacts } from '../operations/status/facts.ts';
 import { atSource, withinRetention } from '../operations/tracking/selection.ts';
-import { estimateSelection, trackSelection } from '../operations/tracking/track.ts';
+import { estimateSelection, trackRecorded } from '../operations/tracking/track.ts';
 import { diskInAll } from '../planning/estimate.ts';
 import { countDiffering } from '../store/commit/differences.ts';
 import { untrackSeries } from '../store/series/series.ts';
@@ -93,7 +93,7 @@ async function runAction(
       const { sample, against } = request;
       const notes: string[] = [];
       const ofVerify = {
-        ...{ ...(await actedOn(context, request)), sample, against, begins },
+        ...{ ...(await actedOn(context, request)), sample, against, by, begins },
         ...{ signal, progress: () => progress, note: (text: string) => void notes.push(text) },
       };
       const { compared, windows, differing, unanswered, isWhole } = await verify(context, ofVerify);
@@ -109,6 +109,7 @@ async function runAction(
     case 'repair': {
       const ofRepair = {
         ...(await actedOn(context, request)),
+        by,
         begins,
         differences: true,
         removesAbsent: false,
@@ -126,7 +127,7 @@ async function runAction(
     case 'track': {
       const { selection, notes } = await resolve(context, request.selection);
       const lines: string[] = [];
-      for await (const { series, tracked, seriesId } of trackSelection(context, selection))
+      for (const { series, tracked, seriesId } of await trackRecorded(context, selection, by))
         lines.push(`${seriesName(series)} ${formatSpan(tracked)} (id ${seriesId})`);
       return [`tracking ${lines.join(', ')}`, ...notes].join('; ');
     }

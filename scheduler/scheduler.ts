@@ -24,7 +24,7 @@ import { readLoweredBudget } from '../store/settings/source-orders.ts';
 import { watchedSources } from '../watch-list/source-facts.ts';
 import { type Pass, runPass } from './pass.ts';
 import type { FactsContext, PassRules, PlannedSource } from './read-facts.ts';
-import { columnstoreTask, pruneTask, retentionTask, rollupsTask, startTask, type Task } from './upkeep.ts';
+import { columnstoreTask, pruneTask, retentionTask, rollupsTask, settleTask, startTask, type Task } from './upkeep.ts';
 import { keepWatchList } from './watch-list-keeper.ts';
 
 export interface SchedulerOptions
@@ -258,6 +258,7 @@ function upkeepTasks(options: SchedulerOptions, sources: () => SchedulerOptions[
   const { database, log, clock } = options;
   const context = { database, log, clock };
   return [
+    settleTask(context),
     pruneTask({ ...context, everyMs: pruneEveryMs, ledgerMs, sources }),
     retentionTask({ ...context, everyMs: options.retainEveryMs ?? dailyMs }),
     rollupsTask({ ...context, everyMs: options.rollupsEveryMs ?? rollupsEveryMs }),

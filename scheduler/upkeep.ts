@@ -7,9 +7,11 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
+import { minuteMs } from '../model/intervals.ts';
 import type { SourceFacts } from '../model/sources.ts';
 import { deleteDueRereads } from '../store/commit/deferred-windows.ts';
 import { type Database, isLockWait } from '../store/db/database.ts';
+import { settleBackfills } from '../store/ledger/backfills.ts';
 import { pruneLedger } from '../store/ledger/ledger.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import { applyRetention } from '../store/upkeep/drop-old.ts';
@@ -104,6 +106,21 @@ export function columnstoreTask(context: UpkeepContext & { readonly afterDays: n
   }
 
   return { everyMs, firstMs: Math.min(firstMs, everyMs), run };
+}
+
+const settleEveryMs = minuteMs;
+
+/** Ends the record of backfills that are covered now. */
+export function settleTask({ database, log, clock }: Omit<UpkeepContext, 'everyMs'>): Task {
+  return {
+    everyMs: settleEveryMs,
+    run: () =>
+      settleBackfills
+        .on(database.pool, { nowMs: clock.now() })
+        .catch((error: unknown) =>
+          log.warn({ cause: messageOf(error) }, 'the ends of backfills could not be recorded'),
+        ),
+  };
 }
 
 /** Removes old rows of the ledger, and deferred rereads whose time has come. */

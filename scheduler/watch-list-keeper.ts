@@ -110,7 +110,8 @@ export function keepWatchList(options: {
     }
     const { list, sources } = read;
     const whyUnpolled = await whyNotPolled(nowMs);
-    const context = { nowMs, prune: list.prune, mayDrop: new Set<never>(), hash, file, sources, whyUnpolled };
+    const given = { nowMs, prune: list.prune, mayDrop: new Set<never>(), hash, file, sources, whyUnpolled };
+    const context = { ...given, by: 'watch list' };
     const plan = await applyWatchList(database, list, context);
     tell(plan);
     const { unlisted, unpolled } = plan;

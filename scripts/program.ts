@@ -27,6 +27,10 @@ const commands: Readonly<Record<string, readonly [summary: string, declarations:
     'track series and fetch the range until no gap is left; exits 0 only then',
     () => import('./commands/backfill.ts'),
   ],
+  backfills: [
+    'what asks for ranges: who, progress, answers, failures; cancel one',
+    () => import('./commands/backfill.ts'),
+  ],
   sources: ['show the sources: limits, use, series, outages and pauses', () => import('./commands/sources.ts')],
   markets: ['list the markets of a source', () => import('./commands/sources.ts')],
   plan: [
@@ -110,7 +114,7 @@ Exit codes:
   9    the work ended, and ranges that came back empty are asked again to be sure
   10   the work ended, and rows of the source were rejected
   11   a message was not delivered
-  130  interrupted before the work was complete
+  130  interrupted or cancelled before the work was complete
 
 Configuration is by environment variables, or a .env file: see .env.example.`;
 

@@ -1,8 +1,10 @@
 /** Applies a watch list in one transaction, so that a crash leaves all changes or none. */
 
 import { createHash } from 'node:crypto';
-import { nameOfChange } from '../planning/watch-list-changes.ts';
+import { type EpochMs, intervalMs, periodStart } from '../model/intervals.ts';
+import { nameOfChange, type SeriesChange } from '../planning/watch-list-changes.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
+import { type BackfilledSeries, insertBackfill } from '../store/ledger/backfills.ts';
 import { startPolling, stopPolling } from '../store/lists/lists.ts';
 import { writeSeriesSources } from '../store/series/sources.ts';
 import { readKnownSeries, writeSeriesChanges } from '../store/settings/series-changes.ts';
@@ -20,13 +22,20 @@ import { problemText, type WatchList } from './watch-list.ts';
 export function applyWatchList(
   database: Database,
   list: WatchList,
-  context: WatchListContext & { readonly hash: string; readonly file: string },
+  context: WatchListContext & {
+    readonly hash: string;
+    readonly file: string /** Who applies it. */;
+    readonly by: string;
+  },
 ): Promise<WatchListPlan> {
   return inTransaction(database, async (client) => {
     await lockWatchList(client);
     const plan = await planWatchList(client, list, context);
-    const { nowMs, hash, file } = context;
+    const { nowMs, hash, file, by } = context;
     const series = await writeSeriesChanges(client, plan.series, nowMs);
+    const asked = series.flatMap((change) => askedBy(change, nowMs));
+    if (asked.length > 0)
+      await insertBackfill(client, { kind: 'watch_list', by, series: asked }, { nowMs, isAlive: false });
     if (plan.sources.length > 0) {
       const ids = new Map((await readKnownSeries(client)).map((known) => [nameOfChange(known.series), known.seriesId]));
       for (const { series, sources } of plan.sources) {
@@ -47,6 +56,15 @@ export function applyWatchList(
     if (plan.waiting.length === 0) await writeApplied(client, { hash, atMs: nowMs });
     return { ...plan, series };
   });
+}
+
+/** What a change asks for that was not tracked before; nothing: it only narrows. */
+function askedBy({ kind, series, seriesId, before, after }: SeriesChange, nowMs: EpochMs): BackfilledSeries[] {
+  if (seriesId === null || after === null || (kind !== 'added' && kind !== 'widened' && kind !== 'moved')) return [];
+  const { interval } = series;
+  const startMs = periodStart(after.startMs, interval);
+  const closedMs = periodStart(Math.min(after.endMs ?? nowMs, nowMs), interval);
+  return [{ seriesId, range: { startMs, endMs: Math.max(closedMs, startMs + intervalMs[interval]) }, before, after }];
 }
 
 /** What applying it would change. Nothing of it stays. */

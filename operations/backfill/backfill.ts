@@ -75,6 +75,8 @@ export interface BackfillRequest {
   /** Accepts one empty answer as confirmation. */
   readonly acceptEmpty?: boolean;
   readonly signal: AbortSignal;
+  /** Looks whether it was cancelled, which aborts the signal: what is no longer tracked is not complete. */
+  readonly look?: () => Promise<void>;
   readonly progress: BackfillProgress;
 }
 
@@ -180,6 +182,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     const queued = gaps.some((gap) => claimed.windows.get(gap.seriesId)?.some((window) => overlaps(window, gap)));
     const isFilling = queued || gaps.some((gap) => isWorkable(gap, nowMs));
     const isWorking = isFilling || (await sourcesToAdd(nowMs)).length > 0;
+    if (!isWorking) await request.look?.();
     const awaited = isWorking ? [] : gaps.filter((gap) => isAwaited(gap, nowMs, request.wait === true));
     if (isWorking && !queued && longLimit !== null) {
       const spanMs = await readRangeLimits(context);

@@ -1,9 +1,11 @@
 /** Tracks a selection, and what that will cost. */
 
 import { seriesName, untilExpiry } from '../../model/series.ts';
+import { insertBackfill } from '../../store/ledger/backfills.ts';
 import { type TrackedSeries, trackSeries } from '../../store/series/series.ts';
 import { setSeriesSources } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/status/status.ts';
+import { askedOf } from '../backfill/record.ts';
 import type { OperationContext } from '../context.ts';
 import { estimateCost, type PlanCost } from '../estimate.ts';
 import type { KeptSelection, SourcedSelection } from './selection.ts';
@@ -18,6 +20,24 @@ export async function* trackSelection(
     if (selection.sources !== null) await setSeriesSources(database, tracked.seriesId, selection.sources);
     yield tracked;
   }
+}
+
+/** Tracks them, and records who asked for it where it widens what is tracked. */
+export async function trackRecorded(
+  context: Pick<OperationContext, 'database' | 'clock'>,
+  selection: KeptSelection<SourcedSelection>,
+  by: string,
+): Promise<readonly TrackedSeries[]> {
+  const { clock, database } = context;
+  const all: TrackedSeries[] = [];
+  for await (const tracked of trackSelection(context, selection)) all.push(tracked);
+  const nowMs = clock.now();
+  const asked = all
+    .filter(({ change }) => change !== 'unchanged')
+    .map((one) => askedOf(one, { fromMs: selection.trackFromMs(one.series), toMs: selection.toMs }, nowMs));
+  if (asked.length > 0)
+    await insertBackfill(database.pool, { kind: 'track', by, series: asked }, { nowMs, isAlive: false });
+  return all;
 }
 
 /** Estimates the cost beside all tracked series, which share the budget. */

@@ -17,6 +17,7 @@ import { readWatchList } from '../../watch-list/read.ts';
 import { sourcesNeeded } from '../../watch-list/resolve.ts';
 import { watchedSources } from '../../watch-list/source-facts.ts';
 import { problemText, type WatchList } from '../../watch-list/watch-list.ts';
+import { userAtHost } from '../input/asked-by.ts';
 import { type Ask, askOnTerminal, confirmByName } from '../input/confirm.ts';
 import { datasetOf } from '../input/datasets.ts';
 import { planJson, planText } from '../output/apply-report.ts';
@@ -62,7 +63,8 @@ export async function run(options: ApplyOptions): Promise<void> {
     if (signal.aborted) throw new TidemarkError('INTERRUPTED', 'stopped before any change');
     context.phase('applying the changes');
     const mayDrop = new Set(plan.retention.map(({ dataset }) => dataset));
-    const done = await applyWatchList(context.database, list, { ...planContext, mayDrop, hash, file, whyUnpolled });
+    const applied = { ...planContext, mayDrop, hash, file, whyUnpolled, by: userAtHost() };
+    const done = await applyWatchList(context.database, list, applied);
     // Another apply or a scheduler may have changed it meanwhile.
     const text = planText(done, file);
     const isAsForeseen = text === foreseen;

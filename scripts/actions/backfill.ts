@@ -1,25 +1,37 @@
-/** `tidemark backfill candles|history ...`: tracks series and fetches a range until no gap is left. */
+/**
+ * `tidemark backfill candles|history ...`: tracks series and fetches a range until no gap is left. `tidemark
+ * backfills`: whatever asks for ranges, and how to end it.
+ */
 
 import { hasDatabase } from '../../embedded/home.ts';
-import { TidemarkError } from '../../errors.ts';
+import { badArgument, TidemarkError } from '../../errors.ts';
 import { counted, formatDuration, formatTime, isoTime, nonEmpty } from '../../model/format.ts';
 import type { Selection } from '../../model/selection.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
+import { cancelBackfill } from '../../operations/backfill/cancel.ts';
+import { type Backfill, listBackfills } from '../../operations/backfill/list.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
+import { askedOf, type Recorded, recorded } from '../../operations/backfill/record.ts';
+import { withQueues } from '../../operations/context.ts';
+import { readQueueFacts } from '../../operations/status/facts.ts';
 import { atSource, withinRetention } from '../../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../../operations/tracking/track.ts';
 import { toGoText } from '../../planning/progress.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { assertDefaultSource } from '../../runtime/sources.ts';
 import type { Config } from '../../settings/config.ts';
-import { readNamedSeries } from '../../store/series/sources.ts';
+import type { BackfilledSeries } from '../../store/ledger/backfills.ts';
+import { readNamedSeries, sourcesInUse } from '../../store/series/sources.ts';
+import { readLoweredBudgets } from '../../store/settings/source-orders.ts';
+import { userAtHost } from '../input/asked-by.ts';
 import type { SelectingOptions } from '../input/selectors.ts';
+import { backfillJson, backfillsText, backfillText } from '../output/backfill-list.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { costJson, costText } from '../output/cost-report.ts';
 import type { JsonDocument } from '../output/documents.ts';
-import { noteOnStderr, printText } from '../output/table.ts';
+import { noteOnStderr, printText, terminalWidth } from '../output/table.ts';
 
 export interface BackfillOptions extends SelectingOptions {
   readonly wait?: true;
@@ -30,46 +42,57 @@ export interface BackfillOptions extends SelectingOptions {
 /** @throws TidemarkError unless the range is complete. */
 export async function run(asked: Selection, options: BackfillOptions): Promise<void> {
   const config = configFromEnvironment();
+  const acceptRejected = options.acceptRejected === true;
   // Before an embedded database is created.
   if (asked.source === null && isNew(config)) await assertDefaultSource(config);
   await withContext({ command: 'backfill', handlesSignals: true, config }, async (context, signal) => {
     await assertSource(context, asked);
     const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
-    const ids: number[] = [];
+    const series: BackfilledSeries[] = [];
     const newIds: number[] = [];
-    for await (const { seriesId, change } of trackSelection(context, selection)) {
-      ids.push(seriesId);
-      if (change === 'created' || change === 'resumed') newIds.push(seriesId);
+    for await (const tracked of trackSelection(context, selection)) {
+      const fromMs = selection.trackFromMs(tracked.series);
+      series.push(askedOf(tracked, { fromMs, toMs: selection.toMs }, context.clock.now()));
+      if (tracked.before === null) newIds.push(tracked.seriesId);
     }
-    const outcome = await runBackfill(context, {
-      seriesIds: ids,
-      newIds,
-      fromMs: selection.fromMs,
-      toMs: selection.toMs,
-      wait: options.wait === true,
-      acceptEmpty: options.acceptEmpty === true,
-      signal,
-      progress: showProgress(context.clock),
-    });
-    const acceptRejected = options.acceptRejected === true;
-    if (options.json) console.log(JSON.stringify(asJson(outcome)));
-    else printText(lastLine(outcome, acceptRejected));
-    if (outcome.interrupted) {
-      throw new TidemarkError(
-        'INTERRUPTED',
-        outcome.rollups === 'stopped'
-          ? 'stopped while the rollups were refreshed; every window is stored'
-          : `stopped with ${toGoText(outcome.windowsLeft)}; fetched windows are stored`,
-      );
-    }
-    if (outcome.refusal !== null) throw outcome.refusal;
-    if (outcome.rejected > 0 && !acceptRejected)
-      throw new TidemarkError(
-        'ROWS_REJECTED',
-        `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ` +
-          `${outcome.rejected === 1 ? 'its period' : 'their periods'}; such as: ${outcome.rejectedFor}`,
-      );
+    const backfill = async ({ signal, look }: Recorded): Promise<BackfillOutcome> => {
+      const outcome = await runBackfill(context, {
+        seriesIds: series.map(({ seriesId }) => seriesId),
+        newIds,
+        fromMs: selection.fromMs,
+        toMs: selection.toMs,
+        wait: options.wait === true,
+        acceptEmpty: options.acceptEmpty === true,
+        signal,
+        look,
+        progress: showProgress(context.clock),
+      });
+      if (options.json) console.log(JSON.stringify(asJson(outcome)));
+      else printText(lastLine(outcome, acceptRejected));
+      assertComplete(outcome, acceptRejected);
+      return outcome;
+    };
+    const record = { kind: 'backfill', by: userAtHost(), series, signal } as const;
+    await recorded(context, record, backfill, (outcome) => lastLine(outcome, acceptRejected));
   });
+}
+
+/** @throws TidemarkError unless the range is complete. */
+function assertComplete(outcome: BackfillOutcome, acceptRejected: boolean): void {
+  if (outcome.interrupted)
+    throw new TidemarkError(
+      'INTERRUPTED',
+      outcome.rollups === 'stopped'
+        ? 'stopped while the rollups were refreshed; every window is stored'
+        : `stopped with ${toGoText(outcome.windowsLeft)}; fetched windows are stored`,
+    );
+  if (outcome.refusal !== null) throw outcome.refusal;
+  if (outcome.rejected > 0 && !acceptRejected)
+    throw new TidemarkError(
+      'ROWS_REJECTED',
+      `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ` +
+        `${outcome.rejected === 1 ? 'its period' : 'their periods'}; such as: ${outcome.rejectedFor}`,
+    );
 }
 
 function isNew({ database, directory }: Config): boolean {
@@ -130,4 +153,43 @@ function asJson({
   ...outcome
 }: BackfillOutcome): JsonDocument<'backfill'> {
   return { ...outcome, awaitingUntil: isoTime(awaitingUntilMs) };
+}
+
+/** Entries of a list. */
+const most = 50;
+
+export async function list(options: { json?: true }): Promise<void> {
+  await withContext({ command: 'backfills', needsDatabase: true }, async (context) => {
+    const found = await readBackfills(context, null);
+    if (options.json) console.log(JSON.stringify(found.map(backfillJson), null, 2));
+    else console.log(backfillsText(found, terminalWidth()));
+  });
+}
+
+/** @throws TidemarkError UNKNOWN_BACKFILL */
+export async function show(id: string, options: { json?: true }): Promise<void> {
+  await withContext({ command: 'backfills', needsDatabase: true }, async (context) => {
+    const [found] = await readBackfills(context, idOf(id));
+    if (found === undefined) throw new TidemarkError('UNKNOWN_BACKFILL', `no backfill has the id ${id}`);
+    console.log(options.json ? JSON.stringify(backfillJson(found), null, 2) : backfillText(found));
+  });
+}
+
+/** @throws TidemarkError UNKNOWN_BACKFILL; BAD_ARGUMENT when it has ended, or is the watch list's. */
+export async function cancel(id: string): Promise<void> {
+  await withContext({ command: 'backfills', needsDatabase: true }, async (context) => {
+    console.log(await cancelBackfill(context, idOf(id), userAtHost()));
+  });
+}
+
+async function readBackfills(context: Context, id: number | null): Promise<Backfill[]> {
+  const inUse = await sourcesInUse(context.database);
+  const lowered = await readLoweredBudgets(context.database);
+  const queue = await withQueues(context, (queues) => readQueueFacts(context, queues, inUse, lowered));
+  return listBackfills(context, queue, { nowMs: context.clock.now(), id, most });
+}
+
+function idOf(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw badArgument(`${JSON.stringify(text)} is not the id of a backfill`);
 }

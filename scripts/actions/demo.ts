@@ -10,6 +10,7 @@ import { type EpochMs, hourMs, periodStart } from '../../model/intervals.ts';
 import type { PolledList } from '../../model/lists/index.ts';
 import type { CandleSeries, SeriesKey } from '../../model/series.ts';
 import { runBackfill } from '../../operations/backfill/backfill.ts';
+import { askedOf, type Recorded, recorded } from '../../operations/backfill/record.ts';
 import { Disposer } from '../../operations/disposer.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
@@ -19,12 +20,14 @@ import { type RunningService, runService } from '../../runtime/service.ts';
 import type { Config } from '../../settings/config.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
 import { startVenueSimulator } from '../../simulator/venues/start.ts';
+import type { BackfilledSeries } from '../../store/ledger/backfills.ts';
 import { listStatus, trackList } from '../../store/lists/lists.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { findUnrefreshed, trackSeries } from '../../store/series/series.ts';
 import { setSeriesSources } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/status/status.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
+import { userAtHost } from '../input/asked-by.ts';
 import { parseTime } from '../input/parse-options.ts';
 import { showProgress } from '../output/backfill-progress.ts';
 import { demoQueries, runQuery } from '../output/demo-queries.ts';
@@ -187,28 +190,32 @@ async function fetchAndReport(
   const points = stored.reduce((sum, row) => sum + row.points, 0);
   if (points > 0)
     console.log(`${label} ${counted(points, 'point')} are already stored; only missing windows are fetched.`);
-  const seriesIds: number[] = [];
+  const asked: BackfilledSeries[] = [];
   for (const { series, from, source } of watchList) {
-    const tracked = await trackSeries(database, series, parseTime(from, '--from', startedMs), null);
-    seriesIds.push(tracked.seriesId);
+    const fromMs = parseTime(from, '--from', startedMs);
+    const tracked = await trackSeries(database, series, fromMs, null);
+    asked.push(askedOf(tracked, { fromMs, toMs: null }, startedMs));
     if (source !== undefined)
       await setSeriesSources(database, tracked.seriesId, [{ source, symbol: 'BTCUSDT', isArchive: false }]);
   }
   for (const list of polledLists) await trackList(database, list, demoRefreshMs);
-  const outcome = await runBackfill(context, {
-    seriesIds,
-    fromMs: 0,
-    toMs: null,
-    signal,
-    progress: showProgress(context.clock, '[synthetic] '),
-  });
-  if (outcome.interrupted) throw interrupted();
-  if (outcome.refusal !== null) throw outcome.refusal;
-  console.log(
-    `${label} backfill ${outcome.requests === 0 ? 'had nothing to do' : 'complete'}: ` +
-      `${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ` +
-      `${formatDuration(outcome.durationMs)}`,
-  );
+  const backfill = async (record: Recorded) => {
+    const outcome = await runBackfill(context, {
+      seriesIds: asked.map(({ seriesId }) => seriesId),
+      fromMs: 0,
+      toMs: null,
+      ...{ signal: record.signal, look: record.look },
+      progress: showProgress(context.clock, '[synthetic] '),
+    });
+    if (outcome.interrupted) throw interrupted();
+    if (outcome.refusal !== null) throw outcome.refusal;
+    return (
+      `${outcome.requests === 0 ? 'had nothing to do' : 'complete'}: ${counted(outcome.requests, 'request')}, ` +
+      `${counted(outcome.points, 'new point')}, ${formatDuration(outcome.durationMs)}`
+    );
+  };
+  const record = { kind: 'backfill', by: userAtHost(), series: asked, signal } as const;
+  console.log(`${label} backfill ${await recorded(context, record, backfill, (said) => said)}`);
 
   reviseLastHour(simulator, startedMs);
   const workers = await runWorkers(context, queues);

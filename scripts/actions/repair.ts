@@ -6,6 +6,7 @@ import { type Repair, repair } from '../../operations/recheck.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
 import { findSeries } from '../../store/status/series-history.ts';
+import { userAtHost } from '../input/asked-by.ts';
 import { parseAge } from '../input/parse-options.ts';
 import { actedRange, type RangeOptions } from '../input/selectors.ts';
 import { commandCostJson, printCost } from '../output/cost-report.ts';
@@ -39,6 +40,7 @@ export async function run(words: string[], options: Options): Promise<void> {
       differences: options.differences === true || options.removeAbsent === true || sinceMs === null,
       removesAbsent: options.removeAbsent === true,
       sinceMs,
+      by: userAtHost(),
       signal,
       begins: options.json ? () => {} : printCost,
       progress: () => showWindowProgress(context.clock, 'repair'),

@@ -11,11 +11,12 @@ import type { Selection } from '../../model/selection.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
 import { parseInterval } from '../../model/time-text.ts';
 import { atSource, withinRetention } from '../../operations/tracking/selection.ts';
-import { trackSelection } from '../../operations/tracking/track.ts';
+import { trackRecorded } from '../../operations/tracking/track.ts';
 import { withContext } from '../../runtime/context.ts';
 import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
 import { type TrackedSeries, untrackSeries } from '../../store/series/series.ts';
 import { findSeries } from '../../store/status/series-history.ts';
+import { userAtHost } from '../input/asked-by.ts';
 import type { SelectingOptions } from '../input/selectors.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { noteOnStderr } from '../output/table.ts';
@@ -24,7 +25,7 @@ import { noteOnStderr } from '../output/table.ts';
 export async function trackAll(asked: Selection, options: SelectingOptions): Promise<void> {
   await withContext({ command: 'track' }, async (context) => {
     const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
-    for await (const tracked of trackSelection(context, selection))
+    for (const tracked of await trackRecorded(context, selection, userAtHost()))
       console.log(options.json ? JSON.stringify(asJson(tracked)) : asText(tracked));
   });
 }

@@ -9,6 +9,7 @@ import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
 import { countDiffering } from '../../store/commit/differences.ts';
 import { findSeries } from '../../store/status/series-history.ts';
+import { userAtHost } from '../input/asked-by.ts';
 import { commandCostJson, printCost } from '../output/cost-report.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { showWindowProgress } from '../output/progress.ts';
@@ -38,6 +39,7 @@ export async function run(words: string[], { within, sample, isJson, against }: 
       ...{ seriesIds, within },
       sample,
       against,
+      by: userAtHost(),
       signal,
       progress: () => showWindowProgress(context.clock, 'verify'),
       begins: isJson ? () => {} : printCost,

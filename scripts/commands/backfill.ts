@@ -20,3 +20,22 @@ export function backfillCommand(command: Command): void {
     },
   );
 }
+
+export function backfillsCommand(backfills: Command): void {
+  backfills
+    .command('list', { isDefault: true })
+    .description('list them: those that go on first, then the newest')
+    .option('--json', 'for programs')
+    .action(async (options: { json?: true }) => (await import('../actions/backfill.ts')).list(options));
+  backfills
+    .command('show')
+    .description('show one: its series, progress, answers and failures')
+    .argument('<id>', 'its id, as `backfills list` shows it')
+    .option('--json', 'for programs')
+    .action(async (id: string, options: { json?: true }) => (await import('../actions/backfill.ts')).show(id, options));
+  backfills
+    .command('cancel')
+    .description('stop one, in whichever process, and take back what it has tracked; stored points stay')
+    .argument('<id>', 'its id, as `backfills list` shows it')
+    .action(async (id: string) => (await import('../actions/backfill.ts')).cancel(id));
+}

@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { type DatasetName, datasetNames, datasets } from '../../model/datasets/index.ts';
-import { byLane, laneNames } from '../../model/lanes.ts';
+import { backfillKinds, backfillStates, byLane, laneNames } from '../../model/lanes.ts';
 import { listNames as polledLists } from '../../model/lists/index.ts';
 import { marketKinds } from '../../model/market.ts';
 import { reasonNames, shownReasons } from '../../model/reasons.ts';
@@ -525,10 +525,39 @@ const notifyTest = z
   .strictObject({ targets: z.array(z.strictObject({ ...told, isSent: z.boolean(), cause: textOrNull })) })
   .describe('`notify --test --json`: which targets took the test message');
 
+const backfillLine = z.strictObject({
+  id: count,
+  kind: z.enum(backfillKinds),
+  state: z.enum(backfillStates),
+  asked: time,
+  by: text,
+  series: count,
+  names: z.array(text),
+  from: timeOrNull,
+  to: timeOrNull,
+  progress: textOrNull,
+  left: count.nullable(),
+  etaSeconds: amount.nullable(),
+  result: textOrNull,
+  ended: timeOrNull,
+  answers: z
+    .strictObject({
+      requests: count,
+      points: count,
+      kinds: z.record(text, count),
+      failures: z.array(z.strictObject({ kind: text, requests: count, message: text })),
+    })
+    .nullable(),
+});
+const backfills = z
+  .array(backfillLine)
+  .describe('`backfills list --json`: what asks for ranges of series; `backfills show --json` prints one of them');
+
 /** Schemas by the names of their files. */
 export const documents = {
   apply,
   backfill,
+  backfills,
   export: exported,
   gaps,
   import: imported,

@@ -28,6 +28,8 @@ export interface TrackedSeries {
   /** Whether the series is new. */
   readonly created: boolean;
   readonly tracked: OpenRange;
+  /** What was tracked of it before; null: nothing. */
+  readonly before: OpenRange | null;
   readonly change: 'created' | 'resumed' | 'widened' | 'unchanged';
 }
 
@@ -124,11 +126,12 @@ const track = statement({
                coalesce((select case when b.untracked_at is not null then 'resumed'
                                      when b.tracked is distinct from s.tracked then 'widened'
                                      else 'unchanged' end
-                         from tidemark.series b where b.id = s.id), 'created') as change
+                         from tidemark.series b where b.id = s.id), 'created') as change,
+               (select b.tracked from tidemark.series b where b.id = s.id and b.untracked_at is null) as before
      ), sourced as (${insertDefaultSources})
      select * from made`,
   parameters: { ...keyParameters, seconds: float8, tracked: openRange },
-  row: { id: int4, tracked: openRange, change: oneOf<TrackedSeries['change']>() },
+  row: { ...{ id: int4, tracked: openRange, change: oneOf<TrackedSeries['change']>() }, before: nullable(openRange) },
 });
 
 /** The id of a series that is or was tracked; null when it never was. */

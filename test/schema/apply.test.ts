@@ -118,6 +118,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0020_market_kinds',
       '0021_derivatives',
       '0022_market_states',
+      '0023_backfills',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
@@ -170,7 +171,7 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
     .filter(({ table }) => !table.match(/^(candle|asset_history)_/));
   await pool.query(`drop table ${added.map(({ table }) => `tidemark.${table}`).join(', ')} cascade`);
   await pool.query(
-    `drop table tidemark.actions, tidemark.changed_months, tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.symbol_states, tidemark.source_ranges,
+    `drop table tidemark.actions, tidemark.backfill_series, tidemark.backfills, tidemark.changed_months, tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.symbol_states, tidemark.source_ranges,
                 tidemark.series_sources`,
   );
   await pool.query(`alter table tidemark.fetches drop column source, drop column sent;

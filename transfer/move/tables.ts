@@ -46,6 +46,8 @@ export const movedTables: readonly MovedTable[] = Object.freeze([
     'asked_windows',
     'api_keys',
     'actions',
+    'backfills',
+    'backfill_series',
   ].map((name) => ({ name })),
   // Views belong to each database.
   { name: 'settings', only: `name not in (${derivedSettings.map((name) => `'${name}'`).join(', ')})` },

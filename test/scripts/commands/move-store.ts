@@ -46,6 +46,8 @@ const theRest = `
   insert into tidemark.source_symbols values ('binance', 'AB', 'A', 'B', null, true, '2024-01-01Z');
   insert into tidemark.symbol_states values ('binance', 'AB', '2024-01-01Z', false, 'A', 'B', null, true, 0.10, 'A');
   insert into tidemark.actions (time, action, request, address, user_name, state) values (now(), 'pause', '{"a": "\\t"}', '127.0.0.1', null, 'running');
+  insert into tidemark.backfills (asked_at, asked_by, kind, state, progress) values (now(), 'a@b', 'verify', 'running', '{"of": 2}');
+  insert into tidemark.backfill_series select (select max(id) from tidemark.backfills), min(id), '[2024-01-01,2024-01-02)', null, '[2024-01-01,)' from tidemark.series;
   insert into tidemark.settings values ('retention.candles', '30y');
   -- Ids that were given out and are not there any more are not given out again.
   delete from tidemark.api_keys where name = 'Bob';`;

@@ -30,7 +30,7 @@ const pairs = [
       const moved = await tidemark(['move', '--to', target.url], source.env);
       expect(moved.stderr).toBe('');
       const lines = moved.stdout.split('\n');
-      expect(lines[0]).toMatch(/^moved [\d,]+ rows of 41 tables; both sides are equal, digit by digit; .+$/);
+      expect(lines[0]).toMatch(/^moved [\d,]+ rows of 43 tables; both sides are equal, digit by digit; .+$/);
       const { username, host, pathname, password } = new URL(target.url);
       expect(lines[1]).toContain(`next: set DATABASE_URL=postgres://${username}@${host}${pathname}`);
       if (password !== '') expect(moved.stdout).not.toContain(password);

@@ -1,0 +1,192 @@
+/**
+ * Backfills as they are now. A process that was killed leaves its row as it was, and a scheduler goes on with what is
+ * tracked: so the state of one that may go on follows from coverage, and from who is there to make its requests.
+ */
+
+import { aboutText, counted, nonEmpty } from '../../model/format.ts';
+import type { EpochMs } from '../../model/intervals.ts';
+import { type BackfillKind, type BackfillState, isTracking } from '../../model/lanes.ts';
+import { clip } from '../../model/ranges.ts';
+import { reasons } from '../../model/reasons.ts';
+import { seriesName } from '../../model/series.ts';
+import { sum } from '../../model/sum.ts';
+import { requestsEtaMs } from '../../planning/eta.ts';
+import type { QueueFacts } from '../../planning/headline.ts';
+import { isPausedBySource, progressText, toGoText } from '../../planning/progress.ts';
+import {
+  type RecordedBackfill,
+  recordedBackfills,
+  type SeriesOfBackfill,
+  seriesOfBackfills,
+} from '../../store/ledger/backfills.ts';
+import { ledgerMinutes, tallyFetches } from '../../store/ledger/ledger-minutes.ts';
+import { readRecentAnswers } from '../../store/ledger/recent-answers.ts';
+import { type Gap, listGaps } from '../../store/series/gaps.ts';
+import { readSourcePauses } from '../../store/settings/source-orders.ts';
+import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
+import {
+  countBySource,
+  countEach,
+  type DivideGaps,
+  explainUnasked,
+  type GapsContext,
+  readGapDivision,
+} from '../source-gaps.ts';
+import { divideWorkable, partsWithin, portionsOf } from './outcome.ts';
+
+export interface Backfill {
+  readonly id: number;
+  readonly kind: BackfillKind;
+  readonly askedMs: EpochMs;
+  /** Who asked. */
+  readonly by: string;
+  readonly state: BackfillState;
+  /** Names; of all but one backfill the first alone. */
+  readonly names: readonly string[];
+  /** The number of its series. */
+  readonly series: number;
+  /** Null: of no series. */
+  readonly fromMs: EpochMs | null;
+  readonly toMs: EpochMs | null;
+  /** How far it is, as `status` says it; null: it has ended. */
+  readonly progress: string | null;
+  readonly left: number | null;
+  readonly etaMs: number | null;
+  /** How it ended; null: it has not. */
+  readonly result: string | null;
+  readonly endedMs: EpochMs | null;
+  /** Of the requests for its series since then; null: not counted. */
+  readonly answers: Answers | null;
+}
+
+interface Answers {
+  readonly requests: number;
+  readonly points: number;
+  /** Requests by kind of answer, and of failure. */
+  readonly kinds: Readonly<Record<string, number>>;
+  readonly failures: ReadonlyArray<{ readonly kind: string; readonly requests: number; readonly message: string }>;
+}
+
+interface Facts {
+  readonly nowMs: EpochMs;
+  readonly queue: QueueFacts | null;
+  /** Sources that somebody paused. */
+  readonly paused: ReadonlyMap<string, unknown>;
+  readonly divide: DivideGaps;
+  readonly gaps: readonly Gap[];
+  readonly rows: readonly SeriesStatus[];
+}
+
+/** Rows of the ledger are counted for so many that go on. */
+const counting = 20;
+
+/** @param queue null: it does not answer. @param of.id null: all. */
+export async function listBackfills(
+  context: GapsContext,
+  queue: QueueFacts | null,
+  of: { readonly nowMs: EpochMs; readonly id: number | null; readonly most: number },
+): Promise<Backfill[]> {
+  const { database, config } = context;
+  const { nowMs, id, most } = of;
+  const recorded = await recordedBackfills.on(database.pool, { id, most });
+  const ids = recorded.map((one) => one.id);
+  const seriesOf = new Map<number, SeriesOfBackfill[]>(ids.map((one) => [one, []]));
+  for (const one of await seriesOfBackfills.on(database.pool, { ids })) seriesOf.get(one.backfillId)?.push(one);
+  const open = recorded.filter(({ kind, endedMs }) => endedMs === null && isTracking(kind));
+  const seriesIds = [...new Set(open.flatMap((one) => (seriesOf.get(one.id) ?? []).map(({ seriesId }) => seriesId)))];
+  const query = { nowMs, graceMs: config.worker.graceMs, seriesIds };
+  const { divide } = await readGapDivision(context, nowMs);
+  const facts: Facts = {
+    ...{ nowMs, queue, divide, paused: await readSourcePauses(database) },
+    gaps: seriesIds.length === 0 ? [] : explainUnasked(await listGaps(database, query), divide),
+    rows: seriesIds.length === 0 ? [] : await seriesStatus(database, query),
+  };
+  const found: Backfill[] = [];
+  for (const one of recorded) {
+    const series = seriesOf.get(one.id) ?? [];
+    const backfill = await describe(context, one, series, facts);
+    const isCounted = id !== null || (backfill.state === 'running' && found.length < counting);
+    const names = (id === null ? series.slice(0, 1) : series).map((each) => seriesName(each.series));
+    found.push({ ...backfill, names, answers: isCounted ? await answersOf(context, one, series) : null });
+  }
+  return found;
+}
+
+async function describe(
+  { database }: GapsContext,
+  { fromMs, toMs, isAlive, ...one }: RecordedBackfill,
+  series: readonly SeriesOfBackfill[],
+  facts: Facts,
+): Promise<Omit<Backfill, 'names' | 'answers'>> {
+  const { id, kind, askedMs, by, result, endedMs } = one;
+  const base = { id, kind, askedMs, by, series: one.series, fromMs, toMs, result, endedMs };
+  const over = { ...base, progress: null, left: null, etaMs: null };
+  if (endedMs !== null) return { ...over, state: one.state };
+  if (!isTracking(kind)) {
+    if (!isAlive) return { ...over, state: 'interrupted', result: result ?? 'its process has ended' };
+    const { done, of, etaMs } = one.progress ?? { done: 0, of: 0, etaMs: null };
+    const text = nonEmpty([toGoText(of - done, of), etaMs === null ? '' : aboutText(etaMs)]).join(', ');
+    const progress = one.progress === null ? '' : text;
+    return { ...base, state: 'running', progress, left: of - done, etaMs };
+  }
+  const ranges = new Map(series.map(({ seriesId, range }) => [seriesId, range]));
+  const gaps = facts.gaps.flatMap((gap) => {
+    const range = ranges.get(gap.seriesId);
+    return range === undefined ? [] : clip([gap], range).map((piece) => ({ ...gap, ...piece }));
+  });
+  if (!isAlive && series.every(({ isCovered }) => isCovered)) return { ...over, state: 'done', result: 'complete' };
+  const divided = divideWorkable(gaps, facts.nowMs, facts.divide);
+  const portions = portionsOf(gaps, partsWithin(facts.rows, ranges, facts.divide), countEach(divided));
+  const left = sum(portions.map((portion) => portion.left));
+  const recent = await readRecentAnswers(database, facts.nowMs, [...ranges.keys()]);
+  const queues = new Map(facts.queue?.sources.map((queue) => [queue.source, queue]));
+  const work = [...countBySource(divided.values())].map(([source, asked]) => ({
+    ...{ source, asked },
+    perMinute: queues.get(source)?.perMinute ?? 0,
+  }));
+  const isPaused = work.some(
+    ({ source }) => facts.paused.has(source) || isPausedBySource(queues.get(source)?.pausedMs ?? 0),
+  );
+  // New periods are not a part of the range.
+  const rules = { readAtMs: facts.nowMs, arriving: Number.POSITIVE_INFINITY };
+  const mayGoOn = gaps.some(({ cause }) => reasons[cause].isRequestable);
+  const isMade = isAlive || ((facts.queue?.schedulers ?? 0) > 0 && mayGoOn);
+  const etaMs = isPaused || !isMade ? null : requestsEtaMs(work, recent, rules);
+  const extent = {
+    requests: sum(portions.map((portion) => portion.requests)),
+    wantedMs: sum(portions.map((portion) => portion.wantedMs)),
+    coveredMs: sum(portions.map((portion) => portion.doneMs)),
+  };
+  const progress = progressText({ ...extent, left, etaMs });
+  if (isMade) return { ...base, state: 'running', progress, left, etaMs, result: null };
+  const state = one.state === 'running' ? 'interrupted' : one.state;
+  return { ...base, state, progress, left, etaMs, result: result ?? why(series, mayGoOn, gaps.length) };
+}
+
+function why(series: readonly SeriesOfBackfill[], mayGoOn: boolean, gaps: number): string {
+  if (series.every(({ isTracked }) => !isTracked)) return 'no longer tracked';
+  return mayGoOn ? 'nobody goes on with it' : `${counted(gaps, 'range')} that no source gives`;
+}
+
+async function answersOf(
+  { database }: GapsContext,
+  { kind, askedMs, endedMs }: RecordedBackfill,
+  series: readonly SeriesOfBackfill[],
+): Promise<Answers> {
+  const seriesIds = series.map(({ seriesId }) => seriesId);
+  const all = await ledgerMinutes(database, { sinceMs: askedMs, seriesIds }).read(endedMs ?? askedMs);
+  const minutes = all.filter(
+    ({ minuteMs, lane }) => (endedMs === null || minuteMs <= endedMs) && (isTracking(kind) || lane === kind),
+  );
+  const { requests, fresh, failures } = tallyFetches(minutes);
+  const kinds: Record<string, number> = {};
+  for (const { failed, verdict, requests } of minutes) if (!failed) kinds[verdict] = (kinds[verdict] ?? 0) + requests;
+  return {
+    ...{ requests, points: fresh, kinds },
+    failures: Object.entries(failures).map(([kind, requests]) => {
+      const ofKind = minutes.filter(({ verdict, failed }) => failed && verdict === kind);
+      const [newest] = ofKind.toSorted((one, other) => other.newestMs - one.newestMs);
+      return { kind, requests, message: newest?.message ?? kind };
+    }),
+  };
+}
