@@ -96,6 +96,9 @@ const requestsAt = (clock: Clock) => {
     untrack: z
       .strictObject({ series: seriesWords.min(1).max(maxSeries) })
       .transform((given): ActionRequest => ({ action: 'untrack', ...given })),
+    cancel: z
+      .strictObject({ backfill: z.int().min(1) })
+      .transform((given): ActionRequest => ({ action: 'cancel', ...given })),
     pause: ofSource.transform((given): ActionRequest => ({ action: 'pause', ...given })),
     resume: ofSource.transform((given): ActionRequest => ({ action: 'resume', ...given })),
     budget: budget.transform((given): ActionRequest => ({ action: 'budget', ...given })),

@@ -4,14 +4,17 @@ import type { EpochMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import type { Selection } from '../model/selection.ts';
 import type { SeriesKey } from '../model/series.ts';
-import type { StoredFacts } from '../planning/headline.ts';
+import type { QueueFacts, StoredFacts } from '../planning/headline.ts';
 import type { WindowProgress } from '../planning/progress.ts';
+import type { BackfillLine } from './shapes.ts';
 
 export interface StatePorts {
   /** Facts of the headline. */
   readFacts(nowMs: EpochMs): Promise<StoredFacts>;
   /** @returns counts the requests for missing ranges of a series, at all its sources. */
   readRequestCounter(nowMs: EpochMs): Promise<(series: SeriesKey, gaps: readonly Range[]) => number>;
+  /** Those that may go on first, then the newest. @param queue null: it does not answer. */
+  readBackfills(queue: QueueFacts | null, nowMs: EpochMs): Promise<readonly BackfillLine[]>;
   /** The sources that have such series, as far as their profiles say. */
   sourcesOffering(series: SeriesKey): Promise<string[]>;
 }
@@ -53,6 +56,7 @@ export type ActionRequest =
   | ({ readonly action: 'verify'; readonly sample: number | null; readonly against: string | null } & OfSeries)
   | { readonly action: 'track'; readonly selection: Selection }
   | { readonly action: 'untrack'; readonly series: readonly string[] }
+  | { readonly action: 'cancel'; readonly backfill: number }
   /** @param source absent: all of them. */
   | { readonly action: 'pause' | 'resume'; readonly source?: string | undefined }
   /** @param perMinute null: all that the source allows. */

@@ -153,6 +153,11 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
       );
     });
 
+    scope.get('/dashboard/backfills', async (_request, reply) => {
+      const { facts = null } = (await queue.read()) ?? {};
+      return json<'backfills'>(reply, await options.ports.readBackfills(facts, clock.now()));
+    });
+
     scope.get('/dashboard/problems', async (_request, reply) => {
       const nowMs = clock.now();
       const most = maxEntries;

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { CalendarMonth } from '../model/calendar.ts';
 import { datasetNames } from '../model/datasets/index.ts';
+import { backfillKinds, backfillStates } from '../model/lanes.ts';
 import { reasonNames } from '../model/reasons.ts';
 import { conditionKinds, type Headline, levels, listNames, type State } from '../planning/conditions.ts';
 import { layers } from './layers.ts';
@@ -126,6 +127,33 @@ const actionLine = message({
   progress: message({ done: count, of: count }).nullable(),
 });
 export type ActionLine = z.output<typeof actionLine>;
+
+/** What asks for ranges. */
+const backfillLine = message({
+  id: z.number(),
+  kind: z.enum(backfillKinds),
+  askedMs: time,
+  by: z.string(),
+  state: z.enum(backfillStates),
+  /** The first alone. */
+  names: listOf(z.string()),
+  series: count,
+  fromMs: time.nullable(),
+  toMs: time.nullable(),
+  progress: z.string().nullable(),
+  left: count.nullable(),
+  etaMs: z.number().nullable(),
+  result: z.string().nullable(),
+  endedMs: time.nullable(),
+  /** Of those that run. */
+  answers: message({
+    requests: count,
+    points: count,
+    kinds: z.record(z.string(), count).readonly(),
+    failures: listOf(message({ kind: z.string(), requests: count, message: z.string() })),
+  }).nullable(),
+});
+export type BackfillLine = z.output<typeof backfillLine>;
 
 /**
  * A range divided into columns. Each layer lists the columns that contain it as flat pairs of first and one past the
@@ -249,6 +277,7 @@ export const answers = {
   'series/:id/range': seriesRange,
   problems,
   actions: listOf(actionLine),
+  backfills: listOf(backfillLine),
   calendar,
   refusals: listOf(
     message({

@@ -12,6 +12,8 @@ import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatSpan } from '../model/format.ts';
 import type { Selection } from '../model/selection.ts';
 import { seriesName } from '../model/series.ts';
+import { cancelBackfill } from '../operations/backfill/cancel.ts';
+import { listBackfills } from '../operations/backfill/list.ts';
 import { commandCostText } from '../operations/command-cost.ts';
 import type { ActedOn } from '../operations/command-range.ts';
 import type { OperationContext } from '../operations/context.ts';
@@ -29,9 +31,13 @@ import { untrackSeries } from '../store/series/series.ts';
 import { writePause } from '../store/settings/settings.ts';
 import { findEach } from '../store/status/series-history.ts';
 
+/** Entries of the list at the dashboard. */
+const mostBackfills = 100;
+
 export function statePorts(context: Parameters<typeof readStoredFacts>[0]): StatePorts {
   return {
     readFacts: (nowMs) => readStoredFacts(context, nowMs),
+    readBackfills: (queue, nowMs) => listBackfills(context, queue, { nowMs, id: null, most: mostBackfills }),
     async readRequestCounter(nowMs) {
       const { divide } = await readGapDivision(context, nowMs);
       return (series, gaps) => countAll(divide(series, gaps));
@@ -145,6 +151,8 @@ async function runAction(
         'stored points stay',
       ].join('; ');
     }
+    case 'cancel':
+      return cancelBackfill(context, request.backfill, by);
     case 'pause':
       if (request.source !== undefined) return pauseSource(context, request.source, by);
       return (await writePause(database, { sinceMs: context.clock.now(), by }))

@@ -1,6 +1,7 @@
 /** The frame of the page, and the routing of its views. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { BackfillsView } from './contents/backfills.tsx';
 import { EventsView } from './contents/events.tsx';
 import { ListPage } from './contents/list-page.tsx';
 import { Overview } from './overview/overview.tsx';
@@ -16,6 +17,7 @@ import { useModel } from './state/use-model.ts';
 const links: ReadonlyArray<readonly [view: ViewName, title: string]> = [
   ['overview', 'Overview'],
   ['problems', 'Problems'],
+  ['backfills', 'Backfills'],
   ['events', 'Events'],
 ];
 
@@ -116,6 +118,8 @@ function View({ address, visit }: { address: Address; visit: number }) {
       return <SeriesPage id={address.seriesId} visit={visit} />;
     case 'problems':
       return <ProblemsView />;
+    case 'backfills':
+      return <BackfillsView />;
     case 'events':
       return <EventsView />;
     case 'list':

@@ -136,6 +136,12 @@ it(
     expect((await act('untrack', { series: ['1'] })).said.result).toBe(
       'no longer tracking binance bitcoin/tether h1; stored points stay',
     );
+    expect(answers.backfills.parse(await (await fetch(`${address}dashboard/backfills`)).json())).toMatchObject([
+      { id: 4, kind: 'repair', state: 'done', by: '127.0.0.1' },
+      { id: 3, kind: 'verify', state: 'done', by: '127.0.0.1' },
+      { id: 2, kind: 'verify', state: 'done', by: '127.0.0.1' },
+      { id: 1, kind: 'track', state: 'done', by: '127.0.0.1', names: ['binance bitcoin/tether h1'] },
+    ]);
     const again = await act('untrack', { series: ['1'] });
     expect(again.said.result).toBe('binance bitcoin/tether h1 was untracked before; stored points stay');
     const found = await rows();
@@ -305,6 +311,35 @@ it(
     expect((await service.ended).exitCode).toBe(0);
     const [row] = await rows();
     expect(row).toMatchObject({ state: 'failed', result: expect.stringContaining('INTERRUPTED: stopped') });
+  },
+  processesMs,
+);
+
+it(
+  'cancels a backfill for who has the right alone, with a row, and takes back what it tracks',
+  async () => {
+    const { address, token, database, post, rows } = await world();
+    const own = { 'x-tidemark-token': token };
+    expect(await post('track', named, own)).toMatchObject({ status: 200 });
+    const lines = async () => answers.backfills.parse(await (await fetch(`${address}dashboard/backfills`)).json());
+    const [line] = await lines();
+    expect(line).toMatchObject({ state: 'interrupted', progress: '2 of 2 requests to go, 0 % covered' });
+    const body = { backfill: line?.id };
+    expect((await post('cancel', body)).status).toBe(401);
+    expect((await post('cancel', body, { ...own, origin: 'http://elsewhere.example' })).status).toBe(403);
+    expect((await post('cancel', {}, own)).status).toBe(400);
+    expect(await lines()).toMatchObject([{ state: 'interrupted' }]);
+    expect((await post('cancel', body, own)).said).toMatchObject({
+      ...{ state: 'done', result: 'cancelled backfill 1; 1 series no longer tracked; stored points stay' },
+    });
+    expect(await lines()).toMatchObject([{ state: 'cancelled', result: 'cancelled by 127.0.0.1', progress: null }]);
+    expect((await database.pool.query('select from tidemark.series where untracked_at is null')).rowCount).toBe(0);
+    expect(await post('cancel', body, own)).toMatchObject({ status: 422 });
+    expect((await rows()).map(({ action, state }) => `${action} ${state}`)).toEqual([
+      'track done',
+      'cancel done',
+      'cancel failed',
+    ]);
   },
   processesMs,
 );

@@ -27,6 +27,15 @@ beforeAll(async () => {
      values (now(), 'candles', 1, 'open is null', '{}')`,
   );
   await database.pool.query(
+    `with made as (
+       insert into tidemark.backfills (asked_at, asked_by, kind, state, seen_at, progress)
+       values (now(), 'somebody@host', 'backfill', 'running', now(), null),
+              (now(), '127.0.0.1', 'verify', 'running', now(), '{"done": 1, "of": 3, "etaMs": null}') returning id
+     )
+     insert into tidemark.backfill_series
+     select id, 1, '[2024-08-01Z,2024-09-01Z)', null, '[2024-08-01Z,2024-09-01Z)' from made`,
+  );
+  await database.pool.query(
     `insert into tidemark.actions (time, action, request, address, state)
      values (to_timestamp($1), 'pause', '{}', '127.0.0.1', 'done')`,
     [nowMs / 1000],
@@ -42,6 +51,7 @@ const paths: Readonly<Record<Exclude<keyof Answers, 'actions'>, readonly string[
   'series/:id/points': [`series/1/points?interval=d1&${series}`, `series/6/points?interval=d1&${series}`],
   'series/:id/range': [`series/1/range?${series}`, `series/2/range?${series}`, `series/6/range?${series}`],
   problems: ['problems'],
+  backfills: ['backfills'],
   calendar: ['calendar', 'calendar?series=2'],
   refusals: ['refusals?source=default'],
   storage: ['storage'],

@@ -1,6 +1,6 @@
 /** The view in the page's URL, so that a reload, the back button and a bookmark show the same view. */
 
-export type ViewName = 'overview' | 'problems' | 'events' | 'list' | 'series' | 'unknown';
+export type ViewName = 'overview' | 'problems' | 'backfills' | 'events' | 'list' | 'series' | 'unknown';
 
 export interface Address {
   readonly view: ViewName;
@@ -29,7 +29,7 @@ export interface Address {
   readonly chosen: { readonly startMs: number; readonly endMs: number } | null;
 }
 
-const views: readonly ViewName[] = ['overview', 'problems', 'events', 'list'];
+const views: readonly ViewName[] = ['overview', 'problems', 'backfills', 'events', 'list'];
 
 export function readAddress(search: string): Address {
   const given = new URLSearchParams(search);

@@ -79,6 +79,7 @@ export const fetchRefusals = (source: string) => fetchJson<'refusals'>(`refusals
 export const fetchStorage = () => fetchJson<'storage'>('storage');
 export const fetchEvents = () => fetchJson<'events/log'>('events/log');
 export const fetchList = (name: string) => fetchJson<'list'>(`list?name=${encodeURIComponent(name)}`);
+export const fetchBackfills = () => fetchJson<'backfills'>('backfills');
 export const fetchProblems = () => fetchJson<'problems'>('problems');
 
 const rangeSearch = (fromMs: number, toMs: number) => `from=${Math.max(0, Math.floor(fromMs))}&to=${Math.ceil(toMs)}`;

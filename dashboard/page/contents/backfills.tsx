@@ -1,0 +1,92 @@
+/** What asks for ranges: who, how far it is, its answers and failures, and its end. */
+
+import { isTracking } from '../../../model/lanes.ts';
+import type { BackfillLine } from '../../shapes.ts';
+import { ActionBar } from '../parts/actions.tsx';
+import { counted, formatCount, formatSecond, formatTime } from '../parts/format.ts';
+import { LoadedPage } from '../parts/loaded-page.tsx';
+import { type Cell, ListSection } from '../parts/table.tsx';
+import { fetchBackfills } from '../state/server.ts';
+import { useModel } from '../state/use-model.ts';
+
+/** It is loaded again as the state of the page changes, at most so often. */
+const againMs = 5000;
+
+export function BackfillsView() {
+  const model = useModel();
+  const look = Math.floor((model.summary?.nowMs ?? 0) / againMs);
+  return (
+    <LoadedPage title="Backfills" load={fetchBackfills} inputs={[look]}>
+      {(lines) => <Backfills lines={lines} />}
+    </LoadedPage>
+  );
+}
+
+export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
+  const isOpen = ({ endedMs, state }: BackfillLine) => endedMs === null && state !== 'done';
+  return (
+    <>
+      <ListSection
+        title="Going on"
+        none="Nothing is asked for that is not covered."
+        caption="Commands, the dashboard and the watch list; a scheduler goes on with what is tracked"
+        titles={['What', 'Asked', 'Progress', 'Answers', 'Cancel']}
+        rows={lines
+          .filter(isOpen)
+          .map((line) => [
+            whatOf(line),
+            askedOf(line),
+            `${line.state}: ${[line.progress, line.result].filter(Boolean).join('; ')}`,
+            answersOf(line),
+            cancelOf(line),
+          ])}
+      />
+      <ListSection
+        title="Ended"
+        none="None yet."
+        caption="The newest first"
+        titles={['What', 'Asked', 'Ended', 'Result']}
+        rows={lines
+          .filter((line) => !isOpen(line))
+          .map((line) => [
+            whatOf(line),
+            askedOf(line),
+            line.endedMs === null ? '' : formatSecond(line.endedMs),
+            `${line.state}: ${line.result ?? ''}`,
+          ])}
+      />
+    </>
+  );
+}
+
+function whatOf({ id, kind, names: [first = ''], series, fromMs, toMs }: BackfillLine): string {
+  const more = series > 1 ? ` and ${formatCount(series - 1)} more` : '';
+  const range = fromMs === null || toMs === null ? '' : `, ${formatTime(fromMs)} to ${formatTime(toMs)}`;
+  return `${kind.replace('_', ' ')} ${id}: ${first}${more}${range}`;
+}
+
+const askedOf = ({ askedMs, by }: BackfillLine) => `${formatSecond(askedMs)} by ${by}`;
+
+function answersOf({ answers }: BackfillLine): Cell {
+  if (answers === null) return '';
+  const { requests, points, failures } = answers;
+  return (
+    <>
+      {`${counted(requests, 'request')}, ${counted(points, 'new point')}`}
+      {failures.slice(0, 3).map(({ kind, requests, message }) => (
+        <p key={kind} class="bad">{`${counted(requests, 'request')} failed, ${kind}: ${message}`}</p>
+      ))}
+    </>
+  );
+}
+
+function cancelOf({ id, kind }: BackfillLine): Cell {
+  if (kind === 'watch_list') return 'change the watch list';
+  const back = isTracking(kind) ? 'What it tracks is taken back, and stored' : 'Stored';
+  const action = {
+    ...{ title: `Cancel ${id}`, action: 'cancel', body: { backfill: id } },
+    command: `npx tidemark backfills cancel ${id}`,
+    confirm: `Cancel ${kind.replace('_', ' ')} ${id}? ${back} points stay.`,
+  };
+  return <ActionBar key={id} label={`Cancel ${id}`} actions={[action]} />;
+}
