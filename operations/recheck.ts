@@ -51,7 +51,7 @@ import { readCoveredRanges } from '../store/series/ranges.ts';
 import { readSourcesOf, type SeriesSource } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import { readSourcePauses } from '../store/settings/source-orders.ts';
-import { type Recorded, recorded } from './backfill/record.ts';
+import { type Recorded, recorded, runOf } from './backfill/record.ts';
 import { type AskedWindows, type CommandCost, costOfCommand } from './command-cost.ts';
 import { type ActedOn, assertTracked } from './command-range.ts';
 import { type OperationContext, readRangeLimits, withQueues } from './context.ts';
@@ -380,9 +380,6 @@ function costAt(
 async function costOfRecheck(context: OperationContext, planned: PlannedRecheck): Promise<CommandCost[]> {
   return planned.count === 0 ? [] : costAt(context, planned, await readAsked(context, planned));
 }
-
-/** The windows of a run, for whoever cancels it. */
-export const runOf = (backfillId: number): string => backfillId.toString(16).padStart(16, '0');
 
 /** @throws TidemarkError when the source, the database or the queue cannot be used, or CANCELLED. */
 async function recheck(context: OperationContext, request: RecheckRequest): Promise<RecheckOutcome> {

@@ -11,8 +11,8 @@ import { inTransaction } from '../../store/db/database.ts';
 import { cancelOpen, recordedBackfills, seriesOfBackfills, takeBack } from '../../store/ledger/backfills.ts';
 import { readAllSources } from '../../store/series/sources.ts';
 import { type OperationContext, withQueues } from '../context.ts';
-import { runOf } from '../recheck.ts';
 import { joinQueues } from '../sources/queues.ts';
+import { runOf } from './record.ts';
 
 /** A planning pass that has read the gaps before queues its windows within this time. */
 const passMs = 1500;

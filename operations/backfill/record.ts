@@ -98,6 +98,9 @@ export async function recorded<Result>(
   }
 }
 
+/** The windows of a repair or a verification in the queue, for whoever cancels it. */
+export const runOf = (backfillId: number): string => backfillId.toString(16).padStart(16, '0');
+
 /** The part of a tracked series that is asked for: up to the last period that has begun to close, at least one. */
 export function askedOf(
   { seriesId, series, before, tracked }: Pick<TrackedSeries, 'seriesId' | 'series' | 'before' | 'tracked'>,
