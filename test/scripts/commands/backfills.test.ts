@@ -76,10 +76,10 @@ it('says of a killed one that nobody goes on, until a scheduler does', { timeout
   expect(await linesOf(world)).toMatchObject([{ state: 'interrupted', result: 'nobody goes on with it' }]);
   const service = begin('run --no-serve', slow);
   await waitFor('a scheduler', async () => (await linesOf(world))[0]?.state === 'running');
-  await query('update tidemark.series set covered = tstzmultirange(tracked)');
-  expect(await linesOf(world)).toMatchObject([{ state: 'done', result: 'complete', progress: null }]);
   service.kill('SIGINT');
   await service.ended;
+  await query('update tidemark.series set covered = tstzmultirange(tracked)');
+  expect(await linesOf(world)).toMatchObject([{ state: 'done', result: 'complete', progress: null }]);
 });
 
 const backends = inject('redisUrl') === null ? ['postgres'] : ['redis', 'postgres'];
