@@ -224,6 +224,8 @@ const own: Readonly<Record<string, string>> = {
   'public.dashboard_actions.time': 'When it was asked for.',
   'tidemark.actions.address': 'Network address that asked for it.',
   'tidemark.actions.time': 'When it was asked for.',
+  'tidemark.backfills.asked_at': 'When it was asked for.',
+  'tidemark.backfill_series.backfill_id': 'The backfill.',
   'tidemark.api_keys.name': 'Name of the holder.',
   'tidemark.asked_windows.kind': 'Kind of the failure; null: the window was settled.',
   'tidemark.asked_windows.fresh': 'Points that the repair inserted.',
