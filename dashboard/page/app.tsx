@@ -5,6 +5,7 @@ import { BackfillsView } from './contents/backfills.tsx';
 import { EventsView } from './contents/events.tsx';
 import { ListPage } from './contents/list-page.tsx';
 import { Overview } from './overview/overview.tsx';
+import { Finder } from './parts/finder.tsx';
 import { formatSecond } from './parts/format.ts';
 import { State } from './parts/headline.tsx';
 import { ProblemsView } from './problems/problems.tsx';
@@ -91,6 +92,7 @@ export function App() {
           <a href="docs">Interface</a>
           <a href="keys">Keys</a>
         </nav>
+        <Finder links={links} />
         <Status />
       </header>
       <State />

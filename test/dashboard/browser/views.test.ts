@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hourMs } from '../../../model/intervals.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { market } from '../dashboard-world.ts';
+import { expectAccessible } from './accessible.ts';
 import { open, withBrowser } from './browser.ts';
 import { endMs, type FilledWorld, hole, openFilledWorld, startMs } from './filled-world.ts';
 
@@ -53,6 +54,42 @@ describeNeeding('chromium', 'the views in a browser', () => {
     await page.getByRole('link', { name: 'assets', exact: true }).last().click();
     const row = page.getByRole('row', { name: /^bitcoin/ });
     await row.getByText('before: 1.10').waitFor();
+  });
+
+  it('are found by / and Ctrl-K with series and actions, by keys alone', async () => {
+    const { page } = await open(world.url);
+    const finder = page.getByRole('dialog', { name: 'Series, views and actions' });
+    const selected = (name: RegExp) => finder.getByRole('option', { name, selected: true }).waitFor();
+    await page.locator('.connection', { hasText: 'Live' }).waitFor();
+    await page.keyboard.press('/');
+    await selected(/^Overview view$/);
+    await expectAccessible(page, 'the finder');
+    await page.keyboard.type('eth d1');
+    await selected(/^kraken ethereum\/euro d1 series$/);
+    await page.keyboard.press('Enter');
+    await finder.waitFor({ state: 'hidden' });
+    await page.getByRole('heading', { level: 1, name: 'kraken ethereum/euro d1' }).waitFor();
+
+    // An action of the series in front of the reader, after its cost.
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('verify');
+    await selected(/^Verify a sample: kraken ethereum\/euro d1 action$/);
+    await page.keyboard.press('Enter');
+    await finder.getByRole('button', { name: 'Verify a sample: kraken ethereum/euro d1' }).waitFor();
+    await page.keyboard.press('Escape');
+    await finder.waitFor({ state: 'hidden' });
+
+    // A slash in a field is a slash; the last view after the arrow up.
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('searchbox', { name: 'Find' }).fill('bitcoin/');
+    await page.keyboard.press('/');
+    expect(await finder.isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Find anything' }).click();
+    await finder.getByRole('combobox').fill('zzz');
+    await finder.getByText('Nothing has such a name.').waitFor();
+    await finder.getByRole('combobox').fill('events');
+    await finder.getByRole('option', { name: 'Events view' }).click();
+    await page.waitForURL(/view=events/);
   });
 
   it('go on to the interface and the keys, where requests can be tried, also without scripts', async () => {
