@@ -1,4 +1,7 @@
-/** Routes of what the store holds: the calendar of coverage, bytes on disk, events, and the contents of lists. */
+/**
+ * Routes of what the store holds: the calendar of coverage, bytes on disk, events, the requests of a minute, and the
+ * contents of lists.
+ */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -10,18 +13,20 @@ import { notFound } from '../service/response.ts';
 import type { Database } from '../store/db/database.ts';
 import { listStatus } from '../store/lists/lists.ts';
 import { cachedFor } from './cached.ts';
-import { json, read, whole } from './json.ts';
+import { json, read, timeText, whole } from './json.ts';
 import { readCalendarRanges } from './queries/calendar.ts';
 import { readEvents } from './queries/events.ts';
 import { readListContents } from './queries/lists.ts';
+import { readRequestsOf } from './queries/requests.ts';
 import { readStoredBytes } from './queries/storage.ts';
 import type { Calendar } from './shapes.ts';
 
-/** Entries of a list, and events. */
+/** Entries of a list, events, and requests. */
 const maxRows = 200;
 const eventsMs = 7 * dayMs;
 
 const calendarQuery = z.object({ series: whole(1, 2_147_483_647).optional() });
+const minuteQuery = z.object({ minute: timeText });
 const listQuery = z.object({ name: z.string().max(500) });
 
 export function addInventory(
@@ -47,6 +52,11 @@ export function addInventory(
   scope.get('/dashboard/events/log', async (_request, reply) =>
     json<'events/log'>(reply, await readEvents(database, { sinceMs: clock.now() - eventsMs, most: maxRows })),
   );
+
+  scope.get('/dashboard/requests', async (request, reply) => {
+    const { minute } = read(minuteQuery, request.query);
+    return json<'requests'>(reply, await readRequestsOf(database, { minute, most: maxRows }));
+  });
 
   scope.get('/dashboard/list', async (request, reply) => {
     const { name } = read(listQuery, request.query);

@@ -18,6 +18,8 @@ import {
   failure,
   failureCause,
   listContents,
+  minuteRequests,
+  pastRequest,
   quarantinedRow,
   recordedAction,
   revisedSeries,
@@ -26,7 +28,15 @@ import {
   storedLine,
 } from './queries/shapes.ts';
 
-export type { ChartPane, ListContents, PointRow, StoredBytes, StoredEvent } from './queries/shapes.ts';
+export type {
+  ChartPane,
+  ListContents,
+  MinuteRequests,
+  PastRequest,
+  PointRow,
+  StoredBytes,
+  StoredEvent,
+} from './queries/shapes.ts';
 
 const count = z.number();
 const range = { startMs: time, endMs: time };
@@ -179,19 +189,6 @@ const missingRange = message({
   retryAtMs: time.nullable(),
 });
 
-const pastRequest = message({
-  timeMs: time,
-  range: message(range).nullable(),
-  lane: z.string(),
-  verdict: z.string(),
-  fresh: count,
-  changed: count,
-  durationMs: z.number(),
-  error: z.string().nullable(),
-  source: z.string(),
-});
-export type PastRequest = z.output<typeof pastRequest>;
-
 /** What is known of a part of a series, in whole periods, and what led to that. */
 const seriesRange = message({
   ...range,
@@ -285,6 +282,7 @@ export const answers = {
       ...{ range: message(range).nullable(), message: z.string() },
     }),
   ),
+  requests: minuteRequests,
   storage: listOf(storedBytes),
   'events/log': listOf(storedEvent),
   list: listContents,

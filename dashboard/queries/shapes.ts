@@ -140,6 +140,38 @@ export const storedEvent = message({
 });
 export type StoredEvent = z.output<typeof storedEvent>;
 
+export const pastRequest = message({
+  timeMs: time,
+  range: message({ startMs: time, endMs: time }).nullable(),
+  lane: z.string(),
+  verdict: z.string(),
+  fresh: z.number(),
+  changed: z.number(),
+  durationMs: z.number(),
+  error: z.string().nullable(),
+  source: z.string(),
+});
+export type PastRequest = z.output<typeof pastRequest>;
+
+/** The requests of one minute: all of them counted, and the newest. */
+export const minuteRequests = message({
+  startMs: time,
+  endMs: time,
+  counts: listOf(message({ source: z.string(), verdict: z.string(), requests: z.number() })),
+  requests: listOf(
+    message({
+      ...pastRequest.unwrap().shape,
+      /** HTTP status; null without a response. */
+      status: z.number().nullable(),
+      /** Null: of a list. */
+      seriesId: z.number().nullable(),
+      /** Of the series or the list. */
+      name: z.string(),
+    }),
+  ),
+});
+export type MinuteRequests = z.output<typeof minuteRequests>;
+
 const cells = listOf(z.string().nullable());
 const key = listOf(z.string());
 

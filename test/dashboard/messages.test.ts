@@ -54,6 +54,7 @@ const paths: Readonly<Record<Exclude<keyof Answers, 'actions'>, readonly string[
   backfills: ['backfills'],
   calendar: ['calendar', 'calendar?series=2'],
   refusals: ['refusals?source=default'],
+  requests: [`requests?minute=${nowMs - hourMs / 2}`, `requests?minute=${nowMs}`],
   storage: ['storage'],
   'events/log': ['events/log'],
   list: ['list?name=assets', 'list?name=rates', 'list?name=markets'],

@@ -1,19 +1,31 @@
-/** Requests of the last hour by minute beside the budget, as bars and in words. */
+/** Requests of the last hour by minute beside the budget, as bars and in words; each minute opens to its requests. */
 
-import { useState } from 'preact/hooks';
+import type { TargetedMouseEvent } from 'preact';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { minuteMs } from '../../../model/intervals.ts';
 import type { RequestMinutes, Summary } from '../../shapes.ts';
 import { counted, formatCount, formatTime } from '../parts/format.ts';
 import { Section, Table } from '../parts/table.tsx';
+import { hrefOf, readAddress } from '../state/address.ts';
+import { choose } from '../state/navigation.ts';
+import { Minute } from './minute.tsx';
 
 const height = 100;
 /** Of one minute, in the units of the drawing. */
 const step = 10;
 
-export function Budget({ summary }: { summary: Summary }) {
+/** @param visit changes when the address may have another minute. */
+export function Budget({ summary, visit }: { summary: Summary; visit: number }) {
   const [pointed, setPointed] = useState<number | null>(null);
   const [isOpen, setOpen] = useState(false);
+  const [minute, setMinute] = useState(() => readAddress(location.search).minute);
+  useLayoutEffect(() => setMinute(readAddress(location.search).minute), [visit]);
+  const show = (minute: number | null) => {
+    setMinute(minute);
+    choose(hrefOf({ ...readAddress(location.search), minute }));
+  };
   const { requests, perMinute } = summary;
+  const { startMs } = requests;
   const totals = totalsOf(requests);
   const most = Math.max(1, perMinute, ...totals) * 1.05;
   const width = totals.length * step;
@@ -26,17 +38,18 @@ export function Budget({ summary }: { summary: Summary }) {
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"
         aria-hidden="true"
-        onMouseMove={({ currentTarget, clientX }) => {
-          const { left, width: px } = currentTarget.getBoundingClientRect();
-          setPointed(Math.min(totals.length - 1, Math.floor(((clientX - left) / px) * totals.length)));
-        }}
+        onMouseMove={(event) => setPointed(placeAt(event, totals.length))}
         onMouseLeave={() => setPointed(null)}
+        onClick={(event) => show(startMs + placeAt(event, totals.length) * minuteMs)}
       >
         {totals.map((total, place) => {
           const failed = requests.failed[place] ?? 0;
           const x = place * step + 1;
           return (
-            <g key={requests.startMs + place * minuteMs} class={place === pointed ? 'pointed' : ''}>
+            <g key={startMs + place * minuteMs} class={place === pointed ? 'pointed' : ''}>
+              {startMs + place * minuteMs === minute && (
+                <rect class="chosen" {...{ x: place * step, y: 0, width: step, height }} />
+              )}
               <rect class="covered" {...{ x, y: height - tall(total), width: step - 2, height: tall(total) }} />
               <rect class="failed" {...{ x, y: height - tall(failed), width: step - 2, height: tall(failed) }} />
             </g>
@@ -47,25 +60,39 @@ export function Budget({ summary }: { summary: Summary }) {
         )}
       </svg>
       <p class="pointed" aria-hidden="true">
-        {pointed === null ? `${formatTime(requests.startMs)} to now` : minuteWords(requests, pointed)}
+        {pointed === null
+          ? `${formatTime(startMs)} to now. A click on a bar shows the requests of its minute.`
+          : minuteWords(requests, pointed)}
       </p>
       <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>Minute by minute</summary>
         {isOpen && (
           <Table
-            caption="Minutes with requests"
+            caption="Minutes with requests; each opens to them"
             titles={['Minute', 'Requests', 'Failed']}
             rows={totals
               .flatMap((total, place) => {
-                const time = formatTime(requests.startMs + place * minuteMs);
-                return total === 0 ? [] : [[time, formatCount(total), formatCount(requests.failed[place] ?? 0)]];
+                const timeMs = startMs + place * minuteMs;
+                const button = (
+                  <button key="minute" type="button" onClick={() => show(timeMs)}>
+                    {formatTime(timeMs)}
+                  </button>
+                );
+                return total === 0 ? [] : [[button, formatCount(total), formatCount(requests.failed[place] ?? 0)]];
               })
               .reverse()}
           />
         )}
       </details>
+      {minute !== null && <Minute minute={minute} requests={totals[(minute - startMs) / minuteMs]} onChange={show} />}
     </Section>
   );
+}
+
+/** The place of the bar under the pointer. */
+function placeAt({ currentTarget, clientX }: TargetedMouseEvent<SVGSVGElement>, places: number): number {
+  const { left, width } = currentTarget.getBoundingClientRect();
+  return Math.max(0, Math.min(places - 1, Math.floor(((clientX - left) / width) * places)));
 }
 
 function totalsOf({ lanes, failed }: RequestMinutes): number[] {

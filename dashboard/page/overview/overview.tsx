@@ -41,7 +41,7 @@ export function Overview({ visit = 0 }: { visit?: number }) {
       </Section>
       <Tiles lines={lines} summary={summary} />
       <Matrix />
-      <Budget summary={summary} />
+      <Budget summary={summary} visit={visit} />
       <Sources sources={summary.sources} />
       <SeriesList visit={visit} />
       {lines.length > 0 && <CommonCalendar lines={lines} />}

@@ -53,7 +53,10 @@ export function SeriesList({ visit = 0 }: { visit?: number }) {
   const change = (changes: Partial<Choice>) => {
     const changed = { ...choice, page: 1, ...changes };
     // A name is typed letter by letter.
-    choose(hrefOf(changed), changes.find === undefined ? null : 'find');
+    choose(
+      hrefOf({ ...changed, minute: readAddress(location.search).minute }),
+      changes.find === undefined ? null : 'find',
+    );
     setChoice(changed);
   };
   const turn = (by: number) => {

@@ -3,14 +3,14 @@
 import { useState } from 'preact/hooks';
 import type { Range } from '../../../model/intervals.ts';
 import { type Interval, intervalMs } from '../../../model/intervals.ts';
-import { explainGap, verdictText } from '../../../model/reasons.ts';
-import { defaultSource } from '../../../model/sources.ts';
-import type { PastRequest, SeriesDetail, SeriesRange } from '../../shapes.ts';
+import { explainGap } from '../../../model/reasons.ts';
+import type { SeriesDetail, SeriesRange } from '../../shapes.ts';
 import type { Action } from '../parts/actions.tsx';
 import { Copyable } from '../parts/copyable.tsx';
-import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
+import { counted, describeCoverage, formatCount, formatDuration, formatTime } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
 import { PricedActions } from '../parts/priced-actions.tsx';
+import { requestCells, requestTitles } from '../parts/requests.ts';
 import { ListSection } from '../parts/table.tsx';
 import { fetchRange, pointsHref } from '../state/server.ts';
 import { useLoaded, useModel } from '../state/use-model.ts';
@@ -156,19 +156,4 @@ function Evidence({ found, nowMs }: { found: SeriesRange; nowMs: number }) {
       />
     </>
   );
-}
-
-export const requestTitles = ['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Took'];
-
-export function requestCells(one: PastRequest): readonly string[] {
-  return [
-    formatSecond(one.timeMs),
-    one.range === null ? '' : formatTime(one.range.startMs),
-    one.range === null ? '' : formatTime(one.range.endMs),
-    one.source === defaultSource ? one.lane : `${one.lane} of ${one.source}`,
-    [verdictText(one.verdict), one.error].filter((text) => text !== null).join(': '),
-    formatCount(one.fresh),
-    formatCount(one.changed),
-    `${formatCount(one.durationMs)} ms`,
-  ];
 }

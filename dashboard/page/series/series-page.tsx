@@ -12,6 +12,7 @@ import { counted, describeCoverage, formatCount, formatDuration, formatSecond, f
 import { bandColumns } from '../parts/layers.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
 import { reasonAt } from '../parts/reasons.ts';
+import { requestCells, requestTitles } from '../parts/requests.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { ListSection } from '../parts/table.tsx';
 import { hrefOf, readAddress } from '../state/address.ts';
@@ -19,7 +20,7 @@ import { choose } from '../state/navigation.ts';
 import { fetchBands, fetchDetail, RequestError } from '../state/server.ts';
 import { useLoaded, useModel } from '../state/use-model.ts';
 import { ChartSection } from './chart-section.tsx';
-import { ChosenRange, requestCells, requestTitles } from './chosen-range.tsx';
+import { ChosenRange } from './chosen-range.tsx';
 
 /** @param visit changes when the address may have other choices. */
 export function SeriesPage({ id, visit }: { id: number; visit: number }) {

@@ -1,5 +1,7 @@
 /** The view in the page's URL, so that a reload, the back button and a bookmark show the same view. */
 
+import { minuteMs } from '../../../model/intervals.ts';
+
 export type ViewName = 'overview' | 'problems' | 'backfills' | 'events' | 'list' | 'series' | 'unknown';
 
 export interface Address {
@@ -27,6 +29,8 @@ export interface Address {
   readonly range: { readonly startMs: number; readonly endMs: number } | null;
   /** The part of a series to act on; null: none. */
   readonly chosen: { readonly startMs: number; readonly endMs: number } | null;
+  /** The beginning of a minute whose requests are shown; null: none. */
+  readonly minute: number | null;
 }
 
 const views: readonly ViewName[] = ['overview', 'problems', 'backfills', 'events', 'list'];
@@ -56,7 +60,13 @@ export function readAddress(search: string): Address {
     compare: idOf(given.get('compare')),
     range: rangeAt('from', 'to'),
     chosen: rangeAt('since', 'until'),
+    minute: minuteAt(text('minute')),
   };
+}
+
+function minuteAt(text: string): number | null {
+  const timeMs = Date.parse(text);
+  return timeMs >= 0 ? Math.floor(timeMs / minuteMs) * minuteMs : null;
 }
 
 function viewOf(given: URLSearchParams): ViewName {
@@ -80,7 +90,7 @@ const usual: Readonly<Record<string, string>> = {
 };
 
 /** A relative URL, because a proxy may serve the page in a folder. */
-export function hrefOf({ seriesId, range, chosen, ...address }: Partial<Address>): string {
+export function hrefOf({ seriesId, range, chosen, minute = null, ...address }: Partial<Address>): string {
   const search = new URLSearchParams();
   if (address.view === 'series') search.set('series', String(seriesId));
   for (const [name, value] of Object.entries(address)) {
@@ -95,6 +105,7 @@ export function hrefOf({ seriesId, range, chosen, ...address }: Partial<Address>
   };
   put(range, 'from', 'to');
   put(chosen, 'since', 'until');
+  if (minute !== null) search.set('minute', isoOf(minute));
   const text = search.toString();
   return text === '' ? './' : `./?${text}`;
 }

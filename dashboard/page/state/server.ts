@@ -76,6 +76,8 @@ export const fetchDetail = (id: number) => fetchJson<'series/:id'>(`series/${id}
 export const fetchCalendar = (seriesId: number | null) =>
   fetchJson<'calendar'>(`calendar${seriesId === null ? '' : `?series=${seriesId}`}`);
 export const fetchRefusals = (source: string) => fetchJson<'refusals'>(`refusals?source=${encodeURIComponent(source)}`);
+/** @param minute its beginning. */
+export const fetchRequests = (minute: number) => fetchJson<'requests'>(`requests?minute=${minute}`);
 export const fetchStorage = () => fetchJson<'storage'>('storage');
 export const fetchEvents = () => fetchJson<'events/log'>('events/log');
 export const fetchList = (name: string) => fetchJson<'list'>(`list?name=${encodeURIComponent(name)}`);

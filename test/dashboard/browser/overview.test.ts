@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { datasets } from '../../../model/datasets/index.ts';
-import { dayMs, hourMs } from '../../../model/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { commitPoints } from '../../store/committing.ts';
@@ -197,6 +197,50 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       })()`);
       expect(cut, `${width}`).toBe(0);
     }
+  });
+
+  it('opens the requests of a minute by a bar and by the keyboard, and Back closes them', async () => {
+    const { seriesId, name } = await halfCovered('asked');
+    const minute = Math.floor(Date.now() / minuteMs) * minuteMs - 10 * minuteMs;
+    await store.database.pool.query(
+      `insert into tidemark.fetches (time, dataset, series_id, lane, attempt, verdict, status, fresh, duration_ms, error)
+       values (to_timestamp($1), 'candles', $2, 'backfill', 1, 'filled', 200, 24, 71, null),
+              (to_timestamp($1), 'candles', $2, 'refresh', 1, 'rate_limited', 429, 0, 12, E'slow down\nmore')`,
+      [minute / 1000 + 30, seriesId],
+    );
+    const { page } = await open(`${world.url}?find=asked`);
+    const bars = page.locator('svg.requests');
+    await bars.locator('rect.failed:not([height="0"])').first().waitFor();
+    const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
+    const count = await bars.locator('g').count();
+    // Of sixty bars the last is the present minute; it may have begun anew meanwhile.
+    await bars.click({ position: { x: ((count - 10.5) / count) * width, y: height / 2 } });
+    const shown = page.getByRole('region', { name: 'Requests of a minute' });
+    const time = new Date(minute).toISOString().slice(11, 16);
+    const heading = shown.getByRole('heading', { level: 3 });
+    if (!(await heading.innerText()).includes(time)) await shown.getByRole('button', { name: 'Minute before' }).click();
+    await shown.getByText('2 requests. By answer: 1 filled, 1 rate limited. By source: 2 default.').waitFor();
+    await shown.getByText('rate limited: slow down', { exact: true }).waitFor();
+    await shown.getByRole('cell', { name: '429' }).waitFor();
+    await shown.getByRole('link', { name }).first().waitFor();
+    await expectAccessible(page, 'the requests of a minute');
+    await page.reload();
+    await shown.getByText('2 requests.').waitFor();
+    expect(new URL(page.url()).searchParams.get('find')).toBe('asked');
+    await shown.getByRole('button', { name: 'Close' }).click();
+    await shown.waitFor({ state: 'detached' });
+    await page.goBack();
+    await shown.getByText('2 requests.').waitFor();
+    await shown.getByRole('button', { name: 'Close' }).click();
+
+    await page.getByText('Minute by minute', { exact: true }).press('Enter');
+    await page.getByRole('button', { name: new RegExp(`^\\d{4}-\\d\\d-\\d\\d ${time}Z$`) }).press('Enter');
+    await shown.getByText('2 requests.').waitFor();
+    for (const width of [390, 1024, 1440]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate('document.documentElement.scrollWidth'), `${width}`).toBe(width);
+    }
+    await untrackAll();
   });
 
   it('returns to the place on a page that was left by a link', async () => {

@@ -1,0 +1,21 @@
+/** Rows of tables of requests. */
+
+import { verdictText } from '../../../model/reasons.ts';
+import { defaultSource } from '../../../model/sources.ts';
+import type { PastRequest } from '../../shapes.ts';
+import { formatCount, formatSecond, formatTime } from './format.ts';
+
+export const requestTitles = ['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Took'];
+
+export function requestCells(one: PastRequest): readonly string[] {
+  return [
+    formatSecond(one.timeMs),
+    one.range === null ? '' : formatTime(one.range.startMs),
+    one.range === null ? '' : formatTime(one.range.endMs),
+    one.source === defaultSource ? one.lane : `${one.lane} of ${one.source}`,
+    [verdictText(one.verdict), one.error].filter((text) => text !== null).join(': '),
+    formatCount(one.fresh),
+    formatCount(one.changed),
+    `${formatCount(one.durationMs)} ms`,
+  ];
+}
