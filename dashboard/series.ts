@@ -144,8 +144,11 @@ const pastRequest = ({
   changed,
   durationMs,
   error,
+  body,
   source,
-}: PastFetch): PastRequest => ({ ...{ timeMs, range, lane, verdict, fresh, changed, durationMs, error, source } });
+}: PastFetch): PastRequest => ({
+  ...{ timeMs, range, lane, verdict, fresh, changed, durationMs, error, body, source },
+});
 
 /** Reads everything about one series except its points. @throws ServiceRefusal 404 */
 async function seriesDetail(

@@ -10,6 +10,8 @@ export interface ReplyFacts {
   /** Decoded size of the body. */
   readonly bytes: number;
   readonly durationMs: number;
+  /** The beginning of the body, in one line; absent: it is no text. */
+  readonly body?: string | undefined;
 }
 
 /** A row that failed validation, kept for quarantine. */

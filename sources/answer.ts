@@ -10,7 +10,7 @@ import type { Answer, PointsAnswer, RejectedRow, ReplyFacts } from '../planning/
 import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-coverage.ts';
 import { coverageHeader, readCoverage } from '../v2/coverage-header.ts';
 import { epochMs } from '../v2/resources.ts';
-import type { Reply } from './attempt.ts';
+import { bodyToShow, type Reply } from './attempt.ts';
 import { messagesOf, replyError, statesUnknownId } from './error-response.ts';
 import { parseExactJson } from './json.ts';
 import { pointReader, type RowReader } from './rows.ts';
@@ -56,13 +56,19 @@ export function rowsAnswer<Row extends object>(
   return { rows, rejected, sourceTimeMs, ...replyFacts(reply) };
 }
 
+/** Of an answer with rows, in the ledger. */
+const shownBytes = 400;
+
 /** The interface does not say whether `/assets…` answers are wrapped in `data`. No resource has that field. */
 function unwrapped(value: unknown): unknown {
   return isObject(value) && Object.hasOwn(value, 'data') ? value.data : value;
 }
 
-export function replyFacts({ status, body, durationMs }: Reply): ReplyFacts {
-  return { status, bytes: body.length, durationMs };
+export function replyFacts(reply: Reply): ReplyFacts {
+  const { status, body, durationMs } = reply;
+  // A file within a zip has bytes of zero in its head.
+  const isText = !body.subarray(0, shownBytes).includes(0);
+  return { status, bytes: body.length, durationMs, ...(isText && { body: bodyToShow(reply, shownBytes) }) };
 }
 
 /**

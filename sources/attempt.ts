@@ -86,8 +86,8 @@ export async function attempt(options: AttemptOptions): Promise<Reply> {
 }
 
 /** The beginning of the body, on one line, without the key. */
-export function bodyToShow(reply: Reply): string {
-  return wordsToShow(reply, reply.body.toString('utf8', 0, 4096));
+export function bodyToShow(reply: Reply, maxBytes = 4096): string {
+  return wordsToShow(reply, reply.body.toString('utf8', 0, maxBytes));
 }
 
 /** A shorter key, or a plain word, may occur in an answer by chance. */

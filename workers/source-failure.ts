@@ -185,6 +185,7 @@ export async function afterSourceError<Answer>(
     verdict: error.unknownId ? 'unknown_id' : kind,
     status: error.status,
     error: message,
+    body: error.body === '' ? null : error.body,
     isSent: error.isSent,
     bytes: error.bytes,
     durationMs: error.durationMs,

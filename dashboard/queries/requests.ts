@@ -34,13 +34,21 @@ const newestRequests = statement({
     select f.time as "timeMs", f.series_id as "seriesId",
            case when s.id is null then f.dataset else ${seriesNameSql} end as name,
            f.range, f.lane, f.verdict, f.status, f.fresh, f.changed, f.duration_ms as "durationMs",
-           split_part(f.error, E'\\n', 1) as error, f.source
+           split_part(f.error, E'\\n', 1) as error, f.body, f.source
     from (select * from tidemark.fetches where time >= $startMs and time < $endMs order by time desc limit $most) f
     left join tidemark.series s on s.id = f.series_id
     order by f.time desc`,
   parameters: { ...within, most: int4 },
   row: {
     ...{ timeMs: time, seriesId: nullable(int4), name: text, range: nullable(range), lane: text, verdict: text },
-    ...{ status: nullable(int4), fresh: int4, changed: int4, durationMs: int4, error: nullable(text), source: text },
+    ...{
+      status: nullable(int4),
+      fresh: int4,
+      changed: int4,
+      durationMs: int4,
+      error: nullable(text),
+      body: nullable(text),
+      source: text,
+    },
   },
 });

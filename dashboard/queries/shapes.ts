@@ -149,6 +149,8 @@ export const pastRequest = message({
   changed: z.number(),
   durationMs: z.number(),
   error: z.string().nullable(),
+  /** The beginning of the body of an answer that did not fill its range; null: it did, or had none. */
+  body: z.string().nullable(),
   source: z.string(),
 });
 export type PastRequest = z.output<typeof pastRequest>;

@@ -29,6 +29,8 @@ import { printText } from '../output/table.ts';
 
 /** Listed entries per section. */
 const few = 5;
+/** Characters of an answer that filled nothing. */
+const shownBody = 120;
 
 export async function run(words: readonly string[]): Promise<void> {
   await withContext({ command: 'why', needsDatabase: true, showsStored: true }, async (context) => {
@@ -222,7 +224,7 @@ function fetchLine(fetch: PastFetch): string {
       ? 'the checksum of the file'
       : fetch.error === null
         ? `${verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ` +
-          `${formatCount(fetch.unchanged)} unchanged${rejected}`
+          `${formatCount(fetch.unchanged)} unchanged${rejected}${fetch.body === null ? '' : `, ${fetch.body.slice(0, shownBody)}`}`
         : `${verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
   const by = fetch.source === defaultSource ? '' : `, ${fetch.source}`;
   return (

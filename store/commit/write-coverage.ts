@@ -243,6 +243,7 @@ export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEnt
     lane: window.lane,
     attempt: evaluated.attempt,
     verdict,
+    body: verdict === 'filled' ? null : (answer.body ?? null),
     status: answer.status,
     ...changes,
     rejected: answer.rejected.length,

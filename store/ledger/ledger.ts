@@ -50,6 +50,8 @@ export const ledgerRows = rowsOf({
   /** Whether a connection was made. */
   isSent: bool,
   source: text,
+  /** The beginning of the body of an answer that did not fill its range, in one line; null: it did, or had none. */
+  body: nullable(text),
 });
 export type LedgerEntry = RowOf<typeof ledgerRows.columns>;
 
@@ -65,6 +67,7 @@ const defaults = Object.freeze({
   error: null,
   isSent: true,
   source: defaultSource,
+  body: null,
 });
 
 export type NewEntry = Omit<LedgerEntry, keyof typeof defaults> & Partial<LedgerEntry>;
@@ -73,7 +76,7 @@ export type NewEntry = Omit<LedgerEntry, keyof typeof defaults> & Partial<Ledger
 export const ledgerInsert = `
   insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed,
     revised,
-                                unchanged, rejected, bytes, duration_ms, error, sent, source)
+                                unchanged, rejected, bytes, duration_ms, error, sent, source, body)
   select * from $ledger`;
 
 export function ledgerRow(entry: NewEntry): LedgerEntry {
@@ -97,7 +100,7 @@ export async function recordChecksum(
   checksum: (Pick<LedgerEntry, 'bytes' | 'durationMs'> & { readonly status: number }) | null | undefined,
   of: Pick<LedgerEntry, 'timeMs' | 'dataset' | 'seriesId' | 'range' | 'lane' | 'attempt' | 'source'>,
 ): Promise<void> {
-  if (checksum != null) await recordFetch(client, { ...of, ...checksum, verdict: checksumVerdict });
+  if (checksum != null) await recordFetch(client, { ...of, ...checksum, body: null, verdict: checksumVerdict });
 }
 
 /** Counts requests since `sinceMs` by lane. @param source absent: of all sources. */

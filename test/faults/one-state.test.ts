@@ -309,6 +309,9 @@ it(
     world.source.state.answer = (response) => json(response, 200, { data: [] });
     await world.track('m5', ...past);
     await expectAgreed(world, 'awaiting_second_answer waiting');
+    // What was answered is kept of what filled nothing.
+    const why = await tidemark(['why', '2'], world.env);
+    expect(why.stdout).toMatch(/: empty, 0 new, 0 changed, 0 unchanged, \{"timestamp":\d+,"data":\[\]\} \(/);
   },
   processesMs,
 );

@@ -13,7 +13,7 @@ export function requestCells(one: PastRequest): readonly string[] {
     one.range === null ? '' : formatTime(one.range.startMs),
     one.range === null ? '' : formatTime(one.range.endMs),
     one.source === defaultSource ? one.lane : `${one.lane} of ${one.source}`,
-    [verdictText(one.verdict), one.error].filter((text) => text !== null).join(': '),
+    [verdictText(one.verdict), one.error ?? one.body].filter((text) => text !== null).join(': '),
     formatCount(one.fresh),
     formatCount(one.changed),
     `${formatCount(one.durationMs)} ms`,

@@ -75,6 +75,7 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     fresh: 1,
     changed: 0,
     source: 'default',
+    body: '{"data":[]}',
   };
   const raw = '</code><img src=x>';
   const detail = {
@@ -94,7 +95,7 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     '2024-02-10 | 2024-02-12 | 2 d | awaits a request |',
     '2024-02-10 | 2024-02-12 | 2 d | failed at kraken: status 500 (again at 2024-02-02) |',
     '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: no such market | 1 | 0 | 1,234 ms |',
-    '2024-02-01 | | | backfill of kraken | refused | 1 | 0 | 1 ms |',
+    '2024-02-01 | | | backfill of kraken | refused: {"data":[]} | 1 | 0 | 1 ms |',
     '2024-02-01 | 2024-02-02 | close 1.10, volume 7 |',
     `2024-02-01 | open is null | ${raw} |`,
   ])

@@ -12,7 +12,9 @@ it('explains what is tracked, covered, missing and why, past requests and change
   const whole = await say(name);
   expect(whole).toMatch(/^binance bitcoin\/tether h1, id 1\nTracked from 2024-03-01 to 2024-03-05, since /);
   expect(whole).toContain('Covered: 100 % of the closed range; 96 points stored.');
-  expect(whole).toMatch(/Last requests:\n {2}.* backfill 2024-03-01 to 2024-03-05: filled, 96 new, 0 changed/);
+  expect(whole).toMatch(
+    /Last requests:\n {2}.* backfill 2024-03-01 to 2024-03-05: filled, 96 new, 0 changed, 0 unchanged \(/,
+  );
   expect(whole).toContain('Next: nothing now: no range is missing.');
   expect(whole).not.toMatch(/Missing|quarantine|Changed/);
 
