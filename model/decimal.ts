@@ -61,10 +61,14 @@ function wholeLength(text: string): number {
 function compareScaled(a: DecimalText, b: DecimalText): number {
   const left = scaled(a);
   const right = scaled(b);
-  const scale = Math.max(left.scale, right.scale);
-  const difference =
-    left.digits * 10n ** BigInt(scale - left.scale) - right.digits * 10n ** BigInt(scale - right.scale);
+  const difference = subtracted(left, right).digits;
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+function subtracted(left: ReturnType<typeof scaled>, right: ReturnType<typeof scaled>): ReturnType<typeof scaled> {
+  const scale = Math.max(left.scale, right.scale);
+  const at = ({ digits, scale: own }: typeof left) => digits * 10n ** BigInt(scale - own);
+  return { digits: at(left) - at(right), scale };
 }
 
 /** `text` as `digits / 10^scale`, with a scale of at least zero. */
@@ -86,6 +90,11 @@ export function plainText(text: DecimalText): DecimalText {
 export function productOf(a: DecimalText, b: DecimalText): DecimalText {
   const [left, right] = [scaled(a), scaled(b)];
   return fixed({ digits: left.digits * right.digits, scale: left.scale + right.scale });
+}
+
+/** The exact difference `a - b`, with the decimals of the one that has more. */
+export function differenceOf(a: DecimalText, b: DecimalText): DecimalText {
+  return fixed(subtracted(scaled(a), scaled(b)));
 }
 
 function fixed({ digits, scale }: ReturnType<typeof scaled>): DecimalText {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { barsOf, drawnPower, formatFor } from '../../dashboard/page/series/bars.ts';
+import { barsOf, changeOf, drawnPower, formatFor } from '../../dashboard/page/series/bars.ts';
 import type { Piece } from '../../dashboard/page/series/chart-piece.ts';
 
 const colours = { up: 'green', down: 'red' };
@@ -49,5 +49,28 @@ describe('bars', () => {
     const piece: Piece = { ...loaded(), kind: 'candles', names: [], endMs: 60_000, rows: new Map([[0, row]]) };
     const { formatter } = formatFor(piece, drawnPower(piece));
     expect([1, 0.9923].map(formatter)).toEqual(['1.0000', '0.9923']);
+  });
+
+  it('have the exact change from the value before, unless something is missing between', () => {
+    const prices = ['100', '100.50', '', '90.5', '90.50', '0', '-0.1', '0.1'];
+    const all = loaded(...prices);
+    const rows = new Map([...all.rows].filter(([, row]) => row[1] !== ''));
+    const change = (place: number, of: Partial<Piece> = {}) => {
+      const row = rows.get(place * 60_000);
+      return row === undefined ? undefined : (changeOf({ ...all, rows, ...of }, row)?.text ?? null);
+    };
+    expect(prices.map((_, place) => change(place))).toEqual([
+      ...[null, '+0.50 (+0.50 %)', undefined, '−10.00 (−9.95 %)', '0.00 (0.00 %)', '−90.50 (−100.00 %)'],
+      ...['−0.1', '+0.2'],
+    ]);
+    const shade = { startMs: 2 * 60_000, endMs: 3 * 60_000 };
+    // What is confirmed to have no value lies between two values.
+    expect(change(3, { shades: [{ ...shade, layer: 'empty' }] })).toBe('−10.00 (−9.95 %)');
+    expect(change(3, { shades: [{ ...shade, layer: 'gap' }] })).toBeNull();
+    expect(change(3, { shades: [{ ...shade, layer: 'failed' }] })).toBeNull();
+    expect(change(1, { kind: 'bars' })).toBeNull();
+    const candles = new Map([1, 2].map((at) => [at * 60_000, [at * 60_000, '1', '9', '1', `${at}`, '5']] as const));
+    const candle: Piece = { ...all, kind: 'candles', rows: candles };
+    expect(changeOf(candle, [120_000, '1', '9', '1', '2', '5'])).toEqual({ text: '+1 (+100.00 %)', isDown: false });
   });
 });

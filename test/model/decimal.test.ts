@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareDecimals, decimalText, isDecimalText, productOf } from '../../model/decimal.ts';
+import { compareDecimals, decimalText, differenceOf, isDecimalText, productOf } from '../../model/decimal.ts';
 
 /** The value as an integer, at a scale that holds every text below. */
 function scaled(text: string): bigint {
@@ -36,6 +36,16 @@ test.each([
   ['0', '123.4', '0.0'],
 ])('%s times %s is %s', (a, b, product) => {
   expect(productOf(decimalText(a), decimalText(b))).toBe(product);
+});
+
+test.each([
+  ['1.50', '1.2', '0.30'],
+  ['1.2', '1.50', '-0.30'],
+  ['0.00000012', '1.1e-7', '0.00000001'],
+  ['12345678901234567890.1', '12345678901234567890', '0.1'],
+  ['-1', '-1.00', '0.00'],
+])('%s less %s is %s, exactly', (a, b, difference) => {
+  expect(differenceOf(decimalText(a), decimalText(b))).toBe(difference);
 });
 
 describe('isDecimalText', () => {

@@ -1,9 +1,10 @@
 /** Converts the loaded points to the chart's bars and describes them. */
 
 import type { CandlestickData, HistogramData, LineData, Time, UTCTimestamp, WhitespaceData } from 'lightweight-charts';
+import { type DecimalText, differenceOf } from '../../../model/decimal.ts';
 import type { Range } from '../../../model/intervals.ts';
 import type { PointRow } from '../../shapes.ts';
-import type { Piece } from './chart-piece.ts';
+import { type Piece, worstStateIn } from './chart-piece.ts';
 
 export function secondsOf(timeMs: number): UTCTimestamp {
   return (timeMs / 1000) as UTCTimestamp;
@@ -36,6 +37,34 @@ export function drawnPower(piece: Piece, scale: Scale = 'prices'): number {
 /** The price that stands for a row: of a candle its close. */
 export function priceOf(row: PointRow): string {
   return String(row[row.length > 4 ? 4 : 1]);
+}
+
+export interface Change {
+  /** `+1.20 (+0.34 %)` */
+  readonly text: string;
+  readonly isDown: boolean;
+}
+
+/**
+ * From the value before, of a candle its close: the exact difference, and the percentage. Null: the value before is not
+ * loaded, or something is missing from it on. The values of bars are no changes of each other.
+ */
+export function changeOf({ rows, kind, periodMs, startMs, shades }: Piece, row: PointRow): Change | null {
+  if (kind === 'bars') return null;
+  let beforeMs = row[0] - periodMs;
+  while (!rows.has(beforeMs) && beforeMs >= startMs) beforeMs -= periodMs;
+  const before = rows.get(beforeMs);
+  if (
+    before === undefined ||
+    ['gap', 'failed'].includes(`${worstStateIn(shades, { startMs: beforeMs, endMs: row[0] })}`)
+  )
+    return null;
+  const difference = differenceOf(priceOf(row) as DecimalText, priceOf(before) as DecimalText);
+  const isDown = difference.startsWith('-');
+  const signed = (text: string) => `${isDown ? '−' : /[1-9]/.test(difference) ? '+' : ''}${text.replace('-', '')}`;
+  const share = 100 * (Number(difference) / Number(priceOf(before)));
+  const isTold = Number(priceOf(before)) > 0 && Number.isFinite(share);
+  return { text: `${signed(difference)}${isTold ? ` (${signed(share.toFixed(2))} %)` : ''}`, isDown };
 }
 
 /** What a range of the loaded piece has: `5 d, +3.21 %, lowest 41000.1, highest 44020`; empty: no value. */

@@ -12,6 +12,7 @@ import { FoldedWhenNarrow, isNarrow, Section, Table } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
 import { choose } from '../state/navigation.ts';
 import { useModel } from '../state/use-model.ts';
+import type { Change } from './bars.ts';
 import type { BesideValue } from './chart-panes.ts';
 import { ComparedLegend, CompareField } from './compare.tsx';
 import { type Chosen, type Pointed, PriceChart } from './price-chart.ts';
@@ -187,11 +188,16 @@ export function ChartSection({
   const legend = (
     <div class={detail.panes.length > 0 ? 'values paned' : 'values'}>
       <p class="newest" hidden={pointed !== null}>
-        {newest !== null &&
-          `Newest, ${rowText(newest, view?.names ?? [], zone)}${isOpen(newest) ? ', still forming' : ''}`}
+        {newest !== null && (
+          <>
+            {`Newest, ${rowText(newest, view?.names ?? [], zone)}`}
+            <ChangeText of={chart?.changeOf(newest) ?? null} />
+            {isOpen(newest) && ', still forming'}
+          </>
+        )}
       </p>
       <output class="exact" aria-live="polite">
-        {pointedText(pointed, zone)}
+        {pointed !== null && <PointedValues pointed={pointed} zone={zone} />}
       </output>
       {compared !== null && <ComparedLegend chart={chart} own={detail.name} name={compared.name} zone={zone} />}
       {isUnknown && <p class="compared bad">{`There is no series with the id ${options.compare}.`}</p>}
@@ -400,11 +406,24 @@ function paneName({ dataset }: ChartPane): string {
 }
 
 /** The exact stored values. */
-export function pointedText(pointed: Pointed | null, zone: Zone): string {
-  if (pointed === null) return '';
-  const { timeMs, row, names, state, beside } = pointed;
-  const own = row === null ? `${timeIn(zone, timeMs)}: no value, ${state}` : rowText(row, names, zone);
-  return [own, ...beside.map((one) => besideText(one, zone))].join('\n');
+export function PointedValues({ pointed, zone }: { pointed: Pointed; zone: Zone }) {
+  const { timeMs, row, change, names, state, beside } = pointed;
+  return (
+    <>
+      {row === null ? `${timeIn(zone, timeMs)}: no value, ${state}` : rowText(row, names, zone)}
+      <ChangeText of={change} />
+      {beside.map((one) => `\n${besideText(one, zone)}`)}
+    </>
+  );
+}
+
+function ChangeText({ of }: { of: Change | null }) {
+  return of === null ? null : (
+    <>
+      {' · '}
+      <span class={of.isDown ? 'change down' : 'change'}>{of.text}</span>
+    </>
+  );
 }
 
 /** A value of a pane, with its time: it may be older than what is pointed at. */

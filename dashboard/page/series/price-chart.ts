@@ -27,6 +27,8 @@ import { layerNames } from '../parts/layers.ts';
 import { fetchPoints } from '../state/server.ts';
 import {
   barsOf,
+  type Change,
+  changeOf,
   describePoints,
   drawnPower,
   drawnValue,
@@ -62,6 +64,8 @@ import type { Zone } from './zone.ts';
 export interface Pointed {
   readonly timeMs: number;
   readonly row: PointRow | null;
+  /** From the value before; null: none is known. */
+  readonly change: Change | null;
   readonly names: readonly string[];
   /** The worst state of the time; of one without a row it is the reason. */
   readonly state: string;
@@ -516,6 +520,11 @@ export class PriceChart {
     );
   }
 
+  /** From the loaded value before. */
+  changeOf(row: PointRow): Change | null {
+    return this.#loaded === null ? null : changeOf(this.#loaded, row);
+  }
+
   /** Length of the screen, if it ends with the series; else null. */
   get lastMs(): number | null {
     const { startMs, endMs } = this.#wanted;
@@ -807,6 +816,7 @@ export class PriceChart {
     this.#watcher.onPoint({
       timeMs,
       row,
+      change: row === null ? null : this.changeOf(row),
       names,
       state: worst === null ? quiet : layerNames[worst],
       beside: this.#panes?.at(timeMs) ?? [],

@@ -164,6 +164,37 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({ since, until });
   });
 
+  it.each([390, 1024, 1440])(
+    'has its legend with the change where it covers nothing, dark, %i px wide',
+    async (width) => {
+      const { page } = await open(at(seriesId), { viewport: { width, height: 900 }, colorScheme: 'dark' });
+      await page.getByText(/candle of h1, as stored|Candles of h\d, aggregated/).waitFor();
+      // The test's prices rise and fall by whole units.
+      await page.locator('.newest .change', { hasText: /^[+−]\d[\d.]* \([+−][\d.]+ %\)$/ }).waitFor();
+      expect(await pointAt(page, 0.2)).toMatch(/ · [+−]\d[\d.]* \([+−][\d.]+ %\)$/);
+      const colours = (await page.evaluate(`(() => {
+      const colour = (element) => getComputedStyle(element).color;
+      return [colour(document.querySelector('.exact .change')), colour(document.querySelector('.exact'))];
+    })()`)) as string[];
+      expect(colours[0]).not.toBe(colours[1]);
+      const canvas = await page.locator('.chart').boundingBox();
+      const pane = await page.locator('.chart td:nth-child(2)').first().boundingBox();
+      const values = await page.locator('.values').boundingBox();
+      const keys = await page.locator('.told').boundingBox();
+      if (canvas === null || pane === null || values === null || keys === null) throw new Error('there is no legend');
+      if (width === 390) expect(values.y).toBeGreaterThanOrEqual(canvas.y + canvas.height);
+      else {
+        expect(values.x + values.width).toBeLessThanOrEqual(pane.x + pane.width);
+        expect(values.y + values.height).toBeLessThan(pane.y + pane.height / 2);
+      }
+      expect(values.y + values.height).toBeLessThanOrEqual(keys.y);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      await expectAccessible(page, `a chart, dark, ${width} px wide`);
+      // After a gap there is no change.
+      if (width > 390) expect(await pointAt(page, 1 - 20.5 / 150)).toMatch(/volume [\d.]+$/);
+    },
+  );
+
   it('sends the points of a range as CSV, one download at a time', async () => {
     const range = `from=${startMs}&to=${startMs + 24 * hourMs}`;
     const answer = await fetch(`${world.url}dashboard/series/${seriesId}/points.csv?${range}`);

@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { rangeOf, segmentAt } from '../../../dashboard/page/parts/band.tsx';
 import { joinPieces, type Piece } from '../../../dashboard/page/series/chart-piece.ts';
-import { pointedText, ValueTable } from '../../../dashboard/page/series/chart-section.tsx';
+import { PointedValues, ValueTable } from '../../../dashboard/page/series/chart-section.tsx';
 import { ComparedLegend } from '../../../dashboard/page/series/compare.tsx';
-import type { PriceChart, Span } from '../../../dashboard/page/series/price-chart.ts';
+import type { Pointed, PriceChart, Span } from '../../../dashboard/page/series/price-chart.ts';
 import { Parts } from '../../../dashboard/page/series/series-page.tsx';
 import type { Band, SeriesDetail } from '../../../dashboard/shapes.ts';
 import { dayMs } from '../../../model/intervals.ts';
@@ -111,12 +111,16 @@ describe('the values of the chart', () => {
   const names = ['open', 'high', 'low', 'close', 'volume'];
 
   it('are the stored text, and say why there is none', () => {
-    const text = (of: Partial<Parameters<typeof pointedText>[0]>) =>
-      pointedText({ timeMs: startMs, row: null, names, state: 'gap', beside: [], ...of }, 'utc');
+    const text = (of: Partial<Pointed>) => {
+      const pointed = { timeMs: startMs, row: null, change: null, names, state: 'gap', beside: [], ...of };
+      return textOf(htmlOf(PointedValues, { pointed, zone: 'utc' }));
+    };
     expect(text({ row: [...row] })).toBe(
       '2024-02-01: open 1.10 · high 1.30 · low 1.00 · close 1.20 · volume 64321.123456789012345678',
     );
     expect(text({})).toBe('2024-02-01: no value, gap');
+    const change = { text: '−0.10 (−7.69 %)', isDown: true };
+    expect(text({ row: [startMs, '1.20'], names: ['price_usd'], change })).toBe('2024-02-01: 1.20 · −0.10 (−7.69 %)');
     const event = (annual: string | null) =>
       text({ row: [startMs, '-0.0001', annual], names: ['rate', 'annual_rate'] });
     expect([event('-0.1095'), event(null)]).toEqual([
