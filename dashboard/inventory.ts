@@ -13,9 +13,9 @@ import { notFound } from '../service/response.ts';
 import type { Database } from '../store/db/database.ts';
 import { listStatus } from '../store/lists/lists.ts';
 import { cachedFor } from './cached.ts';
-import { json, read, timeText, whole } from './json.ts';
+import { json, ranged, read, timeText, whole } from './json.ts';
 import { readCalendarRanges } from './queries/calendar.ts';
-import { readEvents } from './queries/events.ts';
+import { readEvents, readTimeline } from './queries/events.ts';
 import { readListContents } from './queries/lists.ts';
 import { readRequestsOf } from './queries/requests.ts';
 import { readStoredBytes } from './queries/storage.ts';
@@ -26,6 +26,7 @@ const maxRows = 200;
 const eventsMs = 7 * dayMs;
 
 const calendarQuery = z.object({ series: whole(1, 2_147_483_647).optional() });
+const rangeQuery = z.object({ from: timeText, to: timeText });
 const minuteQuery = z.object({ minute: timeText });
 const listQuery = z.object({ name: z.string().max(500) });
 
@@ -50,8 +51,17 @@ export function addInventory(
   scope.get('/dashboard/storage', async (_request, reply) => json<'storage'>(reply, await bytes(clock.now())));
 
   scope.get('/dashboard/events/log', async (_request, reply) =>
-    json<'events/log'>(reply, await readEvents(database, { sinceMs: clock.now() - eventsMs, most: maxRows })),
+    json<'events/log'>(
+      reply,
+      await readEvents(database, { sinceMs: clock.now() - eventsMs, nowMs: clock.now(), most: maxRows }),
+    ),
   );
+
+  scope.get('/dashboard/timeline', async (request, reply) => {
+    const { from, to } = read(rangeQuery, request.query);
+    const query = { nowMs: clock.now(), most: maxRows };
+    return json<'timeline'>(reply, await readTimeline(database, ranged(from, to), query));
+  });
 
   scope.get('/dashboard/requests', async (request, reply) => {
     const { minute } = read(minuteQuery, request.query);

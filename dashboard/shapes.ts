@@ -285,6 +285,7 @@ export const answers = {
   requests: minuteRequests,
   storage: listOf(storedBytes),
   'events/log': listOf(storedEvent),
+  timeline: listOf(storedEvent),
   list: listContents,
 };
 export type Answers = { readonly [Path in keyof typeof answers]: z.output<(typeof answers)[Path]> };

@@ -28,7 +28,7 @@ import { estimateSelection, trackRecorded } from '../operations/tracking/track.t
 import { diskInAll } from '../planning/estimate.ts';
 import { countDiffering } from '../store/commit/differences.ts';
 import { untrackSeries } from '../store/series/series.ts';
-import { writePause } from '../store/settings/settings.ts';
+import { endPause, writePause } from '../store/settings/settings.ts';
 import { findEach } from '../store/status/series-history.ts';
 
 /** Entries of the list at the dashboard. */
@@ -162,7 +162,7 @@ async function runAction(
       return changeBudget(context, { name: request.source, perMinute: request.perMinute, by });
     case 'resume':
       if (request.source !== undefined) return resumeSource(context, request.source);
-      return (await writePause(database, null)) ? 'resumed' : 'not paused';
+      return (await endPause(database, context.clock.now())) ? 'resumed' : 'not paused';
   }
 }
 

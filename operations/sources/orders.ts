@@ -3,7 +3,7 @@
 import { badArgument } from '../../errors.ts';
 import { counted, formatCount } from '../../model/format.ts';
 import { sourceText } from '../../model/sources.ts';
-import { writeLoweredBudget, writeSourcePause } from '../../store/settings/source-orders.ts';
+import { endSourcePause, writeLoweredBudget, writeSourcePause } from '../../store/settings/source-orders.ts';
 import type { OperationContext } from '../context.ts';
 import { readOwnBudget } from '../estimate.ts';
 import { sourceNamed } from './markets.ts';
@@ -20,7 +20,7 @@ export async function pauseSource(context: OperationContext, name: string, by: s
 /** @returns the result in words. @throws TidemarkError BAD_ARGUMENT for an unknown name. */
 export async function resumeSource(context: OperationContext, name: string): Promise<string> {
   const source = await nameOf(context, name);
-  const isNew = await writeSourcePause(context.database, source, null);
+  const isNew = await endSourcePause(context.database, source, context.clock.now());
   return isNew ? `${sourceText(source)} is resumed` : `${sourceText(source)} is not paused`;
 }
 

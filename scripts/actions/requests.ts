@@ -4,7 +4,7 @@ import { systemClock } from '../../clock.ts';
 import { counted, formatCount } from '../../model/format.ts';
 import { retry as retryDeferred } from '../../operations/retry.ts';
 import { withContext } from '../../runtime/context.ts';
-import { writePause } from '../../store/settings/settings.ts';
+import { endPause, writePause } from '../../store/settings/settings.ts';
 import { readSourcePauses } from '../../store/settings/source-orders.ts';
 import { findSeries } from '../../store/status/series-history.ts';
 import { actedRange, type RangeOptions } from '../input/selectors.ts';
@@ -19,8 +19,8 @@ export async function pause(): Promise<void> {
 }
 
 export async function resume(): Promise<void> {
-  await withContext({ command: 'resume', needsDatabase: true }, async ({ database }) => {
-    const isNew = await writePause(database, null);
+  await withContext({ command: 'resume', needsDatabase: true }, async ({ clock, database }) => {
+    const isNew = await endPause(database, clock.now());
     const rest = [...(await readSourcePauses(database)).keys()];
     const stay =
       rest.length === 0

@@ -61,9 +61,9 @@ export const text = type<string>('text', 25);
 export const texts = <Value extends string | null>() => type<readonly Value[]>('text[]', 1009);
 /** Decimals keep their digits. */
 export const numeric = type<string>('numeric', 1700);
-/** Minus infinity stands for a time before all others, as a parameter. */
+/** Infinity stands for a time after all others, minus infinity for one before them, as a parameter. */
 export const time = type<EpochMs>('timestamptz', 1184, (timeMs) =>
-  timeMs === Number.NEGATIVE_INFINITY ? '-infinity' : timestamp(timeMs),
+  Math.abs(timeMs) === Number.POSITIVE_INFINITY ? (timeMs > 0 ? 'infinity' : '-infinity') : timestamp(timeMs),
 );
 /** Null end: open-ended. */
 export type OpenRange = { readonly startMs: EpochMs; readonly endMs: EpochMs | null };

@@ -72,7 +72,9 @@ export async function readOutageOf(database: Database, source: string, nowMs: Ep
   const { failures, successAtMs, failingSinceMs, ...last } = await readFailures(database, source, nowMs);
   const fewest = refusalKinds.includes(last.kind ?? '') ? 1 : fewestFailures;
   if (failures < fewest || failingSinceMs === null) return null;
-  const [whole] = await outages.on(database.pool, { source, sinceMs: failingSinceMs - hourMs, most: 1 });
+  const [whole] = await outages.on(database.pool, {
+    ...{ source, sinceMs: failingSinceMs - hourMs, untilMs: Number.POSITIVE_INFINITY, most: 1 },
+  });
   return {
     ...({ source, failingSinceMs, ...last } as Omit<SourceOutage, 'sinceMs'>),
     // Its failures may be too many to look at.
@@ -98,7 +100,7 @@ export const outages = statement({
       select time, source, verdict, error, verdict = 'rate_limited' as is_ban,
              lag(time) over (partition by source, verdict = 'rate_limited' order by time) as before
       from (select time, source, verdict, error from tidemark.fetches
-            where time >= $sinceMs and error is not null and ($source is null or source = $source)
+            where time >= $sinceMs and time < $untilMs and error is not null and ($source is null or source = $source)
               and (verdict = any (${words(sourceTrouble)}) or $source is null and verdict = 'rate_limited')
             order by time desc limit ${mostFailures}) newest
     ), begun as (
@@ -127,8 +129,16 @@ export const outages = statement({
     select coalesce(case when not is_ban then (
              select s.time from tidemark.fetches s where s.time < w.begun and s.error is null
                and s.verdict <> '${checksumVerdict}' and s.source = w.source order by s.time desc limit 1
-           ) end, begun) as "timeMs", ended as "untilMs", is_ban as "isBan", source, requests, error
+           ) end, begun) as "timeMs", ended as "untilMs", (
+             select s.time from tidemark.fetches s where s.time > w.ended and s.error is null
+               and s.verdict <> '${checksumVerdict}' and s.source = w.source order by s.time limit 1
+           ) as "answeredMs", is_ban as "isBan", source, requests, error
     from whole w order by 2 desc`,
-  parameters: { source: nullable(text), sinceMs: time, most: int4 },
-  row: { timeMs: time, untilMs: time, isBan: bool, source: text, requests: int8, error: text },
+  parameters: { source: nullable(text), sinceMs: time, untilMs: time, most: int4 },
+  row: {
+    ...{ timeMs: time, untilMs: time },
+    /** The first good answer after it; null: there is none yet. */
+    answeredMs: nullable(time),
+    ...{ isBan: bool, source: text, requests: int8, error: text },
+  },
 });

@@ -10,7 +10,7 @@ import type { RangeKey } from '../../model/request-range.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { RereadSettings } from '../../planning/reread.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import { int8, oneOf, statement, text } from '../db/statement.ts';
+import { int8, jsonb, oneOf, statement, text } from '../db/statement.ts';
 import { byKindOfSource, isOfSource } from '../series/sources.ts';
 
 /** Re-read settings of the watch list. Absent ones come from the environment. */
@@ -40,8 +40,11 @@ const names = {
   waiting: 'watch_list.waiting',
   reread: 'watch_list.reread',
   paused: 'requests.paused',
+  endedPauses: 'requests.pauses_ended',
   store: 'store.id',
 } as const;
+
+const mostEndedPauses = 100;
 
 /** @returns its value; null: it is not set. */
 export async function readSetting(client: pg.Pool | pg.PoolClient, name: string): Promise<unknown> {
@@ -102,11 +105,52 @@ export async function readPause(client: pg.Pool | pg.PoolClient): Promise<Pause 
   return (await readSetting(client, names.paused)) as Pause | null;
 }
 
-/** @param pause null: resumes. A pause in force keeps its time. @returns whether anything changed. */
-export async function writePause(database: Database, pause: Pause | null): Promise<boolean> {
-  if (pause !== null && (await readPause(database.pool)) !== null) return false;
-  return writeSetting(database.pool, names.paused, pause === null ? null : JSON.stringify(pause));
+/** A pause in force keeps its time. @returns whether there was none. */
+export async function writePause(database: Database, pause: Pause): Promise<boolean> {
+  if ((await readPause(database.pool)) !== null) return false;
+  return writeSetting(database.pool, names.paused, JSON.stringify(pause));
 }
+
+/** Resumes. @returns whether there was a pause. */
+export const endPause = (database: Database, untilMs: EpochMs) =>
+  endPauseIn(database, names.paused, { source: null, untilMs });
+
+/** A pause that has ended. */
+export interface EndedPause extends Pause {
+  /** Null: of all requests. */
+  readonly source: string | null;
+  readonly untilMs: EpochMs;
+}
+
+/** The newest that have ended, the last of them first. */
+export async function readEndedPauses(database: Database): Promise<readonly EndedPause[]> {
+  return ((await readSetting(database.pool, names.endedPauses)) as EndedPause[] | null) ?? [];
+}
+
+/** Deletes the setting of a pause, and keeps it among those that have ended. @returns whether there was one. */
+export async function endPauseIn(
+  database: Database,
+  name: string,
+  end: Pick<EndedPause, 'source' | 'untilMs'>,
+): Promise<boolean> {
+  const ended = await movePause.on(database.pool, { name, ended: names.endedPauses, end });
+  return ended.length === 1;
+}
+
+const movePause = statement({
+  name: 'end-pause',
+  text: `
+    with gone as (delete from tidemark.settings where name = $name returning value)
+    insert into tidemark.settings as s (name, value)
+    select $ended, jsonb_build_array(value::jsonb || $end)::text from gone
+    on conflict (name) do update set value = (
+      select jsonb_agg(one order by place)::text
+      from jsonb_array_elements(excluded.value::jsonb || s.value::jsonb) with ordinality e (one, place)
+      where place <= ${mostEndedPauses})
+    returning name`,
+  parameters: { name: text, ended: text, end: jsonb<Pick<EndedPause, 'source' | 'untilMs'>>() },
+  row: { name: text },
+});
 
 /** Null: no watch list was applied yet. */
 export async function readApplied(client: pg.Pool | pg.PoolClient): Promise<Applied | null> {

@@ -3,10 +3,11 @@
  * settings, so that all processes follow it.
  */
 
+import type { EpochMs } from '../../model/intervals.ts';
 import type { LoweredBudget } from '../../planning/budget.ts';
 import type { Database } from '../db/database.ts';
 import { statement, text } from '../db/statement.ts';
-import { type Pause, readPause, readSetting, writeSetting } from './settings.ts';
+import { endPauseIn, type Pause, readPause, readSetting, writeSetting } from './settings.ts';
 
 const paused = 'requests.paused@';
 const budget = 'requests.budget@';
@@ -32,12 +33,16 @@ export async function readPauseOf(database: Database, source: string): Promise<P
   return (await readPause(database.pool)) ?? ((await readSetting(database.pool, `${paused}${source}`)) as Pause | null);
 }
 
-/** @param pause null: resumes. A pause in force keeps its time. @returns whether anything changed. */
-export async function writeSourcePause(database: Database, source: string, pause: Pause | null): Promise<boolean> {
+/** A pause in force keeps its time. @returns whether there was none. */
+export async function writeSourcePause(database: Database, source: string, pause: Pause): Promise<boolean> {
   const name = `${paused}${source}`;
-  if (pause !== null && (await readSetting(database.pool, name)) !== null) return false;
-  return writeSetting(database.pool, name, pause === null ? null : JSON.stringify(pause));
+  if ((await readSetting(database.pool, name)) !== null) return false;
+  return writeSetting(database.pool, name, JSON.stringify(pause));
 }
+
+/** Resumes. @returns whether there was a pause. */
+export const endSourcePause = (database: Database, source: string, untilMs: EpochMs) =>
+  endPauseIn(database, `${paused}${source}`, { source, untilMs });
 
 export const readLoweredBudgets = (database: Database) => readOrders<LoweredBudget>(database, budget);
 

@@ -96,12 +96,12 @@ it('logs outages, bans, revisions and untracked series, newest first', async () 
   expect(told.filter((text) => !text.startsWith('upgrade'))).toEqual([
     'untracked: kraken old/euro h1',
     'revision: 3 values revised by the source',
-    'outage: the source: no answer (3 requests)',
+    'outage: the source: no answer (3 requests, no good answer since)',
     'ban: the source: HTTP 418 (1 request)',
     'outage: the source: ECONNREFUSED (4 requests)',
   ]);
   const outage = events.findLast(({ kind }) => kind === 'outage');
-  expect((outage?.untilMs ?? 0) - (outage?.timeMs ?? 0)).toBe(4 * 60_000);
+  expect((outage?.untilMs ?? 0) - (outage?.timeMs ?? 0)).toBe(5 * 60_000);
   expect(events.find(({ kind }) => kind === 'revision')?.name).toBe('kraken bitcoin/euro h1');
 });
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Answers, answers, events } from '../../dashboard/shapes.ts';
-import { hourMs } from '../../model/intervals.ts';
+import { dayMs, hourMs } from '../../model/intervals.ts';
 import { loadSyntheticYear } from '../docs/synthetic-year.ts';
 import { useStore } from '../store/open-store.ts';
 import { type DashboardWorld, openDashboardWorld } from './dashboard-world.ts';
@@ -57,6 +57,7 @@ const paths: Readonly<Record<Exclude<keyof Answers, 'actions'>, readonly string[
   requests: [`requests?minute=${nowMs - hourMs / 2}`, `requests?minute=${nowMs}`],
   storage: ['storage'],
   'events/log': ['events/log'],
+  timeline: [`timeline?from=0&to=${nowMs + 1000 * dayMs}`],
   list: ['list?name=assets', 'list?name=rates', 'list?name=markets'],
 };
 

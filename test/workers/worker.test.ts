@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { defaultSource } from '../../model/sources.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import { writePause } from '../../store/settings/settings.ts';
-import { readSourcePauses, writeSourcePause } from '../../store/settings/source-orders.ts';
+import { endPause, writePause } from '../../store/settings/settings.ts';
+import { endSourcePause, readSourcePauses, writeSourcePause } from '../../store/settings/source-orders.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import { quickPauses } from '../faults/quick-pauses.ts';
 import { clockAt, createTestClock } from '../parts/test-clock.ts';
@@ -43,7 +43,7 @@ onEachBackend('a worker', (kind) => {
     await startTestWorker(parts, server.baseUrl);
     await waitFor('every window to wait', async () => (await queues.requests.depth()).delayed >= 4);
     expect(server.requests).toEqual([]);
-    await writePause(database, null);
+    await endPause(database, noonMs);
     await untilIdle(parts);
     expect(await coveredOf(database)).toBe(wholeTrack(4));
     expect((await ledgerOf(database)).every(({ attempt }) => attempt === 1)).toBe(true);
@@ -61,7 +61,7 @@ onEachBackend('a worker', (kind) => {
     await startTestWorker(parts, server.baseUrl);
     await waitFor('every window to wait', async () => (await queues.requests.depth()).delayed >= 4);
     expect(server.requests).toEqual([]);
-    await writeSourcePause(database, defaultSource, null);
+    await endSourcePause(database, defaultSource, noonMs);
     await untilIdle(parts);
     expect(await coveredOf(database)).toBe(wholeTrack(4));
     expect([...(await readSourcePauses(database))]).toEqual([['kraken', pause]]);

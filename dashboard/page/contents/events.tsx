@@ -1,8 +1,9 @@
 /** What happened: outages, bans, revisions, upgrades, actions. */
 
 import type { StoredEvent } from '../../shapes.ts';
-import { formatDuration, formatSecond } from '../parts/format.ts';
+import { formatSecond } from '../parts/format.ts';
 import { LoadedPage } from '../parts/loaded-page.tsx';
+import { lengthOf } from '../parts/marks.tsx';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { ListSection } from '../parts/table.tsx';
 import { fetchEvents } from '../state/server.ts';
@@ -21,8 +22,8 @@ export function EventList({ events }: { events: readonly StoredEvent[] }) {
       title="Log"
       none="Nothing is recorded."
       caption={
-        'Newest first: outages, bans and revisions of the last seven days, and the newest upgrades, actions and ' +
-        'untracked series'
+        'Newest first: outages, bans, pauses and revisions of the last seven days, and the newest upgrades, ' +
+        'actions and untracked series'
       }
       titles={['When', 'Lasted', 'What', 'Event']}
       rows={events.map((event) => [
@@ -41,8 +42,4 @@ export function EventList({ events }: { events: readonly StoredEvent[] }) {
       ])}
     />
   );
-}
-
-function lengthOf({ timeMs, untilMs }: StoredEvent): string {
-  return untilMs === null || untilMs - timeMs < 1000 ? '' : formatDuration(untilMs - timeMs);
 }

@@ -5,9 +5,13 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { minuteMs } from '../../../model/intervals.ts';
 import type { RequestMinutes, Summary } from '../../shapes.ts';
 import { counted, formatCount, formatTime } from '../parts/format.ts';
+import { LoadFailure } from '../parts/loaded-page.tsx';
+import { MarkList, MarkRows, marksOf } from '../parts/marks.tsx';
 import { Section, Table } from '../parts/table.tsx';
 import { hrefOf, readAddress } from '../state/address.ts';
 import { choose } from '../state/navigation.ts';
+import { fetchTimeline } from '../state/server.ts';
+import { useLoaded } from '../state/use-model.ts';
 import { Minute } from './minute.tsx';
 
 const height = 100;
@@ -29,10 +33,15 @@ export function Budget({ summary, visit }: { summary: Summary; visit: number }) 
   const totals = totalsOf(requests);
   const most = Math.max(1, perMinute, ...totals) * 1.05;
   const width = totals.length * step;
+  const hour = { startMs, endMs: startMs + totals.length * minuteMs };
+  const paused = summary.sources.filter(({ isPaused }) => isPaused).length;
+  const [timeline] = useLoaded(() => fetchTimeline(hour), [startMs, summary.state.headline.kind, paused]);
+  const marks = marksOf(timeline);
   const tall = (count: number) => (count / most) * height;
   return (
     <Section id="budget" title="Requests of the last hour">
       <p>{wordsOf(summary, totals)}</p>
+      <MarkRows marks={marks} range={hour} />
       <svg
         class="requests"
         viewBox={`0 0 ${width} ${height}`}
@@ -64,6 +73,8 @@ export function Budget({ summary, visit }: { summary: Summary; visit: number }) 
           ? `${formatTime(startMs)} to now. A click on a bar shows the requests of its minute.`
           : minuteWords(requests, pointed)}
       </p>
+      <LoadFailure of={timeline} />
+      <MarkList marks={marks} />
       <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>Minute by minute</summary>
         {isOpen && (

@@ -7,11 +7,13 @@ import { dayMs, type Interval, intervalMs, minuteMs, type Range } from '../../..
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { ChartPane, PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { formatDuration, formatTime } from '../parts/format.ts';
+import { MarkList, marksOf } from '../parts/marks.tsx';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { FoldedWhenNarrow, isNarrow, Section, Table } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
 import { choose } from '../state/navigation.ts';
-import { useModel } from '../state/use-model.ts';
+import { fetchTimeline } from '../state/server.ts';
+import { useLoaded, useModel } from '../state/use-model.ts';
 import type { Change } from './bars.ts';
 import type { BesideValue } from './chart-panes.ts';
 import { ComparedLegend, CompareField } from './compare.tsx';
@@ -115,6 +117,14 @@ export function ChartSection({
   useEffect(() => held.current.chart?.refreshPanes(), [versions]);
   const marked = dragged ?? chosen;
   useEffect(() => held.current.chart?.setChosen(marked), [marked]);
+  const piece = held.current.chart?.piece ?? null;
+  const [timeline] = useLoaded(
+    () => (piece === null ? Promise.resolve([]) : fetchTimeline(piece)),
+    [piece?.startMs, piece?.endMs],
+    piece !== null,
+  );
+  const marks = marksOf(timeline);
+  useEffect(() => held.current.chart?.setMarks(marks), [marks]);
   useEffect(() => model.onRetry(() => held.current.chart?.retry()), [model]);
   // A new period may have begun.
   useEffect(() => chart?.follow());
@@ -330,6 +340,11 @@ export function ChartSection({
         Keys: left and right move through time, with Shift from value to value; plus and minus change the span; Home and
         End go to the first and the last value. A drag with Shift measures a range and chooses it.
       </p>
+      <MarkList
+        marks={marks.filter(
+          ({ timeMs, untilMs }) => view !== null && timeMs < view.endMs && (untilMs ?? timeMs) >= view.startMs,
+        )}
+      />
       <details onToggle={({ currentTarget }) => setTableOpen(currentTarget.open)}>
         <summary>The values on screen as a table</summary>
         {isTableOpen && view !== null && <ValueTable view={view} zone={zone} />}

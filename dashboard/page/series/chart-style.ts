@@ -1,4 +1,4 @@
-/** The style of the charts, with the style sheet's colours for the light and dark theme, and the shading of gaps. */
+/** The style of the charts with the style sheet's colours for both themes, and the shading of gaps and marks. */
 
 import {
   ColorType,
@@ -12,6 +12,8 @@ import {
 } from 'lightweight-charts';
 import type { Range } from '../../../model/intervals.ts';
 import type { Layer } from '../../layers.ts';
+import type { StoredEvent } from '../../shapes.ts';
+import { markKinds, rowPx } from '../parts/marks.tsx';
 import type { Shade } from './chart-piece.ts';
 import { shifted, timeIn, type Zone } from './zone.ts';
 
@@ -100,6 +102,8 @@ export class Shading implements IPanePrimitive<Time> {
   shades: readonly Shade[] = [];
   /** What the reader chose, or is choosing; null: nothing. */
   chosen: Range | null = null;
+  /** Each has its name at its beginning, in the row of its kind. */
+  marks: readonly StoredEvent[] = [];
   readonly #placeOf: (timeMs: number) => number;
   #attached: PaneAttachedParameter<Time> | null = null;
 
@@ -148,6 +152,25 @@ export class Shading implements IPanePrimitive<Time> {
       context.globalAlpha = 0.15;
       context.fillStyle = colour('--covered');
       context.fillRect(chosen.x, 0, chosen.width, height);
+      context.restore();
+    }
+    const named = new Map<string, number>();
+    for (const { timeMs, untilMs, kind } of this.marks.toReversed()) {
+      const place = placeOf({ startMs: timeMs, endMs: untilMs ?? timeMs });
+      if (place === null) continue;
+      const row = markKinds.indexOf(kind) + 1;
+      context.save();
+      context.fillStyle = colour(kind === 'outage' || kind === 'ban' ? '--failed' : '--muted');
+      context.globalAlpha = 0.12;
+      context.fillRect(place.x, 0, place.width, height);
+      context.globalAlpha = 0.7;
+      context.fillRect(place.x, 0, 1, height);
+      context.globalAlpha = 1;
+      context.font = '11px sans-serif';
+      context.fillStyle = colour('--text');
+      const isFree = place.x >= (named.get(kind) ?? 0);
+      if (isFree) context.fillText(kind, place.x + 3, row * rowPx);
+      if (isFree) named.set(kind, place.x + 3 + context.measureText(kind).width);
       context.restore();
     }
     for (const { layer, ...shade } of this.shades) {

@@ -21,7 +21,7 @@ import {
 } from 'lightweight-charts';
 import { type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
 import { chartIntervals, maxPeriods } from '../../chart-intervals.ts';
-import type { PointRow, SeriesDetail } from '../../shapes.ts';
+import type { PointRow, SeriesDetail, StoredEvent } from '../../shapes.ts';
 import { formatCount } from '../parts/format.ts';
 import { layerNames } from '../parts/layers.ts';
 import { fetchPoints } from '../state/server.ts';
@@ -272,6 +272,17 @@ export class PriceChart {
   setChosen(range: Range | null): void {
     this.#shading.chosen = range;
     this.#shading.update();
+  }
+
+  /** Outages, bans, pauses and upgrades. */
+  setMarks(marks: readonly StoredEvent[]): void {
+    this.#shading.marks = marks;
+    this.#shading.update();
+  }
+
+  /** What is loaded; null: nothing yet. */
+  get piece(): Range | null {
+    return this.#loaded;
   }
 
   /** The change and the extremes of a range; empty: nothing of it is loaded. */

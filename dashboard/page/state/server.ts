@@ -80,6 +80,9 @@ export const fetchRefusals = (source: string) => fetchJson<'refusals'>(`refusals
 export const fetchRequests = (minute: number) => fetchJson<'requests'>(`requests?minute=${minute}`);
 export const fetchStorage = () => fetchJson<'storage'>('storage');
 export const fetchEvents = () => fetchJson<'events/log'>('events/log');
+/** Outages, bans, pauses and upgrades of a time. */
+export const fetchTimeline = ({ startMs, endMs }: Range) =>
+  fetchJson<'timeline'>(`timeline?${rangeSearch(startMs, endMs)}`);
 export const fetchList = (name: string) => fetchJson<'list'>(`list?name=${encodeURIComponent(name)}`);
 export const fetchBackfills = () => fetchJson<'backfills'>('backfills');
 export const fetchProblems = () => fetchJson<'problems'>('problems');

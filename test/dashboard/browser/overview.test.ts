@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { datasets } from '../../../model/datasets/index.ts';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { endPause, writePause } from '../../../store/settings/settings.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
 import { commitPoints } from '../../store/committing.ts';
 import { useStore } from '../../store/open-store.ts';
@@ -240,6 +241,42 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       await page.setViewportSize({ width, height: 800 });
       expect(await page.evaluate('document.documentElement.scrollWidth'), `${width}`).toBe(width);
     }
+    await untrackAll();
+  });
+
+  it('marks an outage, a ban and a pause over the requests of the last hour', async () => {
+    const nowMs = Date.now();
+    const fetched = (minutesAgo: number, verdict: string, error: string | null) =>
+      store.database.pool.query(
+        `insert into tidemark.fetches (time, dataset, lane, attempt, verdict, duration_ms, error)
+         values (to_timestamp($1), 'candles', 'backfill', 1, $2, 1, $3)`,
+        [(nowMs - minutesAgo * minuteMs) / 1000, verdict, error],
+      );
+    for (const minutes of [40, 39, 38]) await fetched(minutes, 'unreachable', 'ECONNREFUSED');
+    await fetched(30, 'filled', null);
+    await fetched(20, 'rate_limited', 'HTTP 429: <b>slow down</b>');
+    await writePause(store.database, { sinceMs: nowMs - 5 * minuteMs, by: 'ann' });
+    const { page } = await open(world.url, { viewport: { width: 390, height: 800 } });
+    for (const name of ['outage', 'ban', 'pause']) await page.locator('svg.marks text', { hasText: name }).waitFor();
+    const listed = page.locator('details', { hasText: /^Marked: 1 outage, \d bans?, 1 pause/ });
+    await listed.locator('summary').press('Enter');
+    await listed.getByText('the source: ECONNREFUSED (3 requests)', { exact: true }).waitFor();
+    await listed.getByText('the source: HTTP 429: <b>slow down</b> (1 request, no good answer since)').waitFor();
+    await listed.getByText('all requests paused by ann, not resumed yet').waitFor();
+    await expectAccessible(page, 'marks over the requests');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+
+    // Marked in the chart of a series too, as far as it reaches.
+    await endPause(store.database, nowMs);
+    await writePause(store.database, { sinceMs: nowMs - 30 * hourMs, by: 'bob' });
+    const { seriesId } = await halfCovered('marked');
+    const range = `from=${new Date(nowMs - 50 * hourMs).toISOString()}&to=${new Date(nowMs).toISOString()}`;
+    await page.goto(`${world.url}?series=${seriesId}&${range}`);
+    await page.getByText('Marked: 1 pause', { exact: true }).click();
+    await page.getByText('all requests paused by bob, not resumed yet').waitFor();
+    await expectAccessible(page, 'marks in a chart');
+    await endPause(store.database, nowMs);
+    await store.database.pool.query('truncate tidemark.fetches');
     await untrackAll();
   });
 

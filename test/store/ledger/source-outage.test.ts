@@ -20,7 +20,8 @@ const answer = (agoMs: number, failure?: Pick<NewEntry, 'verdict' | 'error'>, so
 const fail = async (...agoMs: number[]) => {
   for (const ago of agoMs) await answer(ago, { verdict: 'server_error', error: 'status 503' });
 };
-const logged = () => outages.on(store.database.pool, { source: null, sinceMs: nowMs - 7 * dayMs, most: 9 });
+const logged = () =>
+  outages.on(store.database.pool, { source: null, sinceMs: nowMs - 7 * dayMs, untilMs: nowMs, most: 9 });
 const outage = (source = defaultSource) => readOutageOf(store.database, source, nowMs);
 
 it.each([true, false])(

@@ -1,0 +1,76 @@
+/** Marks of a timeline: outages, bans, pauses and upgrades, drawn over bars, and as text. */
+
+import type { Range } from '../../../model/intervals.ts';
+import type { StoredEvent } from '../../shapes.ts';
+import type { Loaded } from '../state/use-model.ts';
+import { counted, formatDuration, formatSecond } from './format.ts';
+import { Table } from './table.tsx';
+
+/** In the order of their rows. */
+export const markKinds: readonly string[] = ['outage', 'ban', 'pause', 'upgrade'];
+export const rowPx = 14;
+/** Where the name of a mark is, so that it fits beside its beginning. */
+const lastNamePercent = 85;
+const leastPercent = 0.4;
+
+/** A row for each kind that there is, in the range of what is below. */
+export function MarkRows({ marks, range: { startMs, endMs } }: { marks: readonly StoredEvent[]; range: Range }) {
+  const kinds = markKinds.filter((kind) => marks.some((mark) => mark.kind === kind));
+  if (kinds.length === 0) return null;
+  const percent = (timeMs: number) => Math.min(100, Math.max(0, (100 * (timeMs - startMs)) / (endMs - startMs)));
+  return (
+    <svg class="marks" aria-hidden="true" height={kinds.length * rowPx}>
+      {kinds.map((kind, row) => {
+        const places = marks
+          .filter((mark) => mark.kind === kind)
+          .map(({ timeMs, untilMs }) => ({ left: percent(timeMs), right: percent(untilMs ?? timeMs) }));
+        const first = Math.min(lastNamePercent, ...places.map(({ left }) => left));
+        return (
+          <g key={kind} class={kind}>
+            {places.map(({ left, right }) => (
+              <rect
+                key={left}
+                x={`${Math.min(left, 100 - leastPercent)}%`}
+                y={row * rowPx + 1}
+                width={`${Math.max(leastPercent, right - left)}%`}
+                height={rowPx - 2}
+              />
+            ))}
+            <text x={`${first + leastPercent}%`} dx="3" y={row * rowPx + rowPx - 3}>
+              {kind}
+            </text>
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+const none: readonly StoredEvent[] = [];
+
+export function marksOf(loaded: Loaded<readonly StoredEvent[]>): readonly StoredEvent[] {
+  return loaded.kind === 'loading' ? none : (loaded.value ?? none);
+}
+
+/** The marks as text, folded; nothing where there are none. */
+export function MarkList({ marks }: { marks: readonly StoredEvent[] }) {
+  if (marks.length === 0) return null;
+  const kinds = markKinds.flatMap((kind) => {
+    const { length } = marks.filter((mark) => mark.kind === kind);
+    return length === 0 ? [] : [counted(length, kind)];
+  });
+  return (
+    <details>
+      <summary>{`Marked: ${kinds.join(', ')}`}</summary>
+      <Table
+        caption="Outages, bans, pauses and upgrades, newest first"
+        titles={['When', 'Lasted', 'What', 'Event']}
+        rows={marks.map((mark) => [formatSecond(mark.timeMs), lengthOf(mark), mark.kind, mark.text])}
+      />
+    </details>
+  );
+}
+
+export function lengthOf({ timeMs, untilMs }: StoredEvent): string {
+  return untilMs === null || untilMs - timeMs < 1000 ? '' : formatDuration(untilMs - timeMs);
+}
