@@ -218,13 +218,14 @@ function fetchLine(fetch: PastFetch): string {
   const verdict = verdictText(fetch.verdict);
   const range = fetch.range === null ? '' : ` ${formatTime(fetch.range.startMs)} to ${formatTime(fetch.range.endMs)}`;
   const attempt = fetch.attempt > 1 ? `, attempt ${fetch.attempt}` : '';
+  const body = fetch.body === null ? '' : `, ${fetch.body.slice(0, shownBody)}`;
   const rejected = fetch.rejected > 0 ? `, ${fetch.rejected} rejected` : '';
   const came =
     fetch.verdict === checksumVerdict
       ? 'the checksum of the file'
       : fetch.error === null
         ? `${verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ` +
-          `${formatCount(fetch.unchanged)} unchanged${rejected}${fetch.body === null ? '' : `, ${fetch.body.slice(0, shownBody)}`}`
+          `${formatCount(fetch.unchanged)} unchanged${rejected}${body}`
         : `${verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
   const by = fetch.source === defaultSource ? '' : `, ${fetch.source}`;
   return (
