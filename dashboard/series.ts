@@ -17,7 +17,12 @@ import type { Database } from '../store/db/database.ts';
 import { type Gap, listGaps } from '../store/series/gaps.ts';
 import { readSilences } from '../store/series/silences.ts';
 import { readSourceLists } from '../store/series/sources.ts';
-import { type PastFetch, readFetchesOf, readSeriesHistory } from '../store/status/series-history.ts';
+import {
+  type PastFetch,
+  readConfirmedSilences,
+  readFetchesOf,
+  readSeriesHistory,
+} from '../store/status/series-history.ts';
 import { type ExportSource, seriesExportSource } from '../transfer/export-source.ts';
 import { inSnapshot } from '../transfer/queries/export-series.ts';
 import { idText, json, ranged, read, timeText } from './json.ts';
@@ -189,7 +194,8 @@ async function seriesRange(
   const all = await listGaps(database, { nowMs, graceMs, seriesIds: [seriesId], ledger: true });
   const gaps = all.flatMap((gap) => clip([gap], within).map((part) => missingRange({ ...gap, ...part })));
   const silences = await readSilences(database, [seriesId]);
-  const fetches = await readFetchesOf(database, { seriesId, within, most: maxEntries });
+  const newest = { seriesId, within, most: maxEntries };
+  const fetches = await readFetchesOf(database, newest);
   return {
     ...within,
     wantedMs,
@@ -200,6 +206,7 @@ async function seriesRange(
       .filter((silence) => overlaps(silence, within))
       .slice(0, maxEntries)
       .map(({ startMs, endMs, proof }) => ({ startMs, endMs, proof })),
+    confirmed: await readConfirmedSilences(database, newest),
     fetches: fetches.map(pastRequest),
     sql: pointsSql(series, within),
   };

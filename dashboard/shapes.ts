@@ -198,6 +198,16 @@ const seriesRange = message({
   gapsInAll: count,
   /** Covered times without a point for far longer than usual, and what proves them. */
   silences: listOf(message({ ...range, proof: z.string() })),
+  /**
+   * What is confirmed to hold no point, with the newest two answers about it, the older one first, as far as the ledger
+   * still has them, and the time of the last one.
+   */
+  confirmed: listOf(
+    message({
+      ...{ ...range, answeredMs: time.nullable() },
+      answers: listOf(message({ timeMs: time, verdict: z.string() })),
+    }),
+  ),
   /** For periods of the range, the newest first. */
   fetches: listOf(pastRequest),
   /** Sources to compare it with. */

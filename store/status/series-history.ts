@@ -196,6 +196,43 @@ export function readFetchesOf(database: Database, query: { seriesId: number; wit
   return fetches.on(database.pool, query);
 }
 
+export type ConfirmedSilence = RowOf<(typeof confirmed)['row']>;
+
+/** The parts of a range that are confirmed to hold no point, the first ones first, each with its whole silence. */
+export function readConfirmedSilences(database: Database, query: { seriesId: number; within: Range; most: number }) {
+  return confirmed.on(database.pool, query);
+}
+
+/**
+ * `answers`: the newest two about the part within, the older one first. None has a point in it, or it would not be
+ * confirmed. The ledger forgets old ones; `answeredMs` is kept.
+ */
+const confirmed = statement({
+  name: 'confirmed-silences',
+  isPlannedAnew: true,
+  text: `
+    select lower(r) as "startMs", upper(r) as "endMs",
+           (select max(e.answered_at) from tidemark.empty_answers e where e.series_id = s.id and e.range && r * $within)
+             as "answeredMs",
+           coalesce((
+             select jsonb_agg(jsonb_build_object('timeMs', floor(extract(epoch from f.time) * 1000),
+                                                 'verdict', f.verdict) order by f.time)
+             from (
+               select time, verdict from tidemark.fetches
+               where series_id = s.id and range && r * $within
+                 and verdict in ('filled', 'cut_short', 'empty', 'confirmed_empty')
+               order by time desc limit 2
+             ) f
+           ), '[]') as answers
+    from tidemark.series s, unnest(s.confirmed_empty) r
+    where s.id = $seriesId and r && $within order by r limit $most`,
+  parameters: { seriesId: int4, within: range, most: int4 },
+  row: {
+    ...{ startMs: time, endMs: time, answeredMs: nullable(time) },
+    answers: jsonb<readonly { readonly timeMs: EpochMs; readonly verdict: string }[]>(),
+  },
+});
+
 const seriesFacts = statement({
   name: 'series-facts',
   text: `

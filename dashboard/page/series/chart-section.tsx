@@ -7,15 +7,17 @@ import { dayMs, type Interval, intervalMs, minuteMs, type Range } from '../../..
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { ChartPane, PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
 import { formatDuration, formatTime } from '../parts/format.ts';
+import { layerNames } from '../parts/layers.ts';
 import { MarkList, marksOf } from '../parts/marks.tsx';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { FoldedWhenNarrow, isNarrow, Section, Table } from '../parts/table.tsx';
 import { type Address, hrefOf, readAddress } from '../state/address.ts';
 import { choose } from '../state/navigation.ts';
-import { fetchTimeline } from '../state/server.ts';
-import { useLoaded, useModel } from '../state/use-model.ts';
+import { fetchRange, fetchTimeline } from '../state/server.ts';
+import { useDelayed, useLoaded, useModel } from '../state/use-model.ts';
 import type { Change } from './bars.ts';
 import type { BesideValue } from './chart-panes.ts';
+import { proofText } from './chosen-range.tsx';
 import { ComparedLegend, CompareField } from './compare.tsx';
 import { type Chosen, type Pointed, PriceChart } from './price-chart.ts';
 import { timeIn, type Zone, zoneName } from './zone.ts';
@@ -208,6 +210,9 @@ export function ChartSection({
       </p>
       <output class="exact" aria-live="polite">
         {pointed !== null && <PointedValues pointed={pointed} zone={zone} />}
+        {pointed !== null && pointed.row === null && pointed.state === layerNames.empty && (
+          <EmptyProof id={detail.id} startMs={pointed.timeMs} interval={view?.interval as Interval} zone={zone} />
+        )}
       </output>
       {compared !== null && <ComparedLegend chart={chart} own={detail.name} name={compared.name} zone={zone} />}
       {isUnknown && <p class="compared bad">{`There is no series with the id ${options.compare}.`}</p>}
@@ -430,6 +435,16 @@ export function PointedValues({ pointed, zone }: { pointed: Pointed; zone: Zone 
       {beside.map((one) => `\n${besideText(one, zone)}`)}
     </>
   );
+}
+
+/** The answers that confirmed a period without a value, read once the pointer stays there. */
+function EmptyProof({ id, startMs, interval, zone }: { id: number; startMs: number; interval: Interval; zone: Zone }) {
+  const wantedMs = useDelayed(startMs, 300);
+  const range = { startMs, endMs: startMs + intervalMs[interval] };
+  const [loaded] = useLoaded(() => fetchRange(id, range), [wantedMs], wantedMs === startMs);
+  const found = loaded.kind === 'loaded' && wantedMs === startMs ? loaded.value : null;
+  const [silence] = found?.startMs === startMs ? found.confirmed : [];
+  return silence === undefined ? null : <>{`\n${proofText(silence, (timeMs) => timeIn(zone, timeMs))}`}</>;
 }
 
 function ChangeText({ of }: { of: Change | null }) {

@@ -3,11 +3,11 @@
 import { useState } from 'preact/hooks';
 import type { Range } from '../../../model/intervals.ts';
 import { type Interval, intervalMs } from '../../../model/intervals.ts';
-import { explainGap } from '../../../model/reasons.ts';
+import { explainGap, verdictText } from '../../../model/reasons.ts';
 import type { SeriesDetail, SeriesRange } from '../../shapes.ts';
 import type { Action } from '../parts/actions.tsx';
 import { Copyable } from '../parts/copyable.tsx';
-import { counted, describeCoverage, formatCount, formatDuration, formatTime } from '../parts/format.ts';
+import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
 import { PricedActions } from '../parts/priced-actions.tsx';
 import { requestCells, requestTitles } from '../parts/requests.ts';
@@ -112,7 +112,7 @@ const isoOf = (timeMs: number) => new Date(timeMs).toISOString().replace('.000Z'
 
 /** The answers that led to what is known. */
 function Evidence({ found, nowMs }: { found: SeriesRange; nowMs: number }) {
-  const { gaps, gapsInAll, silences, fetches } = found;
+  const { gaps, gapsInAll, silences, confirmed, fetches } = found;
   return (
     <>
       {gaps.length > 0 && (
@@ -147,6 +147,20 @@ function Evidence({ found, nowMs }: { found: SeriesRange; nowMs: number }) {
           ])}
         />
       )}
+      {confirmed.length > 0 && (
+        <ListSection
+          title="Confirmed empty"
+          none=""
+          caption="Asked until two answers agreed that there is no value"
+          titles={['From', 'To', 'Length', 'Proof']}
+          rows={confirmed.map((silence) => [
+            formatTime(silence.startMs),
+            formatTime(silence.endMs),
+            formatDuration(silence.endMs - silence.startMs),
+            proofText(silence, formatSecond),
+          ])}
+        />
+      )}
       <ListSection
         title="Answers that led to this"
         none="No request for it is recorded: it was imported, or its requests are older than the ledger."
@@ -156,4 +170,15 @@ function Evidence({ found, nowMs }: { found: SeriesRange; nowMs: number }) {
       />
     </>
   );
+}
+
+/** `confirmed empty by the answers of … (empty) and … (confirmed empty)`; of older ones the time of the last. */
+export function proofText(
+  { answers, answeredMs }: SeriesRange['confirmed'][number],
+  format: (timeMs: number) => string,
+): string {
+  const told = answers.map(({ timeMs, verdict }) => `${format(timeMs)} (${verdictText(verdict)})`);
+  if (told.length > 1) return `confirmed empty by the answers of ${told.join(' and ')}`;
+  const last = told[0] ?? (answeredMs === null ? null : format(answeredMs));
+  return `confirmed empty${last === null ? '' : `, the last answer at ${last}`}; older answers are not in the ledger`;
 }

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { dayMs, type EpochMs, hourMs } from '../../../model/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
-import { closeAt, commitPoints } from '../../store/committing.ts';
+import { fillOf, rulesOf } from '../../parts/windows.ts';
+import { closeAt, commitPoints, commitWindow, pointAnswerOf } from '../../store/committing.ts';
 import { useStore } from '../../store/open-store.ts';
 import { type DashboardWorld, market, openDashboardWorld } from '../dashboard-world.ts';
 import { expectAccessible } from './accessible.ts';
@@ -44,6 +45,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
   const chart = (page: Page, name: RegExp) => page.getByRole('group', { name }).waitFor();
   const asStored = (page: Page) => page.getByText('Every candle of h1, as stored.').waitFor();
   const search = (page: Page) => decodeURIComponent(new URL(page.url()).search);
+  const isoAt = (timeMs: EpochMs) => new Date(timeMs).toISOString();
   const day = (timeMs: EpochMs) => new Date(timeMs).toISOString().slice(0, 10);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const isPressed = (page: Page, name: string, state: boolean) =>
@@ -194,6 +196,35 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       if (width > 390) expect(await pointAt(page, 1 - 20.5 / 150)).toMatch(/volume [\d.]+$/);
     },
   );
+
+  it('says which answers confirmed that a period has no value', async () => {
+    const series = { ...market, baseId: 'silent' };
+    const { seriesId: id } = await trackSeries(store.database, series, endMs - 100 * hourMs, endMs);
+    const window = { startMs: endMs - 40 * hourMs, endMs: endMs - 20 * hourMs };
+    for (const part of [
+      { startMs: endMs - 100 * hourMs, endMs: window.startMs },
+      { startMs: window.endMs, endMs },
+    ])
+      await commitPoints(store.database, { seriesId: id, series, window: part });
+    const answersMs = [endMs - 10 * hourMs, endMs - 8 * hourMs];
+    for (const answeredMs of answersMs)
+      await commitWindow(store.database, {
+        window: fillOf({ seriesId: id, series, ...window }),
+        answer: pointAnswerOf(series.dataset, [], answeredMs),
+        ...{ attempt: 1, nowMs: answeredMs, rules: rulesOf(hourMs) },
+      });
+    const { page, asked } = await open(at(id, `&from=${isoAt(endMs - 100 * hourMs)}&to=${isoAt(endMs)}`));
+    await asStored(page);
+    expect(await pointAt(page, 1 - 30 / 100)).toMatch(/: no value, confirmed empty/);
+    const [first = 0, second = 0] = answersMs;
+    const minute = (timeMs: EpochMs) => `${isoAt(timeMs).slice(0, 16).replace('T', ' ')}Z`;
+    const proof = `confirmed empty by the answers of ${minute(first)} (empty) and ${minute(second)} (confirmed empty)`;
+    await page.locator('.exact', { hasText: proof }).waitFor();
+    expect(asked.filter((path) => /\/range\?/.test(path))).toHaveLength(1);
+    await page.goto(at(id, `&since=${isoAt(window.startMs)}&until=${isoAt(window.endMs)}`));
+    await page.getByRole('row', { name: proof }).waitFor();
+    await expectAccessible(page, 'a confirmed silence');
+  });
 
   it('sends the points of a range as CSV, one download at a time', async () => {
     const range = `from=${startMs}&to=${startMs + 24 * hourMs}`;
