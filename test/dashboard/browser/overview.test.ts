@@ -245,6 +245,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
   });
 
   it('marks an outage, a ban and a pause over the requests of the last hour', async () => {
+    await store.database.pool.query('truncate tidemark.fetches');
     const nowMs = Date.now();
     const fetched = (minutesAgo: number, verdict: string, error: string | null) =>
       store.database.pool.query(
