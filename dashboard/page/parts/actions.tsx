@@ -17,6 +17,8 @@ export interface Action {
   readonly command: string;
   /** What it will request, as the service says; absent: it is not said, or nothing is requested. */
   readonly cost?: string;
+  /** Why it is not requested as it is; absent: it can be. */
+  readonly problem?: string;
   /** Asked before; absent: nothing. */
   readonly confirm?: string;
 }
@@ -59,7 +61,11 @@ export function ActionBar({ label, actions }: { label: string; actions: readonly
       if (state !== 'running') return;
     }
   };
-  const use = async ({ title, action, body, command, confirm: question }: Action) => {
+  const use = async ({ title, action, body, command, problem, confirm: question }: Action) => {
+    if (problem !== undefined) {
+      setOutcomes((before) => new Map(before).set(title, { kind: 'said', text: `${title}: ${problem}.` }));
+      return;
+    }
     // A double click asks once. A disabled button would lose the focus of the keyboard.
     if (asking.current.has(title) || (question !== undefined && !confirm(question))) return;
     const others = new Set(asking.current);

@@ -61,6 +61,10 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await page.getByLabel('requests a minute').fill('30');
       await press('Change the budget of default');
       await said('Change the budget of default: the budget of default is 30 a minute');
+      await page.getByLabel('requests a minute').fill('30 a minute');
+      await press('Change the budget of default');
+      await said('Change the budget of default: give a whole number of requests a minute, from 1 to 1,000,000.');
+      expect(asked.filter((path) => path.endsWith('/actions/budget'))).toHaveLength(1);
       await press('Reset the budget of default');
       await press('Pause default');
       await said('Pause default: the source is paused');

@@ -6,7 +6,7 @@ import { BeginHere } from '../../../dashboard/page/overview/begin-here.tsx';
 import { Matrix } from '../../../dashboard/page/overview/matrix.tsx';
 import { Overview } from '../../../dashboard/page/overview/overview.tsx';
 import { SeriesList } from '../../../dashboard/page/overview/series-list.tsx';
-import { RefusalList, Sources } from '../../../dashboard/page/overview/sources.tsx';
+import { changeBudget, RefusalList, Sources } from '../../../dashboard/page/overview/sources.tsx';
 import { Tiles } from '../../../dashboard/page/overview/tiles.tsx';
 import { CalendarSection } from '../../../dashboard/page/parts/calendar.tsx';
 import { State } from '../../../dashboard/page/parts/headline.tsx';
@@ -105,6 +105,18 @@ it('has a figure for each list, which its link opens', () => {
   );
   const links = linksIn(htmlOf(Tiles, { lines: [], summary: quietSummary }));
   expect(links).toMatchObject({ Late: './?filter=behind#series', Quarantine: './?view=problems#part-quarantine' });
+});
+
+it('takes the limit of a source from no text but a number', () => {
+  expect(changeBudget('okx', '30')).toMatchObject({ body: { source: 'okx', perMinute: 30 } });
+  for (const text of ['', '30 a minute', '3e1', '0x1e', '1.5', '-3', '0', '1000001', 'NaN']) {
+    const { body, problem } = changeBudget('okx', text);
+    expect([text, body, problem]).toEqual([
+      text,
+      { source: 'okx' },
+      'give a whole number of requests a minute, from 1 to 1,000,000',
+    ]);
+  }
 });
 
 it('has a panel for each source, and what each refused', () => {
