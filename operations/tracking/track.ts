@@ -2,8 +2,8 @@
 
 import { seriesName, untilExpiry } from '../../model/series.ts';
 import { insertBackfill } from '../../store/ledger/backfills.ts';
-import { type TrackedSeries, trackSeries } from '../../store/series/series.ts';
-import { setSeriesSources } from '../../store/series/sources.ts';
+import type { TrackedSeries } from '../../store/series/series.ts';
+import { trackSeriesOf } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/status/status.ts';
 import { askedOf } from '../backfill/record.ts';
 import type { OperationContext } from '../context.ts';
@@ -15,11 +15,8 @@ export async function* trackSelection(
   { database }: Pick<OperationContext, 'database'>,
   selection: KeptSelection<SourcedSelection>,
 ): AsyncGenerator<TrackedSeries> {
-  for (const series of selection.series) {
-    const tracked = await trackSeries(database, series, selection.trackFromMs(series), selection.toMs);
-    if (selection.sources !== null) await setSeriesSources(database, tracked.seriesId, selection.sources);
-    yield tracked;
-  }
+  for (const series of selection.series)
+    yield await trackSeriesOf(database, selection.sources, series, selection.trackFromMs(series), selection.toMs);
 }
 
 /** Tracks them, and records who asked for it where it widens what is tracked. */

@@ -23,8 +23,8 @@ import { startVenueSimulator } from '../../simulator/venues/start.ts';
 import type { BackfilledSeries } from '../../store/ledger/backfills.ts';
 import { listStatus, trackList } from '../../store/lists/lists.ts';
 import { listGaps } from '../../store/series/gaps.ts';
-import { findUnrefreshed, trackSeries } from '../../store/series/series.ts';
-import { setSeriesSources } from '../../store/series/sources.ts';
+import { findUnrefreshed } from '../../store/series/series.ts';
+import { trackSeriesOf } from '../../store/series/sources.ts';
 import { seriesStatus } from '../../store/status/status.ts';
 import { requestsPerMinute } from '../../v2/limits.ts';
 import { userAtHost } from '../input/asked-by.ts';
@@ -193,10 +193,9 @@ async function fetchAndReport(
   const asked: BackfilledSeries[] = [];
   for (const { series, from, source } of watchList) {
     const fromMs = parseTime(from, '--from', startedMs);
-    const tracked = await trackSeries(database, series, fromMs, null);
+    const sources = source === undefined ? null : [{ source, symbol: 'BTCUSDT', isArchive: false }];
+    const tracked = await trackSeriesOf(database, sources, series, fromMs, null);
     asked.push(askedOf(tracked, { fromMs, toMs: null }, startedMs));
-    if (source !== undefined)
-      await setSeriesSources(database, tracked.seriesId, [{ source, symbol: 'BTCUSDT', isArchive: false }]);
   }
   for (const list of polledLists) await trackList(database, list, demoRefreshMs);
   const backfill = async (record: Recorded) => {

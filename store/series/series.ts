@@ -1,5 +1,6 @@
 /** The tracked series, and the range of each. */
 
+import type pg from 'pg';
 import { badArgument, TidemarkError } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
 import { type EpochMs, type Interval, intervalMs, periodStart } from '../../model/intervals.ts';
@@ -91,8 +92,18 @@ export const insertDefaultSources = `
  *
  * @throws TidemarkError BAD_ARGUMENT when that was before `fromMs`.
  */
-export async function trackSeries(
+export function trackSeries(
   database: Database,
+  series: SeriesKey,
+  fromMs: EpochMs,
+  toMs: EpochMs | null,
+): Promise<TrackedSeries> {
+  return writeTrackedSeries(database.pool, series, fromMs, toMs);
+}
+
+/** The same, in the transaction of the client. */
+export async function writeTrackedSeries(
+  client: pg.Pool | pg.PoolClient,
   series: SeriesKey,
   fromMs: EpochMs,
   toMs: EpochMs | null,
@@ -105,7 +116,7 @@ export async function trackSeries(
   if (tracked.endMs !== null && tracked.endMs <= tracked.startMs)
     throw badArgument(`${seriesName(series)} ended at ${formatTime(tracked.endMs)}, before the range begins`);
   const seconds = intervalMs[series.interval] / 1000;
-  const [row] = await track.on(database.pool, { ...keyValues(series), seconds, tracked });
+  const [row] = await track.on(client, { ...keyValues(series), seconds, tracked });
   if (row === undefined) throw new Error('the series was not stored');
   const { id: seriesId, ...stored } = row;
   return { seriesId, series, created: row.change === 'created', ...stored };

@@ -3,6 +3,7 @@
 import type pg from 'pg';
 import { type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource, type SourceMarket } from '../../model/sources.ts';
 import type { SymbolUse } from '../../planning/one-market.ts';
 import type { SourcePlace } from '../../planning/source-share.ts';
@@ -23,7 +24,7 @@ import {
   time,
 } from '../db/statement.ts';
 import { isFailed, isOfferedToNext } from './reason-sets.ts';
-import { keyColumns, seriesKey, seriesNameSql } from './series.ts';
+import { keyColumns, seriesKey, seriesNameSql, type TrackedSeries, writeTrackedSeries } from './series.ts';
 
 /** A source that gives a series, and the series' market in its terms. */
 export interface SeriesSource {
@@ -123,6 +124,23 @@ const shares = statement({
   parameters: { source: text, now: time },
   row: { seriesId: int4, better: listOf(text), hasNext: bool, lacks: json<readonly Range[]>() },
 });
+
+/**
+ * Tracks a series of these sources at once: a scheduler that plans between both would ask the default source for it.
+ *
+ * @param sources null: they stay as they are. @throws TidemarkError as {@link writeTrackedSeries}.
+ */
+export function trackSeriesOf(
+  database: Database,
+  sources: readonly SeriesSource[] | null,
+  ...tracked: [series: SeriesKey, fromMs: EpochMs, toMs: EpochMs | null]
+): Promise<TrackedSeries> {
+  return inTransaction(database, async (client) => {
+    const one = await writeTrackedSeries(client, ...tracked);
+    if (sources !== null) await writeSeriesSources(client, one.seriesId, sources);
+    return one;
+  });
+}
 
 /** Replaces the sources of a series. */
 export async function setSeriesSources(

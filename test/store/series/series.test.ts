@@ -2,6 +2,7 @@ import { beforeAll, expect, it } from 'vitest';
 import type { CandleInterval } from '../../../model/datasets/candles.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs, weekMs } from '../../../model/intervals.ts';
 import { defaultSource } from '../../../model/sources.ts';
+import { trackSelection } from '../../../operations/tracking/track.ts';
 import type { Database } from '../../../store/db/database.ts';
 import { timestamp } from '../../../store/db/values.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
@@ -49,6 +50,24 @@ it('tracks a future until it is delivered, however it is asked for, and refuses 
   );
   const late = trackSeries(database, { ...expired, baseId: 'g' }, endMs, null);
   await expect(late).rejects.toThrow('x g/tether:tether-240601 h1 ended at 2024-06-01 08:00Z');
+});
+
+it('tracks a series together with its sources, or not at all', async () => {
+  const series = [market('whole', 'h1')];
+  const selection = { series, source: null, fromMs, toMs: null, trackFromMs: () => fromMs };
+  const one = { source: 'kraken', symbol: 'A', isArchive: false };
+  const tracking = (sources: (typeof one)[]) => trackSelection({ database }, { ...selection, sources }).next();
+  const stored = async () => {
+    const { rows } = await database.pool.query(
+      `select source from tidemark.series s left join tidemark.series_sources on series_id = s.id
+       where s.base_id = 'whole'`,
+    );
+    return rows;
+  };
+  await expect(tracking([one, one])).rejects.toThrow('source');
+  expect(await stored()).toEqual([]);
+  await tracking([one]);
+  expect(await stored()).toEqual([{ source: 'kraken' }]);
 });
 
 it('requests nothing of an untracked series, which keeps its id', async () => {
