@@ -4,7 +4,8 @@
  */
 
 import type { Clock } from '../clock.ts';
-import { aboutText, counted, formatCount, formatPercent, nonEmpty } from '../model/format.ts';
+import { aboutText, counted, formatCount, formatPercent, formatTime, nonEmpty } from '../model/format.ts';
+import type { EpochMs } from '../model/intervals.ts';
 import type { SeriesKey } from '../model/series.ts';
 import { sum } from '../model/sum.ts';
 import { addSample, atMost, perMs, type Sample, settledMs, timeLeftMs } from './rate.ts';
@@ -37,10 +38,18 @@ export function coveredText({ wantedMs, coveredMs }: Omit<Extent, 'requests'>): 
   return `${formatPercent(coveredMs, wantedMs)} covered`;
 }
 
-/** `136 of 147 requests to go, about 15 min, 27.28 % covered`. */
-export function progressText(of: Extent & { readonly left: number; readonly etaMs: number | null }): string {
-  const eta = of.etaMs === null ? '' : aboutText(of.etaMs);
-  return nonEmpty([toGoText(of.left, of.requests), eta, coveredText(of)]).join(', ');
+/**
+ * `136 of 147 requests to go, about 15 min, 27.28 % covered`.
+ *
+ * @param of.againMs when the first of what is deferred is asked again; absent: none is, or it is not known.
+ */
+export function progressText(
+  of: Extent & { readonly left: number; readonly etaMs: number | null; readonly againMs?: EpochMs | null },
+): string {
+  const { left, etaMs, againMs = null } = of;
+  const again = againMs === null ? '' : `the rest is asked again at ${formatTime(Math.ceil(againMs / 1000) * 1000)}`;
+  const when = left === 0 ? again : etaMs === null ? '' : aboutText(etaMs);
+  return nonEmpty([toGoText(left, of.requests), when, coveredText(of)]).join(', ');
 }
 
 export interface Portion {

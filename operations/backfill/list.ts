@@ -124,7 +124,8 @@ async function describe(
   if (endedMs !== null) return { ...over, state: one.state };
   if (!isTracking(kind)) {
     if (!isAlive) return { ...over, state: 'interrupted', result: result ?? 'its process has ended' };
-    const { done, of, etaMs } = one.progress ?? { done: 0, of: 0, etaMs: null };
+    const { done, of, ...noted } = one.progress ?? { done: 0, of: 0, etaMs: null };
+    const etaMs = of === done ? null : noted.etaMs;
     const text = nonEmpty([toGoText(of - done, of), etaMs === null ? '' : aboutText(etaMs)]).join(', ');
     const progress = one.progress === null ? '' : text;
     return { ...base, state: 'running', progress, left: of - done, etaMs };
@@ -151,13 +152,16 @@ async function describe(
   const rules = { readAtMs: facts.nowMs, arriving: Number.POSITIVE_INFINITY };
   const mayGoOn = gaps.some(({ cause }) => reasons[cause].isRequestable);
   const isMade = isAlive || ((facts.queue?.schedulers ?? 0) > 0 && mayGoOn);
-  const etaMs = isPaused || !isMade ? null : requestsEtaMs(work, recent, rules);
+  const etaMs = isPaused || !isMade || left === 0 ? null : requestsEtaMs(work, recent, rules);
   const extent = {
     requests: sum(portions.map((portion) => portion.requests)),
     wantedMs: sum(portions.map((portion) => portion.wantedMs)),
     coveredMs: sum(portions.map((portion) => portion.doneMs)),
   };
-  const progress = progressText({ ...extent, left, etaMs });
+  const deferred = gaps.filter(({ cause }) => reasons[cause].isRequestable);
+  const again = deferred.flatMap(({ retryAtMs }) => retryAtMs ?? []).filter((timeMs) => timeMs > facts.nowMs);
+  const againMs = again.length === 0 ? null : again.reduce((first, timeMs) => Math.min(first, timeMs));
+  const progress = progressText({ ...extent, left, etaMs, againMs });
   if (isMade) return { ...base, state: 'running', progress, left, etaMs, result: null };
   const state = one.state === 'running' ? 'interrupted' : one.state;
   return { ...base, state, progress, left, etaMs, result: result ?? why(series, mayGoOn, gaps.length) };

@@ -5,6 +5,7 @@ import { readBands } from '../../dashboard/queries/bands.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { type Reason, reasonNames, reasonsWith } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
+import { listBackfills } from '../../operations/backfill/list.ts';
 import {
   isAwaited,
   isWorkable,
@@ -24,6 +25,7 @@ import { readRegistry } from '../../runtime/sources.ts';
 import { readFacts, readSeries } from '../../scheduler/read-facts.ts';
 import { readConfig } from '../../settings/config.ts';
 import type { Database } from '../../store/db/database.ts';
+import { insertBackfill } from '../../store/ledger/backfills.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
@@ -208,3 +210,35 @@ it('status, gaps and the page count the same as failed and as awaiting, also whe
   // The source after the archive is asked for what the archive failed to give.
   expect(status.filter(({ series, failedMs }) => failedMs > 0 && /-named$/.test(JSON.stringify(series)))).toEqual([]);
 });
+
+it.each(['awaiting', 'failed'])(
+  'a backfill of which nothing is due says when the %s rest is asked again',
+  async (reason) => {
+    const { database } = await openOwnStore();
+    const toMs = startMs + 10 * hourMs;
+    const { seriesId, tracked } = await trackSeries(database, bitcoinHours, startMs, toMs);
+    const series = [{ seriesId, range: { startMs, endMs: toMs }, before: null, after: tracked }];
+    await insertBackfill(database.pool, { kind: 'backfill', by: 'x', series }, { nowMs, isAlive: false });
+    await database.pool.query(
+      `update tidemark.series set covered = tstzmultirange(tstzrange(lower(tracked), lower(tracked) + interval '9 hours'))`,
+    );
+    await database.pool.query(
+      `insert into tidemark.pending_windows (series_id, range, source, reason, message, first_at, retry_at)
+     select id, tstzrange(lower(tracked) + interval '9 hours', upper(tracked)), $1, $2, 'x', $3, $4 from tidemark.series`,
+      [defaultSource, reason, new Date(nowMs), new Date(nowMs + 30 * minuteMs)],
+    );
+    const config = readConfig({ GRACE_SECONDS: '0' });
+    const context = { database, config, sources: () => readRegistry(config) };
+    const queue = { schedulers: 1, sources: [] };
+    const listed = (atMs: number) => listBackfills(context, queue, { nowMs: atMs, id: null, most: 1 });
+    expect(await listed(nowMs)).toMatchObject([
+      {
+        ...{ state: 'running', left: 0, etaMs: null },
+        progress: '0 of 1 request to go, the rest is asked again at 2024-01-20 00:30Z, 90.00 % covered',
+      },
+    ]);
+    expect(await listed(nowMs + hourMs)).toMatchObject([
+      { left: 1, progress: '1 of 1 request to go, 90.00 % covered' },
+    ]);
+  },
+);
