@@ -53,8 +53,10 @@ const maxSeries = 1000;
 const nameText = z.string().trim().max(200).refine(mayBeName, 'is not an id');
 const seriesWords = z.array(z.union([z.int().min(1).transform(String), z.string().trim().min(1).max(400)]));
 const time = z.union([z.int().min(0), z.string().trim().max(40)]);
+const emptyList = 'the list is empty';
 const ofSeries = z.strictObject({
-  series: seriesWords.max(maxSeries).optional(),
+  // Of a program that has found none: it does not mean all.
+  series: seriesWords.min(1, `${emptyList}; leave it out for all tracked series`).max(maxSeries).optional(),
   from: time.nullish(),
   to: time.nullish(),
 });
@@ -94,7 +96,7 @@ const requestsAt = (clock: Clock) => {
       (given): ActionRequest => ({ action: 'track', selection: selectionOf(given, clock.now()) }),
     ),
     untrack: z
-      .strictObject({ series: seriesWords.min(1).max(maxSeries) })
+      .strictObject({ series: seriesWords.min(1, emptyList).max(maxSeries) })
       .transform((given): ActionRequest => ({ action: 'untrack', ...given })),
     cancel: z
       .strictObject({ backfill: z.int().min(1) })

@@ -79,8 +79,7 @@ async function costOf(context: OperationContext, request: CostRequest) {
 
 /** @throws TidemarkError UNKNOWN_SERIES */
 async function actedOn(context: OperationContext, { series, within }: OfSeries): Promise<ActedOn> {
-  const isAll = series === undefined || series.length === 0;
-  return { within, seriesIds: isAll ? undefined : await findEach(context.database, series) };
+  return { within, seriesIds: series === undefined ? undefined : await findEach(context.database, series) };
 }
 
 async function runAction(

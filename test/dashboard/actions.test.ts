@@ -222,6 +222,12 @@ it('refuses what has no token, another site, type, method or body, does nothing,
     const { status, said } = await post(action, body, own);
     expect([status, said.error], JSON.stringify([action, body])).toEqual([400, expect.any(String)]);
   }
+  for (const action of ['retry', 'verify', 'repair', 'retry/cost', 'verify/cost', 'repair/cost'])
+    expect(await post(action, { series: [] }, own), action).toMatchObject({
+      status: 400,
+      said: { error: 'bad series: the list is empty; leave it out for all tracked series' },
+    });
+  expect((await post('untrack', { series: [] }, own)).said).toMatchObject({ error: 'bad series: the list is empty' });
   expect(await rows()).toEqual([]);
   for (const action of ['untrack', 'retry'])
     expect(await post(action, { series: ['7'] }, own)).toMatchObject({
