@@ -11,7 +11,8 @@ import type {
 import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatSpan } from '../model/format.ts';
 import type { Selection } from '../model/selection.ts';
-import { seriesName } from '../model/series.ts';
+import { isOfMarket, seriesName } from '../model/series.ts';
+import type { SourceFacts } from '../model/sources.ts';
 import { cancelBackfill } from '../operations/backfill/cancel.ts';
 import { listBackfills } from '../operations/backfill/list.ts';
 import { commandCostText } from '../operations/command-cost.ts';
@@ -43,8 +44,12 @@ export function statePorts(context: Parameters<typeof readStoredFacts>[0]): Stat
       return (series, gaps) => countAll(divide(series, gaps));
     },
     async sourcesOffering(series) {
-      const { facts } = await context.sources();
-      return [...facts.values()].filter((source) => isGiven(source, series)).map(({ name }) => name);
+      const registry = await context.sources();
+      const isOf = ({ exchange }: SourceFacts) =>
+        exchange === null || !isOfMarket(series) || exchange === series.exchange;
+      return [...registry.facts.values()]
+        .filter((source) => isOf(source) && isGiven(source, series) && registry.get(source.name).problem === null)
+        .map(({ name }) => name);
     },
   };
 }

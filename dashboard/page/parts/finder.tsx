@@ -1,6 +1,6 @@
 /** Finds series, views and actions by a few letters: a dialog that `/` and Ctrl-K open. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hrefOf, readAddress, type ViewName } from '../state/address.ts';
 import type { Model } from '../state/model.ts';
 import { navigate } from '../state/navigation.ts';
@@ -24,13 +24,19 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
   const [typed, setTyped] = useState('');
   const [place, setPlace] = useState(0);
   const [action, setAction] = useState<Action | null>(null);
+  /** Counts how often it was opened. */
+  const [opened, setOpened] = useState(0);
   const open = () => {
     setTyped('');
     setPlace(0);
     setAction(null);
     if (dialog.current?.open === false) dialog.current.showModal();
-    input.current?.focus();
+    setOpened((count) => count + 1);
   };
+  // After the drawing: the field is absent while an action is shown, whose button comes first.
+  useLayoutEffect(() => {
+    if (opened > 0) (input.current ?? dialog.current?.querySelector('button'))?.focus();
+  }, [opened, action]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isShortcut = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k';
@@ -42,7 +48,7 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
-  const { found, more } = find(model, links, typed);
+  const { found, more } = find(model, links, typed, location.search);
   const chosen = Math.min(place, found.length - 1);
   const take = (one: Found | undefined) => {
     if (one === undefined) return;
@@ -63,7 +69,7 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
           <>
             <input
               ref={input}
-              type="search"
+              type="text"
               role="combobox"
               list={undefined}
               aria-label="Name of a series, a view or an action"
@@ -123,26 +129,52 @@ function isTyping({ target }: KeyboardEvent): boolean {
 
 /** What has all the words in its name: views and actions before series. Nothing typed: views and actions. */
 export function find(
-  { series }: Pick<Model, 'series'>,
+  { series, summary }: Pick<Model, 'series' | 'summary'>,
   links: ReadonlyArray<readonly [view: ViewName, title: string]>,
   typed: string,
+  search: string,
 ): { found: readonly Found[]; more: number } {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  const { view, seriesId } = readAddress(location.search);
+  const { view, seriesId } = readAddress(search);
   const own = view === 'series' ? series.get(seriesId) : undefined;
-  const actions = [
-    ...(own === undefined
-      ? []
-      : actionsOf(own.id, own.name).map((one) => ({ ...one, title: `${one.title}: ${own.name}` }))),
-    ...commonActions,
-  ];
+  const ofSources = (summary?.sources ?? []).map(({ name, isPaused }): Action => {
+    const action = isPaused ? 'resume' : 'pause';
+    return {
+      ...{ title: `${isPaused ? 'Resume' : 'Pause'} ${name}`, action, body: { source: name } },
+      command: `npx tidemark sources ${action} ${name}`,
+    };
+  });
   const all: Found[] = [
     ...links.map(([of, name]) => ({ kind: 'view' as const, name, href: hrefOf({ view: of }) })),
-    ...actions.map((action) => ({ kind: 'action' as const, name: action.title, action })),
+    ...(own === undefined ? [] : ofSeries(own.id, own.name)),
+    ...[...commonActions, ...ofSources].map((action) => ({ kind: 'action' as const, name: action.title, action })),
   ];
+  const namesAction = words.some((word) => word.length > 2 && actedWith.some((verb) => verb.startsWith(word)));
   if (words.length > 0)
-    for (const { id, name } of series.values())
+    for (const { id, name } of series.values()) {
+      if (namesAction && id !== own?.id) all.push(...ofSeries(id, name));
       all.push({ kind: 'series', name, href: hrefOf({ view: 'series', seriesId: id }) });
-  const found = all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+    }
+  const found = all
+    .filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)))
+    .map((one) => ({ one, whole: countWhole(one.name, words) }))
+    .sort((one, other) => other.whole - one.whole)
+    .map(({ one }) => one);
   return { found: found.slice(0, maxFound), more: Math.max(0, found.length - maxFound) };
+}
+
+/** The words of titles of {@link actionsOf}: what is typed with one of them may be about any series. */
+const actedWith = ['retry', 'verify', 'repair', 'untrack'];
+
+function ofSeries(id: number, name: string): Found[] {
+  return actionsOf(id, name).map((one) => {
+    const action = { ...one, title: `${one.title}: ${name}` };
+    return { kind: 'action', name: action.title, action };
+  });
+}
+
+/** How many of the words are whole words of the name: `m1` is no part of `m15`. */
+function countWhole(name: string, words: readonly string[]): number {
+  const parts = name.toLowerCase().split(/[\s/:]+/);
+  return words.filter((word) => parts.includes(word)).length;
 }

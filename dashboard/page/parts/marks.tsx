@@ -13,14 +13,12 @@ export const rowPx = 14;
 const lastNamePercent = 85;
 const leastPercent = 0.4;
 
-/** A row for each kind that there is, in the range of what is below. */
+/** A row for each kind, in the range of what is below: also an empty one, so that nothing moves when marks come. */
 export function MarkRows({ marks, range: { startMs, endMs } }: { marks: readonly StoredEvent[]; range: Range }) {
-  const kinds = markKinds.filter((kind) => marks.some((mark) => mark.kind === kind));
-  if (kinds.length === 0) return null;
   const percent = (timeMs: number) => Math.min(100, Math.max(0, (100 * (timeMs - startMs)) / (endMs - startMs)));
   return (
-    <svg class="marks" aria-hidden="true" height={kinds.length * rowPx}>
-      {kinds.map((kind, row) => {
+    <svg class="marks" aria-hidden="true" height={markKinds.length * rowPx}>
+      {markKinds.map((kind, row) => {
         const places = marks
           .filter((mark) => mark.kind === kind)
           .map(({ timeMs, untilMs }) => ({ left: percent(timeMs), right: percent(untilMs ?? timeMs) }));
@@ -36,8 +34,8 @@ export function MarkRows({ marks, range: { startMs, endMs } }: { marks: readonly
                 height={rowPx - 2}
               />
             ))}
-            <text x={`${first + leastPercent}%`} dx="3" y={row * rowPx + rowPx - 3}>
-              {kind}
+            <text x={places.length === 0 ? 0 : `${first + leastPercent}%`} dx="3" y={row * rowPx + rowPx - 3}>
+              {places.length === 0 ? `no ${kind}` : kind}
             </text>
           </g>
         );
@@ -52,16 +50,15 @@ export function marksOf(loaded: Loaded<readonly StoredEvent[]>): readonly Stored
   return loaded.kind === 'loading' ? none : (loaded.value ?? none);
 }
 
-/** The marks as text, folded; nothing where there are none. */
+/** The marks as text, folded. */
 export function MarkList({ marks }: { marks: readonly StoredEvent[] }) {
-  if (marks.length === 0) return null;
   const kinds = markKinds.flatMap((kind) => {
     const { length } = marks.filter((mark) => mark.kind === kind);
     return length === 0 ? [] : [counted(length, kind)];
   });
   return (
     <details>
-      <summary>{`Marked: ${kinds.join(', ')}`}</summary>
+      <summary>{`Marked: ${kinds.join(', ') || 'nothing'}`}</summary>
       <Table
         caption="Outages, bans, pauses and upgrades, newest first"
         titles={['When', 'Lasted', 'What', 'Event']}

@@ -352,7 +352,11 @@ export function ChartSection({
       />
       <details onToggle={({ currentTarget }) => setTableOpen(currentTarget.open)}>
         <summary>The values on screen as a table</summary>
-        {isTableOpen && view !== null && <ValueTable view={view} zone={zone} />}
+        {isTableOpen && view !== null && (
+          <div class="scrolled" tabIndex={0} role="group" aria-label="Values on screen">
+            <ValueTable view={view} zone={zone} />
+          </div>
+        )}
       </details>
     </Section>
   );
@@ -444,7 +448,7 @@ function EmptyProof({ id, startMs, interval, zone }: { id: number; startMs: numb
   const [loaded] = useLoaded(() => fetchRange(id, range), [wantedMs], wantedMs === startMs);
   const found = loaded.kind === 'loaded' && wantedMs === startMs ? loaded.value : null;
   const [silence] = found?.startMs === startMs ? found.confirmed : [];
-  return silence === undefined ? null : <>{`\n${proofText(silence, (timeMs) => timeIn(zone, timeMs))}`}</>;
+  return silence === undefined ? null : <span>{`\n${proofText(silence, (timeMs) => timeIn(zone, timeMs))}`}</span>;
 }
 
 function ChangeText({ of }: { of: Change | null }) {

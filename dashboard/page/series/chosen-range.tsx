@@ -39,7 +39,7 @@ export function ChosenRange({ detail, range, onClose }: { detail: SeriesDetail; 
             <a href={pointsHref(id, found)} download>
               Download its points as CSV
             </a>
-            {`, at most ${counted(periodsOf(found, detail), 'row')}, no request`}
+            {`, about ${counted(found.wantedMs / intervalMs[detail.interval as Interval], 'row')}, no request`}
           </p>
           <Copyable command={found.sql} />
           <Evidence found={found} nowMs={model.nowMs()} />
@@ -49,15 +49,18 @@ export function ChosenRange({ detail, range, onClose }: { detail: SeriesDetail; 
   );
 }
 
-const periodsOf = ({ startMs, endMs }: Range, { interval }: SeriesDetail) =>
-  Math.ceil((endMs - startMs) / intervalMs[interval as Interval]);
-
-function factsOf(found: SeriesRange, detail: SeriesDetail, nowMs: number): string {
-  const { wantedMs, coveredMs, gapsInAll } = found;
-  if (wantedMs === 0 && detail.untrackedMs === null && found.startMs < detail.fromMs) return 'not tracked';
+/** What is known of a range: of its part that is wanted, if that is not all. */
+export function factsOf(found: SeriesRange, { fromMs, toMs }: SeriesDetail, nowMs: number): string {
+  const { startMs, endMs, wantedMs, coveredMs, gapsInAll } = found;
+  if (wantedMs === 0) {
+    if (startMs >= nowMs) return 'lies in the future';
+    const isTracked = endMs > fromMs && startMs < (toMs ?? Number.POSITIVE_INFINITY);
+    return isTracked ? 'no period has closed yet' : 'not tracked';
+  }
   const missing =
     gapsInAll === 0 ? 'no gap' : `${counted(gapsInAll, 'gap')} of ${formatDuration(wantedMs - coveredMs)}`;
-  return [describeCoverage({ ...found, fromMs: found.startMs }, nowMs), ...(wantedMs > 0 ? [missing] : [])].join(' · ');
+  const part = wantedMs < endMs - startMs ? [`${formatDuration(wantedMs)} of it tracked and closed`] : [];
+  return [...part, describeCoverage({ ...found, fromMs }, nowMs), missing].join(' · ');
 }
 
 function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
@@ -71,7 +74,7 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
       title: 'Verify',
       action: 'verify',
       body: { ...ofRange, sample: null },
-      command: `npx tidemark verify ${id} ${options}`,
+      command: `npx tidemark verify ${id} ${options} --all`,
     },
     { title: 'Repair', action: 'repair', body: ofRange, command: `npx tidemark repair ${id} ${options}` },
   ];
@@ -83,7 +86,7 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
             title: `Verify against ${against}`,
             action: 'verify',
             body: { ...ofRange, sample: null, against },
-            command: `npx tidemark verify ${id} ${options} --against ${against}`,
+            command: `npx tidemark verify ${id} ${options} --all --against ${against}`,
           },
         ];
   return (

@@ -78,6 +78,11 @@ describeNeeding('chromium', 'the views in a browser', () => {
     await finder.getByRole('button', { name: 'Verify a sample: kraken ethereum/euro d1' }).waitFor();
     await page.keyboard.press('Escape');
     await finder.waitFor({ state: 'hidden' });
+    // Opened again, the field has the keys, and another series may be acted on.
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('untrack bitcoin euro');
+    await selected(/^Untrack: kraken bitcoin\/euro h1 action$/);
+    await page.keyboard.press('Escape');
 
     // A slash in a field is a slash; the last view after the arrow up.
     await page.getByRole('link', { name: 'Overview' }).click();

@@ -9,6 +9,7 @@ import { SeriesList } from '../../../dashboard/page/overview/series-list.tsx';
 import { changeBudget, RefusalList, Sources } from '../../../dashboard/page/overview/sources.tsx';
 import { Tiles } from '../../../dashboard/page/overview/tiles.tsx';
 import { CalendarSection } from '../../../dashboard/page/parts/calendar.tsx';
+import { find } from '../../../dashboard/page/parts/finder.tsx';
 import { State } from '../../../dashboard/page/parts/headline.tsx';
 import type { SeriesLine } from '../../../dashboard/shapes.ts';
 import { dayMs, hourMs } from '../../../model/intervals.ts';
@@ -206,6 +207,31 @@ describe('the list of series', () => {
     ['?find=EURO+a1', 'a10'],
   ])('orders and filters by the address: %s', (search, names) => {
     expect(short(namesOf(mixed, search))).toBe(names);
+  });
+
+  it('is found by whole words first, with actions of series where one is named, and those of sources', () => {
+    const model = modelOf(
+      ['binance bitcoin/tether m15', 'binance bitcoin/tether m1', 'kraken bitcoin/euro m1'].map((name, id) =>
+        seriesLine({ name, id: id + 1 }),
+      ),
+      { sources: [{ name: 'kraken', text: '', isPaused: true, isLowered: false }] },
+    );
+    const names = (typed: string) =>
+      find(model, [['events', 'Events']], typed, '').found.map(({ kind, name }) => `${kind} ${name}`);
+    expect(names('bit m1')).toEqual([
+      'series binance bitcoin/tether m1',
+      'series kraken bitcoin/euro m1',
+      'series binance bitcoin/tether m15',
+    ]);
+    expect(names('untr kraken')).toEqual(['action Untrack: kraken bitcoin/euro m1']);
+    expect(names('kraken')).toEqual(['action Resume kraken', 'series kraken bitcoin/euro m1']);
+    expect(names('')).toEqual([
+      'view Events',
+      'action Retry all now',
+      'action Pause',
+      'action Resume',
+      'action Resume kraken',
+    ]);
   });
 
   it('shows fifty series at a time, on a narrow screen twenty, and the page of the address', () => {

@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { rangeOf, segmentAt } from '../../../dashboard/page/parts/band.tsx';
 import { joinPieces, type Piece } from '../../../dashboard/page/series/chart-piece.ts';
 import { PointedValues, ValueTable } from '../../../dashboard/page/series/chart-section.tsx';
+import { factsOf } from '../../../dashboard/page/series/chosen-range.tsx';
 import { ComparedLegend } from '../../../dashboard/page/series/compare.tsx';
 import type { Pointed, PriceChart, Span } from '../../../dashboard/page/series/price-chart.ts';
 import { Parts } from '../../../dashboard/page/series/series-page.tsx';
-import type { Band, SeriesDetail } from '../../../dashboard/shapes.ts';
+import type { Band, SeriesDetail, SeriesRange } from '../../../dashboard/shapes.ts';
 import { dayMs } from '../../../model/intervals.ts';
 import { htmlOf, linesOf, linksIn, textOf } from './rendered.ts';
 
@@ -177,4 +178,21 @@ it('has a legend of a comparison, or says why it shows nothing', () => {
   expect(legend(null)).toEqual(['other has no value at the times and interval of the screen.']);
   expect(legend(null, span(), 'loading')).toEqual(['other is loading.']);
   expect(legend(null, span(), 'failed')).toEqual(['other is not loaded.']);
+});
+
+it('a range says what of it is wanted, in the future or not tracked', () => {
+  const found: SeriesRange = {
+    ...{ startMs, endMs: startMs + 10 * dayMs, wantedMs: 0, coveredMs: 0, gaps: [], gapsInAll: 0 },
+    ...{ silences: [], confirmed: [], fetches: [], others: [], sql: '' },
+  };
+  const detail = { ...none, fromMs: startMs, toMs: startMs + 20 * dayMs };
+  const said = (of: Partial<SeriesRange>, nowMs = startMs + 30 * dayMs) => factsOf({ ...found, ...of }, detail, nowMs);
+  expect(said({}, startMs - dayMs)).toBe('lies in the future');
+  expect(said({ startMs: startMs - 20 * dayMs, endMs: startMs })).toBe('not tracked');
+  expect(said({ startMs: startMs + 20 * dayMs, endMs: startMs + 21 * dayMs })).toBe('not tracked');
+  expect(said({}, startMs + 1)).toBe('no period has closed yet');
+  expect(said({ wantedMs: 10 * dayMs, coveredMs: 10 * dayMs })).toBe('100 % covered · no gap');
+  expect(said({ wantedMs: 4 * dayMs, coveredMs: 3 * dayMs, gapsInAll: 2 })).toBe(
+    '4 d of it tracked and closed · 75.00 % covered · 2 gaps of 1 d',
+  );
 });
