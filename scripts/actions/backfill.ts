@@ -15,15 +15,16 @@ import { type Backfill, listBackfills } from '../../operations/backfill/list.ts'
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { askedOf, type Recorded, recorded } from '../../operations/backfill/record.ts';
 import { withQueues } from '../../operations/context.ts';
+import { assertNotPaused } from '../../operations/source-health.ts';
 import { readQueueFacts } from '../../operations/status/facts.ts';
-import { atSource, withinRetention } from '../../operations/tracking/selection.ts';
+import { atSource, type SourcedSelection, withinRetention } from '../../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../../operations/tracking/track.ts';
 import { toGoText } from '../../planning/progress.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { assertDefaultSource } from '../../runtime/sources.ts';
 import type { Config } from '../../settings/config.ts';
 import type { BackfilledSeries } from '../../store/ledger/backfills.ts';
-import { readNamedSeries, sourcesInUse } from '../../store/series/sources.ts';
+import { readNamedSeries, readNamedSources, sourcesInUse } from '../../store/series/sources.ts';
 import { readLoweredBudgets } from '../../store/settings/source-orders.ts';
 import { userAtHost } from '../input/asked-by.ts';
 import type { SelectingOptions } from '../input/selectors.ts';
@@ -48,6 +49,7 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
   await withContext({ command: 'backfill', handlesSignals: true, config }, async (context, signal) => {
     await assertSource(context, asked);
     const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
+    await assertAskable(context, selection);
     const series: BackfilledSeries[] = [];
     const newIds: number[] = [];
     for await (const tracked of trackSelection(context, selection)) {
@@ -105,6 +107,16 @@ async function assertSource({ config, database }: Context, { source, series }: S
   const named = await readNamedSeries(database);
   const sourceOf = (key: SeriesKey) => named.get(seriesName(key)) ?? defaultSource;
   if (series.some((key) => sourceOf(key) === defaultSource)) await assertDefaultSource(config);
+}
+
+/** @throws TidemarkError PAUSED while every source of a series is paused: then nothing is tracked, or recorded. */
+async function assertAskable(context: Context, { series, sources }: SourcedSelection): Promise<void> {
+  const named = await readNamedSources(context.database, context.clock.now());
+  const sourcesOf = (key: SeriesKey) => sources ?? named.get(seriesName(key)) ?? [{ source: defaultSource }];
+  await assertNotPaused(
+    context,
+    series.map((key) => sourcesOf(key).map(({ source }) => source)),
+  );
 }
 
 /** Estimates the cost beside all tracked series, which share the budget. */

@@ -5,12 +5,14 @@ const market = '--exchange binance --base bitcoin --quote tether';
 const month = '--from 2024-03-01 --to 2024-04-01';
 
 it('requests nothing while paused, and goes on when resumed', async () => {
-  const { say, fails, simulator } = await openWatched();
+  const { say, fails, query, simulator } = await openWatched();
   const backfill = `backfill candles ${market} --interval h1 ${month}`;
   expect(await say('pause')).toContain('paused: ');
   expect(await say('pause')).toBe('paused before\n');
   expect(await say('verify')).toBe('nothing is covered yet\n');
   for (const words of [backfill, 'markets --source binance']) await fails(words, 6, 'PAUSED');
+  expect(await say('backfills')).toBe('nothing was asked for yet\n');
+  expect(await query('select from tidemark.series')).toEqual([]);
   expect(simulator.requests().total).toBe(0);
   expect(await say('resume')).toBe('resumed\n');
   expect(await say('resume')).toBe('not paused\n');
