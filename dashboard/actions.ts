@@ -199,7 +199,9 @@ export function addActions(
     guarded.addHook('onRequest', async (request, reply) => {
       const refusal = refusalOf(request, access.kind === 'password' ? null : token);
       if (refusal === null) return;
-      log.warn({ from: request.ip, url: request.url, cause: refusal.message }, 'an action was refused');
+      // Who opens a page without the token looks, and does not act.
+      const isLook = /\/(?:cost|plan)$/.test(request.routeOptions.url ?? '');
+      if (!isLook) log.warn({ from: request.ip, url: request.url, cause: refusal.message }, 'an action was refused');
       reply.header('cache-control', 'no-store');
       throw refusal;
     });

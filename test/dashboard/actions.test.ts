@@ -172,13 +172,18 @@ it(
 );
 
 it('refuses what has no token, another site, type, method or body, does nothing, and records an action that fails', async () => {
-  const { address, token, post, rows } = await world();
+  const { address, token, post, rows, service } = await world();
   const own = { 'x-tidemark-token': token };
   const status = async (headers: Record<string, string>, body: unknown = {}, action = 'pause') =>
     (await post(action, body, headers)).status;
 
+  // Who looks at a cost has not tried to act.
+  for (const look of ['retry/cost', 'verify/cost', 'repair/cost', 'plan'])
+    expect(await status({}, {}, look), look).toBe(401);
   expect(await status({})).toBe(401);
-  expect(await status({}, {}, 'verify/cost')).toBe(401);
+  const refused = () => `${service.stdout()}${service.stderr()}`.match(/an action was refused/g)?.length ?? 0;
+  await waitFor('the log of the refused action', async () => refused() > 0);
+  expect(refused()).toBe(1);
   expect(await status({ 'x-tidemark-token': '' })).toBe(401);
   expect(await status({ 'x-tidemark-token': `${token}x` })).toBe(401);
   for (const site of ['cross-site', 'same-site', 'none'])

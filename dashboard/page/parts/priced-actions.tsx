@@ -1,8 +1,9 @@
 /** Actions that make requests, each with its cost beside it before it is used. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { postAction } from '../state/server.ts';
+import { mayNotAct, postAction } from '../state/server.ts';
 import { type Action, ActionBar } from './actions.tsx';
+import { Copyable } from './copyable.tsx';
 
 const priced = ['retry', 'verify', 'repair'];
 
@@ -18,19 +19,30 @@ export function PricedActions({
 }) {
   /** By the titles; a text that is no cost is why there is none. */
   const [costs, setCosts] = useState<Readonly<Record<string, string>>>({});
+  const [isRefused, setRefused] = useState(false);
   const isAsking = useRef(false);
+  const wanted = useRef(actions);
+  wanted.current = actions;
+  const ofCost = actions.filter((one) => priced.includes(one.action));
   const ask = async () => {
     if (isAsking.current) return;
     isAsking.current = true;
-    for (const { title, action, body } of actions.filter((one) => priced.includes(one.action))) {
-      const cost = await costOf(action, body);
+    const asked = wanted.current;
+    const isStill = () => bodiesOf(asked) === bodiesOf(wanted.current);
+    for (const { title, action, body } of asked.filter((one) => priced.includes(one.action))) {
+      const cost = mayNotAct() ? '' : await costOf(action, body);
+      setRefused(mayNotAct());
+      if (mayNotAct() || !isStill()) break;
       setCosts((before) => ({ ...before, [title]: cost }));
     }
     isAsking.current = false;
+    // Others were chosen meanwhile.
+    if (!isAskedFor && !isStill()) void ask();
   };
   useEffect(() => {
+    setCosts({});
     if (!isAskedFor) void ask();
-  }, [JSON.stringify(actions.map(({ body }) => body))]);
+  }, [bodiesOf(actions)]);
   return (
     <>
       {isAskedFor && (
@@ -39,9 +51,15 @@ export function PricedActions({
         </button>
       )}
       <ActionBar label={label} actions={actions.map((action) => ({ ...action, cost: costs[action.title] ?? '' }))} />
+      {isRefused && ofCost.length > 0 && (
+        <p role="status">Without the token the page cannot ask for the cost; these commands tell it:</p>
+      )}
+      {isRefused && ofCost.map(({ title, command }) => <Copyable key={title} command={command} />)}
     </>
   );
 }
+
+const bodiesOf = (actions: readonly Action[]) => JSON.stringify(actions.map(({ body }) => body));
 
 async function costOf(action: string, body: object): Promise<string> {
   try {

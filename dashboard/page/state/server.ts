@@ -49,6 +49,12 @@ export function takeToken(): void {
   history.replaceState(null, '', `${location.pathname}${location.search}`);
 }
 
+/** The token, or null for none, of the last request that was refused for it; undefined: none was. */
+let refusedToken: string | null | undefined;
+
+/** Whether the service has refused what this page has to show for its right. */
+export const mayNotAct = () => refusedToken !== undefined && refusedToken === sessionStorage.getItem(tokenName);
+
 export type Answer = Readonly<Record<string, unknown>>;
 
 /** @throws Error with what the service said. */
@@ -61,6 +67,7 @@ export async function postAction(action: string, body: object): Promise<Answer> 
   });
   const said = (await answer.json().catch(() => ({}))) as Answer;
   if (answer.ok) return said;
+  if (answer.status === 401) refusedToken = token;
   throw new Error([said.error ?? `the server answered ${answer.status}`, said.remedy].filter(Boolean).join('; '));
 }
 

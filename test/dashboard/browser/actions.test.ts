@@ -79,6 +79,47 @@ describeNeeding('chromium', 'actions in a browser', () => {
   );
 
   it(
+    'asks once for a cost without the token, and shows the commands that tell it; asks again for others that are chosen meanwhile',
+    async () => {
+      const { address, token, env, service } = await openServing();
+      const names = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1,h4,d1'];
+      await tidemark(['track', 'candles', ...names, '--from', '2024-03-01', '--to', '2024-04-01'], env);
+      const stranger = await open(`${address}?find=tether`);
+      const costs = (asked: readonly string[]) => asked.filter((path) => path.endsWith('/cost')).length;
+      await stranger.page.getByText('Act on these 3 series').click();
+      await stranger.page
+        .getByText('Without the token the page cannot ask for the cost; these commands tell it')
+        .waitFor();
+      for (const command of ['retry', 'verify', 'repair'])
+        await stranger.page.locator('code', { hasText: `npx tidemark ${command} 1 2 3` }).waitFor();
+      await expectAccessible(stranger.page, 'actions without the token');
+      await stranger.page.getByLabel('Find').fill('h1');
+      await stranger.page.getByText('Act on this series').waitFor();
+      await stranger.page.locator('code', { hasText: /^npx tidemark retry \d$/ }).waitFor();
+      expect(costs(stranger.asked)).toBe(1);
+      expect(`${service.stdout()}${service.stderr()}`).not.toContain('an action was refused');
+
+      const { page } = await open(`${address}#token=${token}`);
+      await page.goto(`${address}?find=tether`);
+      const asked: string[] = [];
+      page.on('request', (request) => {
+        if (request.url().endsWith('/verify/cost')) asked.push(request.postData() ?? '');
+      });
+      const allow = await holdBack(page, '**/retry/cost');
+      const isHeld = page.waitForRequest('**/retry/cost');
+      await page.getByText('Act on these 3 series').click();
+      await isHeld;
+      await page.getByLabel('Find').fill('h1');
+      await page.getByText('Act on this series').waitFor();
+      allow();
+      const one = page.getByRole('group', { name: 'Actions on the series shown' });
+      await one.getByText('Retry nothing to request').waitFor();
+      await expect.poll(() => asked.map((body) => JSON.parse(body).series.length)).toEqual([1]);
+    },
+    2 * processesMs,
+  );
+
+  it(
     'acts on a range in front of the reader after its cost',
     async () => {
       const { address, token, env } = await openServing({}, 'run');
