@@ -33,7 +33,10 @@ export type SeriesHistory = Awaited<ReturnType<typeof readSeriesHistory>>;
  * @throws TidemarkError UNKNOWN_SERIES
  */
 export async function findSeries(database: Database, words: readonly string[]): Promise<number[]> {
-  const areApart = words.every((word) => /^\d+$/.test(word) || /\s/.test(word.trim()));
+  const isQuoted = (word: string) => /\s/.test(word.trim());
+  // Beside a quoted word, a pattern without a blank is quoted too: `'bybit * m1' 'kraken*'`.
+  const arePatterns = words.some(isQuoted);
+  const areApart = words.every((word) => /^\d+$/.test(word) || isQuoted(word) || (arePatterns && word.includes('*')));
   return findEach(database, areApart ? words : [words.join(' ')]);
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { findSeries } from '../../../store/status/series-history.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 const market = '--exchange binance --base bitcoin --quote tether';
@@ -57,6 +58,14 @@ it('makes failed windows and refused series due, and leaves those that await a s
     /^32 requests to the source, 0\.53 % of .*\n2 ranges and 1 refused series can be requested now\n$/,
   );
   expect(await later()).toEqual(['h1 awaiting', 'm1 awaiting']);
+});
+
+it('takes a pattern without a blank beside a quoted one', async () => {
+  const { say, database } = await openWatched();
+  await say(`track candles ${market} --interval h1,m1 ${month}`);
+  const found = (...words: string[]) => findSeries(database, words);
+  expect(await found('binance * m1', 'binance*h1')).toEqual(expect.arrayContaining([1, 2]));
+  expect(await found('BINANCE', '*/tether', 'm*')).toHaveLength(1);
 });
 
 it('makes only those windows due that a range touches, each as a whole, and tells their cost', async () => {
