@@ -8,8 +8,8 @@ import type { OperationContext } from '../context.ts';
 import { readOwnBudget } from '../estimate.ts';
 import { sourceNamed } from './markets.ts';
 
-/** @param by null: a command. @returns the result in words. @throws TidemarkError BAD_ARGUMENT for an unknown name. */
-export async function pauseSource(context: OperationContext, name: string, by: string | null): Promise<string> {
+/** @returns the result in words. @throws TidemarkError BAD_ARGUMENT for an unknown name. */
+export async function pauseSource(context: OperationContext, name: string, by: string): Promise<string> {
   const source = await nameOf(context, name);
   const isNew = await writeSourcePause(context.database, source, { sinceMs: context.clock.now(), by });
   return isNew
@@ -25,12 +25,12 @@ export async function resumeSource(context: OperationContext, name: string): Pro
 }
 
 /**
- * @param perMinute null: all that the source allows. @param by null: a command. @returns the result in words.
+ * @param perMinute null: all that the source allows. @returns the result in words.
  * @throws TidemarkError BAD_ARGUMENT for an unknown name, and for more than the source allows.
  */
 export async function changeBudget(
   context: OperationContext,
-  { name, perMinute, by }: { readonly name: string; readonly perMinute: number | null; readonly by: string | null },
+  { name, perMinute, by }: { readonly name: string; readonly perMinute: number | null; readonly by: string },
 ): Promise<string> {
   const { database, clock } = context;
   const source = await nameOf(context, name);

@@ -7,13 +7,14 @@ import { withContext } from '../../runtime/context.ts';
 import { endPause, writePause } from '../../store/settings/settings.ts';
 import { readSourcePauses } from '../../store/settings/source-orders.ts';
 import { findSeries } from '../../store/status/series-history.ts';
+import { userAtHost } from '../input/asked-by.ts';
 import { actedRange, type RangeOptions } from '../input/selectors.ts';
 import { commandCostJson, printCost } from '../output/cost-report.ts';
 import type { JsonDocument } from '../output/documents.ts';
 
 export async function pause(): Promise<void> {
   await withContext({ command: 'pause', needsDatabase: true }, async ({ clock, database }) => {
-    const isNew = await writePause(database, { sinceMs: clock.now(), by: null });
+    const isNew = await writePause(database, { sinceMs: clock.now(), by: userAtHost() });
     console.log(isNew ? 'paused: only requests under way end; `tidemark resume` goes on' : 'paused before');
   });
 }

@@ -18,6 +18,7 @@ import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { type LoggedRefusal, readRefusals } from '../../store/ledger/source-refusals.ts';
 import type { StoredMarket } from '../../store/series/sources.ts';
+import { userAtHost } from '../input/asked-by.ts';
 import { parseWhole } from '../input/parse-options.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { type Column, printText, table, terminalWidth } from '../output/table.ts';
@@ -114,7 +115,7 @@ const withDatabase = (work: (context: Context) => Promise<void>) =>
   withContext({ command: 'sources', needsDatabase: true }, work);
 
 export const pause = (name: string) =>
-  withDatabase(async (context) => console.log(await pauseSource(context, name, null)));
+  withDatabase(async (context) => console.log(await pauseSource(context, name, userAtHost())));
 
 export const resume = (name: string) => withDatabase(async (context) => console.log(await resumeSource(context, name)));
 
@@ -128,7 +129,8 @@ export async function budget(name: string, given: string | undefined, { reset }:
   if ((given === undefined) !== (reset === true))
     throw badArgument('either a number of requests a minute or --reset is needed');
   const perMinute = given === undefined ? null : parseWhole(given, 'per-minute', 1, largest);
-  await withDatabase(async (context) => console.log(await changeBudget(context, { name, perMinute, by: null })));
+  const order = { name, perMinute, by: userAtHost() };
+  await withDatabase(async (context) => console.log(await changeBudget(context, order)));
 }
 
 const most = 20;

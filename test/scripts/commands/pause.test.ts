@@ -19,7 +19,7 @@ it('requests nothing while paused, and goes on when resumed', async () => {
   expect(await say('resume')).toBe('not paused\n');
   await say(backfill);
   await say('pause');
-  expect(await say('status')).toMatch(/^requests are paused since 20/);
+  expect(await say('status')).toMatch(/^requests are paused since 20\S+ \S+ by \S+@/);
   await fails('verify', 6, 'PAUSED');
 });
 

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { userAtHost } from '../../../scripts/input/asked-by.ts';
 import { startVenueSimulator } from '../../../simulator/venues/start.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { processesMs } from '../command.ts';
@@ -46,7 +47,7 @@ it(
     expect(await say('sources pause binance')).toMatch(/^binance is paused: .*`tidemark sources resume binance`/);
     expect(await say('sources pause binance')).toBe('binance was paused before\n');
     expect(await say('sources')).toMatch(/^binance .* paused since 20/m);
-    expect((await source('binance'))?.paused).toEqual({ since: expect.any(String), by: null });
+    expect((await source('binance'))?.paused).toEqual({ since: expect.any(String), by: userAtHost() });
     expect((await source('bybit'))?.paused).toBeNull();
     for (const interval of ['m1', 'h1']) {
       await say(`track ${tracking('bybit', interval)}`);
@@ -115,7 +116,7 @@ it('lowers the budget of a source until it is reset, and says so', async () => {
   );
   expect(await say('sources budget binance 30')).toMatch(/^the budget of binance is 30 a minute, in place of 3,000/);
   expect(await source('binance')).toMatchObject({
-    ...{ requestsPerMinute: 30, lowered: { perMinute: 30, since: expect.any(String), by: null } },
+    ...{ requestsPerMinute: 30, lowered: { perMinute: 30, since: expect.any(String), by: userAtHost() } },
   });
   expect(await say('sources')).toMatch(
     /^the budget of binance is 30 requests a minute, lowered since 20.*\n.*of 30\/min/ms,
