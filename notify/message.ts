@@ -97,7 +97,12 @@ export function linesOf(message: Message): string[] {
         : `${firstWords[event]}: ${now}`;
   return [
     first,
-    ...(event === 'recovery' || event === 'test' ? [`Now: ${now}`] : [`Since ${timeOf(sinceMs)}, ${lasted} ago`]),
+    // A headline that names its own beginning, such as the last good answer, needs no second one.
+    ...(event === 'recovery' || event === 'test'
+      ? [`Now: ${now}`]
+      : / since \d{4}-/.test(now)
+        ? []
+        : [`Since ${timeOf(sinceMs)}, ${lasted} ago`]),
     ...(event === 'change' && was !== '' ? [`Before: ${was}`] : []),
     ...(headline.command === null || event === 'recovery' ? [] : [`See: ${headline.command}`]),
     `Store: ${printable(store)}, told by ${printable(host)}`,

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../clock.ts';
-import type { Message } from '../../notify/message.ts';
+import { linesOf, type Message } from '../../notify/message.ts';
 import { send } from '../../notify/send.ts';
 import { shownAddress, type Target, targetOf } from '../../notify/targets.ts';
 import { readWatchList } from '../../watch-list/read.ts';
@@ -66,6 +66,14 @@ test('Slack, Discord and ntfy get the same lines, each in its own form', async (
     ...{ priority: '4', tags: 'rotating_light', click: 'https://tidemark.example.com/', authorization: 'Bearer tk_1' },
     title: `=?UTF-8?B?${Buffer.from('Tidemark trouble: db/prüfung').toString('base64')}?=`,
   });
+});
+
+test('a headline that says since when it holds has no second beginning', () => {
+  const { headline } = message;
+  const text = 'kraken is unreachable since 2026-11-20 11:58Z';
+  expect(linesOf({ ...message, headline: { ...headline, text } })).toEqual([
+    ...[`Trouble: ${text}`, 'See: tidemark gaps', 'Store: db/tidemark, told by here', 'https://tidemark.example.com'],
+  ]);
 });
 
 test('a template is filled with texts that stay text', async () => {

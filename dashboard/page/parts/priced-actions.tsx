@@ -5,7 +5,13 @@ import { mayNotAct, postAction } from '../state/server.ts';
 import { type Action, ActionBar } from './actions.tsx';
 import { Copyable } from './copyable.tsx';
 
-const priced = ['retry', 'verify', 'repair'];
+/** What has a cost, and why there may be nothing to request. */
+const nothing: Readonly<Record<string, string>> = {
+  retry: 'nothing waits for a later attempt',
+  verify: 'nothing is covered',
+  repair: 'no difference is known',
+};
+const isPriced = ({ action }: Action) => Object.hasOwn(nothing, action);
 
 /** @param isAskedFor whether a button asks for the costs: of another source, its list of markets may be requested. */
 export function PricedActions({
@@ -23,13 +29,13 @@ export function PricedActions({
   const isAsking = useRef(false);
   const wanted = useRef(actions);
   wanted.current = actions;
-  const ofCost = actions.filter((one) => priced.includes(one.action));
+  const ofCost = actions.filter(isPriced);
   const ask = async () => {
     if (isAsking.current) return;
     isAsking.current = true;
     const asked = wanted.current;
     const isStill = () => bodiesOf(asked) === bodiesOf(wanted.current);
-    for (const { title, action, body } of asked.filter((one) => priced.includes(one.action))) {
+    for (const { title, action, body } of asked.filter(isPriced)) {
       const cost = mayNotAct() ? '' : await costOf(action, body);
       setRefused(mayNotAct());
       if (mayNotAct() || !isStill()) break;
@@ -52,7 +58,9 @@ export function PricedActions({
       )}
       <ActionBar label={label} actions={actions.map((action) => ({ ...action, cost: costs[action.title] ?? '' }))} />
       {isRefused && ofCost.length > 0 && (
-        <p role="status">Without the token the page cannot ask for the cost; these commands tell it:</p>
+        <p role="status">
+          Without the token the page cannot ask for the cost. These commands say it before their first request:
+        </p>
       )}
       {isRefused && ofCost.map(({ title, command }) => <Copyable key={title} command={command} />)}
     </>
@@ -64,7 +72,7 @@ const bodiesOf = (actions: readonly Action[]) => JSON.stringify(actions.map(({ b
 async function costOf(action: string, body: object): Promise<string> {
   try {
     const { cost } = await postAction(`${action}/cost`, body);
-    return Array.isArray(cost) && cost.length > 0 ? cost.join('; ') : 'nothing to request';
+    return Array.isArray(cost) && cost.length > 0 ? cost.join('; ') : (nothing[action] ?? '');
   } catch (error) {
     return (error as Error).message;
   }

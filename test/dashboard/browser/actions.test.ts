@@ -88,7 +88,9 @@ describeNeeding('chromium', 'actions in a browser', () => {
       const costs = (asked: readonly string[]) => asked.filter((path) => path.endsWith('/cost')).length;
       await stranger.page.getByText('Act on these 3 series').click();
       await stranger.page
-        .getByText('Without the token the page cannot ask for the cost; these commands tell it')
+        .getByText(
+          'Without the token the page cannot ask for the cost. These commands say it before their first request',
+        )
         .waitFor();
       for (const command of ['retry', 'verify', 'repair'])
         await stranger.page.locator('code', { hasText: `npx tidemark ${command} 1 2 3` }).waitFor();
@@ -113,7 +115,7 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await page.getByText('Act on this series').waitFor();
       allow();
       const one = page.getByRole('group', { name: 'Actions on the series shown' });
-      await one.getByText('Retry nothing to request').waitFor();
+      await one.getByText('Retry nothing waits for a later attempt').waitFor();
       await expect.poll(() => asked.map((body) => JSON.parse(body).series.length)).toEqual([1]);
     },
     2 * processesMs,
@@ -131,7 +133,7 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await chosen.getByText('100 % covered').waitFor();
       const actions = chosen.getByRole('group', { name: 'Actions on the range' });
       await actions.getByText("Verify 1 request to the source, 0.017 % of a minute's budget, about 1 s").waitFor();
-      await actions.getByText('Retry nothing to request').waitFor();
+      await actions.getByText('Retry nothing waits for a later attempt').waitFor();
       await chosen.getByRole('button', { name: 'Verify', exact: true }).click();
       await chosen.getByText('Verify: compared 1 of 1 covered window: nothing differs.').waitFor();
 
