@@ -20,7 +20,7 @@ import type { BesideValue } from './chart-panes.ts';
 import { proofText } from './chosen-range.tsx';
 import { ComparedLegend, CompareField } from './compare.tsx';
 import { type Chosen, type Pointed, PriceChart } from './price-chart.ts';
-import { timeIn, type Zone, zoneName } from './zone.ts';
+import { timeIn, wholeDays, type Zone, zoneName, zoneNamed, zoneTitle } from './zone.ts';
 
 const spans: readonly (readonly [string, number])[] = [
   ['1 day', dayMs],
@@ -42,16 +42,13 @@ function readOptions({ id, interval: own }: SeriesDetail): Options {
     scale: scale === 'log' ? scale : '',
     span: spans.some(([title]) => title === span) ? span : '',
     bars: chartIntervals(own as Interval).includes(bars as Interval) ? bars : '',
-    zone: zone === 'local' ? zone : '',
+    zone: zoneNamed(zone) === 'utc' ? '' : (zoneNamed(zone) ?? ''),
   };
 }
 
-function chosenIn({ scale, span, bars, zone, range }: Options): Chosen {
+function chosenIn({ scale, span, bars, range }: Options): Chosen {
   const [, spanMs = null] = spans.find(([title]) => title === span) ?? [];
-  return {
-    ...{ range, spanMs, isLogarithmic: scale === 'log', interval: bars === '' ? null : (bars as Interval) },
-    zone: zone === 'local' ? zone : 'utc',
-  };
+  return { ...{ range, spanMs, isLogarithmic: scale === 'log', interval: bars === '' ? null : (bars as Interval) } };
 }
 
 /** @param visit changes when the address may have other options. */
@@ -81,11 +78,11 @@ export function ChartSection({
   const canvas = useRef<HTMLDivElement>(null);
   const frame = useRef<HTMLDivElement>(null);
   const held = useRef<Held>({ chart: null, options, spanMs: null, usualMs: null, visit, writing: undefined });
-  const zone: Zone = options.zone === 'local' ? 'local' : 'utc';
+  const zone: Zone = options.zone || 'utc';
 
   useEffect(() => {
     if (canvas.current === null) return;
-    const chart = new PriceChart(canvas.current, detail, {
+    const chart = new PriceChart(canvas.current, detail, zone, {
       nowMs: () => model.nowMs(),
       onPoint: setPointed,
       onLoad: (text, isTrouble) => setTold({ text, isTrouble }),
@@ -106,7 +103,8 @@ export function ChartSection({
       held.current.chart = null;
       chart.end();
     };
-  }, []);
+    // The places on the axis are those of the zone.
+  }, [zone]);
 
   const { chart } = held.current;
   useEffect(() => {
@@ -114,11 +112,12 @@ export function ChartSection({
     if (visit !== held.current.visit) show(readOptions(detail));
     held.current.visit = visit;
   }, [visit]);
+  // The one of the last drawing: a new chart has it already.
   useEffect(() => chart?.refresh(detail), [detail]);
   const versions = detail.panes.map(({ id }) => model.series.get(id)?.version).join();
   useEffect(() => held.current.chart?.refreshPanes(), [versions]);
   const marked = dragged ?? chosen;
-  useEffect(() => held.current.chart?.setChosen(marked), [marked]);
+  useEffect(() => held.current.chart?.setChosen(marked), [marked, zone]);
   const piece = held.current.chart?.piece ?? null;
   const [timeline] = useLoaded(
     () => (piece === null ? Promise.resolve([]) : fetchTimeline(piece)),
@@ -126,14 +125,14 @@ export function ChartSection({
     piece !== null,
   );
   const marks = marksOf(timeline);
-  useEffect(() => held.current.chart?.setMarks(marks), [marks]);
+  useEffect(() => held.current.chart?.setMarks(marks), [marks, zone]);
   useEffect(() => model.onRetry(() => held.current.chart?.retry()), [model]);
   // A new period may have begun.
-  useEffect(() => chart?.follow());
+  useEffect(() => held.current.chart?.follow());
   const compared = useMemo(() => {
     return model.series.get(options.compare) ?? null;
   }, [options.compare, model.series.has(options.compare)]);
-  useEffect(() => held.current.chart?.setCompared(compared), [compared]);
+  useEffect(() => held.current.chart?.setCompared(compared), [compared, zone]);
 
   /** Shows what the address has. */
   function show(options: Options): void {
@@ -266,17 +265,7 @@ export function ChartSection({
             >
               Log scale
             </button>
-            <button
-              type="button"
-              aria-pressed={zone === 'local'}
-              onClick={() => {
-                const chosen = zone === 'local' ? '' : 'local';
-                write({ zone: chosen });
-                chart?.setZone(chosen === 'local' ? 'local' : 'utc');
-              }}
-            >
-              Local time
-            </button>
+            <ZoneField key={zone} zone={zone} onChoose={(chosen) => write({ zone: chosen === 'utc' ? '' : chosen })} />
             <button
               type="button"
               onClick={() => {
@@ -286,6 +275,11 @@ export function ChartSection({
             >
               Choose this range
             </button>
+            {chosen !== null && (
+              <button type="button" onClick={() => onChoose(wholeDays(zone, chosen))}>
+                {`Whole days of ${zoneTitle(zone)}`}
+              </button>
+            )}
             {document.fullscreenEnabled && (
               <button type="button" onClick={() => toggleFullScreen(frame.current)}>
                 Full screen
@@ -331,6 +325,7 @@ export function ChartSection({
         <div class={detail.panes.length > 0 ? 'chart paned' : 'chart'} ref={canvas} aria-hidden="true" />
         <span class="zone" aria-hidden="true">
           {zoneName(zone, view?.endMs ?? model.nowMs())}
+          {zone !== 'utc' && intervalMs[(view?.interval ?? 'm1') as Interval] >= dayMs && '; periods are days of UTC'}
         </span>
         {!isBelow && legend}
       </div>
@@ -359,6 +354,32 @@ export function ChartSection({
         )}
       </details>
     </Section>
+  );
+}
+
+/** A field of zones; what is none leaves the one that is. */
+function ZoneField({ zone, onChoose }: { zone: Zone; onChoose: (zone: Zone) => void }) {
+  return (
+    <span class="field">
+      <label for="zone">Zone</label>
+      <input
+        id="zone"
+        list="zones"
+        autocomplete="off"
+        spellcheck={false}
+        defaultValue={zoneTitle(zone)}
+        onChange={({ currentTarget }) => {
+          const named = zoneNamed(currentTarget.value);
+          if (named === null || named === zone) currentTarget.value = zoneTitle(zone);
+          else onChoose(named);
+        }}
+      />
+      <datalist id="zones">
+        {['UTC', 'Local time', ...Intl.supportedValuesOf('timeZone')].map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </span>
   );
 }
 

@@ -3,6 +3,8 @@
 import {
   ColorType,
   CrosshairMode,
+  defaultHorzScaleBehavior,
+  type IHorzScaleBehavior,
   type IPanePrimitive,
   type IPanePrimitivePaneView,
   type Logical,
@@ -10,7 +12,7 @@ import {
   TickMarkType,
   type Time,
 } from 'lightweight-charts';
-import type { Range } from '../../../model/intervals.ts';
+import { hourMs, minuteMs, type Range } from '../../../model/intervals.ts';
 import type { Layer } from '../../layers.ts';
 import type { StoredEvent } from '../../shapes.ts';
 import { markKinds, rowPx } from '../parts/marks.tsx';
@@ -48,24 +50,64 @@ export function chartStyle() {
   };
 }
 
-/**
- * How times are written. Only the writing changes with the zone: the grid is that of the periods, which are of UTC, and
- * a clock that is set back would show an hour twice.
- */
-export function timeStyle(zone: () => Zone) {
+/** How times are written. */
+export function timeStyle(zone: Zone) {
   return {
-    localization: { locale: 'en-GB', timeFormatter: (time: Time) => timeIn(zone(), Number(time) * 1000) },
+    localization: { locale: 'en-GB', timeFormatter: (time: Time) => timeIn(zone, Number(time) * 1000) },
     timeScale: {
       tickMarkMaxCharacterLength: 12,
       tickMarkFormatter: (time: Time, type: TickMarkType): string | null => {
-        if (zone() === 'utc') return null;
-        const at = new Date(shifted(zone(), Number(time) * 1000)).toISOString();
-        const [day, clock] = [at.slice(5, 10), at.slice(11, 16)];
-        if (type === TickMarkType.Time || type === TickMarkType.TimeWithSeconds) return clock;
-        return clock === '00:00' ? (type === TickMarkType.Year ? at.slice(0, 4) : day) : `${day} ${clock}`;
+        if (zone === 'utc') return null;
+        const at = new Date(shifted(zone, Number(time) * 1000));
+        if (type === TickMarkType.Year) return String(at.getUTCFullYear());
+        if (type === TickMarkType.Month) return at.toLocaleString('en-GB', { month: 'short', timeZone: 'UTC' });
+        return type === TickMarkType.DayOfMonth ? String(at.getUTCDate()) : at.toISOString().slice(11, 16);
       },
     },
   };
+}
+
+/** The weights of the library's own scale. */
+const weights = { year: 70, month: 60, day: 50, least: 0 };
+const weightsOfDay = [
+  [12 * hourMs, 33],
+  [6 * hourMs, 32],
+  [3 * hourMs, 31],
+  [hourMs, 30],
+  [30 * minuteMs, 22],
+  [5 * minuteMs, 21],
+  [minuteMs, 20],
+] as const;
+
+/** A scale whose years, months, days and hours begin by the clock of a zone: periods stay those of UTC. */
+export function zonedScale(zone: Zone) {
+  return new (class extends defaultHorzScaleBehavior() {
+    override fillWeightsForPoints(
+      points: Parameters<IHorzScaleBehavior<Time>['fillWeightsForPoints']>[0],
+      from: number,
+    ) {
+      if (zone === 'utc') return super.fillWeightsForPoints(points, from);
+      const clockOf = (place: number) => shifted(zone, Number(points[place]?.originalTime) * 1000);
+      for (let place = from; place < points.length; place += 1) {
+        const point = points[place];
+        if (point !== undefined)
+          point.timeWeight = (
+            place === 0 ? weights.least : weightOf(clockOf(place - 1), clockOf(place))
+          ) as typeof point.timeWeight;
+      }
+    }
+  })();
+}
+
+/** Of the longest unit of the clock that begins between two times on it. */
+function weightOf(before: number, now: number): number {
+  const [one, other] = [new Date(before).toISOString(), new Date(now).toISOString()];
+  if (one.slice(0, 4) !== other.slice(0, 4)) return weights.year;
+  if (one.slice(0, 7) !== other.slice(0, 7)) return weights.month;
+  if (one.slice(0, 10) !== other.slice(0, 10)) return weights.day;
+  const [, weight = weights.least] =
+    weightsOfDay.find(([ms]) => Math.floor(before / ms) !== Math.floor(now / ms)) ?? [];
+  return weight;
 }
 
 /** Of what rises or is above zero, and of the rest. */

@@ -9,7 +9,7 @@
 import {
   type CandlestickData,
   CandlestickSeries,
-  createChart,
+  createChartEx,
   type HistogramData,
   HistogramSeries,
   type IChartApi,
@@ -58,6 +58,7 @@ import {
   seriesStyle,
   timeStyle,
   volumeStyle,
+  zonedScale,
 } from './chart-style.ts';
 import type { Zone } from './zone.ts';
 
@@ -95,7 +96,6 @@ export interface Chosen {
   /** Null: the finest that fits the screen. */
   readonly interval: Interval | null;
   readonly isLogarithmic: boolean;
-  readonly zone: Zone;
   /** Null: the newest part. */
   readonly range: { readonly startMs: number; readonly endMs: number } | null;
   /** Length of the newest part, infinite: the whole series; null: as a chart begins. */
@@ -143,7 +143,7 @@ export class PriceChart {
   #isComparedLoaded = false;
   /** Why the compared series cannot be loaded; empty: it can. */
   #comparedTrouble = '';
-  #zone: Zone = 'utc';
+  readonly #zone: Zone;
   /** Invisible: an empty piece needs one value, so that the chart has a time scale. */
   #holder: ISeriesApi<'Line'> | null = null;
   #loaded: Piece | null = null;
@@ -164,8 +164,10 @@ export class PriceChart {
   #isPointedByKey = false;
   #release: () => void = () => {};
 
-  constructor(canvas: HTMLElement, detail: SeriesDetail, watcher: ChartEvents) {
+  /** @param zone of the axis, which another chart has to change. */
+  constructor(canvas: HTMLElement, detail: SeriesDetail, zone: Zone, watcher: ChartEvents) {
     this.#canvas = canvas;
+    this.#zone = zone;
     this.#detail = detail;
     this.#watcher = watcher;
     this.#shading = new Shading((timeMs) => this.#placeOf(timeMs));
@@ -183,9 +185,10 @@ export class PriceChart {
       this.#show();
     });
     resized.observe(this.#canvas);
-    const chart = createChart(this.#canvas, { autoSize: true, ...chartStyle() });
+    const scale = zonedScale(this.#zone);
+    const chart: IChartApi = createChartEx(this.#canvas, scale, { autoSize: true, ...chartStyle() });
     // Not in the same object: both styles have options of the time scale, which the chart joins.
-    chart.applyOptions(timeStyle(() => this.#zone));
+    chart.applyOptions(timeStyle(this.#zone));
     this.#chart = chart;
     this.#panes = new ChartPanes(
       chart,
@@ -332,8 +335,7 @@ export class PriceChart {
   }
 
   /** Shows what the address has. @returns false: the chosen interval has less room than the span. */
-  show({ interval, isLogarithmic, zone, range, spanMs }: Chosen): boolean {
-    this.setZone(zone);
+  show({ interval, isLogarithmic, range, spanMs }: Chosen): boolean {
     this.#interval = null;
     if (range === null) {
       const endMs = this.#latestMs();
@@ -421,11 +423,6 @@ export class PriceChart {
       const spanMs = Math.min(Math.max(endMs - startMs, leastMs), mostMs);
       this.#wanted = { startMs: endMs - spanMs, endMs };
     }
-  }
-
-  setZone(zone: Zone): void {
-    this.#zone = zone;
-    this.#chart?.applyOptions(timeStyle(() => this.#zone));
   }
 
   /** Draws another series beside this one, both as parts of 100 at the left edge of the screen. */

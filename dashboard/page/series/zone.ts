@@ -1,27 +1,80 @@
-/** Times of the chart, in UTC or as the reader's clock shows them. */
+/** Times and days of the chart: in UTC, on the reader's clock, or in a named zone. */
 
+import { dayMs, type EpochMs, minuteMs, type Range } from '../../../model/intervals.ts';
 import { formatTime } from '../parts/format.ts';
 
-export type Zone = 'utc' | 'local';
+/** `utc`, `local` (the reader's clock), or a name of the IANA database, such as `Asia/Kolkata`. */
+export type Zone = string;
 
-/** Name of the zone for the axis, such as `UTC` or `UTC+05:30`, at a time. */
-export function zoneName(zone: Zone, timeMs: number): string {
-  if (zone === 'utc') return 'UTC';
-  const minutes = -new Date(timeMs).getTimezoneOffset();
+const formats = new Map<Zone, Intl.DateTimeFormat>();
+
+/** How far the clock of a zone is ahead of UTC. @throws RangeError for a name that is none. */
+function offsetMs(zone: Zone, timeMs: EpochMs): number {
+  if (zone === 'utc') return 0;
+  if (zone === 'local') return -new Date(timeMs).getTimezoneOffset() * minuteMs;
+  const known = formats.get(zone);
+  const format = known ?? new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' });
+  if (known === undefined) formats.set(zone, format);
+  const name = format.formatToParts(timeMs).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  // `GMT`, or `GMT+05:30`; of times before there were zones also with seconds.
+  const [, sign, hours, minutes, seconds = '0'] = /([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(name) ?? [];
+  if (sign === undefined) return 0;
+  const ms = (Number(hours) * 60 + Number(minutes)) * minuteMs + Number(seconds) * 1000;
+  return sign === '-' ? -ms : ms;
+}
+
+/** A zone as it is written in the address or typed; null: there is none of the name. */
+export function zoneNamed(text: string): Zone | null {
+  const name = text.trim();
+  if (['', 'utc'].includes(name.toLowerCase())) return 'utc';
+  if (['local', 'local time'].includes(name.toLowerCase())) return 'local';
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return null;
+  }
+}
+
+/** What a field shows of a zone. */
+export function zoneTitle(zone: Zone): string {
+  return { utc: 'UTC', local: 'Local time' }[zone] ?? zone;
+}
+
+/** The distance from UTC at a time for the axis, such as `UTC` or `UTC+05:30`. */
+export function zoneName(zone: Zone, timeMs: EpochMs): string {
+  const minutes = Math.trunc(offsetMs(zone, timeMs) / minuteMs);
   if (minutes === 0) return 'UTC';
   const [hours, rest] = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
   return `UTC${minutes < 0 ? '-' : '+'}${String(hours).padStart(2, '0')}:${String(rest).padStart(2, '0')}`;
 }
 
-/** The time on the clock of the zone, as if it were UTC: what the chart draws and formats. */
-export function shifted(zone: Zone, timeMs: number): number {
-  return zone === 'utc' ? timeMs : timeMs - new Date(timeMs).getTimezoneOffset() * 60_000;
+/** The time on the clock of the zone, as if it were UTC. */
+export function shifted(zone: Zone, timeMs: EpochMs): number {
+  return timeMs + offsetMs(zone, timeMs);
 }
 
-/** `2024-01-01` or `2024-01-01 05:00Z`; on the reader's clock with its distance from UTC in place of `Z`. */
-export function timeIn(zone: Zone, timeMs: number): string {
+/** `2024-01-01` or `2024-01-01 05:00Z`; in another zone with its distance from UTC in place of `Z`. */
+export function timeIn(zone: Zone, timeMs: EpochMs): string {
   if (zone === 'utc') return formatTime(timeMs);
   const name = zoneName(zone, timeMs);
   const text = new Date(shifted(zone, timeMs)).toISOString().slice(0, 16).replace('T', ' ');
   return `${text}${name === 'UTC' ? 'Z' : name.slice('UTC'.length)}`;
+}
+
+/**
+ * When the day of a time begins in the zone: where midnight is skipped by a change of the clock, at that change; where
+ * it comes twice, at the last one.
+ */
+export function dayStart(zone: Zone, timeMs: EpochMs): EpochMs {
+  const midnight = Math.floor(shifted(zone, timeMs) / dayMs) * dayMs;
+  const offsets = [-dayMs, 0, dayMs].map((by) => offsetMs(zone, midnight + by));
+  const starts = offsets.map((offset) => midnight - offset).filter((at) => shifted(zone, at) >= midnight);
+  return Math.min(...starts);
+}
+
+/** The whole days of a zone that a range touches: of 23 or 25 hours where the clock changes. */
+export function wholeDays(zone: Zone, { startMs, endMs }: Range): Range {
+  const last = dayStart(zone, endMs - 1);
+  // A day and a quarter after its beginning is the day after, however long it is.
+  return { startMs: dayStart(zone, startMs), endMs: dayStart(zone, last + 1.25 * dayMs) };
 }

@@ -48,6 +48,7 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
   const isoAt = (timeMs: EpochMs) => new Date(timeMs).toISOString();
   const day = (timeMs: EpochMs) => new Date(timeMs).toISOString().slice(0, 10);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const zone = (page: Page) => page.getByRole('combobox', { name: 'Zone' });
   const isPressed = (page: Page, name: string, state: boolean) =>
     page.locator(`button[aria-pressed="${state}"]`, { hasText: name }).first().waitFor();
   const pointsAsked = (asked: readonly string[]) =>
@@ -357,10 +358,24 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
 
     await page.goto(at(seriesId));
     await page.locator('.newest', { hasText: `Newest, ${day(endMs - hourMs)} 23:00Z` }).waitFor();
-    await button(page, 'Local time').click();
+    await zone(page).fill('no such zone');
+    await zone(page).press('Tab');
+    await expect.poll(() => zone(page).inputValue()).toBe('UTC');
+    await zone(page).fill('Local time');
+    await zone(page).press('Tab');
     await page.locator('.newest', { hasText: `Newest, ${day(endMs)} 04:30+05:30` }).waitFor();
     await page.reload();
     await page.locator('.zone', { hasText: 'UTC+05:30' }).waitFor();
+    expect(await zone(page).inputValue()).toBe('Local time');
+    // Another zone by its name, and the whole days there of what the screen has.
+    await zone(page).fill('america/new_york');
+    await zone(page).press('Tab');
+    await page.waitForURL(/&zone=America%2FNew_York/);
+    await page.locator('.zone', { hasText: /^UTC-0[45]:00$/ }).waitFor();
+    await button(page, 'Choose this range').click();
+    await button(page, 'Whole days of America/New_York').click();
+    await page.waitForURL(/since=\d{4}-\d\d-\d\dT0[45](?:%3A00)?Z&until=\d{4}-\d\d-\d\dT0[45](?:%3A00)?Z/);
+    await expectAccessible(page, 'the chart in another zone');
     await button(page, 'Full screen').click();
     await holds(page, 'document.fullscreenElement !== null');
     await expectAccessible(page, 'the chart in full screen');
@@ -405,7 +420,9 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await button(page, 'Log scale').click();
     await page.getByLabel('Interval').selectOption('h4');
     await chart(page, / values of h4/);
-    await button(page, 'Local time').click();
+    await zone(page).fill('local');
+    await zone(page).press('Tab');
+    await page.waitForURL(/zone=local/);
     await chartOf(page).focus();
     // Movements in a row are one choice.
     for (let times = 0; times < 3; times += 1) {
@@ -414,11 +431,11 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
       await page.waitForURL((url) => url.search.includes(`from=${day(fromMs)}`));
     }
     await page.goBack();
-    await isPressed(page, 'Local time', true);
+    await expect.poll(() => zone(page).inputValue()).toBe('Local time');
     await isPressed(page, '1 week', true);
     expect(search(page)).toBe(`?series=${seriesId}&scale=log&span=1+week&bars=h4&zone=local`);
     await page.goBack();
-    await isPressed(page, 'Local time', false);
+    await expect.poll(() => zone(page).inputValue()).toBe('UTC');
     await chart(page, / values of h4/);
     await page.goBack();
     await chart(page, / values of h1/);
