@@ -1,7 +1,8 @@
 /**
- * When a target is told, of the headline as it is seen at each look.
+ * When a target is told, of the conditions as they are seen at each look: of the first that reaches its level. A milder
+ * one, such as a ban, may stand before it.
  *
- *   calm      The headline is milder than the target's level, or the trouble has not lasted for `afterMs`.
+ *   calm      All conditions are milder than the target's level, or the trouble has not lasted for `afterMs`.
  *   told      Trouble was told. Another kind of it is told as a change once it has lasted, the same again after
  *             `everyMs`, and its end once the calm has lasted: what comes and goes faster tells nothing.
  *
@@ -16,7 +17,7 @@ import type { NotifyEntry } from '../watch-list/watch-list.ts';
 export const events = ['trouble', 'change', 'reminder', 'recovery', 'test'] as const;
 export type Event = (typeof events)[number];
 
-/** What is told of a headline. */
+/** What is told of a condition. */
 export type Said = Pick<Headline, 'kind' | 'level' | 'text' | 'command'>;
 
 export interface Told extends Pick<Said, 'kind' | 'level' | 'text'> {
@@ -28,8 +29,9 @@ export interface Told extends Pick<Said, 'kind' | 'level' | 'text'> {
   readonly isKnown: boolean;
 }
 
-/** The headline, and since when it is of this kind. */
+/** The condition for a target, and since when it is of this kind. */
 export interface Seen {
+  /** The first that reaches its level, or else the headline. */
   readonly headline: Said;
   readonly isTrouble: boolean;
   readonly sinceMs: EpochMs;
@@ -39,8 +41,13 @@ export interface Seen {
 
 type Rule = Pick<NotifyEntry, 'level' | 'afterMs' | 'everyMs'>;
 
-export function see(before: Seen | null, headline: Said, { level }: Rule, nowMs: EpochMs): Seen {
-  const isTrouble = levels.indexOf(headline.level) >= levels.indexOf(level);
+/** The headline, and what else holds, in its order. */
+export type Conditions = readonly [headline: Said, ...also: Said[]];
+
+export function see(before: Seen | null, conditions: Conditions, { level }: Rule, nowMs: EpochMs): Seen {
+  const trouble = conditions.find((one) => levels.indexOf(one.level) >= levels.indexOf(level));
+  const isTrouble = trouble !== undefined;
+  const headline = trouble ?? conditions[0];
   const isSame =
     before !== null && before.isTrouble === isTrouble && (!isTrouble || before.headline.kind === headline.kind);
   return {
@@ -61,7 +68,7 @@ export function dueOf(told: Told | null, seen: Seen, rule: Rule): { event: Event
   return { event: told.isKnown ? 'reminder' : 'trouble', atMs: told.atMs + rule.everyMs };
 }
 
-/** Since when the headline holds, also before this process began. */
+/** Since when the condition holds, also before this process began. */
 export function heldSince(told: Told | null, { headline, sinceMs, troubleSinceMs }: Seen): EpochMs {
   if (told?.kind === headline.kind) return Math.min(told.sinceMs, sinceMs);
   return told === null ? (troubleSinceMs ?? sinceMs) : sinceMs;

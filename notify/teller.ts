@@ -23,7 +23,7 @@ import { type FileText, readWatchListFile } from '../watch-list/file.ts';
 import { readNotifyEntries } from '../watch-list/source-entries.ts';
 import type { NotifyEntry } from '../watch-list/watch-list.ts';
 import { type Message, shownText } from './message.ts';
-import { dueOf, type Event, heldSince, type Said, type Seen, see, type Told } from './rules.ts';
+import { type Conditions, dueOf, type Event, heldSince, type Said, type Seen, see, type Told } from './rules.ts';
 import { type Sent, send } from './send.ts';
 import { type Target, targetOf } from './targets.ts';
 
@@ -35,8 +35,8 @@ export interface TellerOptions {
   /** Names of this machine and of the store, for people. */
   readonly host: string;
   readonly store: string;
-  /** The headline, also while the database or the queue is away. */
-  readonly readHeadline: () => Promise<Said>;
+  /** What holds, also while the database or the queue is away. */
+  readonly readConditions: () => Promise<Conditions>;
   readonly events?: ((told: ToldEvent) => void) | undefined;
   readonly log: Logger;
 }
@@ -86,10 +86,10 @@ const longestRetryMs = 5 * minuteMs;
 /** About half an hour. */
 const mostAttempts = 12;
 
-const answers: Said = { kind: 'healthy', level: 'ok', text: 'the database answers', command: null };
+const answers: Conditions = [{ kind: 'healthy', level: 'ok', text: 'the database answers', command: null }];
 
 export function createTeller(options: TellerOptions) {
-  const { clock, database, file, host, store, readHeadline, events, log } = options;
+  const { clock, database, file, host, store, readConditions, events, log } = options;
   const process = randomUUID();
   const shared = new Map<string, Book>();
   const own = new Map<string, Book>();
@@ -158,11 +158,13 @@ export function createTeller(options: TellerOptions) {
     }
   }
 
-  async function headline(isDatabaseThere: boolean): Promise<Said> {
-    const found = await within(readHeadline());
+  async function currentConditions(isDatabaseThere: boolean): Promise<Conditions> {
+    const found = await within(readConditions());
     const late = `no answer within ${patienceMs / 1000} s`;
-    if (found !== 'late') return { ...found, text: shownText(found.text) };
-    return isDatabaseThere ? queueAway(late) : databaseAway(late);
+    if (found === 'late') return [isDatabaseThere ? queueAway(late) : databaseAway(late)];
+    const shown = (one: Said): Said => ({ ...one, text: shownText(one.text) });
+    const [headline, ...also] = found;
+    return [shown(headline), ...also.map(shown)];
   }
 
   const within = <Result>(work: Promise<Result>) => settledWithin(clock, patienceMs, work);
@@ -174,12 +176,12 @@ export function createTeller(options: TellerOptions) {
       isCleared = false;
       const may = await mayTell(clock.now());
       // Another scheduler reads and tells.
-      const state = may === false ? answers : await headline(may === true);
-      const isAway = state.kind === 'database_away';
-      consider(own, isAway ? state : answers);
+      const found = may === false ? answers : await currentConditions(may === true);
+      const isAway = found[0].kind === 'database_away';
+      consider(own, isAway ? found : answers);
       if (isAway) for (const book of shared.values()) book.seen = null;
       else if (may === true) {
-        consider(shared, state);
+        consider(shared, found);
         await within(keepAll());
       }
       said = '';
@@ -189,18 +191,16 @@ export function createTeller(options: TellerOptions) {
     }
   }
 
-  function consider(books: ReadonlyMap<string, Book>, state: Said): void {
+  function consider(books: ReadonlyMap<string, Book>, conditions: Conditions): void {
     const nowMs = clock.now();
     for (const book of books.values()) {
       const { entry, kept, sending } = book;
-      book.seen = see(book.seen, state, entry, nowMs);
+      book.seen = see(book.seen, conditions, entry, nowMs);
+      const { kind, text } = book.seen.headline;
       const due = dueOf(kept.told, book.seen, entry);
-      book.kept = {
-        ...book.kept,
-        waits: due === null || due.event === 'reminder' ? null : { ...due, text: state.text },
-      };
+      book.kept = { ...book.kept, waits: due === null || due.event === 'reminder' ? null : { ...due, text } };
       if (due === null || sending !== null || due.atMs > nowMs) continue;
-      const of = `${due.event} ${state.kind}`;
+      const of = `${due.event} ${kind}`;
       if (book.attempts.of !== of) book.attempts = { of, count: 0, nextMs: nowMs };
       if (book.attempts.nextMs <= nowMs) tell(book, book.seen, due.event);
     }

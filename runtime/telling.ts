@@ -21,7 +21,10 @@ export function tellTargets(context: PipelineContext, queues: QueueBackend, file
   const { clock, config, database, log, metrics } = context;
   return keepTold({
     ...{ clock, database, file, log, ...namesForTold(config) },
-    readHeadline: async () => (await readState(context, queues, clock.now())).headline,
+    readConditions: async () => {
+      const { headline, also } = await readState(context, queues, clock.now());
+      return [headline, ...also];
+    },
     events: metrics?.telling(),
   });
 }

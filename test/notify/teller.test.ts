@@ -26,11 +26,11 @@ async function openTold(notify: (url: string) => string) {
   const write = (text: string) => writeFileSync(file, text);
   write(notify(hook.url));
   const lines: string[] = [];
-  const at = { nowMs: Date.UTC(2026, 10, 20, 12), headline: healthy };
+  const at = { nowMs: Date.UTC(2026, 10, 20, 12), headline: healthy, also: [] as readonly Said[] };
   const teller = (options: Partial<TellerOptions> = {}) => {
     const made = createTeller({
       ...{ clock: clockAt(() => at.nowMs), database, file, host: 'here', store: 'db/tidemark' },
-      readHeadline: async () => at.headline,
+      readConditions: async () => [at.headline, ...at.also],
       log: pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) }),
       ...options,
     });
@@ -119,6 +119,37 @@ test('tells nothing of what comes and goes within the delay, nor of a level that
   await after(minuteMs, noWorker);
   await after(9 * minuteMs);
   expect(hook.received.map(({ path }) => path)).toEqual(['/bad']);
+});
+
+test('tells each target the first condition of its level, and no end while a worse one holds', async () => {
+  const { hook, teller, at } = await openTold(
+    (url) => `notify: [{ webhook: '${url}/bad' }, { webhook: '${url}/all', level: waiting }]`,
+  );
+  const { after } = teller();
+  const received = () => {
+    const paths = hook.received.map(({ path }) => path);
+    return eventsOf(hook.documents()).map((event, index) => `${paths[index]} ${event}`);
+  };
+  await after(0, noWorker);
+  await after(2 * minuteMs);
+  expect(received().toSorted()).toEqual(['/all trouble no_worker', '/bad trouble no_worker']);
+  at.also = [failed];
+  await after(minuteMs, paused);
+  await after(2 * minuteMs);
+  expect(received().toSorted()).toEqual(['/all change paused', '/bad change ranges_failed']);
+  await after(minuteMs);
+  expect(received()).toEqual([]);
+  at.also = [];
+  await after(minuteMs);
+  await after(2 * minuteMs);
+  expect(hook.documents()).toMatchObject([
+    { event: 'recovery', condition: 'paused', headline: 'requests are paused', before: '2 ranges failed' },
+  ]);
+  // What begins behind a milder headline is told too.
+  at.also = [failed];
+  await after(minuteMs);
+  await after(2 * minuteMs);
+  expect(received()).toEqual(['/bad trouble ranges_failed']);
 });
 
 test('sends again after a failure, as late as the target asks, and gives up what is refused', async () => {
@@ -246,7 +277,7 @@ test('what does not answer at all is away', async () => {
   });
   const clock = createTestClock();
   const never = new Promise<never>(() => {});
-  const { look, idle } = teller({ clock, database, readHeadline: () => never });
+  const { look, idle } = teller({ clock, database, readConditions: () => never });
   /** Each part of a look waits for half a minute. */
   const lateLook = async (parts: number) => {
     const ended = look();
