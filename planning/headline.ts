@@ -20,6 +20,12 @@ export interface PausedRequests {
   readonly by: string | null;
 }
 
+/** A watch list that cannot be applied: since when, and the first line of why. */
+export interface InvalidList {
+  readonly sinceMs: EpochMs;
+  readonly why: string;
+}
+
 export interface SourceState {
   readonly source: string;
   /** Windows that can be requested now, of its series. Several sources may have the same series. */
@@ -64,6 +70,8 @@ export interface StoredFacts {
   readonly pause: PausedRequests | null;
   /** What the watch list leaves out until a list is read. */
   readonly unapplied: readonly string[];
+  /** Null: the watch list is valid, or there is none. */
+  readonly invalidList: InvalidList | null;
   /** Targets of `notify` that were not told, each with the cause. */
   readonly untold: readonly string[];
   /** Tracked series. */
@@ -302,6 +310,11 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
   const found: Headline[] = [];
   if (facts.pause !== null) {
     found.push(condition('paused', `requests are ${sinceText(facts.pause)}`));
+  }
+  if (facts.invalidList !== null) {
+    const { sinceMs, why } = facts.invalidList;
+    const text = `the watch list is invalid since ${formatTime(wholeSecond(sinceMs))}: ${printable(why)}`;
+    found.push(condition('watch_list_invalid', `${text}; the last applied state stays`));
   }
   const [first, ...more] = facts.unapplied;
   if (first !== undefined) {

@@ -4,7 +4,8 @@
  *   absent     There is no file. Tracked series do not change, even if there was a file before.
  *   changed    The text differs from the last check. It counts as complete when the next check reads the same: an
  *              editor may have been writing.
- *   invalid    The file has errors, which are logged once. The last applied state stays until the text changes.
+ *   invalid    The file has errors, which are logged once, and recorded for the headline until it is valid or gone. The
+ *              last applied state stays until the text changes.
  *   applied    Until the text changes, or for a day: then its patterns are resolved again. What needs a list that was
  *              never read, or is old, is left out until a worker has read it: the scheduler makes no request. It queues
  *              single polls of the lists of SOURCE_URL.
@@ -23,7 +24,7 @@ import { changeKinds } from '../planning/watch-list-changes.ts';
 import type { Database } from '../store/db/database.ts';
 import { areAnyListed } from '../store/series/sources.ts';
 import { isRecent, readListFetches, readListStates, requestListPoll } from '../store/settings/polled-lists.ts';
-import { readApplied, writeUnlisted, writeWaiting } from '../store/settings/settings.ts';
+import { readApplied, writeInvalidList, writeUnlisted, writeWaiting } from '../store/settings/settings.ts';
 import { applyWatchList, hashOf } from '../watch-list/apply.ts';
 import { type FileText, readWatchListFile } from '../watch-list/file.ts';
 import { isNothing, type WatchListContext, type WatchListPlan } from '../watch-list/plan.ts';
@@ -37,6 +38,14 @@ interface Applied {
   readonly unlisted: readonly string[];
   readonly unpolled: readonly PolledList[];
   readonly whyUnpolled: string | null;
+}
+
+interface Refused {
+  readonly text: string;
+  readonly atMs: EpochMs;
+  /** The first problem, and how many more there are. */
+  readonly why: string;
+  readonly more: number;
 }
 
 type Sources = NonNullable<WatchListContext['sources']>;
@@ -75,7 +84,7 @@ export function keepWatchList(options: {
   let done: Applied | null = null;
   let isWrong = false;
   /** The file stays invalid until it changes, or for a day: a date in it may have passed. */
-  let refused: { readonly text: string; readonly atMs: EpochMs } | null = null;
+  let refused: Refused | null = null;
 
   async function look(nowMs: EpochMs): Promise<void> {
     const found = await readWatchListFile(file);
@@ -88,25 +97,27 @@ export function keepWatchList(options: {
     if (!isSettled) {
       isSettled = true;
       said = null;
-      if (found.kind === 'absent') await writeWaiting(database.pool, []);
+      if (found.kind === 'absent') {
+        await writeWaiting(database.pool, []);
+        await writeInvalidList(database.pool, null, nowMs);
+      }
     }
     if (found.kind === 'absent') return;
-    if (found.kind === 'unreadable') return refuse(`${file} ${found.why}`, 0);
-    const stands = (one: typeof refused) => one?.text === found.text && nowMs - one.atMs < resolveEveryMs;
-    if (stands(refused)) return;
-    if (done !== null && stands(done) && !(await isMoreKnown(done, nowMs))) return holdsAgain();
+    if (found.kind === 'unreadable') return refuse({ why: `${file} ${found.why}`, more: 0 }, nowMs);
+    const stands = (one: Applied | Refused) => one.text === found.text && nowMs - one.atMs < resolveEveryMs;
+    if (refused !== null && stands(refused)) return refuse(refused, nowMs);
+    if (done !== null && stands(done) && !(await isMoreKnown(done, nowMs))) return holdsAgain(nowMs);
     const read = await readText(found.text, nowMs);
     if ('problems' in read) {
-      refused = { text: found.text, atMs: nowMs };
-      const [first] = read.problems;
-      if (first !== undefined) refuse(first, read.problems.length - 1);
-      return;
+      const [why = '', ...more] = read.problems;
+      refused = { text: found.text, atMs: nowMs, why, more: more.length };
+      return refuse(refused, nowMs);
     }
     const hash = hashOf(found.text);
     const before = await readApplied(database.pool);
     if (before?.hash === hash && nowMs - before.atMs < resolveEveryMs) {
       done = { text: found.text, atMs: before.atMs, unlisted: [], unpolled: [], whyUnpolled: null };
-      return holdsAgain();
+      return holdsAgain(nowMs);
     }
     const { list, sources } = read;
     const whyUnpolled = await whyNotPolled(nowMs);
@@ -133,13 +144,16 @@ export function keepWatchList(options: {
     }
   }
 
-  function refuse(why: string, more: number): void {
+  /** Recorded at each pass: another scheduler may have seen a file that was valid meanwhile. */
+  async function refuse({ why, more }: Pick<Refused, 'why' | 'more'>, nowMs: EpochMs): Promise<void> {
     isWrong = true;
+    await writeInvalidList(database.pool, why, nowMs);
     sayOnce(why, () => log.warn({ more }, `the watch list is invalid; the last applied state stays: ${why}`));
   }
 
   /** Confirms a fix of the file. */
-  function holdsAgain(): void {
+  async function holdsAgain(nowMs: EpochMs): Promise<void> {
+    await writeInvalidList(database.pool, null, nowMs);
     if (isWrong) log.info({ file }, 'the watch list is valid again, and unchanged');
     isWrong = false;
   }

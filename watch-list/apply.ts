@@ -8,7 +8,13 @@ import { type BackfilledSeries, insertBackfill } from '../store/ledger/backfills
 import { startPolling, stopPolling } from '../store/lists/lists.ts';
 import { writeSeriesSources } from '../store/series/sources.ts';
 import { readKnownSeries, writeSeriesChanges } from '../store/settings/series-changes.ts';
-import { lockWatchList, writeApplied, writeRereadOverride, writeWaiting } from '../store/settings/settings.ts';
+import {
+  lockWatchList,
+  writeApplied,
+  writeInvalidList,
+  writeRereadOverride,
+  writeWaiting,
+} from '../store/settings/settings.ts';
 import { writeRetention } from '../store/upkeep/retention.ts';
 import { planWatchList, type WatchListContext, type WatchListPlan } from './plan.ts';
 import { problemText, type WatchList } from './watch-list.ts';
@@ -48,6 +54,7 @@ export function applyWatchList(
       await (afterMs === null ? stopPolling(client, list, nowMs) : startPolling(client, list, afterMs));
     for (const { dataset, after } of plan.retention) await writeRetention(client, dataset, after);
     if (plan.reread !== null) await writeRereadOverride(client, plan.reread.after);
+    await writeInvalidList(client, null, nowMs);
     await writeWaiting(
       client,
       plan.waiting.map((one) => problemText(file, one)),

@@ -35,7 +35,7 @@ import { readOutageOf } from '../../store/ledger/source-outage.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readFollowedSources, readSourceLists, sourcesInUse } from '../../store/series/sources.ts';
 import { readUntold } from '../../store/settings/notifications.ts';
-import { readPause, readWaiting } from '../../store/settings/settings.ts';
+import { readInvalidList, readPause, readWaiting } from '../../store/settings/settings.ts';
 import { readLoweredBudgets, readSourcePauses } from '../../store/settings/source-orders.ts';
 import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { countTracked, type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
@@ -73,6 +73,7 @@ export async function readStoredFacts(
     readAtMs: nowMs,
     pause: await readPause(database.pool),
     unapplied: await readWaiting(database),
+    invalidList: await readInvalidList(database.pool),
     untold: await readUntold(database),
     series,
     arriving,

@@ -8,6 +8,7 @@ import type pg from 'pg';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { RangeKey } from '../../model/request-range.ts';
 import { defaultSource } from '../../model/sources.ts';
+import type { InvalidList } from '../../planning/headline.ts';
 import type { RereadSettings } from '../../planning/reread.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { int8, jsonb, oneOf, statement, text } from '../db/statement.ts';
@@ -38,6 +39,7 @@ const names = {
   applied: 'watch_list.applied',
   unlisted: 'watch_list.unlisted',
   waiting: 'watch_list.waiting',
+  invalid: 'watch_list.invalid',
   reread: 'watch_list.reread',
   paused: 'requests.paused',
   endedPauses: 'requests.pauses_ended',
@@ -177,6 +179,23 @@ export async function readWaiting(database: Database): Promise<readonly string[]
 
 export async function writeWaiting(client: pg.Pool | pg.PoolClient, waiting: readonly string[]): Promise<void> {
   await writeSetting(client, names.waiting, waiting.length === 0 ? null : JSON.stringify(waiting));
+}
+
+/** The scheduler's watch list is invalid: the last applied state stays. Null: it is valid, or there is none. */
+export async function readInvalidList(client: pg.Pool | pg.PoolClient): Promise<InvalidList | null> {
+  return (await readSetting(client, names.invalid)) as InvalidList | null;
+}
+
+/** Keeps the time from which on it has been invalid. @param why null: it no longer is. */
+export async function writeInvalidList(
+  client: pg.Pool | pg.PoolClient,
+  why: string | null,
+  nowMs: EpochMs,
+): Promise<void> {
+  const before = await readInvalidList(client);
+  if ((before?.why ?? null) === why) return;
+  const invalid: InvalidList | null = why === null ? null : { sinceMs: before?.sinceMs ?? nowMs, why };
+  await writeSetting(client, names.invalid, invalid === null ? null : JSON.stringify(invalid));
 }
 
 export async function readRereadOverride(client: pg.Pool | pg.PoolClient): Promise<RereadOverride> {

@@ -21,6 +21,7 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
     tracked: { requests: 9000, wantedMs: 100, coveredMs: 27.28 },
     pause: null,
     unapplied: [],
+    invalidList: null,
     untold: [],
     series: 310,
     left: 0,
@@ -72,6 +73,14 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     ...(['a list that cannot be read', 'watch_list_waits', 'waiting'] as const),
     'a part of the watch list waits: a.yaml:1:2: left out, and 2 more',
     { unapplied: ['a.yaml:1:2: left out', '', ''] },
+  ],
+  [
+    ...(['a list with a mistake', 'watch_list_invalid', 'bad'] as const),
+    'the watch list is invalid since 2026-01-31 05:59Z: a.yaml:1:2: interval is missing; the last applied state stays',
+    {
+      unapplied: ['a.yaml:1:2: left out'],
+      invalidList: { sinceMs: nowMs - minuteMs, why: 'a.yaml:1:2: interval \u001b[2Jis missing' },
+    },
   ],
   [
     ...(['a target that was not told', 'notify_fails', 'waiting'] as const),

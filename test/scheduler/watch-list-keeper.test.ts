@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { keepWatchList } from '../../scheduler/watch-list-keeper.ts';
 import { openPages } from '../../store/lists/polls.ts';
 import { storeMarkets } from '../../store/series/sources.ts';
 import { readKnownSeries } from '../../store/settings/series-changes.ts';
-import { readUnlisted, readWaiting } from '../../store/settings/settings.ts';
+import { readSetting, readUnlisted, readWaiting } from '../../store/settings/settings.ts';
 import { writeRetention } from '../../store/upkeep/retention.ts';
 import { emptyDirectory } from '../scripts/command.ts';
 import { givenBy } from '../sources/source-facts.ts';
@@ -49,7 +49,9 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
   const begin = () => {
     workers = 1;
   };
-  return { database, begin, keeper, write: (text: string) => writeFileSync(file, text), lines, tracked, answer };
+  const write = (text: string) => writeFileSync(file, text);
+  const remove = () => rmSync(file);
+  return { database, begin, keeper, write, remove, lines, tracked, answer };
 }
 
 test('applies the rest when the list selects by rank, waits for a poll, keeps the selection for a day, and series that drop out', async () => {
@@ -131,6 +133,49 @@ test('logs each error once, also of a change that fails; a deleted file changes 
   await database.pool.query('alter table tidemark.gone rename to settings');
   await look(startMs);
   expect(await tracked()).toEqual(['bitcoin', 'tether']);
+});
+
+test('records that the list is invalid, since when and why, until it is valid again or gone', async () => {
+  const { database, keeper, write, remove } = await openKeeper();
+  const invalid = () => readSetting(database.pool, 'watch_list.invalid');
+  const valid = 'history: [{ asset: bitcoin, interval: d1, from: 2026-01-01 }]';
+  const look = keeper();
+  const settle = async (nowMs: number, check = look) => {
+    await check(nowMs);
+    await check(nowMs);
+  };
+  write(valid);
+  await settle(startMs);
+  expect(await invalid()).toBeNull();
+  const wrong = 'history: [{ asset: bitcoin, interval: h7, from: 2026-01-01 }]';
+  write(wrong);
+  await settle(startMs + 1);
+  const why = expect.stringMatching(/tidemark\.yaml:1:\d+: interval /);
+  expect(await invalid()).toEqual({ sinceMs: startMs + 1, why });
+  // Another mistake, and another process, keep the time.
+  write('history: [{ interval: d1 }]');
+  await settle(startMs + 2);
+  expect(await invalid()).toMatchObject({ sinceMs: startMs + 1, why: expect.not.stringContaining('interval') });
+  write(wrong);
+  const other = keeper();
+  await settle(startMs + 3, other);
+  await settle(startMs + 3);
+  expect(await invalid()).toEqual({ sinceMs: startMs + 1, why });
+  // Each of them may see the end, and the same mistake again.
+  write(valid);
+  await settle(startMs + 4, other);
+  expect(await invalid()).toBeNull();
+  write(wrong);
+  await settle(startMs + 5, other);
+  expect(await invalid()).toEqual({ sinceMs: startMs + 5, why });
+  write(`${valid}\n`);
+  await settle(startMs + 6);
+  expect(await invalid()).toBeNull();
+  write(wrong);
+  await settle(startMs + 7);
+  remove();
+  await settle(startMs + 8);
+  expect(await invalid()).toBeNull();
 });
 
 test('holds back a retention that would drop stored points until it is confirmed, and applies the rest', async () => {
