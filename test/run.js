@@ -1,8 +1,8 @@
 // Runs sets of tests, each as one run of Vitest, and says at the end what they took: `node test/run.js SET ...`.
 //
 // A file that failed runs once more, alone, when everything else has ended. If it passes then, the set passes, and the last
-// lines name its tests as unsteady: those are mended before any other work. Files whose rare failure would be a rare loss of
-// data are never run twice.
+// lines name its tests as unsteady: those are mended before any other work. Tests that failed for good are named there too,
+// each with the first line of why. Files whose rare failure would be a rare loss of data are never run twice.
 //
 // test-report/SET.json has the time of each file.
 import { spawnSync } from 'node:child_process';
@@ -17,7 +17,7 @@ const longSeconds = 20;
 const sets = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 let hasFailed = false;
-const unsteady = [];
+const last = [];
 const again = [];
 
 for (const set of sets) {
@@ -27,6 +27,8 @@ for (const set of sets) {
   const isExplained = report !== null && report.unhandled === 0 && failed.length > 0;
   if (!isExplained || failed.some(({ file }) => neverTwice.some((start) => file.startsWith(start)))) {
     hasFailed = true;
+    last.push(...linesOf('failed', failed));
+    if (!isExplained) last.push(`failed: ${set}, ${report?.unhandled ?? 'an unknown number of'} errors outside tests`);
     continue;
   }
   again.push(...failed);
@@ -36,13 +38,16 @@ for (const { file, failed } of again) {
   process.stdout.write(`\n${file} failed and runs once more, alone.\n`);
   const { code } = run('again', [file]);
   if (code !== 0) hasFailed = true;
-  else unsteady.push(...failed.map((title) => `unsteady: ${file} > ${title}`));
+  last.push(...linesOf(code === 0 ? 'unsteady' : 'failed', [{ file, failed }]));
 }
-for (const line of unsteady) process.stdout.write(`${line}\n`);
+for (const line of last) process.stdout.write(`${line}\n`);
 // A run of several commands prints them together.
-if (process.env.TEST_UNSTEADY && unsteady.length > 0)
-  appendFileSync(process.env.TEST_UNSTEADY, `${unsteady.join('\n')}\n`);
+if (process.env.TEST_LAST_LINES && last.length > 0) appendFileSync(process.env.TEST_LAST_LINES, `${last.join('\n')}\n`);
 process.exitCode = hasFailed ? 1 : 0;
+
+function linesOf(word, files) {
+  return files.flatMap(({ file, failed }) => failed.map((title) => `${word}: ${file} > ${title}`));
+}
 
 /** Runs Vitest once. Without a report it ended before its time. */
 function run(name, words) {

@@ -45,13 +45,21 @@ export class PartsReporter implements Reporter {
 function reportOf(modules: readonly TestModule[], unhandled: number) {
   const files = modules.map((module) => {
     const tests = [...module.children.allTests()];
-    const failed = tests.filter((test) => test.result().state === 'failed').map(({ fullName }) => fullName);
+    const failed = tests.filter((test) => test.result().state === 'failed').map(titleAndReason);
     // Such as a failed hook of the file.
-    if (failed.length === 0 && module.state() === 'failed') failed.push('(outside of its tests)');
+    const [outside] = module.errors();
+    if (failed.length === 0 && module.state() === 'failed')
+      failed.push(`(outside of its tests): ${(outside?.message ?? '').split('\n')[0]}`);
     const seconds = Math.round(module.diagnostic().duration / 100) / 10;
     return { file: module.relativeModuleId, seconds, tests: tests.length, failed };
   });
   return { unhandled, files: files.sort((one, other) => other.seconds - one.seconds) };
+}
+
+/** A failed test's name, and the first line of why. */
+function titleAndReason(test: TestCase): string {
+  const [reason = ''] = (test.result().errors?.[0]?.message ?? '').split('\n');
+  return `${test.fullName}: ${reason.slice(0, 300)}`;
 }
 
 const listed = 20;
