@@ -16,7 +16,7 @@ import { notFound, ServiceRefusal } from '../service/response.ts';
 import type { Database } from '../store/db/database.ts';
 import { type Gap, listGaps } from '../store/series/gaps.ts';
 import { readSilences } from '../store/series/silences.ts';
-import { readSourceLists } from '../store/series/sources.ts';
+import { askableIn, readSourceLists } from '../store/series/sources.ts';
 import {
   type PastFetch,
   readConfirmedSilences,
@@ -172,6 +172,7 @@ async function seriesDetail(
     fromMs: history.tracked.startMs,
     toMs: history.tracked.endMs,
     untrackedMs: history.untrackedMs,
+    sources: askableIn((await readSourceLists(database.pool, [seriesId])).get(seriesId) ?? []),
     earliestMs: found.earliestMs,
     newestMs: found.newestMs,
     gapsInAll: gaps.length,

@@ -79,6 +79,8 @@ const sourceLine = message({
   /** Whether it is paused, or its budget lowered, by a user. */
   isPaused: z.boolean(),
   isLowered: z.boolean(),
+  /** What has to come before it is asked, such as `kraken is resumed`; null: nothing. */
+  hold: z.string().nullable(),
 });
 export type SourceLine = z.output<typeof sourceLine>;
 
@@ -227,6 +229,8 @@ const seriesDetail = message({
   fromMs: time,
   toMs: time.nullable(),
   untrackedMs: time.nullable(),
+  /** That are asked for it, in order. */
+  sources: listOf(z.string()),
   earliestMs: time.nullable(),
   newestMs: time.nullable(),
   gaps: listOf(missingRange),

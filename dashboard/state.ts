@@ -6,7 +6,7 @@ import { type EpochMs, minuteMs, type Range } from '../model/intervals.ts';
 import { listName } from '../model/lists/index.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { loweredText } from '../planning/budget.ts';
-import { type StateFacts, sentenceOf, sinceText, stateOf } from '../planning/headline.ts';
+import { holdOf, type StateFacts, sentenceOf, sinceText, stateOf } from '../planning/headline.ts';
 import { extentOf } from '../planning/progress.ts';
 import type { Database } from '../store/db/database.ts';
 import { readServiceMessage } from '../store/ledger/ledger.ts';
@@ -62,6 +62,8 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   });
   const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
+  // Both of one moment: a sentence has what is to go beside what is covered.
+  const tracked = { readAtMs: 0, extent: extentOf([]) };
   const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions(database)));
   return async () => {
     const nowMs = clock.now();
@@ -72,10 +74,12 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
     const requests = await readMinutes(nowMs);
     const queueState = await queueRead;
     const stored = await facts(nowMs);
+    if (stored.readAtMs !== tracked.readAtMs)
+      Object.assign(tracked, { readAtMs: stored.readAtMs, extent: extentOf(lines) });
     const whole: StateFacts = {
       ...stored,
       nowMs,
-      tracked: extentOf(lines),
+      tracked: tracked.extent,
       queue: queueState?.facts ?? { away: queue.problem() },
     };
     return {
@@ -114,7 +118,8 @@ function sourceLines(facts: StateFacts): SourceLine[] {
       lowered === null ? '' : loweredText(lowered),
       pause === null ? (sentenceOf(source, facts) ?? '') : sinceText(pause),
     ]).join(', ');
-    return { name: source.source, text, isPaused: pause !== null, isLowered: lowered !== null };
+    const asked = { isPaused: pause !== null, isLowered: lowered !== null, hold: holdOf(source, facts) };
+    return { name: source.source, text, ...asked };
   });
 }
 

@@ -104,21 +104,27 @@ export function describeReason(gap: {
 /**
  * Why a range is missing, and when it is requested again.
  *
- * @param at.isSourceDown the source does not answer, so that nothing is requested.
+ * @param at.hold what has to come before anything is requested, such as `kraken is resumed`; null: nothing.
  */
 export function explainGap(
   gap: Parameters<typeof describeReason>[0] & {
     /** Time of the next request; null: as soon as the budget allows. */
     readonly retryAtMs: EpochMs | null;
   },
-  { nowMs, isSourceDown = false }: { readonly nowMs: EpochMs; readonly isSourceDown?: boolean },
+  { nowMs, hold }: { readonly nowMs: EpochMs; readonly hold: string | null },
 ): string {
   const { cause, retryAtMs } = gap;
-  if (cause === 'not_asked' && isSourceDown) return 'waits until the source answers';
+  if (cause === 'not_asked' && hold !== null) return `waits until ${hold}`;
   const why = describeReason(gap);
   if (cause === 'not_asked' || !reasons[cause].isRequestable) return why;
   if (retryAtMs !== null && retryAtMs > nowMs) return `${why} (again at ${formatTime(retryAtMs)})`;
-  return `${why} (again ${isSourceDown ? 'once the source answers' : 'as soon as the budget allows'})`;
+  return `${why} (again ${hold === null ? 'as soon as the budget allows' : `once ${hold}`})`;
+}
+
+/** The hold of a series: the first one, where every source of it has one. @param sources in order of preference. */
+export function seriesHold(sources: readonly string[], holdOf: (source: string) => string | null): string | null {
+  const holds = sources.map(holdOf);
+  return holds.includes(null) ? null : (holds[0] ?? null);
 }
 
 /** Of a series that the source refuses. */

@@ -48,7 +48,7 @@ import { ledgerMinutes, tallyFetches } from '../store/ledger/ledger-minutes.ts';
 import { countRejected } from '../store/ledger/quarantine.ts';
 import { readOutageOf } from '../store/ledger/source-outage.ts';
 import { readCoveredRanges } from '../store/series/ranges.ts';
-import { readSourcesOf, type SeriesSource } from '../store/series/sources.ts';
+import { askableIn, readSourceLists, readSourcesOf, type SeriesSource } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 import { readSourcePauses } from '../store/settings/source-orders.ts';
 import { type Recorded, recorded, runOf } from './backfill/record.ts';
@@ -570,11 +570,18 @@ interface OtherSource {
 async function comparedWith(
   context: OperationContext,
   name: string,
-  covered: readonly CoveredSeries[],
+  all: readonly CoveredSeries[],
 ): Promise<OtherSource> {
   const nowMs = context.clock.now();
   const source = await sourceNamed(context, name);
   usable(source);
+  const lists = await readSourceLists(context.database.pool);
+  const covered = all.filter(({ seriesId }) => {
+    const own = askableIn(lists.get(seriesId) ?? []);
+    return own.length === 0 || own.some((other) => other !== name);
+  });
+  if (covered.length === 0 && all.length > 0)
+    throw badArgument(`${name} is the own source of these series`, '`verify` without --against asks it again');
   const symbols = await symbolsAt(context, source, covered, nowMs);
   const given = covered.filter(({ seriesId }) => symbols.has(seriesId));
   const [first] = covered.filter(({ seriesId }) => !symbols.has(seriesId));
@@ -592,10 +599,14 @@ async function comparedWith(
     ),
     // The ranges of an archive are those of its files already, and have no room for witnesses.
     longestRangeMs: (series) => (isArchive ? 31 * intervalMs.d1 : longestRange(series, source.facts.offers, accepted)),
-    notes:
-      first === undefined
+    notes: [
+      ...(covered.length === all.length
         ? []
-        : [`${name} does not have ${covered.length - given.length} series, such as ${seriesName(first.series)}`],
+        : [`${name} is the own source of ${all.length - covered.length} series: they are not compared`]),
+      ...(first === undefined
+        ? []
+        : [`${name} does not have ${covered.length - given.length} series, such as ${seriesName(first.series)}`]),
+    ],
   };
 }
 

@@ -4,16 +4,24 @@ import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatDuration, formatTime, isoTime } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
+import { seriesHold } from '../model/reasons.ts';
 import { defaultSource, type Limit, type SourceFacts, sourceText } from '../model/sources.ts';
 import { expectedCost, type LoweredBudget } from '../planning/budget.ts';
 import { pausedText, sinceText } from '../planning/headline.ts';
 import { isPausedBySource } from '../planning/progress.ts';
-import { type ExplainedOutage, type SourceOutage, wholeSecond } from '../planning/source-outage.ts';
+import {
+  type ExplainedOutage,
+  everyHold,
+  holdText,
+  type SourceOutage,
+  wholeSecond,
+} from '../planning/source-outage.ts';
 import type { SourceSetup } from '../sources/registry.ts';
 import type { SourceError } from '../sources/source-error.ts';
 import { readServiceMessage, readUse } from '../store/ledger/ledger.ts';
 import type { FetchTally } from '../store/ledger/ledger-minutes.ts';
 import { readSourceOutage } from '../store/ledger/source-outage.ts';
+import { askableIn, readSourceLists } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
 import { readSourcePauses } from '../store/settings/source-orders.ts';
 import { readRefusal, readRefusedUntil } from '../store/settings/source-refusal.ts';
@@ -185,6 +193,26 @@ export async function readOutage(
     const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
     return withRetry(outage, { workers, pausedMs }, refusedUntilMs, nowMs);
   });
+}
+
+/** What has to come before anything is requested of a series: null where nothing has to. For `explainGap`. */
+export async function readHolds(
+  context: Pick<OperationContext, 'database'>,
+  seriesIds: readonly number[],
+  { outage, nowMs }: { readonly outage: SourceOutage | null; readonly nowMs: EpochMs },
+): Promise<(seriesId: number) => string | null> {
+  const { database } = context;
+  if ((await readPause(database.pool)) !== null) return () => everyHold;
+  const lists = await readSourceLists(database.pool, seriesIds);
+  const bans = await readBans(context, [...new Set([...lists.values()].flat().map(({ source }) => source))], nowMs);
+  const pauses = await readSourcePauses(database);
+  const holdOf = (source: string) =>
+    holdText(source, {
+      isPaused: pauses.has(source),
+      isAway: outage?.source === source,
+      refusedUntilMs: bans.get(source) ?? null,
+    });
+  return (seriesId) => seriesHold(askableIn(lists.get(seriesId) ?? []), holdOf);
 }
 
 /** What is said of pauses that hold up requests to these sources. */

@@ -12,7 +12,7 @@ import { type LoweredBudget, loweredText } from './budget.ts';
 import { conditionKinds, conditions, type Headline, type State } from './conditions.ts';
 import { type RecentAnswers, requestsEtaMs } from './eta.ts';
 import { type Extent, progressText, toGoText } from './progress.ts';
-import { nextTry, outageSince, type SourceOutage, wholeSecond } from './source-outage.ts';
+import { everyHold, holdText, nextTry, outageSince, type SourceOutage, wholeSecond } from './source-outage.ts';
 
 /** Requests are paused: since when, and who did it; null: a command. */
 export interface PausedRequests {
@@ -215,6 +215,18 @@ function nameOf({ source }: Pick<SourceState, 'source'>, sources: readonly Sourc
 /** What is said of a source that gets no requests, in a sentence; null: it gets some. */
 export function sentenceOf(source: SourceState, facts: StateFacts): string | null {
   return sourceConditions(source, facts)[0]?.text ?? null;
+}
+
+/** What has to come before anything is requested of a source, as a clause; null: nothing. */
+export function holdOf(source: SourceState, facts: StateFacts): string | null {
+  if (facts.pause !== null) return everyHold;
+  const state = 'away' in facts.queue ? absent : queueOf(facts.queue, source.source);
+  const bannedUntilMs = isBanned(source, state) ? facts.nowMs + state.pausedMs : null;
+  return holdText(source.source, {
+    isPaused: source.pause !== null,
+    isAway: outageOf(source) !== null,
+    refusedUntilMs: source.refusedUntilMs ?? bannedUntilMs,
+  });
 }
 
 function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: StateFacts): Headline[] {

@@ -51,6 +51,20 @@ export interface ExplainedOutage extends SourceOutage {
   readonly retryAtMs: EpochMs | null;
 }
 
+/** While all requests are paused. */
+export const everyHold = 'requests are resumed';
+
+/** What has to come before a source is asked, as a clause: `kraken is resumed`; null: nothing. */
+export function holdText(
+  source: string,
+  state: { readonly isPaused: boolean; readonly isAway: boolean; readonly refusedUntilMs: EpochMs | null },
+): string | null {
+  if (state.isPaused) return `${sourceText(source)} is resumed`;
+  if (state.isAway) return `${sourceText(source)} answers`;
+  if (state.refusedUntilMs === null) return null;
+  return `${sourceText(source)} accepts requests, ${formatTime(wholeSecond(state.refusedUntilMs))}`;
+}
+
 /** The default source is a Market Data Service. */
 const ofDefault: Readonly<Partial<Record<SourceOutage['kind'], string>>> = Object.freeze({
   unexpected: 'does not answer as a Market Data Service',

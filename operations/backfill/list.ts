@@ -48,7 +48,7 @@ export interface Backfill {
   /** Null: of no series. */
   readonly fromMs: EpochMs | null;
   readonly toMs: EpochMs | null;
-  /** How far it is, as `status` says it; null: it has ended. */
+  /** How far it is, as `status` says it; null: it has ended, or nobody can go on with it. */
   readonly progress: string | null;
   readonly left: number | null;
   readonly etaMs: number | null;
@@ -135,7 +135,11 @@ async function describe(
     const range = ranges.get(gap.seriesId);
     return range === undefined ? [] : clip([gap], range).map((piece) => ({ ...gap, ...piece }));
   });
-  if (!isAlive && series.every(({ isCovered }) => isCovered)) return { ...over, state: 'done', result: 'complete' };
+  if (!isAlive && series.length > 0 && series.every(({ isCovered }) => isCovered))
+    return { ...over, state: 'done', result: 'complete' };
+  const unended = one.state === 'running' ? 'interrupted' : one.state;
+  if (!isAlive && series.every(({ isTracked }) => !isTracked))
+    return { ...over, state: unended, result: result ?? 'no longer tracked' };
   const divided = divideWorkable(gaps, facts.nowMs, facts.divide);
   const portions = portionsOf(gaps, partsWithin(facts.rows, ranges, facts.divide), countEach(divided));
   const left = sum(portions.map((portion) => portion.left));
@@ -163,13 +167,8 @@ async function describe(
   const againMs = again.length === 0 ? null : again.reduce((first, timeMs) => Math.min(first, timeMs));
   const progress = progressText({ ...extent, left, etaMs, againMs });
   if (isMade) return { ...base, state: 'running', progress, left, etaMs, result: null };
-  const state = one.state === 'running' ? 'interrupted' : one.state;
-  return { ...base, state, progress, left, etaMs, result: result ?? why(series, mayGoOn, gaps.length) };
-}
-
-function why(series: readonly SeriesOfBackfill[], mayGoOn: boolean, gaps: number): string {
-  if (series.every(({ isTracked }) => !isTracked)) return 'no longer tracked';
-  return mayGoOn ? 'nobody goes on with it' : `${counted(gaps, 'range')} that no source gives`;
+  const why = mayGoOn ? 'nobody goes on with it' : `${counted(gaps.length, 'range')} that no source gives`;
+  return { ...base, state: unended, progress, left, etaMs, result: result ?? why };
 }
 
 async function answersOf(

@@ -174,7 +174,7 @@ export function deferredText(gaps: readonly Gap[], nowMs: EpochMs): string {
 function gapText(gap: Gap, nowMs: EpochMs): string {
   return (
     `${seriesName(gap.series)} ${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}: ` +
-    `${explainGap(gap, { nowMs })}`
+    `${explainGap(gap, { nowMs, hold: null })}`
   );
 }
 

@@ -497,6 +497,8 @@ export async function symbolsAt(
   nowMs: EpochMs,
 ): Promise<ReadonlyMap<number, string>> {
   const given = series.filter(({ series: key }) => isGiven(source.facts, key));
+  // A Market Data Service is asked by the names of a series.
+  if (source.facts.name === defaultSource) return new Map(given.map(({ seriesId }) => [seriesId, '']));
   await storeAliases(context);
   const own = await readSymbols(context.database, source.facts.name);
   const pairs = new Map<string, string>();

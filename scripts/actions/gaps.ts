@@ -4,12 +4,11 @@ import { counted, formatDuration, formatTime, isoTime } from '../../model/format
 import { explainGap } from '../../model/reasons.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
-import { outageJson, readOutage } from '../../operations/source-health.ts';
+import { outageJson, readHolds, readOutage } from '../../operations/source-health.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import { readSeriesOnlyOf } from '../../store/series/sources.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { type Column, printText, table, terminalWidth, wrapped } from '../output/table.ts';
 
@@ -47,11 +46,9 @@ export async function run(options: { json?: true }): Promise<void> {
       console.log(JSON.stringify(document, null, 2));
     } else {
       if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
-      const down =
-        outage === null
-          ? new Set<number>()
-          : await readSeriesOnlyOf(context.database, outage.source, [...new Set(gaps.map(({ seriesId }) => seriesId))]);
-      const explain = (gap: Gap) => explainGap(gap, { nowMs, isSourceDown: down.has(gap.seriesId) });
+      const seriesIds = [...new Set(gaps.map(({ seriesId }) => seriesId))];
+      const holdOf = await readHolds(context, seriesIds, { outage, nowMs });
+      const explain = (gap: Gap) => explainGap(gap, { nowMs, hold: holdOf(gap.seriesId) });
       console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, explain, terminalWidth()));
       for (const line of quarantined.map(quarantineLine)) printText(line);
     }

@@ -10,14 +10,14 @@ import { defaultSource, fileSource, sourceText } from '../../model/sources.ts';
 import { withQueues } from '../../operations/context.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
-import { banText, pausesOf, readBans, readOutage } from '../../operations/source-health.ts';
+import { banText, pausesOf, readBans, readHolds, readOutage } from '../../operations/source-health.ts';
 import { recencyText } from '../../planning/periods.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readSilences } from '../../store/series/silences.ts';
-import { readAllSources, readSeriesOnlyOf, readSourceShares } from '../../store/series/sources.ts';
+import { readAllSources, readSourceShares } from '../../store/series/sources.ts';
 import {
   findSeriesByName,
   type PastFetch,
@@ -54,7 +54,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const outage = anyOutage !== null && sources.includes(anyOutage.source) ? anyOutage : null;
   const bans = await readBans(context, sources, nowMs);
   const pauses = await pausesOf(context, sources);
-  const isSourceDown = outage !== null && (await readSeriesOnlyOf(database, outage.source, seriesIds)).size > 0;
+  const hold = (await readHolds(context, seriesIds, { outage, nowMs }))(history.seriesId);
   return [
     ...(outage === null ? [] : [outageText(outage, nowMs), '']),
     ...pauses.flatMap((text) => [text, '']),
@@ -83,7 +83,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
         .map(
           (gap) =>
             `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ` +
-            `${explainGap(gap, { nowMs, isSourceDown })}`,
+            `${explainGap(gap, { nowMs, hold })}`,
         ),
       gaps.length,
     ),

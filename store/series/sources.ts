@@ -259,25 +259,6 @@ const allSources = statement({
   row: { source: text },
 });
 
-/** Which of the series only this source gives; archives do not count. */
-export async function readSeriesOnlyOf(
-  database: Database,
-  source: string,
-  seriesIds: readonly number[],
-): Promise<ReadonlySet<number>> {
-  const rows = await seriesOnlyOf.on(database.pool, { seriesIds, source });
-  return new Set(rows.map(({ id }) => id));
-}
-
-const seriesOnlyOf = statement({
-  name: 'series-only-of-source',
-  isPlannedAnew: true,
-  text: `select series_id as id from tidemark.series_sources where series_id = any ($seriesIds)
-         group by series_id having bool_or(source = $source) and bool_and(archive or source = $source)`,
-  parameters: { seriesIds: listOf(int4), source: text },
-  row: { id: int4 },
-});
-
 /** The source that answers any request, of every series with {@link withOtherSources}, by the series' name. */
 export async function readNamedSeries(database: Database): Promise<ReadonlyMap<string, string>> {
   const rows = await namedSeries.on(database.pool, {});
@@ -349,6 +330,11 @@ export async function readSourceLists(
   for (const { id, ...source } of await sourceLists.on(client, { seriesIds }))
     lists.set(id, [...(lists.get(id) ?? []), source]);
   return lists;
+}
+
+/** Of the sources of a series, those that are asked for any of its periods: not its archives. */
+export function askableIn(list: readonly { readonly source: string; readonly isArchive: boolean }[]): string[] {
+  return list.filter(({ isArchive }) => !isArchive).map(({ source }) => source);
 }
 
 const sourceLists = statement({

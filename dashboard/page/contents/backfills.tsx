@@ -23,7 +23,7 @@ export function BackfillsView() {
 }
 
 export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
-  const isOpen = ({ endedMs, state }: BackfillLine) => endedMs === null && state !== 'done';
+  const isOpen = ({ progress }: BackfillLine) => progress !== null;
   return (
     <>
       <ListSection

@@ -16,7 +16,7 @@ import { fetchRange, pointsHref } from '../state/server.ts';
 import { useLoaded, useModel } from '../state/use-model.ts';
 
 export function ChosenRange({ detail, range, onClose }: { detail: SeriesDetail; range: Range; onClose: () => void }) {
-  const { id, untrackedMs } = detail;
+  const { id } = detail;
   const model = useModel();
   const line = model.series.get(id);
   const [loaded] = useLoaded(() => fetchRange(id, range), [id, line?.version, line?.failedMs, line?.awaitingMs]);
@@ -32,21 +32,34 @@ export function ChosenRange({ detail, range, onClose }: { detail: SeriesDetail; 
         </button>
       </p>
       <LoadFailure of={loaded} />
-      {found !== null && (
-        <>
-          {untrackedMs === null && <RangeActions id={id} found={found} />}
-          <p>
-            <a href={pointsHref(id, found)} download>
-              Download its points as CSV
-            </a>
-            {`, about ${counted(found.wantedMs / intervalMs[detail.interval as Interval], 'row')}, no request`}
-          </p>
-          <Copyable command={found.sql} />
-          <Evidence found={found} nowMs={model.nowMs()} />
-        </>
-      )}
+      {found !== null && <FoundRange detail={detail} found={found} />}
     </section>
   );
+}
+
+export function FoundRange({ detail, found }: { detail: SeriesDetail; found: SeriesRange }) {
+  const { id, untrackedMs } = detail;
+  const model = useModel();
+  return (
+    <>
+      {untrackedMs === null && <RangeActions id={id} found={found} />}
+      {(found.coveredMs > 0 || found.wantedMs === 0) && (
+        <p>
+          <a href={pointsHref(id, found)} download>
+            Download its points as CSV
+          </a>
+          {`, ${rowsText(found, detail)}no request`}
+        </p>
+      )}
+      <Copyable command={found.sql} />
+      <Evidence found={found} nowMs={model.nowMs()} hold={model.holdOf(detail)} />
+    </>
+  );
+}
+
+/** What is covered may be silent. */
+function rowsText({ coveredMs }: SeriesRange, { interval }: SeriesDetail): string {
+  return coveredMs === 0 ? '' : `at most ${counted(Math.floor(coveredMs / intervalMs[interval as Interval]), 'row')}, `;
 }
 
 /** What is known of a range: of its part that is wanted, if that is not all. */
@@ -114,8 +127,8 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
 const isoOf = (timeMs: number) => new Date(timeMs).toISOString().replace('.000Z', 'Z');
 
 /** The answers that led to what is known. */
-function Evidence({ found, nowMs }: { found: SeriesRange; nowMs: number }) {
-  const { gaps, gapsInAll, silences, confirmed, fetches } = found;
+function Evidence({ found, nowMs, hold }: { found: SeriesRange; nowMs: number; hold: string | null }) {
+  const { gaps, gapsInAll, silences, confirmed, fetches, coveredMs } = found;
   return (
     <>
       {gaps.length > 0 && (
@@ -132,7 +145,7 @@ function Evidence({ found, nowMs }: { found: SeriesRange; nowMs: number }) {
             formatTime(gap.startMs),
             formatTime(gap.endMs),
             formatDuration(gap.endMs - gap.startMs),
-            explainGap(gap, { nowMs }),
+            explainGap(gap, { nowMs, hold }),
           ])}
         />
       )}
@@ -166,7 +179,11 @@ function Evidence({ found, nowMs }: { found: SeriesRange; nowMs: number }) {
       )}
       <ListSection
         title="Answers that led to this"
-        none="No request for it is recorded: it was imported, or its requests are older than the ledger."
+        none={
+          coveredMs === 0
+            ? 'None of it has been requested, as far as the ledger goes back.'
+            : 'No request for it is recorded: it was imported, or its requests are older than the ledger.'
+        }
         caption="Newest first"
         titles={requestTitles}
         rows={fetches.map(requestCells)}

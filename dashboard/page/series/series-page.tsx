@@ -55,7 +55,7 @@ export function SeriesPage({ id, visit }: { id: number; visit: number }) {
           <BandView
             band={band}
             label={line === undefined ? 'coverage' : describeBand(line, model.nowMs())}
-            reasonAt={(timeMs) => reasonAt(detail?.gaps ?? [], timeMs, model.nowMs())}
+            reasonAt={(timeMs) => reasonAt(detail, timeMs, model)}
           />
           <Legend />
         </>
@@ -78,7 +78,7 @@ export function SeriesPage({ id, visit }: { id: number; visit: number }) {
         <>
           <ActionBar label="Actions" actions={isTracked ? actionsOf(id, detail.name) : []} />
           {isTracked && <SeriesCalendar id={id} line={line} />}
-          <Parts detail={detail} nowMs={model.nowMs()} />
+          <Parts detail={detail} nowMs={model.nowMs()} hold={model.holdOf(detail)} />
         </>
       )}
     </>
@@ -114,7 +114,7 @@ export function factsOf(line: SeriesLine, nowMs: number): string {
     .join(' · ');
 }
 
-export function Parts({ detail, nowMs }: { detail: SeriesDetail; nowMs: number }) {
+export function Parts({ detail, nowMs, hold }: { detail: SeriesDetail; nowMs: number; hold: string | null }) {
   const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
   return (
     <>
@@ -136,7 +136,7 @@ export function Parts({ detail, nowMs }: { detail: SeriesDetail; nowMs: number }
           <SeriesLink key="gap" id={id} name={formatTime(gap.startMs)} range={gap} />,
           formatTime(gap.endMs),
           formatDuration(gap.endMs - gap.startMs),
-          explainGap(gap, { nowMs }),
+          explainGap(gap, { nowMs, hold }),
         ])}
       />
       <ListSection

@@ -1,6 +1,7 @@
 /** The state of the page from the event stream, and the progress derived from it. */
 
 import { systemClock } from '../../../clock.ts';
+import { seriesHold } from '../../../model/reasons.ts';
 import { sum } from '../../../model/sum.ts';
 import type { Change, SeriesLine, Snapshot, Summary, Trouble } from '../../shapes.ts';
 
@@ -32,6 +33,11 @@ export class Model {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** What has to come before anything is requested of a series, as a clause; null: nothing. */
+  holdOf({ sources }: { readonly sources: readonly string[] }): string | null {
+    return seriesHold(sources, (source) => this.summary?.sources.find(({ name }) => name === source)?.hold ?? null);
   }
 
   /** Whether requests would fail now. */

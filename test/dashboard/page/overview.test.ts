@@ -121,7 +121,13 @@ it('takes the limit of a source from no text but a number', () => {
 });
 
 it('has a panel for each source, and what each refused', () => {
-  const source = { name: 'kraken', text: '3 of 30 requests in the last minute', isPaused: false, isLowered: true };
+  const source = {
+    name: 'kraken',
+    text: '3 of 30 requests in the last minute',
+    isPaused: false,
+    isLowered: true,
+    hold: null,
+  };
   const sources = [source, { ...source, name: 'okx', text: 'paused since 2024-02-01' }];
   expect(linesOf(Sources, { sources })).toEqual([
     'Sources',
@@ -214,7 +220,7 @@ describe('the list of series', () => {
       ['binance bitcoin/tether m15', 'binance bitcoin/tether m1', 'kraken bitcoin/euro m1'].map((name, id) =>
         seriesLine({ name, id: id + 1 }),
       ),
-      { sources: [{ name: 'kraken', text: '', isPaused: true, isLowered: false }] },
+      { sources: [{ name: 'kraken', text: '', isPaused: true, isLowered: false, hold: 'kraken is resumed' }] },
     );
     const names = (typed: string) =>
       find(model, [['events', 'Events']], typed, '').found.map(({ kind, name }) => `${kind} ${name}`);

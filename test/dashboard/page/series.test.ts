@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { rangeOf, segmentAt } from '../../../dashboard/page/parts/band.tsx';
 import { joinPieces, type Piece } from '../../../dashboard/page/series/chart-piece.ts';
 import { PointedValues, ValueTable } from '../../../dashboard/page/series/chart-section.tsx';
-import { factsOf } from '../../../dashboard/page/series/chosen-range.tsx';
+import { FoundRange, factsOf } from '../../../dashboard/page/series/chosen-range.tsx';
 import { ComparedLegend } from '../../../dashboard/page/series/compare.tsx';
 import type { Pointed, PriceChart, Span } from '../../../dashboard/page/series/price-chart.ts';
 import { Parts } from '../../../dashboard/page/series/series-page.tsx';
 import type { Band, SeriesDetail, SeriesRange } from '../../../dashboard/shapes.ts';
 import { dayMs } from '../../../model/intervals.ts';
-import { htmlOf, linesOf, linksIn, textOf } from './rendered.ts';
+import { htmlOf, linesOf, linksIn, modelOf, textOf } from './rendered.ts';
 
 const startMs = Date.UTC(2024, 1, 1);
 
@@ -48,7 +48,7 @@ it('a band has the range of the same state around a column', () => {
 
 const none: SeriesDetail = {
   ...{ id: 7, name: 'kraken bitcoin/euro h1', dataset: 'candles', interval: 'h1', fromMs: startMs, toMs: null },
-  ...{ panes: [], untrackedMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
+  ...{ panes: [], sources: ['kraken'], untrackedMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
   ...{ gaps: [], fetches: [], revisions: [], rejections: [] },
 };
 
@@ -88,7 +88,7 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     revisions: [{ timeMs: startMs, seenAtMs: startMs + dayMs, before: { close: '1.10', volume: '7' } }],
     rejections: [{ seenAtMs: startMs, reason: 'open is null', raw }],
   };
-  const html = htmlOf(Parts, { detail, nowMs: startMs });
+  const html = htmlOf(Parts, { detail, nowMs: startMs, hold: null });
   expect(html).not.toContain('<img');
   const text = textOf(html);
   for (const row of [
@@ -104,7 +104,11 @@ it('the details list gaps with links to their ranges, requests, revisions and re
   expect(linksIn(html)).toEqual({
     '2024-02-10': './?series=7&from=2024-02-10&to=2024-02-12&since=2024-02-10&until=2024-02-12#chosen',
   });
-  expect(linesOf(Parts, { detail: { ...detail, gapsInAll: 3000 }, nowMs: startMs })).toContain('The newest 2 of 3,000');
+  expect(linesOf(Parts, { detail: { ...detail, gapsInAll: 3000 }, nowMs: startMs, hold: null })).toContain(
+    'The newest 2 of 3,000',
+  );
+  const held = linesOf(Parts, { detail, nowMs: startMs, hold: 'kraken is resumed' });
+  expect(held).toContain('2024-02-10 | 2024-02-12 | 2 d | waits until kraken is resumed |');
 });
 
 describe('the values of the chart', () => {
@@ -180,11 +184,12 @@ it('has a legend of a comparison, or says why it shows nothing', () => {
   expect(legend(null, span(), 'failed')).toEqual(['other is not loaded.']);
 });
 
+const found: SeriesRange = {
+  ...{ startMs, endMs: startMs + 10 * dayMs, wantedMs: 0, coveredMs: 0, gaps: [], gapsInAll: 0 },
+  ...{ silences: [], confirmed: [], fetches: [], others: [], sql: '' },
+};
+
 it('a range says what of it is wanted, in the future or not tracked', () => {
-  const found: SeriesRange = {
-    ...{ startMs, endMs: startMs + 10 * dayMs, wantedMs: 0, coveredMs: 0, gaps: [], gapsInAll: 0 },
-    ...{ silences: [], confirmed: [], fetches: [], others: [], sql: '' },
-  };
   const detail = { ...none, fromMs: startMs, toMs: startMs + 20 * dayMs };
   const said = (of: Partial<SeriesRange>, nowMs = startMs + 30 * dayMs) => factsOf({ ...found, ...of }, detail, nowMs);
   expect(said({}, startMs - dayMs)).toBe('lies in the future');
@@ -194,5 +199,37 @@ it('a range says what of it is wanted, in the future or not tracked', () => {
   expect(said({ wantedMs: 10 * dayMs, coveredMs: 10 * dayMs })).toBe('100 % covered · no gap');
   expect(said({ wantedMs: 4 * dayMs, coveredMs: 3 * dayMs, gapsInAll: 2 })).toBe(
     '4 d of it tracked and closed · 75.00 % covered · 2 gaps of 1 d',
+  );
+});
+
+it('a range that nobody has requested says so, what it waits for, and has no points to download', () => {
+  const gap = {
+    startMs,
+    endMs: startMs + 10 * dayMs,
+    cause: 'not_asked',
+    message: null,
+    source: null,
+    retryAtMs: null,
+  };
+  const missing: SeriesRange = { ...found, wantedMs: 10 * dayMs, gaps: [{ ...gap, cause: 'not_asked' }], gapsInAll: 1 };
+  const said = (of: Partial<SeriesRange>, hold: string | null = null) =>
+    linesOf(
+      FoundRange,
+      { detail: none, found: { ...missing, ...of } },
+      { model: modelOf([], { sources: [{ name: 'kraken', text: '', isPaused: false, isLowered: false, hold }] }) },
+    );
+  const why = '2024-02-01 | 2024-02-11 | 10 d |';
+  expect(said({})).toEqual(
+    expect.arrayContaining([
+      `${why} awaits a request |`,
+      'None of it has been requested, as far as the ledger goes back.',
+    ]),
+  );
+  expect(said({}).join()).not.toContain('CSV');
+  expect(said({}, 'kraken answers')).toContain(`${why} waits until kraken answers |`);
+  const covered = said({ coveredMs: 10 * dayMs, gaps: [], gapsInAll: 0 });
+  expect(covered.join(' ')).toMatch(/Download its points as CSV *, at most 240 rows, no request/);
+  expect(covered).toContain(
+    'No request for it is recorded: it was imported, or its requests are older than the ledger.',
   );
 });

@@ -60,7 +60,10 @@ it('lists one that runs elsewhere with the figures of status, and its end', { ti
   expect(await say('backfills show 2')).toMatch(
     /^backfill 2: done\nasked .* by .*@.*, 2 series, from 2024-03-01 to 2024-03-11\nended .*: complete: .*\n {2}binance bitcoin\/tether .*\n/,
   );
-  await world.fails('backfills show 3', 2, 'UNKNOWN_BACKFILL');
+  // What nobody can go on with has no figures of progress.
+  await world.fails(`backfill ${candles.replace('binance', 'binanse')} --interval h1 --from 2024-03-01`, 4, 'UNKNOWN');
+  expect((await linesOf(world))[0]).toMatchObject({ id: 3, state: 'failed', progress: null, left: null });
+  await world.fails('backfills show 4', 2, 'UNKNOWN_BACKFILL');
   await world.fails('backfills cancel 2', 2, 'backfill 2 has ended: done');
 });
 

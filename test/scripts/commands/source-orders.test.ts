@@ -101,6 +101,12 @@ candles: [{ source: [okx, mirror], symbol: BTC/USDT, interval: h1, from: 2024-03
   expect(await say('why 1')).toMatch(/^requests to okx are paused since 20/);
   await say('sources pause mirror');
   await fails(backfill, 6, 'PAUSED: requests to okx are paused since');
+  // What nobody has asked for waits for the pause.
+  await say(`track candles --exchange okx --base BTC --quote USDT --interval h1 --from 2024-02-01 --to 2024-03-03`);
+  for (const words of ['gaps', 'why 1']) expect(await say(words)).toContain('waits until okx is resumed');
+  await say('sources resume mirror');
+  for (const words of ['gaps', 'why 1']) expect(await say(words)).toContain('awaits a request');
+  await say('sources pause mirror');
   expect(await say('resume')).toBe('not paused; mirror, okx stay paused: `tidemark sources resume NAME`\n');
 });
 

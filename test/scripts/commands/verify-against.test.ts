@@ -79,6 +79,7 @@ it('compares to the tick of the coarser source', async () => {
 it('names what the other source lacks', async () => {
   const { say, fails, query } = await open();
   await fails('verify --against coinbase-x', 2, 'no source is named "coinbase-x"');
+  await fails('verify --against binance', 2, 'binance is the own source of these series');
   await say(
     'track candles --exchange binance --base no-such --quote tether --interval h1 --from 2024-03-01 --to 2024-03-03',
   );
