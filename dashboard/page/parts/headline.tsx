@@ -1,7 +1,7 @@
 /** The state of the whole, above every view: one sentence with a colour and its list, and what else is to be known. */
 
 import { useEffect, useLayoutEffect } from 'preact/hooks';
-import type { Headline, ListName } from '../../../planning/conditions.ts';
+import type { Headline, Level, ListName } from '../../../planning/conditions.ts';
 import { hrefOf } from '../state/address.ts';
 import { useClock, useModel } from '../state/use-model.ts';
 import { formatAge, formatCount } from './format.ts';
@@ -42,7 +42,7 @@ export function State() {
         {isOld && `The figures are ${formatAge(model.nowMs() - summary.nowMs)} old.`}
       </p>
       {further.length > 0 && (
-        <FoldedWhenNarrow title={`${formatCount(further.length)} more`}>
+        <FoldedWhenNarrow title={moreText(further, told?.level)}>
           <ul class="also" aria-label="Also">
             {further.map((one) => (
               <li key={one.kind + one.text} data-level={one.level}>
@@ -54,6 +54,12 @@ export function State() {
       )}
     </section>
   );
+}
+
+/** `2 more, 1 of them bad`: a milder sentence may stand before it. */
+function moreText(further: readonly Headline[], told: Level | undefined): string {
+  const bad = told === 'bad' ? 0 : further.filter(({ level }) => level === 'bad').length;
+  return `${formatCount(further.length)} more${bad === 0 ? '' : `, ${formatCount(bad)} of them bad`}`;
 }
 
 function Words({ text, list, command }: Headline) {

@@ -46,6 +46,9 @@ describe('the state above every view', () => {
       './?filter=awaiting#series',
     ]);
     expect(linesOf(State, {}, { model, isNarrow: true })).toContain('2 more');
+    const milder = { ...state, headline: headline('it accepts no request', { kind: 'banned', level: 'waiting' }) };
+    const more = linesOf(State, {}, { model: modelOf([], { state: milder }), isNarrow: true });
+    expect(more).toContain('2 more, 1 of them bad');
   });
 
   it('says in place of it that the database is away, and how old the figures are', () => {
