@@ -8,7 +8,7 @@ export interface Ended {
 
 /** Lines that say what a command does, and how far it is. */
 const progressLine =
-  /^(?:\[synthetic\] )?(?:tidemark: .* so far|(?:backfill|verify|repair|import|export|moving):? [^\n]*|waiting until [^\n]*)\n/gm;
+  /^(?:\[synthetic\] )?(?:tidemark: .* so far|(?:backfill|verify|repair|import|export|lake|check|moving):? [^\n]*|waiting until [^\n]*)\n/gm;
 
 export function endedWith(exitCode: number | null, stdout: string, stderr: string): Ended {
   const progress = stderr.match(progressLine)?.join('') ?? '';
