@@ -29,10 +29,10 @@ export const lanes = {
   backfill: { ...one, priority: 10, slots: 'backfill', fillsGap: true },
   // The windows of its series wait for the probe.
   probe: { ...one, priority: 5, slots: 'backfill' },
-  // With the priority of backfill, and few slots: behind a backfill of days rereads would never run.
+  // With the priority of backfill, and few slots: behind a backfill of days none of these would ever run.
   reread: { ...one, priority: 10, slots: 'reread', rereads: true },
-  repair: { ...one, priority: 20, slots: 'command', rereads: true },
-  verify: { ...one, priority: 20, slots: 'command', rereads: true, stores: false },
+  repair: { ...one, priority: 10, slots: 'command', rereads: true },
+  verify: { ...one, priority: 10, slots: 'command', rereads: true, stores: false },
 } as const satisfies Readonly<Record<string, LaneRule>>;
 
 export type Lane = keyof typeof lanes;

@@ -215,10 +215,7 @@ export const rereadSlots = (load: Load): number => slotsOf(rereadShare, load);
 /** Share of a minute's budget that a command keeps in the queue, so that it does not run empty between two polls. */
 const commandShare = 0.1;
 
-/**
- * Slots for commands (verify, repair), in addition to the planner's: they come last, and must not take slots from
- * others.
- */
+/** Slots for commands (verify, repair), beside the planner's. What a backfill has queued comes first. */
 export const commandSlots = (load: Load): number => slotsOf(commandShare, load);
 
 interface Load {

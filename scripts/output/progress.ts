@@ -161,7 +161,7 @@ export function showWindowProgress(clock: MonotonicClock, what: string): WindowP
 
 function windowView(what: string, left: WindowsLeft, etaMs: number | null): View {
   const isLast = left.done >= left.of;
-  const ahead = left.ahead > 0 ? `${formatCount(left.ahead)} of refresh and backfill come first` : null;
+  const ahead = left.ahead > 0 ? `${formatCount(left.ahead)} of refresh and backfill are queued` : null;
   const parts = [
     `${formatCount(left.done)} of ${formatCount(left.of)} windows`,
     ...(isLast ? [] : nonEmpty([waitText(left.pausedMs) ?? ahead ?? etaText(etaMs)])),

@@ -298,7 +298,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(await queues.requests.countWorkers()).toBe(0);
   });
 
-  test('runs the windows of a command last, apart from windows of the same bounds, and can drop its run', async () => {
+  test('runs the windows of a command in turn with a backfill, apart from windows of the same bounds, and can drop its run', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     const asked = (lane: 'verify' | 'repair', run: string, place = 1) => ({ ...windowAt(place, lane), run });
     await queues.requests.addWindows([
@@ -318,7 +318,7 @@ onEachBackend('the requests queue', (kind) => {
     await queues.requests.dropRun('2222');
     const ran = runJobs(queues, ({ job }) => ('lane' in job.data ? job.data.lane : job));
     await ran.until(4);
-    expect(ran).toEqual(['refresh', 'backfill', 'reread', 'verify']);
+    expect(ran).toEqual(['refresh', 'verify', 'backfill', 'reread']);
   });
 
   test('can drop the windows of one series', async () => {

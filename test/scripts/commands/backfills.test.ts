@@ -133,6 +133,20 @@ it.each(backends)(
   },
 );
 
+it('verifies while a backfill of hours goes on', { timeout: processesMs }, async () => {
+  const world = await openWatched();
+  const { begin, run } = world;
+  const often = { SOURCE_REQUESTS_PER_MINUTE: '60' };
+  await world.say(`backfill ${candles} --interval h1 --from 2024-03-01 --to 2024-03-11`);
+  const running = begin(`backfill ${candles} --interval m1 --from 2023-01-01 --to 2024-01-01`, often);
+  await waitFor('it to run', async () => (await linesOf(world))[0]?.state === 'running');
+  expect(await run('verify 1 --all', often)).toMatchObject({ exitCode: 0 });
+  const states = (await linesOf(world)).map(({ kind, state }) => `${kind} ${state}`);
+  expect(states).toEqual(['backfill running', 'verify done', 'backfill done']);
+  running.kill('SIGINT');
+  await running.ended;
+});
+
 it('records repairs, verifications, tracking and the watch list, and cancels each as it can', {
   timeout: processesMs,
 }, async () => {
