@@ -3,7 +3,7 @@
 import { minuteMs } from '../../../model/intervals.ts';
 import { verdictText } from '../../../model/reasons.ts';
 import type { MinuteRequests } from '../../shapes.ts';
-import { counted, formatCount, formatTime } from '../parts/format.ts';
+import { counted, formatCount } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
 import { requestCells, requestTitles } from '../parts/requests.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
@@ -26,7 +26,7 @@ export function Minute({
   const found = loaded.kind !== 'loading' && loaded.value?.startMs === minute ? loaded.value : null;
   return (
     <section id="minute" aria-label="Requests of a minute">
-      <h3>{`Requests of the minute ${formatTime(minute)}`}</h3>
+      <h3>{`Requests of the minute ${new Date(minute).toISOString().slice(0, 16).replace('T', ' ')}Z`}</h3>
       <p class="controls">
         <button type="button" onClick={() => onChange(minute - minuteMs)}>
           Minute before

@@ -224,7 +224,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
     const time = formatTime(minute);
     const heading = shown.getByRole('heading', { level: 3 });
     const opened = await heading.innerText();
-    if (opened !== `Requests of the minute ${time}`)
+    if (!opened.startsWith(`Requests of the minute ${time}`))
       await page.goto(`${world.url}?find=asked&minute=${new Date(minute).toISOString()}`);
     await shown.getByText('2 requests. By answer: 1 filled, 1 rate limited. By source: 2 default.').waitFor();
     await shown.getByText('rate limited: slow down', { exact: true }).waitFor();
