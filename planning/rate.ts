@@ -12,8 +12,10 @@ export interface Sample {
 
 /** Window of the rate: one minute, or longer for rare events. */
 const rateWindowMs = minuteMs;
-/** Window of the rate of work that has breaks. */
+/** Of work that has breaks, those that began in this time count. */
 const brokenWindowMs = 5 * minuteMs;
+/** How much longer than those before a break, or the time to the next one, may last. */
+const unlike = 1.5;
 const minEvents = 10;
 const maxWindowMs = 10 * minuteMs;
 /** Fewer samples give no reliable rate. */
@@ -55,7 +57,8 @@ export function perMs(samples: readonly Sample[], leastMs = minMs): number | nul
 
 /**
  * Leaves out the time in which the work was held, as by an outage, a ban or a pause: it says nothing about the rest.
- * Shorter breaks that recur, such as those of a source that refuses requests each minute, are a part of the work.
+ * Shorter breaks that recur, such as those of a source that refuses requests each minute, are a part of the work: then
+ * breaks count with the work between them. When they stay away, only the work since the last one counts.
  *
  * @returns null: the work is held now.
  */
@@ -63,18 +66,39 @@ function withoutHolds(seen: readonly Sample[]): { seen: readonly Sample[]; windo
   const [first, last] = [seen[0], seen.at(-1)];
   if (first === undefined || last === undefined) return { seen, windowMs: rateWindowMs };
   const [allMs, done] = [last.atMs - first.atMs, last.done - first.done];
-  const missed = breaksOf(seen).filter(({ startMs, endMs }) => {
-    const ms = endMs - startMs;
-    return (ms * done) / (allMs - ms) > missedSteps;
-  });
+  const missed = breaksOf(seen).filter((one) => (lengthOf(one) * done) / (allMs - lengthOf(one)) > missedSteps);
   const current = missed.find(({ endMs }) => endMs === last.atMs);
-  if (current !== undefined && current.endMs - current.startMs > stoppedMs) return null;
-  const isLong = ({ startMs, endMs }: Break) => endMs - startMs >= minuteMs;
-  const ended = missed.filter((one) => one !== current);
-  const recur = ended.filter((one) => !isLong(one)).length > 1;
-  const holds = missed.filter((one) => one === current || isLong(one) || !recur);
-  return { seen: holds.reduce<readonly Sample[]>(without, seen), windowMs: recur ? brokenWindowMs : rateWindowMs };
+  const isShort = (one: Break) => one !== current && lengthOf(one) < minuteMs;
+  const short = missed.filter(isShort);
+  const recurring = recurringOf(short, current ?? { startMs: last.atMs, endMs: last.atMs });
+  const between = (fromMs: number, toMs: number) => seen.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
+  if (recurring !== null) {
+    const holds = missed.filter((one) => one !== current && !isShort(one));
+    return { seen: holds.reduce(without, between(recurring.startMs, recurring.endMs)), windowMs: maxWindowMs };
+  }
+  if (current !== undefined && lengthOf(current) > stoppedMs) return null;
+  const fromMs = short.length > 1 ? (short.at(-1)?.endMs ?? 0) : Number.NEGATIVE_INFINITY;
+  return { seen: missed.reduce(without, between(fromMs, last.atMs)), windowMs: rateWindowMs };
 }
+
+/**
+ * From the beginning of a break to that of another one, with all breaks of the last minutes; null: they do not recur,
+ * or no longer.
+ *
+ * @param short those that have ended, ascending. @param current the one that goes on; it begins now if there is none.
+ */
+function recurringOf(short: readonly Break[], current: Break): Break | null {
+  const [before, last] = short.slice(-2);
+  if (before === undefined || last === undefined) return null;
+  const longestMs = Math.max(...short.map(lengthOf));
+  const farthestMs = Math.max(...short.slice(1).map(({ startMs }, place) => startMs - (short[place]?.startMs ?? 0)));
+  if (lengthOf(current) > unlike * longestMs || current.startMs - last.startMs > unlike * farthestMs) return null;
+  const recent = short.find(({ startMs }) => startMs >= current.startMs - brokenWindowMs) ?? before;
+  const { startMs } = recent.startMs < before.startMs ? recent : before;
+  return { startMs, endMs: lengthOf(current) > 0 ? current.startMs : last.startMs };
+}
+
+const lengthOf = ({ startMs, endMs }: Break) => endMs - startMs;
 
 interface Break {
   readonly startMs: number;
@@ -97,7 +121,7 @@ function breaksOf(seen: readonly Sample[]): Break[] {
   return breaks;
 }
 
-function without(seen: readonly Sample[], { startMs, endMs }: Break): Sample[] {
+function without(seen: readonly Sample[], { startMs, endMs }: Break): readonly Sample[] {
   return seen
     .filter(({ atMs }) => atMs <= startMs || atMs >= endMs)
     .map((one) => (one.atMs < endMs ? { ...one, atMs: one.atMs + endMs - startMs } : one));

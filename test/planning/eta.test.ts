@@ -193,6 +193,30 @@ describe('the ETA of ten simulated backfills', () => {
     },
   );
 
+  it.each([
+    ['later', 5, 13],
+    ['from the start', 0, 8],
+  ] as const)(
+    'is right two minutes after a source begins to refuse most of each minute (%s), and one after it does not',
+    (_, from, to) => {
+      const held = Array.from({ length: to - from }, (_, place) => minutes(from + place + 0.2, from + place + 1));
+      const course = { perMinute: 300, series: 8, days: 750, held };
+      const { told, endMs } = simulate(course);
+      const during = told.filter(
+        ({ atMs }) => atMs > startMs + (from + 2) * minuteMs && atMs < startMs + to * minuteMs,
+      );
+      const lefts = during.map(({ done, etaMs }) => ({
+        minutes: (etaMs ?? 0) / minuteMs,
+        fair: (8 * 750 - done) / 60,
+      }));
+      expect(lefts.length).toBeGreaterThan(8);
+      for (const { minutes, fair } of lefts) expect(Math.abs(minutes - fair) / fair).toBeLessThan(0.2);
+      const after = told.filter(({ atMs }) => atMs > startMs + (to + 1) * minuteMs && endMs - atMs > 2 * minuteMs);
+      expect(after.length).toBeGreaterThan(20);
+      for (const one of after) expect(errorOf(one, endMs, course)).toBeLessThan(0.2);
+    },
+  );
+
   it('is not known before half a minute of answers', () => {
     for (const { told } of runs)
       expect(told.filter(({ atMs, etaMs }) => atMs - startMs < 30_000 && etaMs !== null)).toEqual([]);

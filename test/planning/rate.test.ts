@@ -48,6 +48,21 @@ describe('the rate', () => {
     expect(perMs(broken)).toBeCloseTo((0.008 * 2) / 3, 3);
   });
 
+  it('counts short breaks that recur from the first one on, each with the work between', () => {
+    const refused = [1, 2].reduce((seen) => steadily(48, 0, steadily(12, 5, seen)), steadily(300, 8));
+    for (const seconds of [2, 6, 12]) expect(perMs(steadily(seconds, 5, refused))).toBeCloseTo(0.001, 4);
+    // In a break that is no longer than those before the work goes on.
+    for (const seconds of [15, 35, 47])
+      expect(perMs(steadily(seconds, 0, steadily(12, 5, refused)))).toBeCloseTo(0.001, 4);
+    expect(perMs(steadily(100, 0, steadily(12, 5, refused)))).toBeNull();
+  });
+
+  it('forgets breaks that recurred, when they stay away', () => {
+    const refused = [1, 2, 3, 4].reduce((seen) => steadily(48, 0, steadily(12, 5, seen)), steadily(60, 5));
+    expect(perMs(steadily(30, 5, refused))).toBeLessThan(0.003);
+    for (const seconds of [45, 200]) expect(perMs(steadily(seconds, 5, refused))).toBeCloseTo(0.005, 4);
+  });
+
   it('excludes the newest interruption as soon as work goes on', () => {
     const before = steadily(60, 8);
     expect(perMs(steadily(4, 8, steadily(120, 0, before)))).toBeCloseTo(0.008, 3);
