@@ -1,12 +1,13 @@
 /** What `retry`, `verify` and `repair` are about to request, by source, in the terms of a plan. */
 
 import { aboutText, counted, formatCount } from '../model/format.ts';
+import { minuteMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
 import { defaultSource } from '../model/sources.ts';
 import type { EstimateRules, PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
-import type { OperationContext } from './context.ts';
+import { type OperationContext, withQueues } from './context.ts';
 import { readBudget } from './estimate.ts';
 import { costOfPart, type SourceCost } from './source-cost.ts';
 
@@ -18,10 +19,11 @@ export interface AskedWindows {
   readonly windows: number;
 }
 
-export type CommandCost = Pick<
-  SourceCost,
-  'source' | 'requests' | 'requestsPerMinute' | 'durationMs' | 'cost' | 'unit' | 'long'
->;
+export interface CommandCost
+  extends Pick<SourceCost, 'source' | 'requests' | 'requestsPerMinute' | 'durationMs' | 'cost' | 'unit' | 'long'> {
+  /** Requests to the source that come before, such as those of a backfill. */
+  readonly queued: number;
+}
 
 /** Nothing is followed: a command comes after refreshes, which `plan` counts. */
 const onlyRequests: Omit<EstimateRules, 'requestsPerMinute'> = {
@@ -48,28 +50,31 @@ export async function costOfCommand(
   for (const [source, planned] of parts) {
     const requestsPerMinute = await readBudget(context, source);
     const part = { source: { setup: registry.get(source) }, planned, unarchived: [], wanted: 0 };
-    costs.push(
-      await costOfPart(
-        context,
-        { ...part, lostMs: 0, unpublishedMs: 0 },
-        { ...onlyRequests, requestsPerMinute },
-        context.clock.now(),
-      ),
-    );
+    const rules = { ...onlyRequests, requestsPerMinute };
+    const cost = await costOfPart(context, { ...part, lostMs: 0, unpublishedMs: 0 }, rules, context.clock.now());
+    costs.push({ ...cost, queued: await queuedOf(context, source) });
   }
   return costs;
 }
 
-/** `12 requests to binance, 2.4 % of a minute's budget, about 2 s`. */
-export function commandCostText({ source, requests, requestsPerMinute, durationMs, cost, long }: CommandCost): string {
+/** 0 while the queue does not answer: a cost is shown without it too. */
+async function queuedOf(context: Pick<OperationContext, 'openQueues'>, source: string): Promise<number> {
+  return withQueues(context, async (queues) => (await queues.requestsOf(source).depth()).waiting).catch(() => 0);
+}
+
+/** `12 requests to binance, 2.4 % of a minute's budget, about 2 s, after 250 that are queued (about 30 s)`. */
+export function commandCostText(costs: CommandCost): string {
+  const { source, requests, requestsPerMinute, durationMs, cost, long, queued } = costs;
   const to = source === defaultSource ? 'the source' : source;
   const limited =
     durationMs === null
       ? ['no limit']
       : [`${percent(requests / requestsPerMinute)} of a minute's budget`, aboutText(durationMs)];
+  const queuedFor = requestsPerMinute === 0 ? '' : ` (${aboutText((queued * minuteMs) / requestsPerMinute)})`;
+  const before = queued === 0 ? [] : [`after ${formatCount(queued)} that are queued${queuedFor}`];
   const credits =
     long === null ? [] : [`about ${formatCount(cost)} of the ${formatCount(long.left)} ${long.unit}s that are left`];
-  return [`${counted(requests, 'request')} to ${to}`, ...limited, ...credits].join(', ');
+  return [`${counted(requests, 'request')} to ${to}`, ...limited, ...before, ...credits].join(', ');
 }
 
 /** Two digits: a share of a minute may be far more than all of it, or far less than a percent. */

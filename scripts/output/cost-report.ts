@@ -276,10 +276,11 @@ export function printCost(costs: readonly CommandCost[]): void {
 }
 
 export function commandCostJson(costs: readonly CommandCost[]): JsonDocument<'retry'>['cost'] {
-  return costs.map(({ source, requests, cost, unit, requestsPerMinute, durationMs, long }) => ({
+  return costs.map(({ source, requests, cost, unit, requestsPerMinute, durationMs, long, queued }) => ({
     ...{ source, requests, cost, unit, requestsPerMinute },
     budgetShare: requestsPerMinute === 0 ? null : requests / requestsPerMinute,
     seconds: durationMs === null ? null : durationMs / 1000,
+    queued,
     left: long?.left ?? null,
   }));
 }

@@ -281,7 +281,7 @@ const cost = z.array(
   z.strictObject({
     ...{ source: text, requests: count, cost: count, unit: z.enum(['request', 'weight', 'credit']) },
     ...{ requestsPerMinute: perMinute, budgetShare: amount.nullable(), seconds: amount.nullable() },
-    left: count.nullable(),
+    ...{ queued: count, left: count.nullable() },
   }),
 );
 

@@ -139,8 +139,14 @@ it('verifies while a backfill of hours goes on', { timeout: processesMs }, async
   const often = { SOURCE_REQUESTS_PER_MINUTE: '60' };
   await world.say(`backfill ${candles} --interval h1 --from 2024-03-01 --to 2024-03-11`);
   const running = begin(`backfill ${candles} --interval m1 --from 2023-01-01 --to 2024-01-01`, often);
-  await waitFor('it to run', async () => (await linesOf(world))[0]?.state === 'running');
-  expect(await run('verify 1 --all', often)).toMatchObject({ exitCode: 0 });
+  const queue = async () => (await world.json<{ queue: { waiting: number } | null }>('status')).queue;
+  await waitFor('windows in the queue', async () => ((await queue())?.waiting ?? 0) > 10);
+  expect(await run('verify 1 --all', often)).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(
+      /^1 request to the source, 1\.7 % of a minute's budget, .+, after \d+ that are queued/,
+    ),
+  });
   const states = (await linesOf(world)).map(({ kind, state }) => `${kind} ${state}`);
   expect(states).toEqual(['backfill running', 'verify done', 'backfill done']);
   running.kill('SIGINT');
