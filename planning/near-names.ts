@@ -20,6 +20,8 @@ export interface KnownNames {
   readonly exchanges: readonly string[];
   /** Of histories, and bases and quotes of markets. */
   readonly assets: readonly string[];
+  /** Whether a list of all assets is stored. */
+  readonly listsAssets: boolean;
 }
 
 /** Exchanges that are known before anything is stored: those that a profile asks. */
@@ -28,7 +30,7 @@ export const exchangesOfProfiles: readonly string[] = ['binance', 'binance-us', 
 /** Of a market or an asset that a source does not know: `: did you mean "binance" and "bitcoin"?`, or nothing. */
 export function namesMeant(
   of: Pick<MarketSeries, 'exchange' | 'baseId' | 'quoteId'> | Pick<AssetSeries, 'assetId'>,
-  { exchanges, assets }: KnownNames,
+  { exchanges, assets }: Omit<KnownNames, 'listsAssets'>,
 ): string {
   const named: ReadonlyArray<readonly [string, readonly string[]]> =
     'assetId' in of

@@ -24,7 +24,7 @@ import { countAll, readGapDivision } from '../operations/source-gaps.ts';
 import { isGiven } from '../operations/sources/markets.ts';
 import { changeBudget, pauseSource, resumeSource } from '../operations/sources/orders.ts';
 import { readStoredFacts } from '../operations/status/facts.ts';
-import { atSource, withinRetention } from '../operations/tracking/selection.ts';
+import { atSource, noteNearNames, withinRetention } from '../operations/tracking/selection.ts';
 import { estimateSelection, trackRecorded } from '../operations/tracking/track.ts';
 import { diskInAll } from '../planning/estimate.ts';
 import { countDiffering } from '../store/commit/differences.ts';
@@ -178,7 +178,9 @@ function ended(isWhole: boolean, parts: readonly string[]): string {
 
 async function resolve(context: OperationContext, asked: Selection) {
   const notes: string[] = [];
-  const selection = await withinRetention(context, await atSource(context, asked), (text) => notes.push(text));
+  const note = (text: string) => void notes.push(text);
+  const selection = await withinRetention(context, await atSource(context, asked), note);
+  await noteNearNames(context, selection, note);
   return { selection, notes };
 }
 

@@ -4,7 +4,9 @@ import { badArgument } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Selection } from '../../model/selection.ts';
-import type { SeriesKey } from '../../model/series.ts';
+import { isOfMarket, type SeriesKey } from '../../model/series.ts';
+import { namesMeant } from '../../planning/near-names.ts';
+import { readKnownNames } from '../../store/series/known-names.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
 import { listRetentions } from '../../store/upkeep/retention.ts';
 import type { OperationContext } from '../context.ts';
@@ -64,3 +66,25 @@ export async function withinRetention<Selected extends Selection>(
     trackFromMs: ({ interval }) => periodStart(cutMs + intervalMs[interval] - 1, interval),
   };
 }
+
+/**
+ * Notes names that look like known ones, such as `binanse`: tracking requests nothing, so that only the workers would
+ * find out. Without a list of all assets, unknown ones are as good as others.
+ */
+export async function noteNearNames(
+  { database }: Pick<OperationContext, 'database'>,
+  { series, sources }: SourcedSelection,
+  note: (text: string) => void,
+): Promise<void> {
+  // A named source has a list of its markets.
+  if (sources !== null) return;
+  const { exchanges, assets, listsAssets } = await readKnownNames(database);
+  const meantOf = new Map(
+    series.map((one) => [nameWithoutInterval(one), namesMeant(one, { exchanges, assets: listsAssets ? assets : [] })]),
+  );
+  for (const [name, meant] of meantOf)
+    if (meant !== '') note(`${name}${meant} It is tracked as it is; \`tidemark untrack\` ends that`);
+}
+
+const nameWithoutInterval = (series: SeriesKey) =>
+  isOfMarket(series) ? `${series.exchange} ${series.baseId}/${series.quoteId}` : series.assetId;

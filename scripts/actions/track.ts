@@ -10,7 +10,7 @@ import { listName, lists, type PolledList, wholeLists } from '../../model/lists/
 import type { Selection } from '../../model/selection.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
 import { parseInterval } from '../../model/time-text.ts';
-import { atSource, withinRetention } from '../../operations/tracking/selection.ts';
+import { atSource, noteNearNames, withinRetention } from '../../operations/tracking/selection.ts';
 import { trackRecorded } from '../../operations/tracking/track.ts';
 import { withContext } from '../../runtime/context.ts';
 import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
@@ -25,6 +25,7 @@ import { noteOnStderr } from '../output/table.ts';
 export async function trackAll(asked: Selection, options: SelectingOptions): Promise<void> {
   await withContext({ command: 'track' }, async (context) => {
     const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
+    await noteNearNames(context, selection, noteOnStderr);
     for (const tracked of await trackRecorded(context, selection, userAtHost()))
       console.log(options.json ? JSON.stringify(asJson(tracked)) : asText(tracked));
   });

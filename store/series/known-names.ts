@@ -2,11 +2,11 @@
 
 import type { KnownNames } from '../../planning/near-names.ts';
 import type { Database } from '../db/database.ts';
-import { listOf, statement, text } from '../db/statement.ts';
+import { bool, listOf, statement, text } from '../db/statement.ts';
 
 export async function readKnownNames(database: Database): Promise<KnownNames> {
   const [row] = await knownNames.on(database.pool, {});
-  return row ?? { exchanges: [], assets: [] };
+  return row ?? { exchanges: [], assets: [], listsAssets: false };
 }
 
 const knownNames = statement({
@@ -21,7 +21,8 @@ const knownNames = statement({
       select null, asset from public.assets where gone_since is null
     )
     select coalesce(array_agg(distinct exchange) filter (where exchange is not null), '{}') as exchanges,
-           coalesce(array_agg(distinct asset) filter (where asset is not null), '{}') as assets
+           coalesce(array_agg(distinct asset) filter (where asset is not null), '{}') as assets,
+           exists (select from public.assets) as "listsAssets"
     from known`,
-  row: { exchanges: listOf(text), assets: listOf(text) },
+  row: { exchanges: listOf(text), assets: listOf(text), listsAssets: bool },
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { waitFor } from '../../parts/wait-for.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 it('a name means the series that is spelled so, and is refused where only case tells two apart', async () => {
@@ -12,6 +13,29 @@ it('a name means the series that is spelled so, and is refused where only case t
     2,
     'tidemark: BAD_ARGUMENT: several series are named "Btc d1" but for case; did you mean "BTC d1" or "btc d1"?\n',
   );
+});
+
+it('track says which known name was meant, and tracks what was asked for', async () => {
+  const { begin, run, query } = await openWatched();
+  const track = async (words: string) => (await run(`track ${words} --from 2024-02-01`)).stderr;
+  const market = (exchange: string, base: string) => `candles --exchange ${exchange} --base ${base} --quote tether`;
+  const after = 'It is tracked as it is; `tidemark untrack` ends that\n';
+  expect(await track(`${market('binanse', 'bitcoin')} --interval h1,d1`)).toBe(
+    `tidemark: binanse bitcoin/tether: did you mean "binance"? ${after}`,
+  );
+  expect(await run('status --json')).toMatchObject({ stdout: expect.stringContaining('"binanse"') });
+  for (const words of [market('binance', 'bitcion'), market('gemini', 'bitcoin'), 'history --asset bitcion'])
+    expect(await track(`${words} --interval h1`)).toBe('');
+  // With a list of all assets, it is known which are none.
+  await run('track assets');
+  const running = begin('run');
+  await waitFor('the list', async () => (await query('select from public.assets')).length > 10);
+  running.kill('SIGINT');
+  await running.ended;
+  expect(await track('history --asset bitcion --interval d1')).toBe(
+    `tidemark: bitcion: did you mean "bitcoin"? ${after}`,
+  );
+  expect(await track('history --asset bitcoin --interval d1')).toBe('');
 });
 
 it('track shows the whole tracked range, and status shows it in full in a pipe', async () => {
