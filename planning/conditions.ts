@@ -41,7 +41,7 @@ export const conditions = {
   ranges_failed: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
   ranges_beyond_depth: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
   rows_rejected: { level: 'bad', list: 'quarantine', command: 'tidemark gaps' },
-  jobs_failing: { level: 'bad', list: 'jobs', command: 'tidemark status' },
+  jobs_failing: { level: 'waiting', list: 'jobs', command: 'tidemark status' },
   watch_list_invalid: { level: 'bad', list: null, command: 'tidemark apply --dry-run' },
   watch_list_waits: { level: 'waiting', list: null, command: 'tidemark apply' },
   notify_fails: { level: 'waiting', list: null, command: 'tidemark notify' },

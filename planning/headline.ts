@@ -129,9 +129,12 @@ export function stateOf(facts: StateFacts): State {
     ...progressConditions(facts, etaMs),
   ];
   // Credits that are used up stop the requests of a source, as a ban does.
-  const rank = ({ kind, level }: Headline) =>
-    conditionKinds.indexOf(kind === 'limited_by_budget' && level === 'waiting' ? 'banned' : kind);
+  const rank = ({ kind, level }: Headline) => {
+    if (kind === 'jobs_failing' && level === 'ok') return conditionKinds.length;
+    return conditionKinds.indexOf(kind === 'limited_by_budget' && level === 'waiting' ? 'banned' : kind);
+  };
   const healthy = condition('healthy', `up to date: ${formatCount(facts.series)} series`);
+  if (found.every(({ level }) => level === 'ok')) found.push(healthy);
   const [headline = healthy, ...also] = found.toSorted((one, other) => rank(one) - rank(other));
   return { headline, also, ...facts.tracked, left: facts.left, etaMs };
 }
@@ -281,7 +284,8 @@ function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rej
     const isHelped = !('away' in queue) && queue.schedulers > 0;
     const helped = isHelped ? ` (the scheduler does ${verb(count, 'its', 'their')} work)` : '';
     const text = `${counted(count, 'TimescaleDB job')} ${verb(count, 'fails', 'fail')}${helped}: ${cause}`;
-    found.push(condition('jobs_failing', text, isHelped ? { level: 'waiting' } : {}));
+    // What the scheduler does is not behind.
+    found.push(condition('jobs_failing', text, isHelped ? { level: 'ok' } : {}));
   }
   const missing = failed.ranges + blocked.ranges;
   if (missing > 0) {

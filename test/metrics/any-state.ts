@@ -55,7 +55,7 @@ export const someQueue: QueueState = {
 
 export const someState: State = {
   headline: { kind: 'source_away', level: 'bad', text: 'away', list: null, command: null },
-  also: [{ kind: 'jobs_failing', level: 'waiting', text: '1 fails', list: null, command: null }],
+  also: [{ kind: 'jobs_failing', level: 'ok', text: '1 fails', list: null, command: null }],
   left: 12,
   requests: 40,
   wantedMs: 10_000,

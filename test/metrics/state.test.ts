@@ -93,15 +93,15 @@ describe('state metrics', () => {
     metrics.measureState(anyState({ whole: async () => state, clock: clockAt(() => nowMs) }));
     const of = values((await metrics.read()).text);
     expect(of.get('tidemark_condition{kind="source_away",level="bad"}')).toBe('1');
-    expect(of.get('tidemark_condition{kind="jobs_failing",level="waiting"}')).toBe('1');
-    expect(of.get('tidemark_condition{kind="jobs_failing",level="bad"}')).toBe('0');
+    expect(of.get('tidemark_condition{kind="jobs_failing",level="ok"}')).toBe('1');
+    expect(of.get('tidemark_condition{kind="jobs_failing",level="waiting"}')).toBe('0');
     expect(of.get('tidemark_condition{kind="healthy",level="ok"}')).toBe('0');
     expect([of.get('tidemark_wanted_seconds'), of.get('tidemark_covered_seconds')]).toEqual(['10', '4']);
     expect([of.get('tidemark_requests_left'), of.get('tidemark_eta_seconds')]).toEqual(['12', '90']);
     state = { ...someState, also: [], left: 0, etaMs: null };
     nowMs = 15_000;
     const later = values((await metrics.read()).text);
-    expect(later.get('tidemark_condition{kind="jobs_failing",level="waiting"}')).toBeUndefined();
+    expect(later.get('tidemark_condition{kind="jobs_failing",level="ok"}')).toBeUndefined();
     expect([later.get('tidemark_requests_left'), later.get('tidemark_eta_seconds')]).toEqual(['0', undefined]);
   });
 

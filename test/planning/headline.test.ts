@@ -209,18 +209,6 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { ...due, queue: { schedulers: 0, sources: [running] } },
   ],
   [
-    'failing jobs',
-    'jobs_failing',
-    'waiting',
-    '2 TimescaleDB jobs fail (the scheduler does their work): disk full',
-    {
-      failingJobs: [
-        { kind: 'policy_compression', of: 'tidemark.candles', message: 'disk full' },
-        { kind: 'policy_retention', of: null, message: 'failed' },
-      ],
-    },
-  ],
-  [
     'failed ranges',
     'ranges_failed',
     'bad',
@@ -278,7 +266,7 @@ describe('the headline', () => {
 
   it('has a sentence for each kind of condition', () => {
     expect(databaseAway('gone')).toMatchObject({ level: 'bad', text: 'the database does not answer: gone' });
-    const known = new Set([...states.map(([, kind]) => kind), 'database_away']);
+    const known = new Set([...states.map(([, kind]) => kind), 'database_away', 'jobs_failing']);
     expect([...known].sort()).toEqual([...conditionKinds].sort());
   });
 
@@ -309,12 +297,22 @@ describe('the headline', () => {
     expect([headline, ...also].map(({ kind, level }) => [kind, level])).toEqual([
       ['banned', 'waiting'],
       ['ranges_failed', 'bad'],
-      ['jobs_failing', 'waiting'],
+      ['jobs_failing', 'ok'],
     ]);
     const usedUp = { ...answering, isUsedUp: true };
     expect(stateOf(facts({ ...trouble, sources: [usedUp] })).headline.kind).toBe('limited_by_budget');
     const alone = stateOf(facts({ ...trouble, queue: { schedulers: 0, sources: [running] } }));
-    expect(alone.also.at(-1)).toMatchObject({ kind: 'jobs_failing', level: 'bad' });
+    expect(alone.also.at(-1)).toMatchObject({ kind: 'jobs_failing', level: 'waiting' });
+  });
+
+  it('is healthy where jobs fail whose work the scheduler does, and says so', () => {
+    const failingJobs = [{ kind: 'policy_compression', of: null, message: 'disk full' }];
+    const { headline, also } = stateOf(facts({ failingJobs }));
+    expect(headline).toMatchObject({ kind: 'healthy', level: 'ok' });
+    expect(also).toMatchObject([
+      { level: 'ok', text: '1 TimescaleDB job fails (the scheduler does its work): disk full' },
+    ]);
+    expect(stateOf(facts({ ...due, failingJobs })).also.at(-1)).toMatchObject({ kind: 'jobs_failing' });
   });
 
   it('calls for a worker of a source only where that source has something to do', () => {
