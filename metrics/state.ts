@@ -87,7 +87,7 @@ function gaugesOf(registry: Registry) {
       'kind',
       'level',
     ]),
-    requestsLeft: gauge('requests_left', 'Requests for missing data that can be sent now'),
+    requestsLeft: gauge('requests_left', 'Requests for missing data that can be sent now; absent without database'),
     eta: gauge('eta_seconds', 'Time until they are sent; absent while it is unknown'),
     wanted: gauge('wanted_seconds', 'Length of all that is tracked, as `tidemark status` counts it'),
     covered: gauge('covered_seconds', 'The part of it that is covered'),
@@ -192,6 +192,7 @@ function setWhole(
 ): void {
   for (const kind of conditionKinds) gauges.condition.set({ kind, level: conditions[kind].level }, 0);
   for (const { kind, level } of [headline, ...also]) gauges.condition.set({ kind, level }, 1);
+  if (headline.kind === 'database_away') return;
   gauges.requestsLeft.set(left);
   gauges.wanted.set(wantedMs / 1000);
   gauges.covered.set(coveredMs / 1000);

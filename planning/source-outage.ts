@@ -69,7 +69,7 @@ export function holdText(
 const ofDefault: Readonly<Partial<Record<SourceOutage['kind'], string>>> = Object.freeze({
   unexpected: 'does not answer as a Market Data Service',
   not_found: 'does not know the addresses of a Market Data Service',
-  unauthorized: 'refuses the API key',
+  unauthorized: 'refuses the API key or its plan',
 });
 
 const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({
@@ -79,7 +79,7 @@ const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze(
   unexpected: 'is answering unusably',
   not_found: 'does not know the addresses of its profile',
   notice: 'answers with a service message',
-  unauthorized: 'refuses its API key',
+  unauthorized: 'refuses its API key or plan',
   address_refused: 'refuses this address',
   country_refused: 'does not serve the country of this address',
 });

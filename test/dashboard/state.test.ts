@@ -59,7 +59,7 @@ const overdueJob = () =>
 it.each([
   ['source_away', /unreachable since .*refused.*; tried again within 10 s/, failed('unreachable', 0, 'refused')],
   ['source_notice', /service message since .*is retired.*; tried again/, failed('notice', 200, 'is retired')],
-  ['source_refuses_key', /refuses the API key since /, failed('unauthorized', 401, 'unknown key')],
+  ['source_refuses_key', /refuses the API key or its plan since /, failed('unauthorized', 401, 'unknown key')],
   ['banned', /accepts no request until 20\d\d-.*: HTTP 429/, failed('rate_limited', 429, 'HTTP 429')],
   ['rows_rejected', /^1 row of the source was rejected/, rejected],
   ['ranges_failed', /fail/, pending('failed')],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../metrics/metrics.ts';
 import { readAtMostEvery } from '../../metrics/reading.ts';
+import { databaseAway } from '../../planning/headline.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { anyState, someState, someStore } from './any-state.ts';
@@ -98,8 +99,15 @@ describe('state metrics', () => {
     expect(of.get('tidemark_condition{kind="healthy",level="ok"}')).toBe('0');
     expect([of.get('tidemark_wanted_seconds'), of.get('tidemark_covered_seconds')]).toEqual(['10', '4']);
     expect([of.get('tidemark_requests_left'), of.get('tidemark_eta_seconds')]).toEqual(['12', '90']);
-    state = { ...someState, also: [], left: 0, etaMs: null };
+    state = { ...someState, headline: databaseAway('gone'), also: [], left: 0, wantedMs: 0, coveredMs: 0, etaMs: null };
     nowMs = 15_000;
+    const away = values((await metrics.read()).text);
+    expect(away.get('tidemark_condition{kind="database_away",level="bad"}')).toBe('1');
+    // Nobody knows.
+    for (const name of ['requests_left', 'wanted_seconds', 'covered_seconds', 'eta_seconds'])
+      expect(away.get(`tidemark_${name}`)).toBeUndefined();
+    state = { ...someState, also: [], left: 0, etaMs: null };
+    nowMs = 30_000;
     const later = values((await metrics.read()).text);
     expect(later.get('tidemark_condition{kind="jobs_failing",level="ok"}')).toBeUndefined();
     expect([later.get('tidemark_requests_left'), later.get('tidemark_eta_seconds')]).toEqual(['0', undefined]);

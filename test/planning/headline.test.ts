@@ -130,7 +130,7 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'a refused key',
     'source_refuses_key',
     'bad',
-    'the source refuses the API key since 2026-01-31 05:50Z: status 401; retry at 2026-01-31 06:00:30Z',
+    'the source refuses the API key or its plan since 2026-01-31 05:50Z: status 401; retry at 2026-01-31 06:00:30Z',
     {
       sources: [{ ...answering, refusedUntilMs, outage: { ...outage, kind: 'unauthorized', message: 'status 401' } }],
       queue: paused,
