@@ -12,7 +12,7 @@ export interface Sample {
 
 /** Window of the rate: one minute, or longer for rare events. */
 const rateWindowMs = minuteMs;
-/** Of work that has breaks, those that began in this time count. */
+/** Window of the rate of work that has breaks. */
 const brokenWindowMs = 5 * minuteMs;
 /** How much longer than those before a break, or the time to the next one, may last. */
 const unlike = 1.5;
@@ -70,11 +70,15 @@ function withoutHolds(seen: readonly Sample[]): { seen: readonly Sample[]; windo
   const current = missed.find(({ endMs }) => endMs === last.atMs);
   const isShort = (one: Break) => one !== current && lengthOf(one) < minuteMs;
   const short = missed.filter(isShort);
-  const recurring = recurringOf(short, current ?? { startMs: last.atMs, endMs: last.atMs });
+  const now = current ?? { startMs: last.atMs, endMs: last.atMs };
   const between = (fromMs: number, toMs: number) => seen.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
-  if (recurring !== null) {
+  if (doRecur(short, now)) {
+    const [begun, newest] = [missed[0], lengthOf(now) > 0 ? now : short.at(-1)];
+    // Since they have begun, whole ones with the work between: with a part of one, few are far from the mean.
+    if (begun !== undefined && newest !== undefined && isShort(begun) && begun.startMs > last.atMs - brokenWindowMs)
+      return { seen: between(begun.startMs, newest.startMs), windowMs: maxWindowMs };
     const holds = missed.filter((one) => one !== current && !isShort(one));
-    return { seen: holds.reduce(without, between(recurring.startMs, recurring.endMs)), windowMs: maxWindowMs };
+    return { seen: holds.reduce(without, seen), windowMs: brokenWindowMs };
   }
   if (current !== undefined && lengthOf(current) > stoppedMs) return null;
   const fromMs = short.length > 1 ? (short.at(-1)?.endMs ?? 0) : Number.NEGATIVE_INFINITY;
@@ -82,20 +86,16 @@ function withoutHolds(seen: readonly Sample[]): { seen: readonly Sample[]; windo
 }
 
 /**
- * From the beginning of a break to that of another one, with all breaks of the last minutes; null: they do not recur,
- * or no longer.
+ * Whether breaks go on to recur. They do not when the newest is much longer than those before, or stays away.
  *
  * @param short those that have ended, ascending. @param current the one that goes on; it begins now if there is none.
  */
-function recurringOf(short: readonly Break[], current: Break): Break | null {
-  const [before, last] = short.slice(-2);
-  if (before === undefined || last === undefined) return null;
+function doRecur(short: readonly Break[], current: Break): boolean {
+  const last = short.at(-1);
+  if (last === undefined || short.length < 2) return false;
   const longestMs = Math.max(...short.map(lengthOf));
   const farthestMs = Math.max(...short.slice(1).map(({ startMs }, place) => startMs - (short[place]?.startMs ?? 0)));
-  if (lengthOf(current) > unlike * longestMs || current.startMs - last.startMs > unlike * farthestMs) return null;
-  const recent = short.find(({ startMs }) => startMs >= current.startMs - brokenWindowMs) ?? before;
-  const { startMs } = recent.startMs < before.startMs ? recent : before;
-  return { startMs, endMs: lengthOf(current) > 0 ? current.startMs : last.startMs };
+  return lengthOf(current) <= unlike * longestMs && current.startMs - last.startMs <= unlike * farthestMs;
 }
 
 const lengthOf = ({ startMs, endMs }: Break) => endMs - startMs;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { minuteMs } from '../../model/intervals.ts';
 import { addSample, perMs, type Sample, timeLeftMs } from '../../planning/rate.ts';
 
 /** Samples of steady work, once a second. */
@@ -55,6 +56,18 @@ describe('the rate', () => {
     for (const seconds of [15, 35, 47])
       expect(perMs(steadily(seconds, 0, steadily(12, 5, refused)))).toBeCloseTo(0.001, 4);
     expect(perMs(steadily(100, 0, steadily(12, 5, refused)))).toBeNull();
+  });
+
+  it('takes the mean of five minutes of breaks that are not alike, such as those of refreshes', () => {
+    const held = [40, 20, 10, 20, 45, 20, 10, 40, 40];
+    const worked = [40, 60, 15, 10, 10, 180, 20, 10, 30];
+    const seen = held.reduce(
+      (all, ms, place) => steadily(worked[place] ?? 0, 2, steadily(ms, 0, all)),
+      steadily(200, 2),
+    );
+    const nowMs = seen.at(-1)?.atMs ?? 0;
+    const since = seen.find(({ atMs }) => atMs >= nowMs - 5 * minuteMs);
+    expect(perMs(seen)).toBeCloseTo(((seen.at(-1)?.done ?? 0) - (since?.done ?? 0)) / (5 * minuteMs), 4);
   });
 
   it('forgets breaks that recurred, when they stay away', () => {
