@@ -44,6 +44,7 @@ export async function recordCoverage(
   if (answered.length > 0) {
     await moveCoverage(client, answered);
     await deleteCoveredWindows.on(client, { seriesIds: answered.map(({ window }) => window.seriesId) });
+    await deleteAnswered.on(client, { answered: answered.map(({ window }) => ({ ...window, asked: window })) });
     await deleteRefutedRanges(client, answered);
   }
   // The series are locked from here on, so another commit cannot cover a range that is deferred here.
@@ -80,6 +81,18 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
   else if (isTail || evaluation.covered === null) await recordSilence(client, window);
   return outcome;
 }
+
+/**
+ * A failure ends with the answer to its window, also for the part that closes later: an outage would be told again
+ * when it is long over.
+ */
+const deleteAnswered = statement({
+  name: 'delete-answered',
+  text: `delete from tidemark.pending_windows p using $answered
+         where p.series_id = answered.series_id and p.reason = 'failed' and not p.of_covered
+           and p.range <@ answered.asked`,
+  parameters: { answered: rowsOf({ seriesId: int4, asked: range }) },
+});
 
 /**
  * Deletes the pending empty ranges that overlap these points, or what an answer without proof lacks. The emptiness of

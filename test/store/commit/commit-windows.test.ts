@@ -133,6 +133,14 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await places()).toEqual(before);
   });
 
+  it('takes the rest of an answered window, which closes later, for failed no longer', async () => {
+    await failed();
+    expect(await gaps()).toEqual(['0-60 failed']);
+    const atMs = minute(45) + 30_000;
+    expect(await answered(upTo(45), { nowMs: atMs, lane: 'refresh' })).toBe('filled 0-44');
+    expect(await gaps()).toEqual(['44-60 not_asked']);
+  });
+
   it('keeps the value before a change as a revision, with its digits', async () => {
     await commit([candle(0, '1.50'), ...candlesOf(1, 60)]);
     const changed = [candle(0, '1.51'), ...candlesOf(1, 60)];
