@@ -108,7 +108,7 @@ Exit codes:
   3    the work ended with missing ranges or rejected rows
   4    the source refused, could not be reached, or is no Market Data Service
   5    the database could not be used
-  6    the queue could not be used
+  6    requests are paused, or the queue could not be used or has no worker
   7    stored points differ from the source or from an imported file
   8    a file could not be written or used
   9    the work ended, and ranges that came back empty are asked again to be sure

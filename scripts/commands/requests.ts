@@ -3,7 +3,9 @@ import type { RetryOptions } from '../actions/requests.ts';
 import { actedRangeOptions } from '../input/selectors.ts';
 
 export function pauseCommand(command: Command): void {
-  command.action(async () => (await import('../actions/requests.ts')).pause());
+  command
+    .addHelpText('after', '\nMeanwhile a command that would request something exits with 6 (PAUSED).')
+    .action(async () => (await import('../actions/requests.ts')).pause());
 }
 
 export function resumeCommand(command: Command): void {

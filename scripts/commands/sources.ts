@@ -8,9 +8,13 @@ export function sourcesCommand(sources: Command): void {
     .description('show every source: limits, use, series, state')
     .option('--json', 'print the sources as JSON')
     .action(async (options: { json?: true }) => (await import('../actions/sources.ts')).run(options));
-  named(sources, 'pause', 'request nothing of a source until `sources resume`, on all machines').action(
-    async (name: string) => (await import('../actions/sources.ts')).pause(name),
-  );
+  named(sources, 'pause', 'request nothing of a source until `sources resume`, on all machines')
+    .addHelpText(
+      'after',
+      '\nMeanwhile a command that needs the source exits with 6 (PAUSED). `verify` and\n' +
+        '`repair` over several sources ask the others, and exit with 3.',
+    )
+    .action(async (name: string) => (await import('../actions/sources.ts')).pause(name));
   named(sources, 'resume', 'end a `sources pause`').action(async (name: string) =>
     (await import('../actions/sources.ts')).resume(name),
   );

@@ -1,9 +1,19 @@
 import { expect, it } from 'vitest';
+import { errorTable } from '../../../errors.ts';
 import { findSeries } from '../../../store/status/series-history.ts';
+import { runInProcess } from '../in-process.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 const market = '--exchange binance --base bitcoin --quote tether';
 const month = '--from 2024-03-01 --to 2024-04-01';
+
+it.each(['pause', 'sources pause'])('help of %s has the exit code of commands that are refused', async (words) => {
+  const { exit } = errorTable.PAUSED;
+  const { stdout } = await runInProcess([...words.split(' '), '--help'], {});
+  expect(stdout).toContain(`exits with ${exit} (PAUSED)`);
+  const { stdout: all } = await runInProcess(['--help'], {});
+  expect(all).toMatch(new RegExp(`^ +${exit} .*paused`, 'm'));
+});
 
 it('requests nothing while paused, and goes on when resumed', async () => {
   const { say, fails, query, simulator } = await openWatched();
