@@ -27,9 +27,14 @@ const failing = String.raw`with deferred as materialized (
                     blocked_until as retry_at, blocked_until as newest
              from tidemark.series where untracked_at is null and blocked_until > $nowMs
              union all
-             select p.series_id, p.range, coalesce(p.message, p.reason), p.retry_at, p.since
+             select p.series_id, missing.range, coalesce(p.message, p.reason), p.retry_at, p.since
              from deferred p join tidemark.series s on s.id = p.series_id
+             -- A window may be covered, or no longer tracked, in part.
+             cross join lateral (
+               select range_merge((tstzmultirange(s.tracked) - s.covered) * tstzmultirange(p.range)) as range
+             ) missing
              where s.untracked_at is null and (s.blocked_until is null or s.blocked_until <= $nowMs)
+               and not isempty(missing.range)
                -- A failed part of another failed window is shown with it.
                and not exists (select from deferred whole where whole.series_id = p.series_id
                                  and whole.range @> p.range and whole.range <> p.range)

@@ -112,6 +112,13 @@ export function rejectedPeriods(start: string, end: string): string {
   return `(select r.ranges from tidemark.rejected_ranges(s.id, s.dataset, s.period, ${start}, ${end}) r)`;
 }
 
+/** Whether the row `q` belongs to a range: by its time, or, where that is not usable, by its window. */
+const isWithin = (range: string) =>
+  `case when q.time <@ q.range or q.range is null then q.time <@ ${range} else q.range && ${range} end`;
+
+/** Whether the row `q` may belong to what is tracked of the series `s`. */
+export const isOfTracked = `coalesce(${isWithin('s.tracked')}, true)`;
+
 /** Counts the unresolved rows of some series and ranges. */
 export async function countRejected(database: Database, ranges: ReadonlyMap<number, Range>): Promise<number> {
   const wanted = [...ranges].map(([id, { startMs, endMs }]) => ({
@@ -129,22 +136,21 @@ const countUnresolved = statement({
     select count(*) as rows
     from (select * from $wanted) w join tidemark.series s on s.id = w.id
     join tidemark.quarantine q on ${belongsToSeries}
-    where ${isUnresolved}
-      and case when q.time <@ q.range or q.range is null then q.time <@ w.range else q.range && w.range end`,
+    where ${isUnresolved} and ${isWithin('w.range')}`,
   parameters: { wanted: rowsOf({ id: int4, range }) },
   row: { rows: int8 },
 });
 
 export type Quarantined = RowOf<typeof readQuarantined.row>;
 
-/** Counts the unresolved rows of each tracked series that has any. `reason` is that of the newest row. */
+/** Counts the unresolved rows of what is tracked, by series. `reason` is that of the newest row. */
 export const readQuarantined = statement({
   name: 'quarantined',
   isPlannedAnew: true,
   text: `
     select s.id as "seriesId", count(*) as rows, (array_agg(q.reason order by q.seen_at desc, q.id desc))[1] as reason
     from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
-    where s.untracked_at is null and ${isUnresolved} group by s.id order by s.id`,
+    where s.untracked_at is null and ${isUnresolved} and ${isOfTracked} group by s.id order by s.id`,
   row: { seriesId: int4, rows: int8, reason: text },
 });
 

@@ -4,7 +4,7 @@ import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { recencyOf } from '../../planning/periods.ts';
 import type { Database } from '../db/database.ts';
 import { float8, int4, int8, listOf, nullable, openRange, type RowOf, statement, text, time } from '../db/statement.ts';
-import { belongsToSeries, isUnresolved } from '../ledger/quarantine.ts';
+import { belongsToSeries, isOfTracked, isUnresolved } from '../ledger/quarantine.ts';
 import { atAndGrace, nowAndGrace } from '../series/gaps.ts';
 import { identity, identityColumns } from '../series/series.ts';
 import { lengthsMs } from './completeness.ts';
@@ -32,7 +32,7 @@ const statusOfSeries = statement({
      with rejected as (
        select s.id as series_id, count(*) as rows
        from tidemark.quarantine q join tidemark.series s on ${belongsToSeries}
-       where ($seriesIds is null or s.id = any ($seriesIds)) and ${isUnresolved} group by s.id
+       where ($seriesIds is null or s.id = any ($seriesIds)) and ${isUnresolved} and ${isOfTracked} group by s.id
      )
      select ${identityColumns}, s.tracked,
             ${lengthsMs.wanted} as "wantedMs", ${lengthsMs.wanted} - m.missing as "coveredMs",

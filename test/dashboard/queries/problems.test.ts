@@ -64,6 +64,42 @@ it('lists refused series with their time, and failed windows of the others', asy
   expect(await readFailures(database, { nowMs, most: 10 })).toEqual({ inAll: 0, failing: [] });
 });
 
+it('lists no failure of a range that is no longer tracked, or that another answer covered', async () => {
+  const { database } = await openOwnStore();
+  const startMs = Date.UTC(2024, 0, 1);
+  const nowMs = startMs + 30 * dayMs;
+  const endMs = startMs + 10 * dayMs;
+  const { seriesId } = await trackSeries(database, market('bitcoin'), startMs, endMs);
+  const { pool } = database;
+  await pool.query(
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+     select $1, tstzrange(day, day + interval '1 day'), 'failed', 'HTTP 500', to_timestamp($3), to_timestamp($3)
+     from generate_series(to_timestamp($2), to_timestamp($2) + interval '3 days', interval '1 day') day`,
+    [seriesId, startMs / 1000, nowMs / 1000],
+  );
+  const days = async () => {
+    const { inAll, failing } = await readFailures(database, { nowMs, most: 10 });
+    const [cause] = await failureCauses.on(pool, { nowMs, most: 10 });
+    expect([inAll, cause?.ranges ?? 0]).toEqual([failing.length, failing.length]);
+    return failing.map(
+      ({ window }) => window && [(window.startMs - startMs) / dayMs, (window.endMs - startMs) / dayMs],
+    );
+  };
+  expect(await days()).toEqual([[0, 1], [1, 2], [2, 3], [3, 4]]); // biome-ignore format: one line
+  // In the middle of the second window.
+  const narrowed = startMs + 1.5 * dayMs;
+  await pool.query(`update tidemark.series set tracked = tstzrange(to_timestamp($1), upper(tracked))`, [
+    narrowed / 1000,
+  ]);
+  expect(await days()).toEqual([[1.5, 2], [2, 3], [3, 4]]); // biome-ignore format: one line
+  await pool.query(
+    `update tidemark.series
+     set covered = tstzmultirange(tstzrange(to_timestamp($1), to_timestamp($1) + interval '3 days'))`,
+    [narrowed / 1000],
+  );
+  expect(await days()).toEqual([]);
+});
+
 it('counts a failure that names its series as that of the others', async () => {
   const { database } = await openOwnStore();
   const startMs = Date.UTC(2024, 0, 1);

@@ -14,6 +14,7 @@ import { timestamp } from '../../../store/db/values.ts';
 import { countRejected, readQuarantined } from '../../../store/ledger/quarantine.ts';
 import { listGaps, seriesWithGaps } from '../../../store/series/gaps.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { seriesStatus } from '../../../store/status/status.ts';
 import type { Candle, HistoryPoint } from '../../../v2/resources.ts';
 import { rulesOf, windowOf } from '../../parts/windows.ts';
 import { commitWindow, pointAnswerOf } from '../committing.ts';
@@ -394,6 +395,22 @@ onEachDatabase('commitWindow', (kind) => {
     const named = async () =>
       (await readQuarantined.on(store.database.pool, {})).filter((entry) => entry.seriesId === seriesId);
     expect(await named()).toMatchObject([{ rows: 3 }]);
+    const shown = async () => {
+      const query = { nowMs, graceMs: 0, seriesIds: [seriesId] };
+      return (await seriesStatus(store.database, query)).map(({ quarantined }) => quarantined);
+    };
+    const narrow = (from: number, to: number) =>
+      store.database.pool.query(
+        'update tidemark.series set tracked = tstzrange(to_timestamp($2), to_timestamp($3)) where id = $1',
+        [seriesId, minute(from) / 1000, minute(to) / 1000],
+      );
+    // The first row is of a period that is no longer tracked.
+    await narrow(8, 60);
+    expect([await named(), await shown()]).toMatchObject([[{ rows: 2 }], [2]]);
+    await narrow(60, 70);
+    expect([await named(), await shown()]).toMatchObject([[], [0]]);
+    await narrow(0, 60);
+    expect([await named(), await shown()]).toMatchObject([[{ rows: 3 }], [3]]);
     await commit(upTo(59));
     expect(await named()).toEqual([]);
   });
