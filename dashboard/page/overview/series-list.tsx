@@ -145,7 +145,7 @@ export function SeriesList({ visit = 0 }: { visit?: number }) {
 /** As the service takes them in one request. */
 const maxActedOn = 1000;
 
-/** Actions on all series that the list shows, on each of its pages. */
+/** Actions on all series that the list shows, on each of its pages; none where it shows none. */
 function ManyActions({ lines }: { lines: readonly SeriesLine[] }) {
   const [isOpen, setOpen] = useState(false);
   const ids = lines.map(({ id }) => String(id)).sort();
@@ -161,11 +161,14 @@ function ManyActions({ lines }: { lines: readonly SeriesLine[] }) {
       confirm: `Untrack ${many}? Stored points stay.`,
     },
   ];
+  const isNone = lines.length === 0;
+  // The result of an action that took the last series out of the list stays.
+  if (isNone && !isOpen) return null;
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>{`Act on ${many}`}</summary>
+      <summary>{isNone ? 'No series to act on' : `Act on ${many}`}</summary>
       {isOpen && lines.length <= maxActedOn && (
-        <PricedActions label="Actions on the series shown" actions={lines.length === 0 ? [] : actions} />
+        <PricedActions label="Actions on the series shown" actions={isNone ? [] : actions} />
       )}
       {isOpen && lines.length > maxActedOn && (
         <p>{`At most ${formatCount(maxActedOn)} at a time: show fewer of them, or use a pattern at a terminal:`}</p>

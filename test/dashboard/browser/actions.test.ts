@@ -154,7 +154,7 @@ describeNeeding('chromium', 'actions in a browser', () => {
           /^Untrack: no longer tracking (?:binance bitcoin\/tether (?:h1|h4|d1)(?:, )?){3}; stored points stay\.$/,
         )
         .waitFor();
-      await page.getByText('Act on these 0 series').waitFor();
+      await page.getByText('No series to act on').waitFor();
     },
     2 * processesMs,
   );

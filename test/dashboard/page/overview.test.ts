@@ -258,6 +258,16 @@ describe('the list of series', () => {
     expect([namesOf(thousand)[0], namesOf(thousand, '?page=2&sort=name')[0]]).toEqual([first, named('a50').name]);
   });
 
+  it('offers actions on those that it shows, and none where it shows none', () => {
+    const acts = (search: string) =>
+      linesOf(SeriesList, {}, { model: mixed, search }).filter((text) => text.startsWith('Act on'));
+    expect([acts(''), acts('?find=a10'), acts('?find=none')]).toEqual([
+      ['Act on these 4 series'],
+      ['Act on this series'],
+      [],
+    ]);
+  });
+
   it('shows names as text', () => {
     const name = '<img src=x onerror="window.hit=1">';
     const html = htmlOf(SeriesList, {}, { model: modelOf([seriesLine({ name, blocked: name })]) });
