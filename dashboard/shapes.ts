@@ -88,6 +88,7 @@ const headline = message({
   kind: z.enum(conditionKinds),
   level: z.enum(levels),
   text: z.string(),
+  source: z.string().nullable(),
   list: z.enum(listNames).nullable(),
   command: z.string().nullable(),
 }) satisfies z.ZodType<Headline>;

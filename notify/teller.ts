@@ -86,7 +86,9 @@ const longestRetryMs = 5 * minuteMs;
 /** About half an hour. */
 const mostAttempts = 12;
 
-const answers: Conditions = [{ kind: 'healthy', level: 'ok', text: 'the database answers', command: null }];
+const answers: Conditions = [
+  { kind: 'healthy', level: 'ok', text: 'the database answers', source: null, command: null },
+];
 
 export function createTeller(options: TellerOptions) {
   const { clock, database, file, host, store, readConditions, events, log } = options;
@@ -196,11 +198,11 @@ export function createTeller(options: TellerOptions) {
     for (const book of books.values()) {
       const { entry, kept, sending } = book;
       book.seen = see(book.seen, conditions, entry, nowMs);
-      const { kind, text } = book.seen.headline;
+      const { kind, text, source } = book.seen.headline;
       const due = dueOf(kept.told, book.seen, entry);
       book.kept = { ...book.kept, waits: due === null || due.event === 'reminder' ? null : { ...due, text } };
       if (due === null || sending !== null || due.atMs > nowMs) continue;
-      const of = `${due.event} ${kind}`;
+      const of = `${due.event} ${kind} ${source ?? ''}`;
       if (book.attempts.of !== of) book.attempts = { of, count: 0, nextMs: nowMs };
       if (book.attempts.nextMs <= nowMs) tell(book, book.seen, due.event);
     }
@@ -219,8 +221,9 @@ export function createTeller(options: TellerOptions) {
     const before = event === 'recovery' || event === 'change' ? (told?.text ?? null) : null;
     const { headline } = seen;
     const message = { event, headline, sinceMs, atMs: nowMs, before, host, store, link: entry.link };
-    const { kind, level, text } = headline;
-    const next = event === 'recovery' ? null : { kind, level, text, sinceMs, atMs: nowMs, event, isKnown: true };
+    const { kind, level, text, source } = headline;
+    const next =
+      event === 'recovery' ? null : { kind, level, text, source, sinceMs, atMs: nowMs, event, isKnown: true };
     book.sending = deliver(target, message).then(async (sent) => {
       book.sending = null;
       if (stop.signal.aborted && sent.kind === 'failed') return;

@@ -59,6 +59,8 @@ export interface Headline extends ConditionRule {
   readonly kind: ConditionKind;
   /** One sentence, without a full stop. */
   readonly text: string;
+  /** The source that it is about; null: it is about the whole. */
+  readonly source: string | null;
 }
 
 export interface State extends Extent {

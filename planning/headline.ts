@@ -124,7 +124,7 @@ export function stateOf(facts: StateFacts): State {
   const etaMs = etaOf(facts);
   const found = [
     ...queueConditions(facts),
-    ...facts.sources.flatMap((source) => sourceConditions(source, facts)),
+    ...facts.sources.flatMap((one) => sourceConditions(one, facts).map((found) => ({ ...found, source: one.source }))),
     ...storeConditions(facts),
     ...progressConditions(facts, etaMs),
   ];
@@ -140,8 +140,8 @@ export function stateOf(facts: StateFacts): State {
 }
 
 function condition(kind: Headline['kind'], text: string, changes: Partial<Headline> = {}): Headline {
-  const { level, list, command } = { ...conditions[kind], ...changes };
-  return { kind, level, text, list, command };
+  const { level, list, command, source } = { source: null, ...conditions[kind], ...changes };
+  return { kind, level, text, source, list, command };
 }
 
 /** Nobody knows when an outage ends, and nothing moves without a worker and a scheduler. */

@@ -6,7 +6,7 @@
  *   notice                   The same: the source answers with a service message, such as its retirement.
  *   unauthorized (401, 402), address_refused (403), country_refused (451)
  *                            The same: no window can succeed until the key, the address or the source has changed.
- *   series_refused (403)     The series is blocked for an hour.
+ *   series_refused (403)     The series is blocked for an hour. A command that asks for it gets the error.
  *   server_error with a time of return
  *                            The queue pauses until then.
  *   outage                   unreachable, timeout, server_error, unexpected, or a 404 with a text body, which sources
@@ -15,7 +15,8 @@
  *                            that has stopped answering, for ten seconds: there may be no other window to try it with.
  *   too_large                Retry; the window is deferred after the last attempt.
  *   404 with a JSON body     Retry once. If that, or another window of the series, gets the same answer, the series is
- *                            blocked for an hour.
+ *                            blocked for an hour. A command may ask another source than the series' own: it gets the
+ *                            error.
  *   incomplete               The source states that it lacks the window itself. The window is deferred at once, with a
  *                            growing delay (`deferUpstreamGaps`).
  *   400, 413, 414, 416, 422  The range may be too long: request a part of it (range-limit-learner.ts).
@@ -24,7 +25,7 @@
 
 import type { EpochMs } from '../model/intervals.ts';
 import { lanes } from '../model/lanes.ts';
-import { askedInterval } from '../model/window.ts';
+import { askedInterval, isCommand } from '../model/window.ts';
 import { namesMeant } from '../planning/near-names.ts';
 import { longestPauseMs } from '../planning/source-outage.ts';
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
@@ -33,7 +34,7 @@ import { concernsRequest, refusesAll, type SourceError } from '../sources/source
 import { recordChecksum, recordFetch } from '../store/ledger/ledger.ts';
 import { readKnownNames } from '../store/series/known-names.ts';
 import { blockSeries } from '../store/series/series.ts';
-import { deferWork, nameOf, pause, publishCommandResult } from './deferral.ts';
+import { deferWork, nameOf, pause } from './deferral.ts';
 import type { Work } from './work.ts';
 import type { AttemptFacts, WorkerContext } from './worker-context.ts';
 
@@ -64,6 +65,8 @@ export function reactionTo(
     readonly firstRetryMs: number;
     /** Delay of a window that the source lacks. */
     readonly missingPauseMs: number;
+    /** Whether a command requests the window, which is covered and may be of another source than the series' own. */
+    readonly isCommand: boolean;
     /** Whether to request a part of a refused range. */
     readonly asksForLess: boolean;
     /** From 0 to 1: spreads the retries of windows that failed together. */
@@ -71,16 +74,17 @@ export function reactionTo(
   },
 ): Reaction {
   const deferred: Reaction = { kind: 'defer', forMs: context.failedRetryMs };
+  const blocked: Reaction = context.isCommand ? deferred : { kind: 'block', forMs: blockedMs };
   if (pausesSource(error)) return { kind: 'pause' };
   switch (error.kind) {
     case 'series_refused':
-      return { kind: 'block', forMs: blockedMs };
+      return blocked;
     case 'incomplete':
       return { kind: 'defer', forMs: context.missingPauseMs };
     case 'refused':
       return context.asksForLess ? { kind: 'less' } : deferred;
     case 'not_found':
-      if (error.unknownId && context.unknownBefore) return { kind: 'block', forMs: blockedMs };
+      if (error.unknownId && context.unknownBefore) return blocked;
       break;
     default:
       break;
@@ -151,6 +155,7 @@ export async function afterSourceError<Answer>(
     unknownBefore,
     failedRetryMs: context.rules.failedRetryMs,
     firstRetryMs: fillsGap(work) ? Math.min(firstDeferMs, longestDeferMs) : longestDeferMs,
+    isCommand: work.window !== null && isCommand(work.window),
     missingPauseMs:
       work.window === null
         ? context.rules.failedRetryMs
@@ -223,7 +228,6 @@ async function carryOut<Answer>(
         await work.giveUp?.({ kind, message, nowMs, retryAtMs: nowMs + reaction.forMs });
         return done;
       }
-      await publishCommandResult(failure, work, context);
       await blockSeries(context.database, {
         seriesId: work.window.seriesId,
         source: context.source.name,

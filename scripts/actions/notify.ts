@@ -71,7 +71,7 @@ async function sendTests(config: Config, lines: readonly Line[], json: boolean):
   async function sendTest({ entry, target }: Line): Promise<Sent> {
     if ('problem' in target) return { kind: 'failed', cause: target.problem, isTransient: false, retryAfterMs: 0 };
     const nowMs = clock.now();
-    const headline = { kind: 'healthy', level: 'ok', text: 'this is a test', command: null } as const;
+    const headline = { kind: 'healthy', level: 'ok', text: 'this is a test', source: null, command: null } as const;
     const names = namesForTold(config);
     const message = { event: 'test', headline, sinceMs: nowMs, atMs: nowMs, before: null, link: entry.link } as const;
     return send(target satisfies Target, { ...message, ...names }, { clock });

@@ -83,6 +83,7 @@ const headline = z
     kind: z.enum(conditionKinds),
     level: z.enum(levels),
     text,
+    source: textOrNull.describe('the source that it is about; null: it is about the whole'),
     list: z.enum(listNames).nullable(),
     command: textOrNull,
   })

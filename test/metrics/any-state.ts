@@ -54,8 +54,8 @@ export const someQueue: QueueState = {
 };
 
 export const someState: State = {
-  headline: { kind: 'source_away', level: 'bad', text: 'away', list: null, command: null },
-  also: [{ kind: 'jobs_failing', level: 'ok', text: '1 fails', list: null, command: null }],
+  headline: { kind: 'source_away', level: 'bad', text: 'away', source: 'kraken', list: null, command: null },
+  also: [{ kind: 'jobs_failing', level: 'ok', text: '1 fails', source: null, list: null, command: null }],
   left: 12,
   requests: 40,
   wantedMs: 10_000,

@@ -15,7 +15,7 @@ import { startHook } from './hook.ts';
 const message: Message = {
   event: 'trouble',
   headline: {
-    ...{ kind: 'ranges_failed', level: 'bad', command: 'tidemark gaps' },
+    ...{ kind: 'ranges_failed', level: 'bad', source: null, command: 'tidemark gaps' },
     text: '2 ranges failed: the source said "<@everyone> {link}"',
   },
   sinceMs: Date.UTC(2026, 10, 20, 12),

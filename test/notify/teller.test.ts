@@ -13,11 +13,35 @@ import { emptyDirectory } from '../scripts/command.ts';
 import { openOwnStore } from '../store/open-store.ts';
 import { startHook } from './hook.ts';
 
-const healthy: Said = { kind: 'healthy', level: 'ok', text: 'up to date: 3 series', command: null };
-const noWorker: Said = { kind: 'no_worker', level: 'bad', text: 'no worker is connected', command: 'tidemark run' };
-const failed: Said = { kind: 'ranges_failed', level: 'bad', text: '2 ranges failed', command: 'tidemark gaps' };
-const paused: Said = { kind: 'paused', level: 'waiting', text: 'requests are paused', command: 'tidemark resume' };
-const away: Said = { kind: 'database_away', level: 'bad', text: 'the database does not answer: x', command: null };
+const healthy: Said = { kind: 'healthy', level: 'ok', text: 'up to date: 3 series', source: null, command: null };
+const noWorker: Said = {
+  kind: 'no_worker',
+  level: 'bad',
+  text: 'no worker is connected',
+  source: null,
+  command: 'tidemark run',
+};
+const failed: Said = {
+  kind: 'ranges_failed',
+  level: 'bad',
+  text: '2 ranges failed',
+  source: null,
+  command: 'tidemark gaps',
+};
+const paused: Said = {
+  kind: 'paused',
+  level: 'waiting',
+  text: 'requests are paused',
+  source: null,
+  command: 'tidemark resume',
+};
+const away: Said = {
+  kind: 'database_away',
+  level: 'bad',
+  text: 'the database does not answer: x',
+  source: null,
+  command: null,
+};
 
 async function openTold(notify: (url: string) => string) {
   const { database, url } = await openOwnStore();
@@ -66,7 +90,7 @@ test('tells trouble that has lasted, a change, a reminder and the end, and each 
   expect(hook.documents()).toEqual([
     {
       event: 'trouble',
-      ...{ level: 'bad', condition: 'no_worker', headline: 'no worker is connected', before: null },
+      ...{ level: 'bad', condition: 'no_worker', source: null, headline: 'no worker is connected', before: null },
       ...{ since: '2026-11-20T12:00:00.000Z', time: '2026-11-20T12:02:00.000Z', command: 'tidemark run', link: null },
       ...{ host: 'here', store: 'db/tidemark' },
     },
@@ -119,6 +143,41 @@ test('tells nothing of what comes and goes within the delay, nor of a level that
   await after(minuteMs, noWorker);
   await after(9 * minuteMs);
   expect(hook.received.map(({ path }) => path)).toEqual(['/bad']);
+});
+
+test('tells the end of a source that is away, and of the next one', async () => {
+  const { hook, teller } = await openTold(webhook);
+  const { after } = teller();
+  const awayOf = (source: string): Said => ({
+    ...{ kind: 'source_away', level: 'bad', text: `${source} is unreachable`, source, command: 'tidemark sources' },
+  });
+  const told = () => hook.documents().map(({ event, source }) => `${event} ${source}`);
+  await after(0, awayOf('kraken'));
+  await after(2 * minuteMs);
+  await after(minuteMs, awayOf('okx'));
+  expect(told()).toEqual(['trouble kraken']);
+  await after(2 * minuteMs);
+  expect(told()).toEqual(['change okx']);
+  // Kraken is away again, for less than the delay.
+  await after(minuteMs, awayOf('kraken'));
+  await after(minuteMs, awayOf('okx'));
+  await after(0, healthy);
+  await after(2 * minuteMs);
+  expect(told()).toEqual(['recovery null']);
+});
+
+test('the delay of what is seen once the queue is back begins then', async () => {
+  const { hook, teller } = await openTold((url) => `notify: [{ webhook: '${url}/hook', after: 2m }]`);
+  const { after } = teller();
+  const queueGone: Said = { ...away, kind: 'queue_away', text: 'the queue does not answer' };
+  await after(0, queueGone);
+  await after(minuteMs);
+  await after(50_000);
+  await after(20_000, noWorker);
+  await after(minuteMs);
+  expect(hook.received).toEqual([]);
+  await after(minuteMs);
+  expect(eventsOf(hook.documents())).toEqual(['trouble no_worker']);
 });
 
 test('tells each target the first condition of its level, and no end while a worse one holds', async () => {

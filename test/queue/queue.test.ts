@@ -321,12 +321,15 @@ onEachBackend('the requests queue', (kind) => {
     expect(ran).toEqual(['refresh', 'verify', 'backfill', 'reread']);
   });
 
-  test('can drop the windows of one series', async () => {
+  test('can drop the windows of one series, without those of commands', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     const mine = [windowAt(1, 'refresh', 12), windowAt(2, 'backfill', 12)];
-    await queues.requests.addWindows([...mine, windowAt(1, 'backfill', 1), windowAt(1, 'backfill', 2)]);
+    const asked = { ...windowAt(3, 'verify', 12), run: 'aa11' };
+    await queues.requests.addWindows([...mine, asked, windowAt(1, 'backfill', 1), windowAt(1, 'backfill', 2)]);
     await queues.requests.dropSeries(12);
-    expect([...(await queues.requests.claimedWindows()).windows.keys()].sort()).toEqual([1, 2]);
+    const { windows } = await queues.requests.claimedWindows();
+    expect([...windows.keys()].sort()).toEqual([1, 12, 2]);
+    expect(windows.get(12)).toMatchObject([{ lane: 'verify' }]);
   });
 
   test('counts only the workers of this installation', async () => {

@@ -10,6 +10,7 @@ const context = {
   failedRetryMs: 600_000,
   firstRetryMs: 30_000,
   missingPauseMs: 60_000,
+  isCommand: false,
   asksForLess: false,
   random: 0,
 };
@@ -61,6 +62,15 @@ describe('the reaction to a failed attempt', () => {
     expect(reactionTo(unknown, { ...context, unknownBefore: true })).toEqual({ kind: 'block', forMs: 3_600_000 });
     // A 404 with another text proves nothing about the id, even after one that did.
     expect(reactionTo(error('not_found'), { ...context, unknownBefore: true })).toMatchObject({ kind: 'retry' });
+  });
+
+  test('a command gets the error of a series that is unknown or refused, and the series goes on', () => {
+    const ofCommand = { ...context, isCommand: true };
+    const unknown = error('not_found', { unknownId: true });
+    expect(reactionTo(unknown, ofCommand)).toMatchObject({ kind: 'retry' });
+    const deferred = { kind: 'defer', forMs: 600_000 };
+    expect(reactionTo(unknown, { ...ofCommand, unknownBefore: true })).toEqual(deferred);
+    expect(reactionTo(error('series_refused'), ofCommand)).toEqual(deferred);
   });
 });
 

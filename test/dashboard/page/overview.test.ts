@@ -23,7 +23,7 @@ const named = (name: string, of: Partial<SeriesLine> = {}) => seriesLine({ name:
 
 describe('the state above every view', () => {
   const headline = (text: string, of: Partial<Headline> = {}): Headline => ({
-    ...{ kind: 'healthy', level: 'ok', text, list: null, command: null, ...of },
+    ...{ kind: 'healthy', level: 'ok', text, source: null, list: null, command: null, ...of },
   });
 
   it('has the headline with its list and command, and what else is to be known', () => {

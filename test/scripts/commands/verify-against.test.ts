@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { decimalText } from '../../../model/decimal.ts';
 import { hourMs } from '../../../model/intervals.ts';
+import { startSimulator } from '../../../simulator/start.ts';
 import { bitcoinHours as series } from '../../queue/queue-parts.ts';
 import { openVenues } from './watch-list-parts.ts';
 
@@ -86,6 +87,17 @@ it('names what the other source lacks', async () => {
   await query(`update tidemark.series set covered = '{[2024-03-01,2024-03-02)}' where base_id = 'no-such'`);
   const lacks = 'bybit does not have 1 series, such as binance no-such/tether h1';
   await fails('verify --against bybit --all', 0, lacks);
+});
+
+it('gets the error of a series that the other source does not know, which goes on at its own', async () => {
+  const { fails, query } = await open();
+  const other = await startSimulator({ perMinute: null });
+  onTestFinished(() => other.close());
+  await fails('verify --against default --all', 3, 'WINDOWS_UNANSWERED', { SOURCE_URL: other.url });
+  const verdicts = `select distinct verdict from tidemark.fetches where source = 'default'`;
+  expect(await query(verdicts)).toEqual([{ verdict: 'unknown_id' }]);
+  const blocked = 'select blocked_until from tidemark.series where blocked_until is not null';
+  expect(await query(blocked)).toEqual([]);
 });
 
 it('verifies the other series where one has no source that can be asked', async () => {
