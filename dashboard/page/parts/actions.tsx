@@ -7,7 +7,7 @@ import { type DatasetName, datasetNames, datasetOf, datasetText } from '../../..
 import { keyNames } from '../../../model/series.ts';
 import { type Answer, fetchActions, postAction } from '../state/server.ts';
 import { Copyable } from './copyable.tsx';
-import { aboutText, formatCount } from './format.ts';
+import { aboutText, asSentence, formatCount } from './format.ts';
 
 export interface Action {
   readonly title: string;
@@ -55,15 +55,15 @@ export function ActionBar({ label, actions }: { label: string; actions: readonly
           : (result ?? state);
       const outcome: Outcome =
         state === 'failed'
-          ? { kind: 'refused', text: `${title}: ${text}.`, command }
-          : { kind: 'said', text: `${title}: ${text}.` };
+          ? { kind: 'refused', text: asSentence(`${title}: ${text}`), command }
+          : { kind: 'said', text: asSentence(`${title}: ${text}`) };
       setOutcomes((before) => new Map(before).set(title, outcome));
       if (state !== 'running') return;
     }
   };
   const use = async ({ title, action, body, command, problem, confirm: question }: Action) => {
     if (problem !== undefined) {
-      setOutcomes((before) => new Map(before).set(title, { kind: 'said', text: `${title}: ${problem}.` }));
+      setOutcomes((before) => new Map(before).set(title, { kind: 'said', text: asSentence(`${title}: ${problem}`) }));
       return;
     }
     // A double click asks once. A disabled button would lose the focus of the keyboard.
@@ -75,10 +75,13 @@ export function ActionBar({ label, actions }: { label: string; actions: readonly
     const tell = (outcome: Outcome) => setOutcomes((before) => new Map(before).set(title, outcome));
     try {
       const { id, state, result } = await postAction(action, body);
-      tell({ kind: 'said', text: `${title}: ${state === 'running' ? 'running' : String(result ?? 'done')}.` });
+      tell({
+        kind: 'said',
+        text: asSentence(`${title}: ${state === 'running' ? 'running' : String(result ?? 'done')}`),
+      });
       if (state === 'running') await follow(Number(id), title, command);
     } catch (error) {
-      tell({ kind: 'refused', text: `${title}: ${(error as Error).message}.`, command });
+      tell({ kind: 'refused', text: asSentence(`${title}: ${(error as Error).message}`), command });
     } finally {
       asking.current.delete(title);
     }
@@ -176,7 +179,8 @@ export function TrackForm() {
       const words = wordsOfCost(await postAction('plan', body));
       if (planned === edits.current) setCost({ words, track: { title: 'Track', action: 'track', body, command } });
     } catch (error) {
-      if (planned === edits.current) setOutcome({ kind: 'refused', text: `${(error as Error).message}.`, command });
+      if (planned === edits.current)
+        setOutcome({ kind: 'refused', text: asSentence((error as Error).message), command });
     }
   };
   return (

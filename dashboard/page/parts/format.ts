@@ -23,6 +23,11 @@ export function formatSecond(timeMs: number): string {
   return formatTime(Math.floor(timeMs / 1000) * 1000);
 }
 
+/** With a full stop, unless what a source or the service said brings its own. */
+export function asSentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 /** The covered share of a series, or why there is none yet. */
 export function describeCoverage(
   { coveredMs, wantedMs, fromMs }: { coveredMs: number; wantedMs: number; fromMs: number },

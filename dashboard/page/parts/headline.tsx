@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { Headline, Level, ListName } from '../../../planning/conditions.ts';
 import { hrefOf } from '../state/address.ts';
 import { useClock, useModel } from '../state/use-model.ts';
-import { formatAge, formatCount } from './format.ts';
+import { asSentence, formatAge, formatCount } from './format.ts';
 import { FoldedWhenNarrow } from './table.tsx';
 
 const problemsHref = hrefOf({ view: 'problems' });
@@ -66,7 +66,7 @@ function Words({ text, list, command }: Headline) {
   const [words, href] = list === null ? [null, ''] : listLinks[list];
   return (
     <>
-      {`${text.charAt(0).toUpperCase()}${text.slice(1)}.`}
+      {asSentence(`${text.charAt(0).toUpperCase()}${text.slice(1)}`)}
       {words !== null && (
         <>
           {' '}

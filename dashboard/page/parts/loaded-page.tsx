@@ -2,9 +2,16 @@
 
 import type { ComponentChildren } from 'preact';
 import { type Loaded, useLoaded } from '../state/use-model.ts';
+import { asSentence } from './format.ts';
 
 export function LoadFailure({ of }: { of: Loaded<unknown> }) {
-  return of.kind === 'failed' && <p class="bad" role="alert">{`Cannot load: ${of.message}.`}</p>;
+  return (
+    of.kind === 'failed' && (
+      <p class="bad" role="alert">
+        {asSentence(`Cannot load: ${of.message}`)}
+      </p>
+    )
+  );
 }
 
 export function LoadedPage<Value>(page: {

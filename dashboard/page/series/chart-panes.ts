@@ -16,6 +16,7 @@ import { datasets, datasetText } from '../../../model/datasets/index.ts';
 import { type Interval, intervalMs } from '../../../model/intervals.ts';
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { ChartPane, PointRow } from '../../shapes.ts';
+import { asSentence } from '../parts/format.ts';
 import { layerNames } from '../parts/layers.ts';
 import { fetchPoints } from '../state/server.ts';
 import { barsOf, drawnPower, formatFor } from './bars.ts';
@@ -96,7 +97,7 @@ export class ChartPanes {
       this.#draw(pane);
       this.#ask(pane, loaded).catch((error) => {
         pane.wanted = '';
-        pane.trouble = `Cannot load ${pane.name}: ${(error as Error).message}.`;
+        pane.trouble = asSentence(`Cannot load ${pane.name}: ${(error as Error).message}`);
         this.#onChange();
       });
     }

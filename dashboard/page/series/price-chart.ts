@@ -22,7 +22,7 @@ import {
 import { type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
 import { chartIntervals, maxPeriods } from '../../chart-intervals.ts';
 import type { PointRow, SeriesDetail, StoredEvent } from '../../shapes.ts';
-import { formatCount } from '../parts/format.ts';
+import { asSentence, formatCount } from '../parts/format.ts';
 import { layerNames } from '../parts/layers.ts';
 import { fetchPoints } from '../state/server.ts';
 import {
@@ -449,7 +449,7 @@ export class PriceChart {
     this.#askCompared().catch((error) => {
       // The next piece, or `retry`, tries again.
       this.#comparedOf = '';
-      this.#comparedTrouble = `Cannot load the other series: ${(error as Error).message}.`;
+      this.#comparedTrouble = asSentence(`Cannot load the other series: ${(error as Error).message}`);
       this.#tell(false);
     });
   }
@@ -692,7 +692,8 @@ export class PriceChart {
       this.#tell(false);
     } catch (error) {
       this.#isStale = true;
-      this.#watcher.onLoad(`Cannot load points: ${error instanceof Error ? error.message : String(error)}.`, true);
+      const message = error instanceof Error ? error.message : String(error);
+      this.#watcher.onLoad(asSentence(`Cannot load points: ${message}`), true);
     } finally {
       this.#isAsking = false;
     }

@@ -51,6 +51,15 @@ describe('the state above every view', () => {
     expect(more).toContain('2 more, 1 of them bad');
   });
 
+  it('ends a sentence of a source, which has its own full stop, with one', () => {
+    const texts = ['banned: use a key to avoid bans.', 'is it away?', 'one more'].map((text) => headline(text));
+    const [first = headline(''), ...also] = texts;
+    const state = { headline: first, also, left: 0, requests: 0, wantedMs: 0, coveredMs: 0, etaMs: null };
+    expect(linesOf(State, {}, { model: modelOf([], { state }) }).filter((text) => text !== '')).toEqual([
+      ...['Banned: use a key to avoid bans.', 'Is it away?', 'One more.'],
+    ]);
+  });
+
   it('says in place of it that the database is away, and how old the figures are', () => {
     const model = modelOf([], {
       state: {
