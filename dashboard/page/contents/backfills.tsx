@@ -52,7 +52,7 @@ export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
             whatOf(line),
             askedOf(line),
             line.endedMs === null ? '' : formatSecond(line.endedMs),
-            `${line.state}: ${line.result ?? ''}`,
+            endOf(line),
           ])}
       />
     </>
@@ -63,6 +63,12 @@ function whatOf({ id, kind, names: [first = ''], series, fromMs, toMs }: Backfil
   const more = series > 1 ? ` and ${formatCount(series - 1)} more` : '';
   const range = fromMs === null || toMs === null ? '' : `, ${formatTime(fromMs)} to ${formatTime(toMs)}`;
   return `${kind.replace('_', ' ')} ${id}: ${first}${more}${range}`;
+}
+
+/** `cancelled by …`: its result begins with the state; others are told after theirs. */
+function endOf({ state, result }: BackfillLine): string {
+  if (result === null) return state;
+  return result.startsWith(state) ? result : `${state}: ${result}`;
 }
 
 const askedOf = ({ askedMs, by }: BackfillLine) => `${formatSecond(askedMs)} by ${by}`;
