@@ -60,7 +60,7 @@ export type BackfillKind = (typeof backfillKinds)[number];
 
 /**
  *   running      Its process runs, or a scheduler makes its requests.
- *   done         Everything in it is covered.
+ *   done         Everything in it is covered, as far as it is tracked and a source has it.
  *   failed       It ended with an error, and nobody goes on with it.
  *   cancelled    Somebody has cancelled it.
  *   interrupted  Its process was stopped or killed, and nobody goes on with it.

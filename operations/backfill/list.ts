@@ -14,6 +14,7 @@ import { requestsEtaMs } from '../../planning/eta.ts';
 import type { QueueFacts } from '../../planning/headline.ts';
 import { isPausedBySource, progressText, toGoText } from '../../planning/progress.ts';
 import {
+  backfillEnds,
   type RecordedBackfill,
   recordedBackfills,
   type SeriesOfBackfill,
@@ -135,11 +136,22 @@ async function describe(
     const range = ranges.get(gap.seriesId);
     return range === undefined ? [] : clip([gap], range).map((piece) => ({ ...gap, ...piece }));
   });
-  if (!isAlive && series.length > 0 && series.every(({ isCovered }) => isCovered))
-    return { ...over, state: 'done', result: 'complete' };
   const unended = one.state === 'running' ? 'interrupted' : one.state;
-  if (!isAlive && series.every(({ isTracked }) => !isTracked))
-    return { ...over, state: unended, result: result ?? 'no longer tracked' };
+  const mayGoOn = gaps.some(({ cause }) => reasons[cause].isRequestable);
+  if (!isAlive) {
+    if (series.length > 0 && series.every(({ isCovered }) => isCovered))
+      return { ...over, state: 'done', result: backfillEnds.covered };
+    if (series.every(({ isTracked }) => !isTracked))
+      return { ...over, state: unended, result: result ?? backfillEnds.untracked };
+    if (series.every(({ isSettled }) => isSettled)) return { ...over, state: 'done', result: backfillEnds.settled };
+    if (!mayGoOn && one.state !== 'failed')
+      return {
+        ...over,
+        state: 'done',
+        result: `complete but for ${counted(gaps.length, 'range')} that no source gives`,
+      };
+    if (!mayGoOn) return { ...over, state: one.state };
+  }
   const divided = divideWorkable(gaps, facts.nowMs, facts.divide);
   const portions = portionsOf(gaps, partsWithin(facts.rows, ranges, facts.divide), countEach(divided));
   const left = sum(portions.map((portion) => portion.left));
@@ -154,8 +166,7 @@ async function describe(
   );
   // New periods are not a part of the range.
   const rules = { readAtMs: facts.nowMs, arriving: Number.POSITIVE_INFINITY };
-  const mayGoOn = gaps.some(({ cause }) => reasons[cause].isRequestable);
-  const isMade = isAlive || ((facts.queue?.schedulers ?? 0) > 0 && mayGoOn);
+  const isMade = isAlive || (facts.queue?.schedulers ?? 0) > 0;
   const etaMs = isPaused || !isMade || left === 0 ? null : requestsEtaMs(work, recent, rules);
   const extent = {
     requests: sum(portions.map((portion) => portion.requests)),
@@ -167,8 +178,7 @@ async function describe(
   const againMs = again.length === 0 ? null : again.reduce((first, timeMs) => Math.min(first, timeMs));
   const progress = progressText({ ...extent, left, etaMs, againMs });
   if (isMade) return { ...base, state: 'running', progress, left, etaMs, result: null };
-  const why = mayGoOn ? 'nobody goes on with it' : `${counted(gaps.length, 'range')} that no source gives`;
-  return { ...base, state: unended, progress, left, etaMs, result: result ?? why };
+  return { ...base, state: unended, progress, left, etaMs, result: result ?? 'nobody goes on with it' };
 }
 
 async function answersOf(

@@ -139,20 +139,37 @@ export const endBackfill = statement({
   parameters: { id: int8, state: text, result: nullable(text), endedMs: nullable(time) },
 });
 
-/** Ends those that are covered, and those of which nothing is tracked any more. */
+/** How one ended that nobody ended. */
+export const backfillEnds = {
+  covered: 'complete',
+  /** Covered as far as it is tracked. */
+  settled: 'complete; the rest is no longer tracked',
+  untracked: 'no longer tracked',
+} as const;
+
+/** What is still tracked of the range `o` of the series `s`. */
+const stillTracked = `case when s.untracked_at is null then tstzmultirange(o.range * s.tracked)
+  else '{}'::tstzmultirange end`;
+const isCovered = 's.covered @> o.range';
+const isSettled = `s.covered @> ${stillTracked}`;
+const isTracked = `${stillTracked} <> '{}'`;
+
+/** Ends those that are covered as far as they are tracked, and those of which nothing is tracked any more. */
 export const settleBackfills = statement({
   name: 'settle-backfills',
   text: `
     with open as (
-      select b.id, bool_and(s.covered @> o.range) as covered, bool_or(s.untracked_at is null) as tracked
+      select b.id, bool_and(${isCovered}) as covered, bool_and(${isSettled}) as settled,
+             bool_or(${isTracked}) as tracked
       from tidemark.backfills b join tidemark.backfill_series o on o.backfill_id = b.id
         join tidemark.series s on s.id = o.series_id
       where b.ended_at is null and ${tracks} and not ${isAlive} group by b.id
     )
     update tidemark.backfills b set ended_at = $nowMs, seen_at = null,
-           state = case when covered then 'done' when b.state = 'running' then 'interrupted' else b.state end,
-           result = case when covered then 'complete' else coalesce(b.result, 'no longer tracked') end
-    from open where open.id = b.id and (covered or not tracked)`,
+           state = case when covered or tracked then 'done' when b.state = 'running' then 'interrupted' else b.state end,
+           result = case when covered then '${backfillEnds.covered}' when tracked then '${backfillEnds.settled}'
+                         else coalesce(b.result, '${backfillEnds.untracked}') end
+    from open where open.id = b.id and (covered or settled or not tracked)`,
   parameters: { nowMs: time },
 });
 
@@ -189,12 +206,12 @@ export const seriesOfBackfills = statement({
   name: 'series-of-backfills',
   isPlannedAnew: true,
   text: `
-    select o.backfill_id as "backfillId", ${identityColumns}, o.range, s.covered @> o.range as "isCovered",
-           s.untracked_at is null as "isTracked"
+    select o.backfill_id as "backfillId", ${identityColumns}, o.range, ${isCovered} as "isCovered",
+           ${isSettled} as "isSettled", ${isTracked} as "isTracked"
     from tidemark.backfill_series o join tidemark.series s on s.id = o.series_id
     where o.backfill_id = any ($ids) order by o.backfill_id, s.id`,
   parameters: { ids: listOf(int8) },
-  row: { backfillId: int8, ...identity, range, isCovered: bool, isTracked: bool },
+  row: { backfillId: int8, ...identity, range, isCovered: bool, isSettled: bool, isTracked: bool },
 });
 
 /** @returns nothing when it has ended. */
