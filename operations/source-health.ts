@@ -246,6 +246,18 @@ export async function readBans(
   return bans;
 }
 
+/** Shorter ones are the spacing of requests, or follow a failure or two. */
+const shownPauseMs = 5000;
+
+/** Why a source that is not away gets no request now; null: it gets some. */
+export function heldText(
+  { refusedUntilMs, pausedMs }: { readonly refusedUntilMs: EpochMs | null; readonly pausedMs: number },
+  nowMs: EpochMs,
+): string | null {
+  if (refusedUntilMs !== null) return `accepts no request until ${formatTime(wholeSecond(refusedUntilMs))}`;
+  return pausedMs < shownPauseMs ? null : `next request at ${formatTime(wholeSecond(nowMs + pausedMs))}`;
+}
+
 export function banText(source: string, untilMs: EpochMs): string {
   return `${sourceText(source)} accepts no request until ${formatTime(untilMs)}`;
 }

@@ -154,15 +154,10 @@ function etaOf(facts: StateFacts): number | null {
   return requestsEtaMs(work, recent, { readAtMs, arriving });
 }
 
-/** A source that refuses with 429 answers again. */
-function outageOf({ outage, refusal }: SourceState): SourceOutage | null {
-  return outage !== null && refusal !== null && refusal.timeMs > outage.lastTriedMs ? null : outage;
-}
-
 /** Whether no window of a source is fetched now. */
 function isHeld(facts: SourceState, queue: QueueFacts): boolean {
   const state = queueOf(queue, facts.source);
-  return facts.pause !== null || outageOf(facts) !== null || state.workers === 0 || isBanned(facts, state);
+  return facts.pause !== null || facts.outage !== null || state.workers === 0 || isBanned(facts, state);
 }
 
 /** Whether windows of a source are left, or follow. */
@@ -227,7 +222,7 @@ export function holdOf(source: SourceState, facts: StateFacts): string | null {
   const bannedUntilMs = isBanned(source, state) ? facts.nowMs + state.pausedMs : null;
   return holdText(source.source, {
     isPaused: source.pause !== null,
-    isAway: outageOf(source) !== null,
+    isAway: source.outage !== null,
     refusedUntilMs: source.refusedUntilMs ?? bannedUntilMs,
   });
 }
@@ -235,14 +230,13 @@ export function holdOf(source: SourceState, facts: StateFacts): string | null {
 function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: StateFacts): Headline[] {
   const state = 'away' in queue ? absent : queueOf(queue, facts.source);
   const name = nameOf(facts, sources);
-  const { refusal } = facts;
+  const { refusal, outage } = facts;
   if (facts.pause !== null)
     return [
       condition('source_paused', pausedText(facts.source, facts.pause, name), {
         command: `tidemark sources resume ${facts.source}`,
       }),
     ];
-  const outage = outageOf(facts);
   if (outage !== null) {
     const retry =
       state.workers === 0 || pause !== null

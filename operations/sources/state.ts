@@ -56,6 +56,7 @@ export async function readSources(context: OperationContext, nowMs: EpochMs) {
           lastRequestMs,
           workers,
           pausedMs,
+          refusedUntilMs,
           outage: outage === null ? null : withRetry(outage, { workers, pausedMs }, refusedUntilMs, nowMs),
         };
       }),

@@ -8,7 +8,7 @@ import { counted, formatCount, formatDuration, formatSpan, formatTime, isoTime }
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { marketKind } from '../../model/market.ts';
 import { defaultSource, type Limit } from '../../model/sources.ts';
-import { loweredJson, outageJson } from '../../operations/source-health.ts';
+import { heldText, loweredJson, outageJson } from '../../operations/source-health.ts';
 import { marketsOf, pairOf, sourceNamed } from '../../operations/sources/markets.ts';
 import { changeBudget, pauseSource, resumeSource } from '../../operations/sources/orders.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
@@ -43,9 +43,6 @@ export async function run(options: { json?: true }): Promise<void> {
 const addressOf = ({ url, proxy }: SourceState): string =>
   proxy === null ? (url ?? 'not set') : `${url} through ${proxy}`;
 
-/** Shorter ones are the spacing of requests. */
-const shownPauseMs = 5000;
-
 const columns = (nowMs: EpochMs): readonly Column<SourceState>[] => [
   { title: 'source', value: ({ source }) => source },
   { title: 'profile', value: ({ profile }) => profile, omit: 2 },
@@ -78,11 +75,13 @@ function limitText({ unit, amount, periodMs }: Limit): string {
   return `${what} ${periodNames.get(periodMs) ?? `in ${formatDuration(periodMs)}`}`;
 }
 
-function stateOf({ problem, pause, outage, pausedMs, lastRequestMs, series }: SourceState, nowMs: EpochMs): string {
+function stateOf(line: SourceState, nowMs: EpochMs): string {
+  const { problem, pause, outage, lastRequestMs, series } = line;
   if (problem !== null) return problem;
   if (pause !== null) return sinceText(pause);
   if (outage !== null) return `${outage.kind} since ${formatTime(outage.sinceMs)}`;
-  if (pausedMs >= shownPauseMs) return `paused until ${formatTime(nowMs + pausedMs)}`;
+  const hold = heldText(line, nowMs);
+  if (hold !== null) return hold;
   if (lastRequestMs !== null) return `answers, last ${formatDuration(Math.max(0, nowMs - lastRequestMs))} ago`;
   return series === 0 ? 'not used' : 'not asked yet';
 }

@@ -12,7 +12,7 @@ import { storedWords } from '../../model/stored-datasets.ts';
 import { parseDuration } from '../../model/time-text.ts';
 import { withQueues } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
-import { loweredJson, outageJson, withRetry } from '../../operations/source-health.ts';
+import { heldText, loweredJson, outageJson, withRetry } from '../../operations/source-health.ts';
 import { joinQueues } from '../../operations/sources/queues.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
 import { awayHeadline, extentOfTracked, readQueueFacts, readStoredFacts } from '../../operations/status/facts.ts';
@@ -300,7 +300,7 @@ function asText(status: Status, showsAll: boolean): string {
       message === null
         ? ''
         : `the source answers with a service message, ${formatTime(message.timeMs)}: ${message.message}`,
-      ...status.named.map(namedLine),
+      ...status.named.map((line) => namedLine(line, status.nowMs)),
       ...upkeepLines(status.upkeep),
       status.usesDefault ? `budget: ${budgetText(budget)}${loweredSuffix(budget.lowered)}${ofLanes}` : '',
       status.differing ?? '',
@@ -324,24 +324,14 @@ function headlineLine({ text, command }: Headline): string {
 
 const loweredSuffix = (lowered: LoweredBudget | null) => (lowered === null ? '' : `, ${loweredText(lowered)}`);
 
-function namedLine({
-  source,
-  series,
-  lastMinute,
-  requestsPerMinute,
-  lowered,
-  pause,
-  pausedMs,
-  outage,
-}: SourceState): string {
+function namedLine(
+  { source, series, lastMinute, requestsPerMinute, lowered, pause, outage, ...held }: SourceState,
+  nowMs: number,
+): string {
   const used = `${budgetText({ lastMinute, perMinute: requestsPerMinute })}${loweredSuffix(lowered)}`;
-  const paused = pausedMs > shownPauseMs ? `, paused for ${formatDuration(pausedMs)}` : '';
-  const state = pause !== null ? `, ${sinceText(pause)}` : outage === null ? paused : `, ${outage.kind}`;
-  return `source ${source}: ${formatCount(series)} series, ${used}${state}`;
+  const state = pause !== null ? sinceText(pause) : (outage?.kind ?? heldText(held, nowMs));
+  return `source ${source}: ${formatCount(series)} series, ${used}${state === null ? '' : `, ${state}`}`;
 }
-
-/** A shorter pause is the spacing of requests. */
-const shownPauseMs = 1000;
 
 /** Such as of a name that was used again for another coin. */
 function silenceLine({ silences, series }: Pick<Status, 'silences' | 'series'>): string {

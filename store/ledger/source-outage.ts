@@ -44,15 +44,19 @@ const failuresSince = statementsBy(['whole', 'recent'], (part) =>
         where error is null and verdict <> '${checksumVerdict}' and time > $since and source = $source
         order by time desc limit 1
       )
-      select (select time from newest) as "successAtMs", count(*) as failures, min(time) as "failingSinceMs",
-             max(time) as "lastTriedMs", (array_agg(verdict order by time desc))[1] as kind,
-             (array_agg(error order by time desc))[1] as message
-      from tidemark.fetches
+      select (select time from newest) as "successAtMs", count(*) filter (where is_trouble) as failures,
+             min(time) filter (where is_trouble) as "failingSinceMs",
+             max(time) filter (where is_trouble) as "lastTriedMs",
+             max(time) filter (where not is_trouble) as "limitedAtMs",
+             (array_agg(verdict order by time desc) filter (where is_trouble))[1] as kind,
+             (array_agg(error order by time desc) filter (where is_trouble))[1] as message
+      from tidemark.fetches, lateral (select verdict <> 'rate_limited' as is_trouble) as trouble
       where time > $since and time > coalesce((select time from newest), '-infinity')
-        and source = $source and verdict = any ('{${sourceTrouble.join(',')}}')`,
+        and source = $source and verdict = any ('{${sourceTrouble.join(',')},rate_limited}')`,
     parameters: { source: text, since: time },
     row: {
       ...{ successAtMs: nullable(time), failures: int8, failingSinceMs: nullable(time), lastTriedMs: nullable(time) },
+      limitedAtMs: nullable(time),
       ...{ kind: nullable(oneOf<SourceOutage['kind']>()), message: nullable(text) },
     },
   }),
@@ -69,9 +73,11 @@ export async function readSourceOutage(database: Database, nowMs: EpochMs): Prom
 
 /** @returns null while the source answers. */
 export async function readOutageOf(database: Database, source: string, nowMs: EpochMs): Promise<SourceOutage | null> {
-  const { failures, successAtMs, failingSinceMs, ...last } = await readFailures(database, source, nowMs);
+  const { failures, successAtMs, failingSinceMs, limitedAtMs, ...last } = await readFailures(database, source, nowMs);
   const fewest = refusalKinds.includes(last.kind ?? '') ? 1 : fewestFailures;
   if (failures < fewest || failingSinceMs === null) return null;
+  // A 429 is an answer, if no good one.
+  if (limitedAtMs !== null && last.lastTriedMs !== null && limitedAtMs > last.lastTriedMs) return null;
   const [whole] = await outages.on(database.pool, {
     ...{ source, sinceMs: failingSinceMs - hourMs, untilMs: Number.POSITIVE_INFINITY, most: 1 },
   });

@@ -78,7 +78,7 @@ it('lists the markets of a source with one request a day, and not while the sour
 it(
   'a banned source stops no other one, and a running process fetches a source that is tracked later',
   async () => {
-    const { begin, venues, track, sources, missing } = await open();
+    const { begin, say, venues, track, sources, missing } = await open();
     await track('binance');
     venues.binance.setFaults({ banMs: 600_000 });
     const running = begin('run --no-serve', few);
@@ -88,6 +88,9 @@ it(
     expect(candleTimes(venues.bybit).length).toBeGreaterThanOrEqual(2);
     expect(await missing('binance')).toBe(2 * 86_400);
     expect((await sources()).get('bybit')?.pausedSeconds).toBe(0);
+    const held = /^.*binance.* accepts no request until 20/m;
+    expect(await say('sources')).toMatch(held);
+    expect(await say('status')).toMatch(/^source binance: .* accepts no request until 20/m);
     // One, or those that were under way when the first was refused.
     const during = candleTimes(venues.binance).length;
     expect(during).toBeGreaterThan(0);

@@ -69,6 +69,15 @@ it('outages that are less than a minute apart are one, for the log as for the st
   expect(await outage()).toMatchObject({ sinceMs: nowMs - 490_000 });
 });
 
+it('a source that limits requests after an outage answers, for as long as it does', async () => {
+  await answer(hourMs);
+  await fail(50 * minuteMs, 40 * minuteMs, 30 * minuteMs);
+  await answer(20 * minuteMs, { verdict: 'rate_limited', error: 'status 429' });
+  expect(await outage()).toBeNull();
+  await fail(10 * minuteMs);
+  expect(await outage()).toMatchObject({ sinceMs: nowMs - hourMs, lastTriedMs: nowMs - 10 * minuteMs });
+});
+
 it('failures that are always followed by a success are no outage, however close they are', async () => {
   for (let ago = 600_000; ago > 0; ago -= 10_000) {
     await fail(ago);
