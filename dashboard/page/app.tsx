@@ -10,7 +10,7 @@ import { formatSecond } from './parts/format.ts';
 import { State } from './parts/headline.tsx';
 import { ProblemsView } from './problems/problems.tsx';
 import { SeriesPage } from './series/series-page.tsx';
-import { type Address, hrefOf, readAddress, type ViewName } from './state/address.ts';
+import { type Address, hrefOf, readAddress, type ViewName, withoutWrongTimes } from './state/address.ts';
 import type { Connection } from './state/model.ts';
 import { keepPlace, navigate, onNavigation } from './state/navigation.ts';
 import { useModel } from './state/use-model.ts';
@@ -32,6 +32,9 @@ interface Visit {
 }
 
 function visitNow(): Pick<Visit, 'address' | 'placeY'> {
+  const search = withoutWrongTimes(location.search);
+  // As it was, but for what cannot be shown: a reload or a bookmark has the same view.
+  if (search !== location.search) history.replaceState(history.state, '', location.pathname + search + location.hash);
   const { scrollY: placeY = null } = (history.state ?? {}) as { scrollY?: number };
   return { address: readAddress(location.search), placeY };
 }

@@ -1,6 +1,7 @@
 /** The view in the page's URL, so that a reload, the back button and a bookmark show the same view. */
 
-import { minuteMs } from '../../../model/intervals.ts';
+import { systemClock } from '../../../clock.ts';
+import { dayMs, minuteMs } from '../../../model/intervals.ts';
 
 export type ViewName = 'overview' | 'problems' | 'backfills' | 'events' | 'list' | 'series' | 'unknown';
 
@@ -38,10 +39,6 @@ const views: readonly ViewName[] = ['overview', 'problems', 'backfills', 'events
 export function readAddress(search: string): Address {
   const given = new URLSearchParams(search);
   const text = (name: string) => given.get(name) ?? '';
-  const rangeAt = (start: string, end: string) => {
-    const [startMs, endMs] = [Date.parse(text(start)), Date.parse(text(end))];
-    return startMs < endMs ? { startMs, endMs } : null;
-  };
   return {
     view: viewOf(given),
     seriesId: idOf(given.get('series')),
@@ -58,15 +55,45 @@ export function readAddress(search: string): Address {
     bars: text('bars'),
     zone: text('zone'),
     compare: idOf(given.get('compare')),
-    range: rangeAt('from', 'to'),
-    chosen: rangeAt('since', 'until'),
-    minute: minuteAt(text('minute')),
+    range: rangeAt(given, 'from', 'to'),
+    chosen: rangeAt(given, 'since', 'until'),
+    minute: minuteAt(given),
   };
 }
 
-function minuteAt(text: string): number | null {
-  const timeMs = Date.parse(text);
-  return timeMs >= 0 ? Math.floor(timeMs / minuteMs) * minuteMs : null;
+/** What begins with a date, of the years that anything is tracked in: others have no place in a chart. */
+function timeAt(given: URLSearchParams, name: string): number | null {
+  const text = given.get(name) ?? '';
+  const timeMs = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  return timeMs >= 0 && timeMs <= latestMs ? timeMs : null;
+}
+
+const latestMs = Date.UTC(2100, 0);
+
+function rangeAt(given: URLSearchParams, start: string, end: string): Address['range'] {
+  const [startMs, endMs] = [timeAt(given, start), timeAt(given, end)];
+  return startMs !== null && endMs !== null && startMs < endMs ? { startMs, endMs } : null;
+}
+
+/** Clocks may differ by a little; nothing was requested in times to come. */
+function minuteAt(given: URLSearchParams): number | null {
+  const timeMs = timeAt(given, 'minute');
+  return timeMs === null || timeMs > systemClock.now() + dayMs ? null : Math.floor(timeMs / minuteMs) * minuteMs;
+}
+
+/** The query without the times that {@link readAddress} ignores. */
+export function withoutWrongTimes(search: string): string {
+  const given = new URLSearchParams(search);
+  const { range, chosen, minute } = readAddress(search);
+  const wrong = [
+    ...(range === null ? ['from', 'to'] : []),
+    ...(chosen === null ? ['since', 'until'] : []),
+    ...(minute === null ? ['minute'] : []),
+  ].filter((name) => given.has(name));
+  if (wrong.length === 0) return search;
+  for (const name of wrong) given.delete(name);
+  const text = given.toString();
+  return text === '' ? '' : `?${text}`;
 }
 
 function viewOf(given: URLSearchParams): ViewName {

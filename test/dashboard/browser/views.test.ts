@@ -56,6 +56,17 @@ describeNeeding('chromium', 'the views in a browser', () => {
     await row.getByText('before: 1.10').waitFor();
   });
 
+  it('leave times that none can be shown of out of the address', async () => {
+    const { page } = await open(`${world.url}?find=bitcoin&minute=%2B275760-09-12T23:59Z#series`);
+    await page.getByText('1 to 2 of 2 series').waitFor();
+    expect(page.url()).toBe(`${world.url}?find=bitcoin#series`);
+    const last = '%2B275760-09-13';
+    await page.goto(`${world.url}?series=${world.seriesId}&from=9000-01-01&to=${last}&since=2024-01-01&until=${last}`);
+    await page.getByRole('group', { name: /^Chart from 2024-03-/ }).waitFor();
+    expect(page.url()).toBe(`${world.url}?series=${world.seriesId}`);
+    expect(await page.getByRole('region', { name: 'Chosen range' }).count()).toBe(0);
+  });
+
   it('are found by / and Ctrl-K with series and actions, by keys alone', async () => {
     const { page } = await open(world.url);
     const finder = page.getByRole('dialog', { name: 'Series, views and actions' });
