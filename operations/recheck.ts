@@ -385,12 +385,27 @@ async function costOfRecheck(context: OperationContext, planned: PlannedRecheck)
 async function recheck(context: OperationContext, request: RecheckRequest): Promise<RecheckOutcome> {
   if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [], cost: [] };
   const { lane: kind, by, signal } = request;
-  const work = (record: Recorded) => runRecheck(context, { ...request, signal: record.signal }, record);
+  const stored = { fresh: 0, revised: 0 };
+  const onSettled = (settled: RecheckedWindow) => {
+    stored.fresh += settled.fresh;
+    stored.revised += settled.revised;
+    request.onSettled(settled);
+  };
+  const work = (record: Recorded) => runRecheck(context, { ...request, onSettled, signal: record.signal }, record);
   return recorded(context, { kind, by, series: hullsOf(request.asked), signal }, work, (outcome) => {
+    const { differing, unanswered } = outcome;
+    // Of a repair those that are left: it stores what the others had.
+    const found =
+      kind === 'verify'
+        ? [`${formatCount(differing.length)} with differences`]
+        : [
+            `${counted(stored.fresh, 'new point')}, ${formatCount(stored.revised)} changed`,
+            ...(differing.length === 0 ? [] : [`${formatCount(differing.length)} still with differences`]),
+          ];
     const said = [
       `${counted(request.count, 'window')} requested`,
-      `${formatCount(outcome.differing.length)} with differences`,
-      ...(outcome.unanswered.length === 0 ? [] : [`${formatCount(outcome.unanswered.length)} unanswered`]),
+      ...found,
+      ...(unanswered.length === 0 ? [] : [`${formatCount(unanswered.length)} unanswered`]),
     ].join(', ');
     return outcome.isWhole ? said : new TidemarkError('INTERRUPTED', `stopped; ${said}`);
   });

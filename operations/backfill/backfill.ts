@@ -194,7 +194,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     }
     const pausedMs = await requests.pausedForMs();
     const tally = await tallyNow();
-    request.progress.update({
+    const progress = {
       series: left,
       points: tally.fresh,
       lastMinute: await requestsOfLastMinute(),
@@ -203,7 +203,9 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       pausedMs,
       etaMs: await etaOf(divided.values(), pausedMs),
       awaited: awaited.length,
-    });
+    };
+    // Of one that was cancelled nothing is left, because nothing of it is tracked.
+    if (!request.signal.aborted) request.progress.update(progress);
     const windows = left.reduce((sum, entry) => sum + entry.left, 0);
     const outcome = async () => ({
       ...outcomeOf(tallyFetches(await ledger.recount(clock.now())), { startedMs, nowMs: clock.now() }, gaps, windows),

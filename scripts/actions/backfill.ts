@@ -57,7 +57,7 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
       series.push(askedOf(tracked, { fromMs, toMs: selection.toMs }, context.clock.now()));
       if (tracked.before === null) newIds.push(tracked.seriesId);
     }
-    const backfill = async ({ signal, look }: Recorded): Promise<BackfillOutcome> => {
+    const backfill = async (record: Recorded): Promise<BackfillOutcome> => {
       const outcome = await runBackfill(context, {
         seriesIds: series.map(({ seriesId }) => seriesId),
         newIds,
@@ -65,12 +65,14 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
         toMs: selection.toMs,
         wait: options.wait === true,
         acceptEmpty: options.acceptEmpty === true,
-        signal,
-        look,
+        signal: record.signal,
+        look: record.look,
         progress: showProgress(context.clock),
       });
+      // Stopped, but not by Ctrl-C: the error says so.
+      const isCancelled = outcome.interrupted && !signal.aborted;
       if (options.json) console.log(JSON.stringify(asJson(outcome)));
-      else printText(lastLine(outcome, acceptRejected));
+      else printText(isCancelled ? `stored until then: ${workText(outcome)}` : lastLine(outcome, acceptRejected));
       assertComplete(outcome, acceptRejected);
       return outcome;
     };
@@ -131,9 +133,7 @@ export async function estimate(asked: Selection, options: SelectingOptions): Pro
 
 /** The result in one line: complete or not, what is missing, and the work done. */
 export function lastLine(outcome: BackfillOutcome, acceptRejected: boolean): string {
-  const work =
-    `${counted(outcome.requests, 'request')}, ${counted(outcome.points, 'new point')}, ` +
-    `${formatDuration(outcome.durationMs)}`;
+  const work = workText(outcome);
   if (outcome.interrupted) return `interrupted: ${work}`;
   const rejected = `${counted(outcome.rejected, 'rejected row')} in quarantine`;
   const lacking = nonEmpty([
@@ -151,6 +151,10 @@ export function lastLine(outcome: BackfillOutcome, acceptRejected: boolean): str
   const rest = `${work}${once}${accepted}${silent}${rollups}`;
   if (lacking.length > 0) return `not complete: ${lacking.join(', ')}; ${rest}`;
   return `${outcome.requests === 0 ? 'nothing was missing' : 'complete'}: ${rest}`;
+}
+
+function workText({ requests, points, durationMs }: BackfillOutcome): string {
+  return `${counted(requests, 'request')}, ${counted(points, 'new point')}, ${formatDuration(durationMs)}`;
 }
 
 function awaitingText({ awaiting, awaitingUntilMs }: BackfillOutcome): string {
