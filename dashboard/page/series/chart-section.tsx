@@ -20,7 +20,7 @@ import type { BesideValue } from './chart-panes.ts';
 import { proofText } from './chosen-range.tsx';
 import { ComparedLegend, CompareField } from './compare.tsx';
 import { type Chosen, type Pointed, PriceChart } from './price-chart.ts';
-import { timeIn, wholeDays, type Zone, zoneName, zoneNamed, zoneTitle } from './zone.ts';
+import { timeIn, wholeDays, type Zone, zoneName, zoneNamed, zones, zoneTitle } from './zone.ts';
 
 const spans: readonly (readonly [string, number])[] = [
   ['1 day', dayMs],
@@ -375,8 +375,8 @@ function ZoneField({ zone, onChoose }: { zone: Zone; onChoose: (zone: Zone) => v
         }}
       />
       <datalist id="zones">
-        {['UTC', 'Local time', ...Intl.supportedValuesOf('timeZone')].map((name) => (
-          <option key={name} value={name} />
+        {zones().map(({ name, text }) => (
+          <option key={name} value={name} label={text === name ? undefined : text} />
         ))}
       </datalist>
     </span>

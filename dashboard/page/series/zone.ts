@@ -6,6 +6,30 @@ import { formatTime } from '../parts/format.ts';
 /** `utc`, `local` (the reader's clock), or a name of the IANA database, such as `Asia/Kolkata`. */
 export type Zone = string;
 
+/** Zones that browsers list by a name of former times, with those of today. */
+const renamed: Readonly<Record<string, string>> = {
+  'Africa/Asmera': 'Africa/Asmara',
+  'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
+  'America/Catamarca': 'America/Argentina/Catamarca',
+  'America/Coral_Harbour': 'America/Atikokan',
+  'America/Cordoba': 'America/Argentina/Cordoba',
+  'America/Godthab': 'America/Nuuk',
+  'America/Indianapolis': 'America/Indiana/Indianapolis',
+  'America/Jujuy': 'America/Argentina/Jujuy',
+  'America/Louisville': 'America/Kentucky/Louisville',
+  'America/Mendoza': 'America/Argentina/Mendoza',
+  'Asia/Calcutta': 'Asia/Kolkata',
+  'Asia/Katmandu': 'Asia/Kathmandu',
+  'Asia/Rangoon': 'Asia/Yangon',
+  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
+  'Atlantic/Faeroe': 'Atlantic/Faroe',
+  'Europe/Kiev': 'Europe/Kyiv',
+  'Pacific/Enderbury': 'Pacific/Kanton',
+  'Pacific/Ponape': 'Pacific/Pohnpei',
+  'Pacific/Truk': 'Pacific/Chuuk',
+};
+const formerNames = new Map(Object.entries(renamed).map(([before, today]) => [today, before]));
+
 const formats = new Map<Zone, Intl.DateTimeFormat>();
 
 /** How far the clock of a zone is ahead of UTC. @throws RangeError for a name that is none. */
@@ -13,7 +37,7 @@ function offsetMs(zone: Zone, timeMs: EpochMs): number {
   if (zone === 'utc') return 0;
   if (zone === 'local') return -new Date(timeMs).getTimezoneOffset() * minuteMs;
   const known = formats.get(zone);
-  const format = known ?? new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' });
+  const format = known ?? formatIn(zone);
   if (known === undefined) formats.set(zone, format);
   const name = format.formatToParts(timeMs).find(({ type }) => type === 'timeZoneName')?.value ?? '';
   // `GMT`, or `GMT+05:30`; of times before there were zones also with seconds.
@@ -23,16 +47,37 @@ function offsetMs(zone: Zone, timeMs: EpochMs): number {
   return sign === '-' ? -ms : ms;
 }
 
+/** An older browser knows a zone by its former name only. @throws RangeError for a name that is none. */
+function formatIn(name: string): Intl.DateTimeFormat {
+  const format = (timeZone: string) => new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
+  try {
+    return format(name);
+  } catch (error) {
+    const [, before] = [...formerNames].find(([today]) => today.toLowerCase() === name.toLowerCase()) ?? [];
+    if (before === undefined) throw error;
+    return format(before);
+  }
+}
+
 /** A zone as it is written in the address or typed; null: there is none of the name. */
 export function zoneNamed(text: string): Zone | null {
   const name = text.trim();
   if (['', 'utc'].includes(name.toLowerCase())) return 'utc';
   if (['local', 'local time'].includes(name.toLowerCase())) return 'local';
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+    const { timeZone } = formatIn(name).resolvedOptions();
+    return renamed[timeZone] ?? timeZone;
   } catch {
     return null;
   }
+}
+
+/** Zones to choose from, by the names of today. @returns also the text in which a former name is found. */
+export function zones(): ReadonlyArray<{ readonly name: string; readonly text: string }> {
+  const names = new Set(Intl.supportedValuesOf('timeZone').map((name) => renamed[name] ?? name));
+  names.delete('UTC');
+  const text = (name: string) => (formerNames.has(name) ? `${name} (${formerNames.get(name)})` : name);
+  return ['UTC', 'Local time', ...[...names].sort()].map((name) => ({ name, text: text(name) }));
 }
 
 /** What a field shows of a zone. */

@@ -1,7 +1,7 @@
 /** Times and days of zones: half hours, changes of the clock, and midnights that are skipped or come twice. */
 
-import { expect, it } from 'vitest';
-import { dayStart, timeIn, wholeDays, zoneName, zoneNamed } from '../../../dashboard/page/series/zone.ts';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { dayStart, timeIn, wholeDays, zoneName, zoneNamed, zones } from '../../../dashboard/page/series/zone.ts';
 import { hourMs } from '../../../model/intervals.ts';
 
 const at = Date.parse;
@@ -10,7 +10,7 @@ const iso = (timeMs: number) => new Date(timeMs).toISOString().slice(0, 16);
 it('a zone is found by its name in any case, and one that does not exist is none', () => {
   expect(['', 'UTC', 'Local time', 'local', 'asia/kolkata', ' Europe/Berlin '].map(zoneNamed)).toEqual([
     ...['utc', 'utc', 'local', 'local'],
-    ...[expect.stringMatching(/^Asia\/(?:Kolkata|Calcutta)$/), 'Europe/Berlin'],
+    ...['Asia/Kolkata', 'Europe/Berlin'],
   ]);
   expect(['Mars/Olympus', 'x'].map(zoneNamed)).toEqual([null, null]);
 });
@@ -41,4 +41,39 @@ it.each([
   // What is whole stays.
   expect(wholeDays(zone, { startMs, endMs })).toEqual({ startMs, endMs });
   expect(iso(wholeDays(zone, { startMs, endMs: endMs + hourMs }).startMs)).toBe(start);
+});
+
+const renamed = [
+  ...['Asia/Kolkata Asia/Calcutta', 'Asia/Ho_Chi_Minh Asia/Saigon', 'Asia/Kathmandu Asia/Katmandu'],
+  ...['Asia/Yangon Asia/Rangoon', 'Europe/Kyiv Europe/Kiev', 'America/Nuuk America/Godthab'],
+].map((names) => names.split(' ') as [string, string]);
+
+it.each(renamed)('%s has its name of today, and is found by %s too', (today, before) => {
+  expect([today, before].map(zoneNamed)).toEqual([today, today]);
+  const listed = () => zones().filter(({ name, text }) => [name, text].some((one) => one.includes(before)));
+  expect(listed()).toEqual([{ name: today, text: `${today} (${before})` }]);
+  // As other browsers list it.
+  vi.spyOn(Intl, 'supportedValuesOf').mockReturnValue([today, 'Europe/Berlin']);
+  expect(listed()).toEqual([{ name: today, text: `${today} (${before})` }]);
+});
+
+it('a browser that does not know the name of today is asked for the one before', () => {
+  class OlderFormat extends Intl.DateTimeFormat {
+    constructor(language: string, options: Intl.DateTimeFormatOptions) {
+      if (options.timeZone?.toLowerCase() === 'pacific/kanton') throw new RangeError('Invalid time zone specified');
+      super(language, options);
+    }
+  }
+  vi.stubGlobal('Intl', { DateTimeFormat: OlderFormat });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  expect(zoneNamed('pacific/kanton')).toBe('Pacific/Kanton');
+  expect(timeIn('Pacific/Kanton', at('2024-01-01T00:00Z'))).toBe('2024-01-01 13:00+13:00');
+});
+
+it('zones are listed once each, in the order of their names, after UTC and the clock of the reader', () => {
+  const names = zones().map(({ name }) => name);
+  expect(names.slice(0, 2)).toEqual(['UTC', 'Local time']);
+  expect(names.slice(2)).toEqual([...new Set(names.slice(2))].sort());
+  expect(names.length).toBeGreaterThan(400);
+  for (const name of names) expect(zoneNamed(name)).not.toBeNull();
 });
