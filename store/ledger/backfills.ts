@@ -166,7 +166,8 @@ export const settleBackfills = statement({
       where b.ended_at is null and ${tracks} and not ${isAlive} group by b.id
     )
     update tidemark.backfills b set ended_at = $nowMs, seen_at = null,
-           state = case when covered or tracked then 'done' when b.state = 'running' then 'interrupted' else b.state end,
+           state = case when covered or tracked then 'done'
+                        when b.state = 'running' then 'interrupted' else b.state end,
            result = case when covered then '${backfillEnds.covered}' when tracked then '${backfillEnds.settled}'
                          else coalesce(b.result, '${backfillEnds.untracked}') end
     from open where open.id = b.id and (covered or settled or not tracked)`,
