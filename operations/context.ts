@@ -2,6 +2,7 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { TidemarkError } from '../errors.ts';
 import type { Range } from '../model/ranges.ts';
 import { longestRange, type RangeKey } from '../model/request-range.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
@@ -53,6 +54,25 @@ export async function withQueues<Result>(
   } finally {
     await queues.close();
   }
+}
+
+/**
+ * Opens the queues for work that can do without.
+ *
+ * @param away the work where they do not answer. @throws other errors.
+ */
+export async function askQueues<Result>(
+  context: Pick<OperationContext, 'openQueues'>,
+  work: (queues: QueueBackend) => Promise<Result>,
+  away: (error: TidemarkError) => Result | Promise<Result>,
+): Promise<Result> {
+  return withQueues(context, work).catch((error: unknown) => away(queueAwayOr(error)));
+}
+
+/** @returns the error, if it is that the queue does not answer. @throws any other. */
+export function queueAwayOr(error: unknown): TidemarkError {
+  if (error instanceof TidemarkError && error.code === 'QUEUE_UNREACHABLE') return error;
+  throw error;
 }
 
 /** @returns the longest range of one request for a series: as configured, and as the source accepts. */

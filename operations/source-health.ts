@@ -16,6 +16,7 @@ import {
   type SourceOutage,
   wholeSecond,
 } from '../planning/source-outage.ts';
+import type { QueueBackend } from '../queue/backend.ts';
 import type { SourceSetup } from '../sources/registry.ts';
 import type { SourceError } from '../sources/source-error.ts';
 import { readServiceMessage, readUse } from '../store/ledger/ledger.ts';
@@ -25,7 +26,7 @@ import { askableIn, readSourceLists } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
 import { readSourcePauses } from '../store/settings/source-orders.ts';
 import { readRefusal, readRefusedUntil } from '../store/settings/source-refusal.ts';
-import { type OperationContext, withQueues } from './context.ts';
+import { askQueues, type OperationContext } from './context.ts';
 
 /** Failed requests without a success after which the source is considered unusable. */
 const hopelessAfter = 4;
@@ -188,11 +189,12 @@ export async function readOutage(
   const outage = await readSourceOutage(context.database, nowMs);
   if (outage === null) return null;
   const refusedUntilMs = await readRefusedUntil(context.database, outage.source, nowMs);
-  return withQueues(context, async (queues) => {
+  const readQueue = async (queues: QueueBackend) => {
     const requests = queues.requestsOf(outage.source);
     const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
-    return withRetry(outage, { workers, pausedMs }, refusedUntilMs, nowMs);
-  });
+    return { workers, pausedMs };
+  };
+  return withRetry(outage, await askQueues(context, readQueue, () => null), refusedUntilMs, nowMs);
 }
 
 /** What has to come before anything is requested of a series: null where nothing has to. For `explainGap`. */
@@ -251,28 +253,31 @@ const shownPauseMs = 5000;
 
 /** Why a source that is not away gets no request now; null: it gets some. */
 export function heldText(
-  { refusedUntilMs, pausedMs }: { readonly refusedUntilMs: EpochMs | null; readonly pausedMs: number },
+  { refusedUntilMs, pausedMs }: { readonly refusedUntilMs: EpochMs | null; readonly pausedMs: number | null },
   nowMs: EpochMs,
 ): string | null {
   if (refusedUntilMs !== null) return `accepts no request until ${formatTime(wholeSecond(refusedUntilMs))}`;
-  return pausedMs < shownPauseMs ? null : `next request at ${formatTime(wholeSecond(nowMs + pausedMs))}`;
+  return pausedMs === null || pausedMs < shownPauseMs
+    ? null
+    : `next request at ${formatTime(wholeSecond(nowMs + pausedMs))}`;
 }
 
 export function banText(source: string, untilMs: EpochMs): string {
   return `${sourceText(source)} accepts no request until ${formatTime(untilMs)}`;
 }
 
-/** @param queue the connected workers, and how long they start no request. */
+/** @param queue the connected workers, and how long they start no request; null: it does not answer. */
 export function withRetry(
   outage: SourceOutage,
-  queue: { readonly workers: number; readonly pausedMs: number },
+  queue: { readonly workers: number; readonly pausedMs: number } | null,
   refusedUntilMs: EpochMs | null,
   nowMs: EpochMs,
 ): ExplainedOutage {
-  if (queue.workers === 0) return { ...outage, refusedUntilMs, retryAtMs: null };
+  const workers = queue?.workers ?? null;
+  if (queue === null || workers === 0) return { ...outage, refusedUntilMs, workers, retryAtMs: null };
   // A pause lasts whole seconds from a try on, and its rest is read a moment later.
   const pauseMs = wholeSecond(nowMs + queue.pausedMs - outage.lastTriedMs);
-  return { ...outage, refusedUntilMs, retryAtMs: refusedUntilMs ?? outage.lastTriedMs + pauseMs };
+  return { ...outage, refusedUntilMs, workers, retryAtMs: refusedUntilMs ?? outage.lastTriedMs + pauseMs };
 }
 
 export const loweredJson = (lowered: LoweredBudget | null) =>

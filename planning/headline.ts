@@ -275,10 +275,11 @@ function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rej
   if (job !== undefined) {
     const count = failingJobs.length;
     const cause = printable(job.message);
-    const isHelped = !('away' in queue) && queue.schedulers > 0;
-    const helped = isHelped ? ` (the scheduler does ${verb(count, 'its', 'their')} work)` : '';
+    const isAway = 'away' in queue;
+    const isHelped = isAway || queue.schedulers > 0;
+    const helped = isHelped && !isAway ? ` (the scheduler does ${verb(count, 'its', 'their')} work)` : '';
     const text = `${counted(count, 'TimescaleDB job')} ${verb(count, 'fails', 'fail')}${helped}: ${cause}`;
-    // What the scheduler does is not behind.
+    // What the scheduler does is not behind. A queue that does not answer does not say whether one is connected.
     found.push(condition('jobs_failing', text, isHelped ? { level: 'ok' } : {}));
   }
   const missing = failed.ranges + blocked.ranges;

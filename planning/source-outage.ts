@@ -47,7 +47,9 @@ export interface SourceOutage {
 export interface ExplainedOutage extends SourceOutage {
   /** The source refuses all requests, and none is sent before; null: it only does not answer. */
   readonly refusedUntilMs: EpochMs | null;
-  /** A worker tries again at this time; null: no worker is connected. */
+  /** Null: the queue does not say. */
+  readonly workers: number | null;
+  /** A worker tries again at this time; null: none is connected, or the queue does not say. */
   readonly retryAtMs: EpochMs | null;
 }
 
@@ -86,10 +88,11 @@ const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze(
 
 /** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; tried again within 10 s`. */
 export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
-  const { lastTriedMs, retryAtMs } = outage;
+  const { lastTriedMs, retryAtMs, workers } = outage;
+  const missing = workers === null ? 'the queue does not answer' : 'no worker is connected';
   const next =
     retryAtMs === null
-      ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, no worker is connected`
+      ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, ${missing}`
       : nextTry(outage.refusedUntilMs);
   return `${outageSince(outage)}; ${next}`;
 }

@@ -61,7 +61,8 @@ export async function openQueueBackend(
     `the queue on ${store.kind === 'redis' ? 'Redis' : 'PostgreSQL'} reports an error`,
     clock,
   );
-  const explained = <Calls extends QueueCalls>(calls: Calls) => (store.kind === 'redis' ? explainErrors(calls) : calls);
+  const explained = <Calls extends QueueCalls>(calls: Calls) =>
+    options.redisUrl === undefined ? calls : explainErrors(calls, options.redisUrl);
   const settings = { connection: 'queue', streams: { events: { maxLen: maxEvents } } } as const;
   const openRequests = (source: string) => {
     const queue = new classes.Queue<RequestJob['data'], void, RequestJob['name']>(requestsQueueName(source), settings);

@@ -56,17 +56,20 @@ export async function countWorkersOn<Data, Name extends string>(queue: BullQueue
 
 export type QueueCalls = Readonly<Record<string, (...words: never[]) => Promise<unknown>>>;
 
+/** `Redis at 127.0.0.1:6379: connect ECONNREFUSED 127.0.0.1:6379`, also while a connection is opened. */
+export const redisTrouble = (redisUrl: string, why: string) => `Redis at ${new URL(redisUrl).host}: ${why}`;
+
 /**
  * Makes calls to Redis reject with QUEUE_UNREACHABLE. Other code takes a plain ECONNREFUSED for one of the database.
  */
-export function explainErrors<Calls extends QueueCalls>(calls: Calls): Calls {
+export function explainErrors<Calls extends QueueCalls>(calls: Calls, redisUrl: string): Calls {
   const explained = Object.entries(calls).map(([name, call]) => [
     name,
     async (...words: never[]) => {
       try {
         return await call(...words);
       } catch (error) {
-        throw new TidemarkError('QUEUE_UNREACHABLE', `Redis: ${messageOf(error)}`, { cause: error });
+        throw new TidemarkError('QUEUE_UNREACHABLE', redisTrouble(redisUrl, messageOf(error)), { cause: error });
       }
     },
   ]);

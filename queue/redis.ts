@@ -9,7 +9,7 @@ import type { Clock } from '../clock.ts';
 import { codeOf, errorOf, TidemarkError } from '../errors.ts';
 import { failWithCause, useRedisClients } from './bullmq-internals.ts';
 import { Cluster, createRedisBackend, Redis } from './packages.ts';
-import { errorText, type QueueStore } from './queue-store.ts';
+import { errorText, type QueueStore, redisTrouble } from './queue-store.ts';
 
 const connectTimeoutMs = 5000;
 const refusalTimeoutMs = 1000;
@@ -113,9 +113,7 @@ async function infoOf(url: string, clock: Clock): Promise<string> {
   } catch (error) {
     const reason = cause ?? errorOf(error);
     const refusal = isBroken(reason) ? await refusalOf(url, clock) : null;
-    throw new TidemarkError('QUEUE_UNREACHABLE', `Redis at ${host}: ${refusal ?? errorText(reason)}`, {
-      cause: reason,
-    });
+    throw new TidemarkError('QUEUE_UNREACHABLE', redisTrouble(url, refusal ?? errorText(reason)), { cause: reason });
   } finally {
     probe.disconnect();
   }

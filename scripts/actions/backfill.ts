@@ -14,11 +14,12 @@ import { cancelBackfill } from '../../operations/backfill/cancel.ts';
 import { type Backfill, listBackfills } from '../../operations/backfill/list.ts';
 import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { askedOf, type Recorded, recorded } from '../../operations/backfill/record.ts';
-import { withQueues } from '../../operations/context.ts';
+import { askQueues } from '../../operations/context.ts';
 import { assertNotPaused } from '../../operations/source-health.ts';
-import { readQueueFacts } from '../../operations/status/facts.ts';
+import { awayHeadline, readQueueFacts } from '../../operations/status/facts.ts';
 import { atSource, type SourcedSelection, withinRetention } from '../../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../../operations/tracking/track.ts';
+import type { QueueFacts } from '../../planning/headline.ts';
 import { toGoText } from '../../planning/progress.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { assertDefaultSource } from '../../runtime/sources.ts';
@@ -201,7 +202,14 @@ export async function cancel(id: string): Promise<void> {
 async function readBackfills(context: Context, id: number | null): Promise<Backfill[]> {
   const inUse = await sourcesInUse(context.database);
   const lowered = await readLoweredBudgets(context.database);
-  const queue = await withQueues(context, (queues) => readQueueFacts(context, queues, inUse, lowered));
+  const queue = await askQueues<QueueFacts | null>(
+    context,
+    (queues) => readQueueFacts(context, queues, inUse, lowered),
+    (error) => {
+      noteOnStderr(awayHeadline(error).text);
+      return null;
+    },
+  );
   return listBackfills(context, queue, { nowMs: context.clock.now(), id, most });
 }
 

@@ -12,6 +12,7 @@ import { heldText, loweredJson, outageJson } from '../../operations/source-healt
 import { marketsOf, pairOf, sourceNamed } from '../../operations/sources/markets.ts';
 import { changeBudget, pauseSource, resumeSource } from '../../operations/sources/orders.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
+import { awayHeadline } from '../../operations/status/facts.ts';
 import { loweredText } from '../../planning/budget.ts';
 import { sinceText } from '../../planning/headline.ts';
 import { outageText } from '../../planning/source-outage.ts';
@@ -21,12 +22,12 @@ import type { StoredMarket } from '../../store/series/sources.ts';
 import { userAtHost } from '../input/asked-by.ts';
 import { parseWhole } from '../input/parse-options.ts';
 import type { JsonDocument } from '../output/documents.ts';
-import { type Column, printText, table, terminalWidth } from '../output/table.ts';
+import { type Column, noteOnStderr, printText, table, terminalWidth } from '../output/table.ts';
 
 export async function run(options: { json?: true }): Promise<void> {
   await withContext({ command: 'sources' }, async (context) => {
     const nowMs = context.clock.now();
-    const lines = await readSources(context, nowMs);
+    const lines = await readSources(context, nowMs, (error) => noteOnStderr(awayHeadline(error).text));
     if (options.json) console.log(JSON.stringify(asJson(lines), null, 2));
     else {
       for (const { outage } of lines) if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
@@ -102,7 +103,7 @@ function asJson(lines: readonly SourceState[]): JsonDocument<'sources'> {
       lastRequest: isoTime(line.lastRequestMs),
       problem: line.problem,
       outage: outageJson(line.outage),
-      pausedSeconds: line.pausedMs / 1000,
+      pausedSeconds: line.pausedMs === null ? null : line.pausedMs / 1000,
       paused: line.pause === null ? null : { since: isoTime(line.pause.sinceMs), by: line.pause.by },
       lowered: loweredJson(line.lowered),
       workers: line.workers,

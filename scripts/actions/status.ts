@@ -10,7 +10,7 @@ import { seriesJson, seriesName } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { storedWords } from '../../model/stored-datasets.ts';
 import { parseDuration } from '../../model/time-text.ts';
-import { withQueues } from '../../operations/context.ts';
+import { askQueues, queueAwayOr, withQueues } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
 import { heldText, loweredJson, outageJson, withRetry } from '../../operations/source-health.ts';
 import { joinQueues } from '../../operations/sources/queues.ts';
@@ -62,11 +62,14 @@ export async function run(options: StatusOptions): Promise<void> {
   if (options.every !== undefined) throw badArgument('--every goes with --watch');
   const { check: part } = options;
   if (part !== undefined) return withContext(contextOptions, (opened) => check(opened, part));
+  let queueProblem: TidemarkError | null;
   try {
-    await withContext(contextOptions, async (opened) => {
-      const status = await withQueues(opened, (queues) => gather(opened, queues, opened.clock.now()));
-      if (options.json) console.log(JSON.stringify(asJson(status), null, 2));
-      else printText(asText(status, options.all === true));
+    queueProblem = await withContext(contextOptions, async (opened) => {
+      const read = async (queues: QueueBackend | TidemarkError) => gather(opened, queues, opened.clock.now());
+      const found = await askQueues(opened, read, read);
+      if (options.json) console.log(JSON.stringify(asJson(found), null, 2));
+      else printText(asText(found, options.all === true));
+      return found.queueProblem;
     });
   } catch (thrown) {
     const error = explainDatabaseError(thrown);
@@ -76,6 +79,7 @@ export async function run(options: StatusOptions): Promise<void> {
     else printText(awayHeadline(error).text);
     throw error;
   }
+  if (queueProblem !== null) throw queueProblem;
 }
 
 const contextOptions = { command: 'status', needsDatabase: true, showsStored: true } as const;
@@ -116,8 +120,9 @@ async function showAgain({ json, all }: StatusOptions, givenEveryMs: number | nu
       };
       const read = async () => {
         try {
-          queues ??= await context.openQueues();
-          const status = await gather(context, queues, context.clock.now(), awaited);
+          const opened = queues ?? (await context.openQueues().catch(queueAwayOr));
+          queues = opened instanceof TidemarkError ? undefined : opened;
+          const status = await gather(context, opened, context.clock.now(), awaited);
           const { queueProblem } = status;
           awaited = { problem: queueProblem, limitMs: queueProblem === null ? watchTimeoutMs : awayTimeoutMs };
           return status;
@@ -139,9 +144,11 @@ async function showAgain({ json, all }: StatusOptions, givenEveryMs: number | nu
 }
 
 function awayDocument(error: TidemarkError): JsonDocument<'status'> {
-  const { code, message } = error;
-  return { time: new Date(systemClock.now()).toISOString(), headline: awayHeadline(error), error: { code, message } };
+  const time = new Date(systemClock.now()).toISOString();
+  return { time, headline: awayHeadline(error), error: errorJson(error) };
 }
+
+const errorJson = ({ code, message }: TidemarkError) => ({ code, message });
 
 const longestEveryMs = hourMs;
 
@@ -166,8 +173,13 @@ async function check(context: Context, part: true | 'worker' | 'scheduler'): Pro
 
 type Status = Awaited<ReturnType<typeof gather>>;
 
-/** @param awaited the rest is returned without the queue that does not answer; null: it throws. */
-async function gather(context: Context, queues: QueueBackend, nowMs: number, awaited: AwaitedQueue | null = null) {
+/** @param queues the error where the queue does not answer: the rest is returned without it. */
+async function gather(
+  context: Context,
+  queues: QueueBackend | TidemarkError,
+  nowMs: number,
+  awaited: AwaitedQueue | null = null,
+) {
   const { config, database } = context;
   const { facts, url } = (await context.sources()).get(defaultSource);
   context.phase('reading the database and the queue');
@@ -197,14 +209,19 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
     readUpkeep(database, { nowMs, afterDays: config.storage.columnstoreAfterDays }),
     readSourceOutage(database, nowMs),
     readStoredFacts(context, nowMs),
-    readQueueState(context, queues, inUse, awaited?.limitMs ?? queueTimeoutMs).catch((error: unknown) => {
-      if (awaited === null || !(error instanceof TidemarkError) || error.code !== 'QUEUE_UNREACHABLE') throw error;
-      return awaited.problem ?? error;
-    }),
+    queues instanceof TidemarkError
+      ? queues
+      : readQueueState(context, queues, inUse, awaited?.limitMs ?? queueTimeoutMs).catch((error: unknown) => {
+          const away = queueAwayOr(error);
+          return awaited?.problem ?? away;
+        }),
   ]);
   const isAway = queueState instanceof TidemarkError;
-  const { workers, pausedMs, budgets, queueFacts, depth } = isAway
-    ? { ...{ workers: 0, pausedMs: 0, budgets: [], depth: null }, queueFacts: { away: queueState.message } }
+  const { backend, workers, pausedMs, budgets, queueFacts, depth } = isAway
+    ? {
+        ...{ backend: null, workers: 0, pausedMs: 0, budgets: [], depth: null },
+        queueFacts: { away: queueState.message },
+      }
     : queueState;
   const tracked = await extentOfTracked(context, series, nowMs);
   const lowered = await readLoweredBudget(database, defaultSource);
@@ -223,7 +240,12 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
     outage:
       outage === null
         ? null
-        : withRetry(outage, { workers, pausedMs }, await readRefusedUntil(database, outage.source, nowMs), nowMs),
+        : withRetry(
+            outage,
+            isAway ? null : { workers, pausedMs },
+            await readRefusedUntil(database, outage.source, nowMs),
+            nowMs,
+          ),
     embedded: context.embedded,
     urlFile: context.embedded ? join(config.directory, 'url') : null,
     source: url,
@@ -233,10 +255,9 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
       inUse.length === 0 ||
       lists.length > 0 ||
       rates.newestMs !== null,
-    named:
-      !isAway && inUse.some((source) => source !== defaultSource)
-        ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== defaultSource && series > 0)
-        : [],
+    named: inUse.some((source) => source !== defaultSource)
+      ? (await readSources(context, nowMs)).filter(({ source, series }) => source !== defaultSource && series > 0)
+      : [],
     serviceMessage,
     budget: {
       perMinute,
@@ -246,7 +267,7 @@ async function gather(context: Context, queues: QueueBackend, nowMs: number, awa
     },
     differing: differingBudgets(facts, budgets),
     /** Null: it does not answer, and `queueProblem` says why. */
-    queue: depth === null ? null : { backend: queues.kind, ...depth, workers, pausedMs },
+    queue: depth === null || backend === null ? null : { backend, ...depth, workers, pausedMs },
     queueProblem: isAway ? queueState : null,
   };
 }
@@ -280,7 +301,7 @@ async function readQueueState(context: Context, queues: QueueBackend, inUse: rea
   if (state === 'late')
     throw new TidemarkError('QUEUE_UNREACHABLE', `the queue has not answered for ${formatDuration(limitMs)}`);
   const [queueFacts, depth, pausedMs, workers, budgets] = state;
-  return { queueFacts, depth, pausedMs, workers, budgets };
+  return { backend: queues.kind, queueFacts, depth, pausedMs, workers, budgets };
 }
 
 function asText(status: Status, showsAll: boolean): string {
@@ -374,7 +395,6 @@ function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): 
 
 function asJson(status: Status): JsonDocument<'status'> {
   const { queue, queueProblem } = status;
-  if (queue === null) return awayDocument(queueProblem ?? new TidemarkError('QUEUE_UNREACHABLE', 'no answer'));
   const { headline, also, left, requests, wantedMs, coveredMs, etaMs } = status.state;
   return {
     time: isoTime(status.nowMs),
@@ -400,6 +420,7 @@ function asJson(status: Status): JsonDocument<'status'> {
     silences: status.silences.length,
     budget: status.usesDefault ? { ...status.budget, lowered: loweredJson(status.budget.lowered) } : null,
     queue,
+    error: queueProblem === null ? null : errorJson(queueProblem),
     rates: {
       currencies: status.rates.currencies,
       newest: isoTime(status.rates.newestMs),

@@ -7,12 +7,14 @@ import { overlaps, type Range } from '../../model/ranges.ts';
 import { explainGap, verdictText } from '../../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { defaultSource, fileSource, sourceText } from '../../model/sources.ts';
-import { withQueues } from '../../operations/context.ts';
+import { askQueues } from '../../operations/context.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
 import { banText, pausesOf, readBans, readHolds, readOutage } from '../../operations/source-health.ts';
+import { awayHeadline } from '../../operations/status/facts.ts';
 import { recencyText } from '../../planning/periods.ts';
 import { outageText } from '../../planning/source-outage.ts';
+import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
@@ -164,7 +166,7 @@ async function nextLines(
   const awaitsEvent = eventMs > nowMs;
   const closesMs = awaitsEvent ? eventMs : nextPeriodStart(nowMs - graceMs, series.interval) + graceMs;
   const lines: string[] = [];
-  await withQueues(context, async (queues) => {
+  const ask = async (queues: QueueBackend) => {
     for (const { source, claimed, next } of await nextWindows(context, queues, seriesId)) {
       const of = source === defaultSource ? '' : ` of ${source}`;
       const [first] = claimed;
@@ -189,7 +191,8 @@ async function nextLines(
               : `from ${formatTime(retryOf(gaps, then) ?? closesMs)} on.`),
         );
     }
-  });
+  };
+  await askQueues(context, ask, (error) => void lines.push(`Next: ${awayHeadline(error).text}.`));
   if (lines.length > 0) return lines;
   return [
     gaps.length > 0

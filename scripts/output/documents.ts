@@ -342,8 +342,10 @@ const quality = z
 
 const queue = { waiting: count, active: count, delayed: count, workers: count, pausedMs: amount };
 
-/** The database or the queue does not answer. */
-const unreachable = z.strictObject({ time, headline, error: z.strictObject({ code: text, message: text }) });
+const error = z.strictObject({ code: text, message: text });
+
+/** The database does not answer. */
+const unreachable = z.strictObject({ time, headline, error });
 
 const status = z
   .union([
@@ -381,7 +383,8 @@ const status = z
       budget: z
         .strictObject({ perMinute, lowered: lowered.nullable(), lastMinute: count, ...eachLane(count) })
         .nullable(),
-      queue: z.strictObject({ backend: z.enum(['postgres', 'redis']), ...queue }),
+      queue: z.strictObject({ backend: z.enum(['postgres', 'redis']), ...queue }).nullable(),
+      error: error.nullable().describe('why the queue does not answer; null: it does'),
       rates: z.strictObject({ currencies: count, newest: timeOrNull, everySeconds: amount }),
       lists: z.array(
         z.strictObject({
@@ -479,10 +482,10 @@ const sources = z
         lastRequest: timeOrNull,
         problem: textOrNull,
         outage: sourceOutage,
-        pausedSeconds: amount,
+        pausedSeconds: amount.nullable(),
         paused: order.nullable(),
         lowered: lowered.nullable(),
-        workers: count,
+        workers: count.nullable().describe('null: the queue does not answer'),
       }),
     ),
   })

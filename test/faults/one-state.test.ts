@@ -353,7 +353,7 @@ it(
     const world = await openWorld({ REDIS_URL: redis.url });
     await expect.poll(async () => (await readJson(world)).conditions).toEqual(['healthy ok']);
     await redis.stop();
-    await expectAgreed(world, 'queue_away bad', { isAway: true });
+    await expectAgreed(world, 'queue_away bad');
   },
   processesMs,
 );

@@ -254,8 +254,8 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'a lost queue',
     'queue_away',
     'bad',
-    'the queue does not answer: Redis: connect ECONNREFUSED; nothing is requested',
-    { ...due, queue: { away: 'Redis: connect ECONNREFUSED' } },
+    'the queue does not answer: Redis at db: connect ECONNREFUSED; nothing is requested',
+    { ...due, queue: { away: 'Redis at db: connect ECONNREFUSED' } },
   ],
 ];
 

@@ -61,4 +61,31 @@ describeNeeding('redis', 'while Redis is unreachable', () => {
     running.kill('SIGINT');
     await running.ended;
   });
+
+  it('commands that show what is stored show it, without what only the queue knows', async () => {
+    const { say, run } = await openWatched();
+    await say(`backfill ${candles.replace('m1', 'h1').replace('03-16', '03-02')}`);
+    await say(`track ${candles}`);
+    const queue = { REDIS_URL: 'redis://127.0.0.1:1' };
+    const away = 'the queue does not answer: Redis at 127.0.0.1:1: ';
+    const status = await run('status', queue);
+    expect(status).toMatchObject({ exitCode: 6, stderr: expect.stringContaining('QUEUE_UNREACHABLE') });
+    expect(status.stdout).toMatch(/^the queue does not answer: .*\n(?:also: .*\n)*backfill: 15 of 16 requests to go/);
+    expect(status.stdout).toContain('binance bitcoin/tether m1');
+    expect(JSON.parse((await run('status --json', queue)).stdout)).toMatchObject({
+      ...{ headline: { kind: 'queue_away' }, queue: null, error: { code: 'QUEUE_UNREACHABLE' } },
+      series: [{ coveredSeconds: 0 }, { missingSeconds: 0 }],
+    });
+    const shown = async (words: string) => {
+      const ended = await run(words, queue);
+      expect(ended).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(away) });
+      return ended.stdout;
+    };
+    expect(await shown('sources')).toMatch(/default .* answers, last /);
+    expect(JSON.parse(await shown('sources --json')).sources[0]).toMatchObject({ workers: null, pausedSeconds: null });
+    expect(await shown('backfills')).toContain('done');
+    expect(await run('gaps', queue)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('m1') });
+    const why = await run('why binance bitcoin/tether m1', queue);
+    expect(why).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`Next: ${away}`) });
+  });
 });
