@@ -49,9 +49,10 @@ export const defaultSource = 'default';
 /** Stands among the names of sources for imported files. */
 export const fileSource = 'file';
 
-/** A source in a sentence. */
-export function sourceText(name: string): string {
-  return name === defaultSource ? 'the source' : name;
+/** A source in a sentence. @param isOneOfSeveral whether others are in use. */
+export function sourceText(name: string, isOneOfSeveral = false): string {
+  if (name !== defaultSource) return name;
+  return isOneOfSeveral ? 'the default source' : 'the source';
 }
 
 /** Longest ranges of a request, milliseconds, by interval. An interval that is absent is not given. */

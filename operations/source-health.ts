@@ -21,8 +21,8 @@ import type { SourceSetup } from '../sources/registry.ts';
 import type { SourceError } from '../sources/source-error.ts';
 import { readServiceMessage, readUse } from '../store/ledger/ledger.ts';
 import type { FetchTally } from '../store/ledger/ledger-minutes.ts';
-import { readSourceOutage } from '../store/ledger/source-outage.ts';
-import { askableIn, readSourceLists } from '../store/series/sources.ts';
+import { readSourceOutages } from '../store/ledger/source-outage.ts';
+import { askableIn, readSourceLists, readSourceTexts } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
 import { readSourcePauses } from '../store/settings/source-orders.ts';
 import { readRefusal, readRefusedUntil } from '../store/settings/source-refusal.ts';
@@ -51,7 +51,7 @@ export async function assertNoServiceMessage(
  * @throws TidemarkError PAUSED while somebody has paused all requests, or those to every source of a list.
  */
 export async function assertNotPaused(
-  { database }: Pick<OperationContext, 'database'>,
+  { database, clock }: Pick<OperationContext, 'database' | 'clock'>,
   lists: Iterable<readonly string[]>,
 ): Promise<void> {
   const pause = await readPause(database.pool);
@@ -62,7 +62,8 @@ export async function assertNotPaused(
     const ofSource = source === undefined ? undefined : paused.get(source);
     if (source === undefined || ofSource === undefined || !sources.every((name) => paused.has(name))) continue;
     const remedy = `\`tidemark sources resume ${source}\` goes on`;
-    throw new TidemarkError('PAUSED', pausedText(source, ofSource), { remedy });
+    const nameOf = await readSourceTexts(database, clock.now());
+    throw new TidemarkError('PAUSED', pausedText(source, ofSource, nameOf(source)), { remedy });
   }
 }
 
@@ -181,39 +182,51 @@ export function creditsText(name: string, { amount, unit, periodMs }: Limit, use
   );
 }
 
-/** @returns null while the source answers. */
-export async function readOutage(
+/** Of each source that does not answer. */
+export async function readOutages(
   context: Pick<OperationContext, 'database' | 'openQueues'>,
   nowMs: EpochMs,
-): Promise<ExplainedOutage | null> {
-  const outage = await readSourceOutage(context.database, nowMs);
-  if (outage === null) return null;
-  const refusedUntilMs = await readRefusedUntil(context.database, outage.source, nowMs);
-  const readQueue = async (queues: QueueBackend) => {
-    const requests = queues.requestsOf(outage.source);
+): Promise<ExplainedOutage[]> {
+  const outages = await readSourceOutages(context.database, nowMs);
+  if (outages.length === 0) return [];
+  const readQueue = async (queues: QueueBackend, { source }: SourceOutage) => {
+    const requests = queues.requestsOf(source);
     const [workers, pausedMs] = await Promise.all([requests.countWorkers(), requests.pausedForMs()]);
     return { workers, pausedMs };
   };
-  return withRetry(outage, await askQueues(context, readQueue, () => null), refusedUntilMs, nowMs);
+  const found = await askQueues(
+    context,
+    (queues) => Promise.all(outages.map((outage) => readQueue(queues, outage))),
+    () => [],
+  );
+  const explained: ExplainedOutage[] = [];
+  for (const [place, outage] of outages.entries()) {
+    const refusedUntilMs = await readRefusedUntil(context.database, outage.source, nowMs);
+    explained.push(withRetry(outage, found[place] ?? null, refusedUntilMs, nowMs));
+  }
+  return explained;
 }
 
 /** What has to come before anything is requested of a series: null where nothing has to. For `explainGap`. */
 export async function readHolds(
   context: Pick<OperationContext, 'database'>,
   seriesIds: readonly number[],
-  { outage, nowMs }: { readonly outage: SourceOutage | null; readonly nowMs: EpochMs },
+  { outages, nowMs }: { readonly outages: readonly SourceOutage[]; readonly nowMs: EpochMs },
 ): Promise<(seriesId: number) => string | null> {
   const { database } = context;
   if ((await readPause(database.pool)) !== null) return () => everyHold;
   const lists = await readSourceLists(database.pool, seriesIds);
   const bans = await readBans(context, [...new Set([...lists.values()].flat().map(({ source }) => source))], nowMs);
   const pauses = await readSourcePauses(database);
-  const holdOf = (source: string) =>
-    holdText(source, {
+  const nameOf = await readSourceTexts(database, nowMs);
+  const holdOf = (source: string) => {
+    const state = {
       isPaused: pauses.has(source),
-      isAway: outage?.source === source,
+      isAway: outages.some((outage) => outage.source === source),
       refusedUntilMs: bans.get(source) ?? null,
-    });
+    };
+    return holdText(source, state, nameOf(source));
+  };
   return (seriesId) => seriesHold(askableIn(lists.get(seriesId) ?? []), holdOf);
 }
 
@@ -221,14 +234,16 @@ export async function readHolds(
 export async function pausesOf(
   { database }: Pick<OperationContext, 'database'>,
   sources: readonly string[],
+  nowMs: EpochMs,
 ): Promise<string[]> {
   const all = await readPause(database.pool);
   const one = await readSourcePauses(database);
+  const nameOf = await readSourceTexts(database, nowMs);
   return [
     ...(all === null ? [] : [`requests are ${sinceText(all)}`]),
     ...sources.flatMap((source) => {
       const pause = one.get(source);
-      return pause === undefined ? [] : [pausedText(source, pause)];
+      return pause === undefined ? [] : [pausedText(source, pause, nameOf(source))];
     }),
   ];
 }
@@ -262,8 +277,9 @@ export function heldText(
     : `next request at ${formatTime(wholeSecond(nowMs + pausedMs))}`;
 }
 
-export function banText(source: string, untilMs: EpochMs): string {
-  return `${sourceText(source)} accepts no request until ${formatTime(untilMs)}`;
+/** @param name of the source, in a sentence. */
+export function banText(source: string, untilMs: EpochMs, name = sourceText(source)): string {
+  return `${name} accepts no request until ${formatTime(untilMs)}`;
 }
 
 /** @param queue the connected workers, and how long they start no request; null: it does not answer. */

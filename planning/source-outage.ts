@@ -56,15 +56,20 @@ export interface ExplainedOutage extends SourceOutage {
 /** While all requests are paused. */
 export const everyHold = 'requests are resumed';
 
-/** What has to come before a source is asked, as a clause: `kraken is resumed`; null: nothing. */
+/**
+ * What has to come before a source is asked, as a clause: `kraken is resumed`; null: nothing.
+ *
+ * @param name of the source, in a sentence.
+ */
 export function holdText(
   source: string,
   state: { readonly isPaused: boolean; readonly isAway: boolean; readonly refusedUntilMs: EpochMs | null },
+  name = sourceText(source),
 ): string | null {
-  if (state.isPaused) return `${sourceText(source)} is resumed`;
-  if (state.isAway) return `${sourceText(source)} answers`;
+  if (state.isPaused) return `${name} is resumed`;
+  if (state.isAway) return `${name} answers`;
   if (state.refusedUntilMs === null) return null;
-  return `${sourceText(source)} accepts requests, ${formatTime(wholeSecond(state.refusedUntilMs))}`;
+  return `${name} accepts requests, ${formatTime(wholeSecond(state.refusedUntilMs))}`;
 }
 
 /** The default source is a Market Data Service. */
@@ -86,15 +91,19 @@ const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze(
   country_refused: 'does not serve the country of this address',
 });
 
-/** Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; tried again within 10 s`. */
-export function outageText(outage: ExplainedOutage, nowMs: EpochMs): string {
+/**
+ * Such as `the source is unreachable since 2026-01-31 06:00Z: connect ECONNREFUSED; tried again within 10 s`.
+ *
+ * @param name of the source, in a sentence.
+ */
+export function outageText(outage: ExplainedOutage, nowMs: EpochMs, name = sourceText(outage.source)): string {
   const { lastTriedMs, retryAtMs, workers } = outage;
   const missing = workers === null ? 'the queue does not answer' : 'no worker is connected';
   const next =
     retryAtMs === null
       ? `last tried ${formatDuration(Math.max(0, nowMs - lastTriedMs))} ago, ${missing}`
       : nextTry(outage.refusedUntilMs);
-  return `${outageSince(outage)}; ${next}`;
+  return `${outageSince(outage, name)}; ${next}`;
 }
 
 /**

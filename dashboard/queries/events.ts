@@ -3,11 +3,11 @@
 import { counted } from '../../model/format.ts';
 import { dayMs, type EpochMs, type Range } from '../../model/intervals.ts';
 import { seriesName } from '../../model/series.ts';
-import { sourceText } from '../../model/sources.ts';
 import type { Database } from '../../store/db/database.ts';
 import { int4, int8, nullable, statement, text, time } from '../../store/db/statement.ts';
 import { outages } from '../../store/ledger/source-outage.ts';
 import { identity, identityColumns, seriesNameSql } from '../../store/series/series.ts';
+import { readSourceTexts } from '../../store/series/sources.ts';
 import { type Pause, readEndedPauses, readPause } from '../../store/settings/settings.ts';
 import { readSourcePauses } from '../../store/settings/source-orders.ts';
 import type { StoredEvent } from './shapes.ts';
@@ -61,13 +61,14 @@ async function readOutages(
 ): Promise<StoredEvent[]> {
   const query = { source: null, sinceMs: startMs, untilMs: endMs, most };
   const found = await outages.on(database.pool, query);
+  const nameOf = await readSourceTexts(database, nowMs);
   return found.map(({ timeMs, untilMs: failedMs, answeredMs, isBan, source, requests, error }) => {
     // What nobody asks for any more has no end.
     const untilMs = answeredMs ?? (nowMs - failedMs < askedMs ? nowMs : failedMs);
     const over = answeredMs === null ? ', no good answer since' : '';
     return {
       ...{ timeMs, untilMs, kind: isBan ? 'ban' : 'outage', seriesId: null, name: null },
-      text: `${sourceText(source)}: ${error} (${counted(requests, 'request')}${over})`,
+      text: `${nameOf(source)}: ${error} (${counted(requests, 'request')}${over})`,
     };
   });
 }
@@ -75,11 +76,12 @@ async function readOutages(
 /** Those that have ended, and those in force up to now. */
 async function readPauses(database: Database, nowMs: EpochMs): Promise<StoredEvent[]> {
   const ended = await readEndedPauses(database);
+  const nameOf = await readSourceTexts(database, nowMs);
   const all = await readPause(database.pool);
   const inForce = [...(all === null ? [] : [[null, all] as const]), ...(await readSourcePauses(database))];
   const eventOf = (source: string | null, { sinceMs, by }: Pause, untilMs: EpochMs, end: string): StoredEvent => ({
     ...{ timeMs: sinceMs, untilMs, kind: 'pause', seriesId: null, name: null },
-    text: `${source === null ? 'all requests' : sourceText(source)} paused by ${by ?? 'a command'}${end}`,
+    text: `${source === null ? 'all requests' : nameOf(source)} paused by ${by ?? 'a command'}${end}`,
   });
   return [
     ...ended.map((pause) => eventOf(pause.source, pause, pause.untilMs, '')),

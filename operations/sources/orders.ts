@@ -2,7 +2,7 @@
 
 import { badArgument } from '../../errors.ts';
 import { counted, formatCount } from '../../model/format.ts';
-import { sourceText } from '../../model/sources.ts';
+import { readSourceTexts } from '../../store/series/sources.ts';
 import { endSourcePause, writeLoweredBudget, writeSourcePause } from '../../store/settings/source-orders.ts';
 import type { OperationContext } from '../context.ts';
 import { readOwnBudget } from '../estimate.ts';
@@ -11,17 +11,19 @@ import { sourceNamed } from './markets.ts';
 /** @returns the result in words. @throws TidemarkError BAD_ARGUMENT for an unknown name. */
 export async function pauseSource(context: OperationContext, name: string, by: string): Promise<string> {
   const source = await nameOf(context, name);
+  const text = (await readSourceTexts(context.database, context.clock.now()))(source);
   const isNew = await writeSourcePause(context.database, source, { sinceMs: context.clock.now(), by });
   return isNew
-    ? `${sourceText(source)} is paused: only requests under way end; \`tidemark sources resume ${source}\` goes on`
-    : `${sourceText(source)} was paused before`;
+    ? `${text} is paused: only requests under way end; \`tidemark sources resume ${source}\` goes on`
+    : `${text} was paused before`;
 }
 
 /** @returns the result in words. @throws TidemarkError BAD_ARGUMENT for an unknown name. */
 export async function resumeSource(context: OperationContext, name: string): Promise<string> {
   const source = await nameOf(context, name);
+  const text = (await readSourceTexts(context.database, context.clock.now()))(source);
   const isNew = await endSourcePause(context.database, source, context.clock.now());
-  return isNew ? `${sourceText(source)} is resumed` : `${sourceText(source)} is not paused`;
+  return isNew ? `${text} is resumed` : `${text} is not paused`;
 }
 
 /**

@@ -4,11 +4,12 @@ import { counted, formatDuration, formatTime, isoTime } from '../../model/format
 import { explainGap } from '../../model/reasons.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
-import { outageJson, readHolds, readOutage } from '../../operations/source-health.ts';
+import { outageJson, readHolds, readOutages } from '../../operations/source-health.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
+import { readSourceTexts } from '../../store/series/sources.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { type Column, printText, table, terminalWidth, wrapped } from '../output/table.ts';
 
@@ -36,18 +37,20 @@ const columns = (explain: (gap: Gap) => string): readonly Column<Gap>[] => [
 export async function run(options: { json?: true }): Promise<void> {
   await withContext({ command: 'gaps', needsDatabase: true, showsStored: true }, async (context) => {
     const nowMs = context.clock.now();
-    const outage = await readOutage(context, nowMs);
+    const outages = await readOutages(context, nowMs);
     const { graceMs } = context.config.worker;
     const listed = await listGaps(context.database, { nowMs, graceMs, ledger: true });
     const gaps = explainUnasked(listed, (await readGapDivision(context, nowMs)).divide);
     const quarantined = await readQuarantined.on(context.database.pool, {});
     if (options.json) {
-      const document: JsonDocument<'gaps'> = { sourceOutage: outageJson(outage), gaps: gaps.map(asJson), quarantined };
+      const sourceOutage = outageJson(outages[0] ?? null);
+      const document: JsonDocument<'gaps'> = { sourceOutage, gaps: gaps.map(asJson), quarantined };
       console.log(JSON.stringify(document, null, 2));
     } else {
-      if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
+      const nameOf = await readSourceTexts(context.database, nowMs);
+      for (const outage of outages) printText(`${outageText(outage, nowMs, nameOf(outage.source))}\n`);
       const seriesIds = [...new Set(gaps.map(({ seriesId }) => seriesId))];
-      const holdOf = await readHolds(context, seriesIds, { outage, nowMs });
+      const holdOf = await readHolds(context, seriesIds, { outages, nowMs });
       const explain = (gap: Gap) => explainGap(gap, { nowMs, hold: holdOf(gap.seriesId) });
       console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, explain, terminalWidth()));
       for (const line of quarantined.map(quarantineLine)) printText(line);

@@ -18,7 +18,7 @@ import { sinceText } from '../../planning/headline.ts';
 import { outageText } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { type LoggedRefusal, readRefusals } from '../../store/ledger/source-refusals.ts';
-import type { StoredMarket } from '../../store/series/sources.ts';
+import { readSourceTexts, type StoredMarket } from '../../store/series/sources.ts';
 import { userAtHost } from '../input/asked-by.ts';
 import { parseWhole } from '../input/parse-options.ts';
 import type { JsonDocument } from '../output/documents.ts';
@@ -30,7 +30,9 @@ export async function run(options: { json?: true }): Promise<void> {
     const lines = await readSources(context, nowMs, (error) => noteOnStderr(awayHeadline(error).text));
     if (options.json) console.log(JSON.stringify(asJson(lines), null, 2));
     else {
-      for (const { outage } of lines) if (outage !== null) printText(`${outageText(outage, nowMs)}\n`);
+      const nameOf = await readSourceTexts(context.database, nowMs);
+      for (const { source, outage } of lines)
+        if (outage !== null) printText(`${outageText(outage, nowMs, nameOf(source))}\n`);
       for (const { source, lowered } of lines)
         if (lowered !== null)
           printText(

@@ -6,11 +6,11 @@ import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
 import { overlaps, type Range } from '../../model/ranges.ts';
 import { explainGap, verdictText } from '../../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
-import { defaultSource, fileSource, sourceText } from '../../model/sources.ts';
+import { defaultSource, fileSource } from '../../model/sources.ts';
 import { askQueues } from '../../operations/context.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
-import { banText, pausesOf, readBans, readHolds, readOutage } from '../../operations/source-health.ts';
+import { banText, pausesOf, readBans, readHolds, readOutages } from '../../operations/source-health.ts';
 import { awayHeadline } from '../../operations/status/facts.ts';
 import { recencyText } from '../../planning/periods.ts';
 import { outageText } from '../../planning/source-outage.ts';
@@ -19,7 +19,7 @@ import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readSilences } from '../../store/series/silences.ts';
-import { readAllSources, readSourceShares } from '../../store/series/sources.ts';
+import { readAllSources, readSourceShares, readSourceTexts } from '../../store/series/sources.ts';
 import {
   findSeriesByName,
   type PastFetch,
@@ -52,15 +52,15 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const gaps = explainUnasked(await listGaps(database, { nowMs, graceMs, seriesIds, ledger: true }), divide);
   const silences = await readSilences(database, seriesIds);
   const sources = await readAllSources(database, seriesIds);
-  const anyOutage = await readOutage(context, nowMs);
-  const outage = anyOutage !== null && sources.includes(anyOutage.source) ? anyOutage : null;
+  const outages = (await readOutages(context, nowMs)).filter(({ source }) => sources.includes(source));
+  const nameOf = await readSourceTexts(database, nowMs);
   const bans = await readBans(context, sources, nowMs);
-  const pauses = await pausesOf(context, sources);
-  const hold = (await readHolds(context, seriesIds, { outage, nowMs }))(history.seriesId);
+  const pauses = await pausesOf(context, sources, nowMs);
+  const hold = (await readHolds(context, seriesIds, { outages, nowMs }))(history.seriesId);
   return [
-    ...(outage === null ? [] : [outageText(outage, nowMs), '']),
+    ...outages.flatMap((outage) => [outageText(outage, nowMs, nameOf(outage.source)), '']),
     ...pauses.flatMap((text) => [text, '']),
-    ...[...bans].flatMap(([source, untilMs]) => [banText(source, untilMs), '']),
+    ...[...bans].flatMap(([source, untilMs]) => [banText(source, untilMs, nameOf(source)), '']),
     `${seriesName(history.series)}, id ${history.seriesId}`,
     ...trackedLines(history),
     ...(status === undefined ? [] : coveredLines(status, history, nowMs)),
@@ -90,7 +90,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       gaps.length,
     ),
     ...(history.untrackedMs === null && history.blocked === null
-      ? await nextLines(context, history, { nowMs, gaps, bans })
+      ? await nextLines(context, history, { nowMs, gaps, bans, nameOf })
       : []),
     ...listed('Last requests:', history.fetches.map(fetchLine)),
     ...listed(
@@ -159,7 +159,12 @@ function giverText(source: string | null): string {
 async function nextLines(
   context: Context,
   { seriesId, series, dueMs }: SeriesHistory,
-  { nowMs, gaps, bans }: { nowMs: EpochMs; gaps: readonly Gap[]; bans: ReadonlyMap<string, EpochMs> },
+  {
+    nowMs,
+    gaps,
+    bans,
+    nameOf,
+  }: { nowMs: EpochMs; gaps: readonly Gap[]; bans: ReadonlyMap<string, EpochMs>; nameOf: (source: string) => string },
 ): Promise<string[]> {
   const { graceMs } = context.config.worker;
   const eventMs = dueMs === null ? nowMs : dueMs + latestOf(series) + graceMs;
@@ -180,7 +185,7 @@ async function nextLines(
       else if (now !== undefined)
         lines.push(
           `Next${of}: ${windowText(now)}, ` +
-            (bans.has(source) ? `when ${sourceText(source)} accepts requests again.` : 'as soon as the budget allows.'),
+            (bans.has(source) ? `when ${nameOf(source)} accepts requests again.` : 'as soon as the budget allows.'),
         );
       else if (then !== undefined)
         lines.push(

@@ -64,11 +64,18 @@ const failuresSince = statementsBy(['whole', 'recent'], (part) =>
 
 /** @returns the first outage among the default source and those of tracked series; null: all of them answer. */
 export async function readSourceOutage(database: Database, nowMs: EpochMs): Promise<SourceOutage | null> {
+  const [first = null] = await readSourceOutages(database, nowMs);
+  return first;
+}
+
+/** @returns the outages among the default source and those of tracked series. */
+export async function readSourceOutages(database: Database, nowMs: EpochMs): Promise<SourceOutage[]> {
+  const found: SourceOutage[] = [];
   for (const source of new Set([defaultSource, ...(await sourcesInUse(database))])) {
     const outage = await readOutageOf(database, source, nowMs);
-    if (outage !== null) return outage;
+    if (outage !== null) found.push(outage);
   }
-  return null;
+  return found;
 }
 
 /** @returns null while the source answers. */

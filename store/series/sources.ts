@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { defaultSource, type SourceMarket } from '../../model/sources.ts';
+import { defaultSource, type SourceMarket, sourceText } from '../../model/sources.ts';
 import type { SymbolUse } from '../../planning/one-market.ts';
 import type { SourcePlace } from '../../planning/source-share.ts';
 import { type Database, inTransaction } from '../db/database.ts';
@@ -391,6 +391,12 @@ const usedSources = statement({
  */
 export function readFollowedSources(database: Database, nowMs: EpochMs) {
   return followedSources.on(database.pool, { now: nowMs, hourAgo: nowMs - hourMs });
+}
+
+/** How sources are called in a sentence, as the headline calls them. */
+export async function readSourceTexts(database: Database, nowMs: EpochMs): Promise<(source: string) => string> {
+  const areSeveral = (await readFollowedSources(database, nowMs)).length > 1;
+  return (source) => sourceText(source, areSeveral);
 }
 
 const followedSources = statement({

@@ -3,8 +3,10 @@ import { readEvents, readTimeline } from '../../../dashboard/queries/events.ts';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
+import { trackSeries } from '../../../store/series/series.ts';
 import { endPause, readEndedPauses, readPause, writePause } from '../../../store/settings/settings.ts';
 import { endSourcePause, writeSourcePause } from '../../../store/settings/source-orders.ts';
+import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openOwnStore } from '../../store/open-store.ts';
 
 it('marks outages, bans, pauses and upgrades of a time', async () => {
@@ -52,6 +54,16 @@ it('marks outages, bans, pauses and upgrades of a time', async () => {
   expect(await told(at(35), at(45))).toEqual(marks.slice(3, 5));
   expect(await told(at(6), at(19))).toEqual([]);
   expect(await told(nowMs - 5000 * dayMs, at(19))).toEqual(marks.slice(5));
+  // With another source it has the name that `status` has for it.
+  for (const [place, source] of ['kraken', defaultSource].entries()) {
+    const { seriesId } = await trackSeries(database, { ...bitcoinHours, baseId: source }, noonMs, null);
+    await database.pool.query('update tidemark.series_sources set source = $2 where series_id = $1', [
+      seriesId,
+      source,
+    ]);
+    const name = place === 0 ? 'the source' : 'the default source';
+    expect((await told(at(-60), nowMs)).at(-1)).toBe(`0 to 5 outage: ${name}: ECONNREFUSED (4 requests)`);
+  }
   const events = await readEvents(database, { sinceMs: noonMs - hourMs, nowMs, most: 50 });
   expect(events.filter(({ kind }) => kind === 'pause').map(({ text }) => text)).toHaveLength(3);
 });

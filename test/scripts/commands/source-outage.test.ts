@@ -32,3 +32,37 @@ it('status, gaps, why and plan state an outage of the source, until it answers',
   await say(backfill);
   for (const words of ['status', 'gaps']) expect(await say(words)).not.toContain('unreachable');
 });
+
+it('gaps, why and plan tell of each source that is away, by the names that status has for them', async () => {
+  const { say, query } = await openWatched();
+  for (const base of ['bitcoin', 'ethereum']) await say(`track candles ${series.replace('bitcoin', base)} ${days}`);
+  await query(`update tidemark.series_sources set source = 'coinbase', symbol = 'ETHUSDT' where series_id = 2`);
+  const fail = (source: string) =>
+    query(
+      `insert into tidemark.fetches (time, dataset, lane, attempt, verdict, fresh, changed, unchanged, rejected, bytes,
+                                     duration_ms, error, source)
+       select now() - second * interval '1 second', 'candles', 'backfill', 1, 'timeout', 0, 0, 0, 0, 0, 30000,
+              'no complete answer', $1 from generate_series(1, 3) second`,
+      [source],
+    );
+  await fail('default');
+  await fail('coinbase');
+  const away = (name: string) =>
+    new RegExp(`^(also: )?${name} does not answer in time since .*: no complete answer`, 'm');
+  for (const words of ['status', 'gaps', 'plan', 'sources']) {
+    const text = await say(words);
+    for (const name of ['the default source', 'coinbase']) expect(text, words).toMatch(away(name));
+  }
+  const gaps = await say('gaps');
+  for (const [id, name] of [
+    [1, 'the default source'],
+    [2, 'coinbase'],
+  ] as const) {
+    const why = await say(`why ${id}`);
+    expect(why).toMatch(away(name));
+    expect(why).toContain(`: waits until ${name} answers`);
+    expect(gaps).toMatch(new RegExp(`^ *${id} .* waits until ${name} answers`, 'm'));
+  }
+  await say('sources pause default');
+  expect(await say('why 1')).toMatch(/^requests to the default source are paused since/m);
+});
