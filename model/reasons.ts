@@ -111,13 +111,17 @@ export function explainGap(
     /** Time of the next request; null: as soon as the budget allows. */
     readonly retryAtMs: EpochMs | null;
   },
-  { nowMs, hold }: { readonly nowMs: EpochMs; readonly hold: string | null },
+  {
+    nowMs,
+    hold,
+    timeText = formatTime,
+  }: { readonly nowMs: EpochMs; readonly hold: string | null; readonly timeText?: (timeMs: EpochMs) => string },
 ): string {
   const { cause, retryAtMs } = gap;
   if (cause === 'not_asked' && hold !== null) return `waits until ${hold}`;
   const why = describeReason(gap);
   if (cause === 'not_asked' || !reasons[cause].isRequestable) return why;
-  if (retryAtMs !== null && retryAtMs > nowMs) return `${why} (again at ${formatTime(retryAtMs)})`;
+  if (retryAtMs !== null && retryAtMs > nowMs) return `${why} (again at ${timeText(retryAtMs)})`;
   return `${why} (again ${hold === null ? 'as soon as the budget allows' : `once ${hold}`})`;
 }
 

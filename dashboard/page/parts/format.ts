@@ -20,8 +20,10 @@ export function formatAge(ms: number): string {
 
 /** A time whose fraction of a second does not matter. */
 export function formatSecond(timeMs: number): string {
-  return formatTime(Math.floor(timeMs / 1000) * 1000);
+  return formatTime(wholeSecond(timeMs));
 }
+
+export const wholeSecond = (timeMs: number): number => Math.floor(timeMs / 1000) * 1000;
 
 /** With a full stop, unless what a source or the service said brings its own. */
 export function asSentence(text: string): string {

@@ -3,7 +3,7 @@
 import type { Range } from '../../../model/intervals.ts';
 import type { StoredEvent } from '../../shapes.ts';
 import type { Loaded } from '../state/use-model.ts';
-import { counted, formatDuration, formatSecond } from './format.ts';
+import { counted, formatDuration, formatTime, wholeSecond } from './format.ts';
 import { Table } from './table.tsx';
 
 /** In the order of their rows. */
@@ -51,7 +51,14 @@ export function marksOf(loaded: Loaded<readonly StoredEvent[]>): readonly Stored
 }
 
 /** The marks as text, folded. */
-export function MarkList({ marks }: { marks: readonly StoredEvent[] }) {
+export function MarkList({
+  marks,
+  timeText = formatTime,
+}: {
+  marks: readonly StoredEvent[];
+  /** In which zone. */
+  timeText?: (timeMs: number) => string;
+}) {
   const kinds = markKinds.flatMap((kind) => {
     const { length } = marks.filter((mark) => mark.kind === kind);
     return length === 0 ? [] : [counted(length, kind)];
@@ -62,7 +69,7 @@ export function MarkList({ marks }: { marks: readonly StoredEvent[] }) {
       <Table
         caption="Outages, bans, pauses and upgrades, newest first"
         titles={['When', 'Lasted', 'What', 'Event']}
-        rows={marks.map((mark) => [formatSecond(mark.timeMs), lengthOf(mark), mark.kind, mark.text])}
+        rows={marks.map((mark) => [timeText(wholeSecond(mark.timeMs)), lengthOf(mark), mark.kind, mark.text])}
       />
     </details>
   );

@@ -1,6 +1,6 @@
 /** The chart with its options, exact values, keyboard control and table. The options are in the address. */
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { systemClock, type Timer } from '../../../clock.ts';
 import { datasets, datasetText } from '../../../model/datasets/index.ts';
 import { dayMs, type Interval, intervalMs, minuteMs, type Range } from '../../../model/intervals.ts';
@@ -58,6 +58,7 @@ export function ChartSection({
   visit,
   chosen,
   onChoose,
+  onZone,
 }: {
   detail: SeriesDetail;
   line: SeriesLine | undefined;
@@ -65,6 +66,8 @@ export function ChartSection({
   /** The range to act on; null: none. */
   chosen: Range | null;
   onChoose: (range: Range) => void;
+  /** Is told the zone of the times, also at first. */
+  onZone: (zone: Zone) => void;
 }) {
   const model = useModel();
   const [options, setOptions] = useState(() => readOptions(detail));
@@ -79,6 +82,7 @@ export function ChartSection({
   const frame = useRef<HTMLDivElement>(null);
   const held = useRef<Held>({ chart: null, options, spanMs: null, usualMs: null, visit, writing: undefined });
   const zone: Zone = options.zone || 'utc';
+  useLayoutEffect(() => onZone(zone), [zone]);
 
   useEffect(() => {
     if (canvas.current === null) return;
@@ -341,6 +345,7 @@ export function ChartSection({
         End go to the first and the last value. A drag with Shift measures a range and chooses it.
       </p>
       <MarkList
+        timeText={(timeMs) => timeIn(zone, timeMs)}
         marks={marks.filter(
           ({ timeMs, untilMs }) => view !== null && timeMs < view.endMs && (untilMs ?? timeMs) >= view.startMs,
         )}

@@ -7,15 +7,27 @@ import { explainGap, verdictText } from '../../../model/reasons.ts';
 import type { SeriesDetail, SeriesRange } from '../../shapes.ts';
 import type { Action } from '../parts/actions.tsx';
 import { Copyable } from '../parts/copyable.tsx';
-import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
+import { counted, describeCoverage, formatCount, formatDuration, wholeSecond } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
 import { PricedActions } from '../parts/priced-actions.tsx';
 import { requestCells, requestTitles } from '../parts/requests.ts';
 import { ListSection } from '../parts/table.tsx';
 import { fetchRange, pointsHref } from '../state/server.ts';
 import { useLoaded, useModel } from '../state/use-model.ts';
+import { timeIn, type Zone } from './zone.ts';
 
-export function ChosenRange({ detail, range, onClose }: { detail: SeriesDetail; range: Range; onClose: () => void }) {
+interface InZone {
+  readonly detail: SeriesDetail;
+  /** Of the times, as those of the chart. */
+  readonly zone: Zone;
+}
+
+export function ChosenRange({
+  detail,
+  zone,
+  range,
+  onClose,
+}: InZone & { readonly range: Range; readonly onClose: () => void }) {
   const { id } = detail;
   const model = useModel();
   const line = model.series.get(id);
@@ -24,7 +36,7 @@ export function ChosenRange({ detail, range, onClose }: { detail: SeriesDetail; 
   const { startMs, endMs } = found ?? range;
   return (
     <section id="chosen" aria-label="Chosen range">
-      <h2>{`${formatTime(startMs)} to ${formatTime(endMs)}`}</h2>
+      <h2>{`${timeIn(zone, startMs)} to ${timeIn(zone, endMs)}`}</h2>
       <p class="facts">
         {`${formatDuration(endMs - startMs)}${found === null ? '' : ` · ${factsOf(found, detail, model.nowMs())}`} `}
         <button type="button" onClick={onClose}>
@@ -32,12 +44,12 @@ export function ChosenRange({ detail, range, onClose }: { detail: SeriesDetail; 
         </button>
       </p>
       <LoadFailure of={loaded} />
-      {found !== null && <FoundRange detail={detail} found={found} />}
+      {found !== null && <FoundRange {...{ detail, zone, found }} />}
     </section>
   );
 }
 
-export function FoundRange({ detail, found }: { detail: SeriesDetail; found: SeriesRange }) {
+export function FoundRange({ detail, zone, found }: InZone & { readonly found: SeriesRange }) {
   const { id, untrackedMs } = detail;
   const model = useModel();
   return (
@@ -52,7 +64,7 @@ export function FoundRange({ detail, found }: { detail: SeriesDetail; found: Ser
         </p>
       )}
       <Copyable command={found.sql} />
-      <Evidence found={found} nowMs={model.nowMs()} hold={model.holdOf(detail)} />
+      <Evidence {...{ found, zone }} nowMs={model.nowMs()} hold={model.holdOf(detail)} />
     </>
   );
 }
@@ -127,8 +139,19 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
 const isoOf = (timeMs: number) => new Date(timeMs).toISOString().replace('.000Z', 'Z');
 
 /** The answers that led to what is known. */
-function Evidence({ found, nowMs, hold }: { found: SeriesRange; nowMs: number; hold: string | null }) {
+function Evidence({
+  found,
+  zone,
+  nowMs,
+  hold,
+}: {
+  found: SeriesRange;
+  zone: Zone;
+  nowMs: number;
+  hold: string | null;
+}) {
   const { gaps, gapsInAll, silences, confirmed, fetches, coveredMs } = found;
+  const timeText = (timeMs: number) => timeIn(zone, timeMs);
   return (
     <>
       {gaps.length > 0 && (
@@ -142,10 +165,10 @@ function Evidence({ found, nowMs, hold }: { found: SeriesRange; nowMs: number; h
           }
           titles={['From', 'To', 'Length', 'Why']}
           rows={gaps.map((gap) => [
-            formatTime(gap.startMs),
-            formatTime(gap.endMs),
+            timeText(gap.startMs),
+            timeText(gap.endMs),
             formatDuration(gap.endMs - gap.startMs),
-            explainGap(gap, { nowMs, hold }),
+            explainGap(gap, { nowMs, hold, timeText }),
           ])}
         />
       )}
@@ -156,8 +179,8 @@ function Evidence({ found, nowMs, hold }: { found: SeriesRange; nowMs: number; h
           caption="For far longer than usual"
           titles={['From', 'To', 'Length', 'Proof']}
           rows={silences.map(({ startMs, endMs, proof }) => [
-            formatTime(startMs),
-            formatTime(endMs),
+            timeText(startMs),
+            timeText(endMs),
             formatDuration(endMs - startMs),
             proof,
           ])}
@@ -170,10 +193,10 @@ function Evidence({ found, nowMs, hold }: { found: SeriesRange; nowMs: number; h
           caption="Asked until two answers agreed that there is no value"
           titles={['From', 'To', 'Length', 'Proof']}
           rows={confirmed.map((silence) => [
-            formatTime(silence.startMs),
-            formatTime(silence.endMs),
+            timeText(silence.startMs),
+            timeText(silence.endMs),
             formatDuration(silence.endMs - silence.startMs),
-            proofText(silence, formatSecond),
+            proofText(silence, timeText),
           ])}
         />
       )}
@@ -186,7 +209,7 @@ function Evidence({ found, nowMs, hold }: { found: SeriesRange; nowMs: number; h
         }
         caption="Newest first"
         titles={requestTitles}
-        rows={fetches.map(requestCells)}
+        rows={fetches.map((one) => requestCells(one, timeText))}
       />
     </>
   );
@@ -197,8 +220,8 @@ export function proofText(
   { answers, answeredMs }: SeriesRange['confirmed'][number],
   format: (timeMs: number) => string,
 ): string {
-  const told = answers.map(({ timeMs, verdict }) => `${format(timeMs)} (${verdictText(verdict)})`);
+  const told = answers.map(({ timeMs, verdict }) => `${format(wholeSecond(timeMs))} (${verdictText(verdict)})`);
   if (told.length > 1) return `confirmed empty by the answers of ${told.join(' and ')}`;
-  const last = told[0] ?? (answeredMs === null ? null : format(answeredMs));
+  const last = told[0] ?? (answeredMs === null ? null : format(wholeSecond(answeredMs)));
   return `confirmed empty${last === null ? '' : `, the last answer at ${last}`}; older answers are not in the ledger`;
 }

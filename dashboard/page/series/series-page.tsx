@@ -21,6 +21,7 @@ import { fetchBands, fetchDetail, RequestError } from '../state/server.ts';
 import { useLoaded, useModel } from '../state/use-model.ts';
 import { ChartSection } from './chart-section.tsx';
 import { ChosenRange } from './chosen-range.tsx';
+import type { Zone } from './zone.ts';
 
 /** @param visit changes when the address may have other choices. */
 export function SeriesPage({ id, visit }: { id: number; visit: number }) {
@@ -30,6 +31,7 @@ export function SeriesPage({ id, visit }: { id: number; visit: number }) {
   const isKnown = model.summary !== null || model.isAway;
   const [chosen, setChosen] = useState(() => readAddress(location.search).chosen);
   useEffect(() => setChosen(readAddress(location.search).chosen), [visit]);
+  const [zone, setZone] = useState<Zone>('utc');
   const chooseRange = (range: Range | null) => {
     setChosen(range);
     choose(hrefOf({ ...readAddress(location.search), chosen: range }));
@@ -47,7 +49,9 @@ export function SeriesPage({ id, visit }: { id: number; visit: number }) {
     <>
       <h1>{name}</h1>
       <p class="facts">{line !== undefined && factsOf(line, model.nowMs())}</p>
-      {detail !== null && <ChartSection key={id} {...{ detail, line, visit, chosen }} onChoose={chooseRange} />}
+      {detail !== null && (
+        <ChartSection key={id} {...{ detail, line, visit, chosen }} onChoose={chooseRange} onZone={setZone} />
+      )}
       {/* Of the height of the chart, so that what follows does not move. */}
       {loaded.kind === 'loading' && <p class="waiting chart-waiting">Loading.</p>}
       {!isUnknown && (
@@ -63,7 +67,7 @@ export function SeriesPage({ id, visit }: { id: number; visit: number }) {
       {detail !== null && chosen !== null && (
         <ChosenRange
           key={`${chosen.startMs} ${chosen.endMs}`}
-          detail={detail}
+          {...{ detail, zone }}
           range={chosen}
           onClose={() => chooseRange(null)}
         />
@@ -144,7 +148,7 @@ export function Parts({ detail, nowMs, hold }: { detail: SeriesDetail; nowMs: nu
         none="None is recorded."
         caption="Newest first"
         titles={requestTitles}
-        rows={fetches.map(requestCells)}
+        rows={fetches.map((one) => requestCells(one))}
       />
       <ListSection
         title="Revisions"

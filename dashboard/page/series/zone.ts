@@ -98,11 +98,14 @@ export function shifted(zone: Zone, timeMs: EpochMs): number {
   return timeMs + offsetMs(zone, timeMs);
 }
 
-/** `2024-01-01` or `2024-01-01 05:00Z`; in another zone with its distance from UTC in place of `Z`. */
+/** `2024-01-01`, `2024-01-01 05:00Z`; in another zone with its distance from UTC in place of `Z`. Also with seconds. */
 export function timeIn(zone: Zone, timeMs: EpochMs): string {
   if (zone === 'utc') return formatTime(timeMs);
   const name = zoneName(zone, timeMs);
-  const text = new Date(shifted(zone, timeMs)).toISOString().slice(0, 16).replace('T', ' ');
+  const text = new Date(shifted(zone, timeMs))
+    .toISOString()
+    .slice(0, timeMs % minuteMs === 0 ? 16 : 19)
+    .replace('T', ' ');
   return `${text}${name === 'UTC' ? 'Z' : name.slice('UTC'.length)}`;
 }
 

@@ -375,6 +375,9 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await button(page, 'Choose this range').click();
     await button(page, 'Whole days of America/New_York').click();
     await page.waitForURL(/since=\d{4}-\d\d-\d\dT0[45](?:%3A00)?Z&until=\d{4}-\d\d-\d\dT0[45](?:%3A00)?Z/);
+    const chosen = page.getByRole('region', { name: 'Chosen range' });
+    const heading = chosen.getByRole('heading', { level: 2 });
+    await heading.filter({ hasText: /^\S+ 00:00-0[45]:00 to \S+ 00:00-0[45]:00$/ }).waitFor();
     await expectAccessible(page, 'the chart in another zone');
     await button(page, 'Full screen').click();
     await holds(page, 'document.fullscreenElement !== null');

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { rangeOf, segmentAt } from '../../../dashboard/page/parts/band.tsx';
 import { joinPieces, type Piece } from '../../../dashboard/page/series/chart-piece.ts';
 import { PointedValues, ValueTable } from '../../../dashboard/page/series/chart-section.tsx';
-import { FoundRange, factsOf } from '../../../dashboard/page/series/chosen-range.tsx';
+import { ChosenRange, FoundRange, factsOf } from '../../../dashboard/page/series/chosen-range.tsx';
 import { ComparedLegend } from '../../../dashboard/page/series/compare.tsx';
 import type { Pointed, PriceChart, Span } from '../../../dashboard/page/series/price-chart.ts';
 import { Parts } from '../../../dashboard/page/series/series-page.tsx';
@@ -215,7 +215,7 @@ it('a range that nobody has requested says so, what it waits for, and has no poi
   const said = (of: Partial<SeriesRange>, hold: string | null = null) =>
     linesOf(
       FoundRange,
-      { detail: none, found: { ...missing, ...of } },
+      { detail: none, found: { ...missing, ...of }, zone: 'utc' },
       { model: modelOf([], { sources: [{ name: 'kraken', text: '', isPaused: false, isLowered: false, hold }] }) },
     );
   const why = '2024-02-01 | 2024-02-11 | 10 d |';
@@ -231,5 +231,34 @@ it('a range that nobody has requested says so, what it waits for, and has no poi
   expect(covered.join(' ')).toMatch(/Download its points as CSV *, at most 240 rows, no request/);
   expect(covered).toContain(
     'No request for it is recorded: it was imported, or its requests are older than the ledger.',
+  );
+});
+
+it('a range has its times in the zone of the chart', () => {
+  const of = { detail: none, zone: 'Asia/Kolkata' };
+  const range = { startMs, endMs: startMs + dayMs };
+  const [title] = linesOf(ChosenRange, { ...of, range, onClose: () => {} });
+  expect(title).toBe('2024-02-01 05:30+05:30 to 2024-02-02 05:30+05:30');
+  const gap = { ...range, cause: 'failed', message: 'HTTP 500', source: null, retryAtMs: startMs + dayMs } as const;
+  const answers = [{ timeMs: startMs + 1500, verdict: 'empty' }] as const;
+  const fetched = { ...{ timeMs: startMs + 61_500, range, lane: 'backfill', verdict: 'filled', fresh: 1, changed: 0 } };
+  const lines = linesOf(FoundRange, {
+    ...of,
+    found: {
+      ...{ ...found, ...range, wantedMs: dayMs, gaps: [gap], gapsInAll: 1 },
+      silences: [{ ...range, proof: 'whole' }],
+      confirmed: [{ ...range, answers: [...answers, ...answers], answeredMs: null }],
+      fetches: [{ ...fetched, durationMs: 1, error: null, body: null, source: 'default' }],
+    },
+  });
+  const times = '2024-02-01 05:30+05:30 | 2024-02-02 05:30+05:30';
+  const answered = '2024-02-01 05:30:01+05:30 (empty)';
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      `${times} | 1 d | failed: HTTP 500 (again at 2024-02-02 05:30+05:30) |`,
+      `${times} | 1 d | whole |`,
+      `${times} | 1 d | confirmed empty by the answers of ${answered} and ${answered} |`,
+      `2024-02-01 05:31:01+05:30 | ${times} | backfill | filled | 1 | 0 | 1 ms |`,
+    ]),
   );
 });
