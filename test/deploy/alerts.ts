@@ -159,6 +159,11 @@ export const alertCases: readonly AlertCase[] = [
       budget(500, 450, 1e6),
       { ...budget(500, 0, 0), [gap('awaits_second_answer')]: always(7200) },
       budget(0, 10, 1e6),
+      // Requests are paused, those of a source are, or it bans: each is told by its own condition.
+      ...['paused', 'source_paused', 'banned', 'source_away', 'no_worker', 'queue_away'].map((kind) => ({
+        ...budget(500, 0, 1e6),
+        [`tidemark_condition{kind="${kind}",level="waiting"}`]: always(1),
+      })),
       // Refreshes only: each minute a range is missing briefly.
       { ...budget(500, 0, 0), [used('refresh')]: always(100), [gap('not_asked')]: '6000 0 '.repeat(100) },
     ],
@@ -211,12 +216,14 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'TidemarkDatabaseJobsFailing',
-    fires: { 'tidemark_database_jobs_failing{kind="columnstore"}': '7x1000' },
+    fires: { 'tidemark_condition{kind="jobs_failing",level="waiting"}': '1x1000' },
     at: '4h',
-    labels: { kind: 'columnstore' },
-    summary: "7 of TimescaleDB's background jobs fail: columnstore.",
-    // A failed run is followed by a successful one.
-    quiet: [{ 'tidemark_database_jobs_failing{kind="columnstore"}': '1x200 0x1000' }],
+    summary: "TimescaleDB's background jobs fail, and no scheduler does their work.",
+    quiet: [
+      // A failed run is followed by a successful one; and the scheduler does the work.
+      { 'tidemark_condition{kind="jobs_failing",level="waiting"}': '1x200 0x1000' },
+      { 'tidemark_condition{kind="jobs_failing",level="ok"}': '1x1000' },
+    ],
   },
   {
     alert: 'TidemarkUpkeepBehind',
