@@ -135,10 +135,16 @@ export async function estimateCost(
     requestsPerMinute: perMinuteOf(largest?.source.name),
     isShared: used.length > 1,
     sources: costs.filter(({ series }) => series > 0),
-    lowered: [...(await readLoweredBudgets(database))].filter(([name, { perMinute }]) =>
-      costs.some(
-        ({ source, series, requestsPerMinute }) => source === name && series > 0 && requestsPerMinute === perMinute,
-      ),
+    lowered: await Promise.all(
+      [...(await readLoweredBudgets(database))]
+        .filter(([name, { perMinute }]) =>
+          costs.some(
+            ({ source, series, requestsPerMinute }) => source === name && series > 0 && requestsPerMinute === perMinute,
+          ),
+        )
+        .map(
+          async ([name, budget]) => [name, { ...budget, ownPerMinute: await readOwnBudget(context, name) }] as const,
+        ),
     ),
     assumed: planned.flatMap(({ series, density }) =>
       density === null && datasetOf(series.dataset).time.density === 'linked' ? [series] : [],

@@ -1,6 +1,6 @@
 /** The request budget: spacing of requests, and slots of each lane in the queue. */
 
-import { formatTime } from '../model/format.ts';
+import { formatCount, formatTime } from '../model/format.ts';
 import { type EpochMs, intervalMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { lengthMs } from '../model/ranges.ts';
@@ -126,6 +126,8 @@ export function lowestBudget(budgets: readonly number[]): number {
 /** A user's own figure for a source, until it is taken back. */
 export interface LoweredBudget {
   readonly perMinute: number;
+  /** What it is in place of; 0: no limit; absent: not known. */
+  readonly ownPerMinute?: number;
   readonly sinceMs: EpochMs;
   /** Who lowered it, such as an address; null: a command. */
   readonly by: string | null;
@@ -136,15 +138,25 @@ export function lowerBudget(perMinute: number, lowered: LoweredBudget | null | u
   return lowered == null ? perMinute : lowestBudget([perMinute, lowered.perMinute]);
 }
 
-/** The user's figure as long as it is below the source's own; null: it is not. @param perMinute as in force. */
-export function loweredInForce(perMinute: number, lowered: LoweredBudget | null | undefined): LoweredBudget | null {
-  return lowered != null && lowered.perMinute === perMinute ? lowered : null;
+/**
+ * The user's figure as long as it is not above the source's own; null: it is.
+ *
+ * @param ownPerMinute without that one; 0: no limit.
+ */
+export function loweredInForce(
+  ownPerMinute: number,
+  lowered: LoweredBudget | null | undefined,
+): Required<LoweredBudget> | null {
+  if (lowered == null || lowerBudget(ownPerMinute, lowered) !== lowered.perMinute) return null;
+  return { ...lowered, ownPerMinute };
 }
 
-/** Such as `lowered since 2026-01-31 06:00Z by 127.0.0.1`. */
-export function loweredText({ sinceMs, by }: LoweredBudget): string {
+/** Such as `lowered from 3,000 to 30 a minute since 2026-01-31 06:00Z by 127.0.0.1`. */
+export function loweredText({ perMinute, ownPerMinute, sinceMs, by }: LoweredBudget): string {
   const who = by === null ? '' : ` by ${printable(by)}`;
-  return `lowered since ${formatTime(sinceMs)}${who}`;
+  const from = ownPerMinute === 0 ? 'no limit' : formatCount(ownPerMinute ?? 0);
+  const how = ownPerMinute === undefined ? '' : ` from ${from} to ${formatCount(perMinute)} a minute`;
+  return `lowered${how} since ${formatTime(sinceMs)}${who}`;
 }
 
 /** The budget of several sources together. 0: no limit. */

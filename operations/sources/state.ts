@@ -72,7 +72,7 @@ export async function readSources(
         /** What is used of the limit of a long period; null: there is none. */
         longUse: longLimit === null ? null : (await readUse(database, source, longLimit, nowMs)).used,
         requestsPerMinute,
-        lowered: loweredInForce(requestsPerMinute, lowered.get(source)),
+        lowered: loweredInForce(facts.requestsPerMinute, lowered.get(source)),
         pause: pauses.get(source) ?? null,
         series,
         lastMinute,

@@ -5,14 +5,7 @@ import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { reasons } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
-import {
-  budgetInForce,
-  type LoweredBudget,
-  lowerBudget,
-  loweredInForce,
-  requestsLeft,
-  totalBudget,
-} from '../../planning/budget.ts';
+import { budgetInForce, type LoweredBudget, loweredInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
 import type { Headline, State } from '../../planning/conditions.ts';
 import {
   databaseAway,
@@ -178,8 +171,9 @@ export async function readQueueFacts(
         queues.connectedBudgets(source),
       ]);
       const own = registry.find(source)?.facts ?? { requestsPerMinute: 0, isBudgetStated: false };
-      const perMinute = lowerBudget(budgetInForce(own, budgets), lowered.get(source));
-      return { source, workers, pausedMs, perMinute, lowered: loweredInForce(perMinute, lowered.get(source)) };
+      const ownPerMinute = budgetInForce(own, budgets);
+      const inForce = loweredInForce(ownPerMinute, lowered.get(source));
+      return { source, workers, pausedMs, perMinute: inForce?.perMinute ?? ownPerMinute, lowered: inForce };
     }),
   ]);
   const budgeted = found.filter(({ source }) => inUse.length === 0 || inUse.includes(source));

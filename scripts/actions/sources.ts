@@ -34,10 +34,7 @@ export async function run(options: { json?: true }): Promise<void> {
       for (const { source, outage } of lines)
         if (outage !== null) printText(`${outageText(outage, nowMs, nameOf(source))}\n`);
       for (const { source, lowered } of lines)
-        if (lowered !== null)
-          printText(
-            `the budget of ${source} is ${formatCount(lowered.perMinute)} requests a minute, ${loweredText(lowered)}\n`,
-          );
+        if (lowered !== null) printText(`the budget of ${source} is ${loweredText(lowered)}\n`);
       console.log(table(columns(nowMs), lines, terminalWidth()));
     }
   });

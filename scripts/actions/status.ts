@@ -225,7 +225,8 @@ async function gather(
     : queueState;
   const tracked = await extentOfTracked(context, series, nowMs);
   const lowered = await readLoweredBudget(database, defaultSource);
-  const perMinute = lowerBudget(budgetInForce(facts, budgets), lowered);
+  const ownPerMinute = budgetInForce(facts, budgets);
+  const perMinute = lowerBudget(ownPerMinute, lowered);
   return {
     nowMs,
     state: stateOf({ ...stored, nowMs, tracked, queue: queueFacts }),
@@ -261,7 +262,7 @@ async function gather(
     serviceMessage,
     budget: {
       perMinute,
-      lowered: loweredInForce(perMinute, lowered),
+      lowered: loweredInForce(ownPerMinute, lowered),
       lastMinute: Object.values(requests).reduce((sum, lane) => sum + lane, 0),
       ...requests,
     },
