@@ -6,7 +6,7 @@ import type { Selection } from '../model/selection.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { QueueFacts, StoredFacts } from '../planning/headline.ts';
 import type { WindowProgress } from '../planning/progress.ts';
-import type { BackfillLine } from './shapes.ts';
+import type { BackfillLine, ComparedLine } from './shapes.ts';
 
 export interface StatePorts {
   /** Facts of the headline. */
@@ -15,8 +15,8 @@ export interface StatePorts {
   readRequestCounter(nowMs: EpochMs): Promise<(series: SeriesKey, gaps: readonly Range[]) => number>;
   /** Those that may go on first, then the newest. @param queue null: it does not answer. */
   readBackfills(queue: QueueFacts | null, nowMs: EpochMs): Promise<readonly BackfillLine[]>;
-  /** The sources that have such series, as far as their profiles say. */
-  sourcesOffering(series: SeriesKey): Promise<string[]>;
+  /** The sources that a series can be compared with, first those that are known to have it. */
+  sourcesToCompare(one: { readonly seriesId: number; readonly series: SeriesKey }): Promise<readonly ComparedLine[]>;
 }
 
 export interface ActionPorts {

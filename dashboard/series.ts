@@ -33,7 +33,7 @@ import type { PastRequest, SeriesDetail, SeriesRange } from './shapes.ts';
 interface SeriesRoutesOptions {
   readonly database: Database;
   readonly graceMs: number;
-  readonly ports: Pick<StatePorts, 'sourcesOffering'>;
+  readonly ports: Pick<StatePorts, 'sourcesToCompare'>;
 }
 
 /** Entries of each list of a series. */
@@ -62,8 +62,7 @@ export function addSeriesRoutes(
     const { from, to } = read(rangeQuery, request.query);
     const { series } = await charted(database, of.seriesId);
     const found = await seriesRange(database, { ...of, series, within: periodsIn(ranged(from, to), series.interval) });
-    const own = (await readSourceLists(database.pool, [of.seriesId])).get(of.seriesId) ?? [];
-    const others = (await ports.sourcesOffering(series)).filter((name) => !own.some(({ source }) => source === name));
+    const others = await ports.sourcesToCompare({ seriesId: of.seriesId, series });
     return json<'series/:id/range'>(reply, { ...found, others });
   });
 

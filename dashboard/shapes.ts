@@ -193,6 +193,9 @@ const missingRange = message({
 });
 
 /** What is known of a part of a series, in whole periods, and what led to that. */
+const comparedLine = message({ name: z.string(), isKnown: z.boolean() });
+export type ComparedLine = z.output<typeof comparedLine>;
+
 const seriesRange = message({
   ...range,
   wantedMs: z.number(),
@@ -213,8 +216,8 @@ const seriesRange = message({
   ),
   /** For periods of the range, the newest first. */
   fetches: listOf(pastRequest),
-  /** Sources to compare it with. */
-  others: listOf(z.string()),
+  /** Sources to compare it with, first those that are known to have it. */
+  others: listOf(comparedLine),
   /** The statement of its points. */
   sql: z.string(),
 });

@@ -11,17 +11,16 @@ import type {
 import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatSpan } from '../model/format.ts';
 import type { Selection } from '../model/selection.ts';
-import { isOfMarket, seriesName } from '../model/series.ts';
-import type { SourceFacts } from '../model/sources.ts';
+import { seriesName } from '../model/series.ts';
 import { cancelBackfill } from '../operations/backfill/cancel.ts';
 import { listBackfills } from '../operations/backfill/list.ts';
 import { commandCostText } from '../operations/command-cost.ts';
 import type { ActedOn } from '../operations/command-range.ts';
+import { sourcesToCompare } from '../operations/compared-sources.ts';
 import type { OperationContext } from '../operations/context.ts';
 import { costOfRepair, costOfVerify, repair, verify } from '../operations/recheck.ts';
 import { costOfRetry, retry } from '../operations/retry.ts';
 import { countAll, readGapDivision } from '../operations/source-gaps.ts';
-import { isGiven } from '../operations/sources/markets.ts';
 import { changeBudget, pauseSource, resumeSource } from '../operations/sources/orders.ts';
 import { readStoredFacts } from '../operations/status/facts.ts';
 import { atSource, noteNearNames, withinRetention } from '../operations/tracking/selection.ts';
@@ -43,14 +42,7 @@ export function statePorts(context: Parameters<typeof readStoredFacts>[0]): Stat
       const { divide } = await readGapDivision(context, nowMs);
       return (series, gaps) => countAll(divide(series, gaps));
     },
-    async sourcesOffering(series) {
-      const registry = await context.sources();
-      const isOf = ({ exchange }: SourceFacts) =>
-        exchange === null || !isOfMarket(series) || exchange === series.exchange;
-      return [...registry.facts.values()]
-        .filter((source) => isOf(source) && isGiven(source, series) && registry.get(source.name).problem === null)
-        .map(({ name }) => name);
-    },
+    sourcesToCompare: (one) => sourcesToCompare(context, one),
   };
 }
 

@@ -418,7 +418,10 @@ function unlistedMarket(
  * The source whose list of markets names those of a source: itself, or of an archive the one that it belongs to; null:
  * none.
  */
-async function listerOf(context: OperationContext, source: SourceSetup): Promise<SourceSetup | null> {
+export async function listerOf(
+  context: Pick<OperationContext, 'database' | 'sources'>,
+  source: SourceSetup,
+): Promise<SourceSetup | null> {
   const { lists, marketsOf: names = [] } = source.profile;
   if (lists.symbols !== undefined) return source;
   const givers = (await context.sources()).all().filter((other) => names.includes(other.profile.name));
@@ -437,7 +440,6 @@ export function pairOf({ base, quote }: { readonly base: string; readonly quote:
   return `${base}/${quote}`;
 }
 
-/** Whether the source gives the interval of the series. */
 /** Whether a source's profile has the dataset, the interval and the kind of market; it may lack the market itself. */
 export function isGiven(facts: SourceFacts, series: SeriesKey): boolean {
   if (offerOf(facts.offers, series.dataset)?.longestRangeMs[series.interval] === undefined) return false;

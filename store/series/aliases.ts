@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
-import { int4, listOf, type RowOf, rowsOf, statement, text } from '../db/statement.ts';
+import { bool, int4, listOf, type RowOf, rowsOf, statement, text } from '../db/statement.ts';
 import { seriesColumns, seriesKey, seriesNameAs } from './series.ts';
 
 /** An id by its code. The source is empty: of every source. */
@@ -68,6 +68,31 @@ const marketNames = statement({
     where m.source = $source`,
   parameters: { source: text, exchange: text },
   row: { symbol: text, baseId: text, quoteId: text },
+});
+
+/**
+ * Whether the stored lists of sources have a market, by their codes or the ids that stand for them.
+ *
+ * @returns without those of which no list is stored.
+ */
+export async function readListedPair(
+  client: pg.Pool | pg.PoolClient,
+  sources: readonly string[],
+  { baseId, quoteId }: MarketName,
+): Promise<ReadonlyMap<string, boolean>> {
+  if (sources.length === 0) return new Map();
+  const rows = await listedPair.on(client, { sources, baseId, quoteId });
+  return new Map(rows.map(({ source, isListed }) => [source, isListed]));
+}
+
+const listedPair = statement({
+  name: 'listed-pair',
+  isPlannedAnew: true,
+  text: `select source, bool_or((base, quote) = ($baseId, $quoteId) or (base_id, quote_id) = ($baseId, $quoteId))
+                  as "isListed"
+         from public.source_markets where source = any ($sources) and gone_since is null group by source`,
+  parameters: { sources: listOf(text), baseId: text, quoteId: text },
+  row: { source: text, isListed: bool },
 });
 
 /** The perpetuals and futures that sources list of some assets, in their codes and in the ids for them. */

@@ -90,7 +90,7 @@ export function factsOf(found: SeriesRange, { fromMs, toMs }: SeriesDetail, nowM
 
 function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
   const { startMs, endMs, others } = found;
-  const [against, setAgainst] = useState(others[0] ?? '');
+  const [against, setAgainst] = useState(others.find(({ isKnown }) => isKnown)?.name ?? '');
   const ofRange = { series: [String(id)], from: startMs, to: endMs };
   const options = `--from ${isoOf(startMs)} --to ${isoOf(endMs)}`;
   const actions: readonly Action[] = [
@@ -122,14 +122,15 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
           <span class="field">
             <label for="against">Another source</label>
             <select id="against" value={against} onChange={({ currentTarget: { value } }) => setAgainst(value)}>
-              {others.map((name) => (
+              {against === '' && <option value="">choose one</option>}
+              {others.map(({ name, isKnown }) => (
                 <option key={name} value={name}>
-                  {name}
+                  {isKnown ? name : `${name}, if it has the series`}
                 </option>
               ))}
             </select>
           </span>
-          <PricedActions key={against} label="Comparison" actions={compared} isAskedFor />
+          {against !== '' && <PricedActions key={against} label="Comparison" actions={compared} isAskedFor />}
         </>
       )}
     </>

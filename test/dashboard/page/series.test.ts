@@ -234,6 +234,19 @@ it('a range that nobody has requested says so, what it waits for, and has no poi
   );
 });
 
+it('a range is compared first with a source that is known to have the series, and with none of the others unless chosen', () => {
+  const okx = { name: 'okx', isKnown: true };
+  const other = { name: 'default', isKnown: false };
+  const shown = (others: SeriesRange['others']) => {
+    const html = htmlOf(FoundRange, { detail: none, found: { ...found, others }, zone: 'utc' });
+    return [/selected[^>]*>([^<]*)/.exec(html)?.[1], ...textOf(html).matchAll(/^Verify against .*$/gm)].map(String);
+  };
+  expect(shown([okx, other])).toEqual(['okx', 'Verify against okx']);
+  expect(shown([other])).toEqual(['choose one']);
+  const html = htmlOf(FoundRange, { detail: none, found: { ...found, others: [okx, other] }, zone: 'utc' });
+  expect(textOf(html)).toContain('default, if it has the series');
+});
+
 it('a range has its times in the zone of the chart', () => {
   const of = { detail: none, zone: 'Asia/Kolkata' };
   const range = { startMs, endMs: startMs + dayMs };
