@@ -166,7 +166,7 @@ export async function createProgram(
 
 /** `lake "$LAKE"` with an unset variable would write into the working directory. @throws TidemarkError BAD_ARGUMENT */
 function refuseEmpty(command: Command): void {
-  const isEmpty = (value: unknown) => [value].flat().includes('');
+  const isEmpty = (value: unknown) => [value].flat().some((one) => typeof one === 'string' && one.trim() === '');
   const option = command.options.find((one) => isEmpty(command.getOptionValue(one.attributeName())))?.long;
   const place = command.processedArgs.findIndex(isEmpty);
   const name = option ?? command.registeredArguments[place]?.name();

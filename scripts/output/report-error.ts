@@ -3,6 +3,7 @@
 import { CommanderError } from 'commander';
 import { exitCodes, TidemarkError } from '../../errors.ts';
 import { unwritten } from '../../files/output.ts';
+import { visible } from '../../model/names.ts';
 import { withoutCredentials } from '../../redaction.ts';
 import { wrapped } from './table.ts';
 
@@ -34,9 +35,11 @@ function withRemedy(text: string, remedy: string): string {
   return remedy === '' ? text : `${text}; ${remedy}`;
 }
 
-function print(line: string): void {
+/** What the user typed is repeated in it, with what cannot be seen, or changes the terminal, escaped. */
+function print(text: string): void {
   const width = process.stderr.isTTY ? process.stderr.columns : null;
-  process.stderr.write(`${wrapped(`tidemark: ${withoutCredentials(line)}`, width)}\n`);
+  const shown = withoutCredentials(text).split('\n').map(visible).join('\n');
+  process.stderr.write(`${wrapped(`tidemark: ${shown}`, width)}\n`);
 }
 
 function oneLine(text: string): string {

@@ -96,10 +96,29 @@ describe('rejects a wrong argument or variable in one line, before any work', ()
     ['--file', 'apply', '--file', ''],
     ['--password-file', 'viewer', 'looks', '--password-file', ''],
     ['series', 'why', ''],
+    ['series', 'retry', 'kraken *', ' '],
+    ['series', 'untrack', '\t'],
+    ['source', 'sources', 'pause', ' '],
+    ['--against', 'verify', '--against', ' '],
+    ['--symbol', 'track', 'candles', '--source', 'kraken', '--symbol', ' ', '--interval', 'h1', '--from', '1d'],
+    ['--search', 'markets', '--source', 'kraken', '--search', ' '],
+    ['--currency', 'export', 'rates', '--currency', ' '],
   ])('an empty %s: %s %j', async (name, ...words) => {
     const directory = emptyDirectory();
     expectRefusal(await runInProcess(words, unused, directory), 2, 'BAD_ARGUMENT', `${name} is empty; `);
     expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it.each([
+    ['export', 'candles', '--symbol', '\u202ebtc', '--interval', 'm1'],
+    ['track', 'candles', '--source', 'kraken', '--symbol', 'BTC/USD', '--interval', '\u202em1', '--from', '1d'],
+    ['track', 'history', '--asset', 'bitcoin', '--interval', 'd1', '--from', '\u202e1d'],
+    ['\u202estatus'],
+    ['status', '--\u202eall'],
+  ])('shows what cannot be seen of what was typed: %j', async (...words) => {
+    const { stderr } = await runInProcess(words, unused, emptyDirectory());
+    expect(stderr).toContain('\\u202e');
+    expect(stderr).not.toContain('\u202e');
   });
 
   it.each([
