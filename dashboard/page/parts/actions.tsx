@@ -32,7 +32,16 @@ type Outcome =
   | { readonly kind: 'refused'; readonly text: string; readonly command: string };
 
 /** A row of buttons, and what became of the last one that was used, and of those that were not answered by then. */
-export function ActionBar({ label, actions }: { label: string; actions: readonly Action[] }) {
+export function ActionBar({
+  label,
+  actions,
+  onEnded = () => {},
+}: {
+  label: string;
+  actions: readonly Action[];
+  /** One of them has ended, however. */
+  onEnded?: () => void;
+}) {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const asking = useRef(new Set<string>());
   const isHere = useRef(true);
@@ -84,6 +93,7 @@ export function ActionBar({ label, actions }: { label: string; actions: readonly
       tell({ kind: 'refused', text: asSentence(`${title}: ${(error as Error).message}`), command });
     } finally {
       asking.current.delete(title);
+      if (isHere.current) onEnded();
     }
   };
   return (

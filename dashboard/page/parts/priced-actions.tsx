@@ -27,14 +27,17 @@ export function PricedActions({
   const [costs, setCosts] = useState<Readonly<Record<string, string>>>({});
   const [isRefused, setRefused] = useState(false);
   const isAsking = useRef(false);
+  /** Whether a cost was read before the last action ended. */
+  const isOld = useRef(false);
   const wanted = useRef(actions);
   wanted.current = actions;
   const ofCost = actions.filter(isPriced);
   const ask = async () => {
     if (isAsking.current) return;
     isAsking.current = true;
+    isOld.current = false;
     const asked = wanted.current;
-    const isStill = () => bodiesOf(asked) === bodiesOf(wanted.current);
+    const isStill = () => !isOld.current && bodiesOf(asked) === bodiesOf(wanted.current);
     for (const { title, action, body } of asked.filter(isPriced)) {
       const cost = mayNotAct() ? '' : await costOf(action, body);
       setRefused(mayNotAct());
@@ -42,8 +45,13 @@ export function PricedActions({
       setCosts((before) => ({ ...before, [title]: cost }));
     }
     isAsking.current = false;
-    // Others were chosen meanwhile.
+    // Others were chosen, or an action has ended, meanwhile.
     if (!isAskedFor && !isStill()) void ask();
+  };
+  /** What is known to differ, or waits, may be another now. */
+  const onEnded = () => {
+    isOld.current = true;
+    if (!isAskedFor) void ask();
   };
   useEffect(() => {
     setCosts({});
@@ -56,7 +64,11 @@ export function PricedActions({
           Show the cost
         </button>
       )}
-      <ActionBar label={label} actions={actions.map((action) => ({ ...action, cost: costs[action.title] ?? '' }))} />
+      <ActionBar
+        label={label}
+        actions={actions.map((action) => ({ ...action, cost: costs[action.title] ?? '' }))}
+        onEnded={onEnded}
+      />
       {isRefused && ofCost.length > 0 && (
         <p role="status">
           Without the token the page cannot ask for the cost. These commands say it before their first request:

@@ -1,7 +1,9 @@
 /** Actions of the page, with the service of the command line. */
 
 import { expect, it } from 'vitest';
+import { decimalText } from '../../../model/decimal.ts';
 import { describeNeeding } from '../../parts/describe-needing.ts';
+import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { processesMs, tidemark } from '../../scripts/command.ts';
 import { openServing } from '../serving.ts';
 import { expectAccessible } from './accessible.ts';
@@ -124,7 +126,7 @@ describeNeeding('chromium', 'actions in a browser', () => {
   it(
     'acts on a range in front of the reader after its cost',
     async () => {
-      const { address, token, env } = await openServing({}, 'run');
+      const { address, token, env, simulator } = await openServing({}, 'run');
       const names = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
       await tidemark(['backfill', 'candles', ...names, '--from', '2024-03-01', '--to', '2024-04-01'], env);
       const { page } = await open(`${address}#token=${token}`);
@@ -136,6 +138,24 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await actions.getByText('Retry nothing waits for a later attempt').waitFor();
       await chosen.getByRole('button', { name: 'Verify', exact: true }).click();
       await chosen.getByText('Verify: compared 1 of 1 covered window: nothing differs.').waitFor();
+      // A difference that was found has its cost, and none once it is repaired.
+      await actions.getByText('Repair no difference is known').waitFor();
+      const timeMs = Date.UTC(2024, 2, 7);
+      simulator.revise({ series: bitcoinHours, timeMs, fromMs: 0, values: { volume: decimalText('7.25') } });
+      await chosen.getByRole('button', { name: 'Verify', exact: true }).click();
+      await chosen.getByText('Verify: compared 1 of 1 covered window: 1 point differ').waitFor();
+      await actions.getByText(/^Repair 1 request to the source, /).waitFor();
+      await chosen.getByRole('button', { name: 'Repair', exact: true }).click();
+      await chosen.getByText('Repair: requested 1 window with differences again').waitFor();
+      await actions.getByText('Repair no difference is known').waitFor();
+      // Its own source is not one of those to compare with.
+      const other = chosen.getByLabel('Another source');
+      expect(await other.inputValue()).toBe('');
+      expect(await other.getByRole('option').allTextContents()).toEqual(
+        expect.arrayContaining(['choose one', 'okx, if it has the series']),
+      );
+      await other.selectOption('okx');
+      await chosen.getByRole('button', { name: 'Verify against okx' }).waitFor();
 
       // The same of all series that the list shows: one result.
       await tidemark(
