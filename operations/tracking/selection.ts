@@ -70,11 +70,14 @@ export async function withinRetention<Selected extends Selection>(
 /**
  * Notes names that look like known ones, such as `binanse`: tracking requests nothing, so that only the workers would
  * find out. Without a list of all assets, unknown ones are as good as others.
+ *
+ * @param then what is said after the name that is meant.
  */
 export async function noteNearNames(
   { database }: Pick<OperationContext, 'database'>,
   { series, sources }: SourcedSelection,
   note: (text: string) => void,
+  then = 'It is tracked as it is; `tidemark untrack` ends that',
 ): Promise<void> {
   // A named source has a list of its markets.
   if (sources !== null) return;
@@ -82,8 +85,7 @@ export async function noteNearNames(
   const meantOf = new Map(
     series.map((one) => [nameWithoutInterval(one), namesMeant(one, { exchanges, assets: listsAssets ? assets : [] })]),
   );
-  for (const [name, meant] of meantOf)
-    if (meant !== '') note(`${name}${meant} It is tracked as it is; \`tidemark untrack\` ends that`);
+  for (const [name, meant] of meantOf) if (meant !== '') note(`${name}${meant}${then === '' ? '' : ` ${then}`}`);
 }
 
 const nameWithoutInterval = (series: SeriesKey) =>

@@ -17,7 +17,12 @@ import { askedOf, type Recorded, recorded } from '../../operations/backfill/reco
 import { askQueues } from '../../operations/context.ts';
 import { assertNotPaused } from '../../operations/source-health.ts';
 import { awayHeadline, readQueueFacts } from '../../operations/status/facts.ts';
-import { atSource, type SourcedSelection, withinRetention } from '../../operations/tracking/selection.ts';
+import {
+  atSource,
+  noteNearNames,
+  type SourcedSelection,
+  withinRetention,
+} from '../../operations/tracking/selection.ts';
 import { estimateSelection, trackSelection } from '../../operations/tracking/track.ts';
 import type { QueueFacts } from '../../planning/headline.ts';
 import { toGoText } from '../../planning/progress.ts';
@@ -126,6 +131,7 @@ async function assertAskable(context: Context, { series, sources }: SourcedSelec
 export async function estimate(asked: Selection, options: SelectingOptions): Promise<void> {
   await withContext({ command: 'backfill', defaultLogLevel: 'error' }, async (context) => {
     const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
+    await noteNearNames(context, selection, noteOnStderr, '');
     const cost = await estimateSelection(context, selection);
     if (options.json) console.log(JSON.stringify(costJson(cost), null, 2));
     else printText(costText(cost));

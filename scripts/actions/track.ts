@@ -12,8 +12,9 @@ import { seriesJson, seriesName } from '../../model/series.ts';
 import { parseInterval } from '../../model/time-text.ts';
 import { atSource, noteNearNames, withinRetention } from '../../operations/tracking/selection.ts';
 import { trackRecorded } from '../../operations/tracking/track.ts';
+import { didYouMean } from '../../planning/near-names.ts';
 import { withContext } from '../../runtime/context.ts';
-import { isListKnown, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
+import { isListKnown, listStatus, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
 import { type TrackedSeries, untrackSeries } from '../../store/series/series.ts';
 import { findSeries } from '../../store/status/series-history.ts';
 import { userAtHost } from '../input/asked-by.ts';
@@ -103,7 +104,10 @@ export async function trackDefaults(): Promise<void> {
 /** @throws TidemarkError BAD_ARGUMENT for a list that is not tracked. */
 export async function untrackOne(list: PolledList): Promise<void> {
   await withContext({ command: 'untrack', needsDatabase: true }, async ({ clock, database }) => {
-    if (!(await untrackList(database, list, clock.now()))) throw badArgument(`${listName(list)}: not tracked`);
+    if (!(await untrackList(database, list, clock.now()))) {
+      const names = (await listStatus(database, clock.now())).map((one) => listName(one.list));
+      throw badArgument(`${listName(list)}: not tracked${didYouMean(listName(list), names)}`);
+    }
     console.log(`no longer tracking ${listName(list)}; stored data stays`);
   });
 }

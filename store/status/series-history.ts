@@ -1,9 +1,11 @@
 /** The history of one series, for `tidemark why` and the dashboard. */
 
+import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
+import { nearest } from '../../planning/near-names.ts';
 import type { Database } from '../db/database.ts';
 import {
   bool,
@@ -62,9 +64,30 @@ function matching(pattern: string, listed: readonly ListedSeries[]): number[] {
   const whole = new RegExp(`^${parts.join('.*')}$`, 'i');
   const found = listed.filter(({ name, isTracked }) => isTracked && whole.test(name));
   if (found.length > 0) return found.map(({ id }) => id);
+  const meant = patternMeant(spelled, listed);
   throw new TidemarkError('UNKNOWN_SERIES', `no tracked series matches ${JSON.stringify(spelled.slice(0, 200))}`, {
-    remedy: "`tidemark status --all` lists the names; a pattern is of a whole name: 'binance * m1'",
+    remedy:
+      meant === null
+        ? "`tidemark status --all` lists the names; a pattern is of a whole name: 'binance * m1'"
+        : `did you mean ${JSON.stringify(meant)}?`,
   });
+}
+
+/** A pattern with the nearest of the words that names have; null: it has no other words. */
+function patternMeant(pattern: string, listed: readonly ListedSeries[]): string | null {
+  const word = /[^\s/*]+/g;
+  const known = new Set(listed.flatMap(({ name, isTracked }) => (isTracked ? (name.match(word) ?? []) : [])));
+  const meant = pattern.replaceAll(word, (typed) => (known.has(typed) ? typed : (nearest(typed, known) ?? typed)));
+  return meant === pattern ? null : meant;
+}
+
+/** The name of a stored series that is nearest to another one; null: none is near. */
+export async function nearestSeries(client: pg.Pool | pg.ClientBase, name: string): Promise<string | null> {
+  const rows = await keysOfSeries.on(client, {});
+  return nearest(
+    name,
+    rows.map(({ series }) => seriesName(series)),
+  );
 }
 
 /** The keys of series, by the names of {@link findSeriesByName}. @throws TidemarkError UNKNOWN_SERIES */

@@ -206,6 +206,24 @@ describe('names what is unreachable or unusable in one line', () => {
       ['rates --currency florin', 'no rate of florin is stored'],
     ])
       expectRefusal(await run(`export ${words}`, environment()), 2, 'UNKNOWN_SERIES', line ?? '');
+    await run(`track candles ${market} --interval m1 --from 1d`, environment());
+    for (const [words, meant] of [
+      [`export candles ${market.replace('binance', 'binanse')} --interval m1`, 'binance bitcoin/tether m1'],
+      ['retry binanse*m1', 'binance*m1'],
+      ['verify binance * bitcoin/tehter m1', 'binance * bitcoin/tether m1'],
+      ['why binanse bitcoin/tether m1', 'binance bitcoin/tether m1'],
+    ])
+      expectRefusal(await run(words ?? '', environment()), 2, 'UNKNOWN_SERIES', `; did you mean "${meant}"?`);
+    await run('track asset-markets --asset bitcoin', environment());
+    for (const [words, said] of [
+      ['untrack asset-markets --asset bitcon', 'not tracked: did you mean "markets of bitcoin"?'],
+      ['sources pause krakn', 'did you mean "kraken"?'],
+    ])
+      expectRefusal(await run(words ?? '', environment()), 2, 'BAD_ARGUMENT', said ?? '');
+    const estimate = `backfill candles ${market.replace('binance', 'binanse')} --interval m1 --from 1d --dry-run`;
+    expect((await run(estimate, environment())).stderr).toBe(
+      'tidemark: binanse bitcoin/tether: did you mean "binance"?\n',
+    );
   });
 
   it('a source that answers with HTML', async () => {

@@ -8,6 +8,7 @@ import type { Digits } from '../../files/decimals/decimal-type.ts';
 import { columnNames, datasets } from '../../model/datasets/index.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import { normalize } from '../../model/ranges.ts';
+import { nearest } from '../../planning/near-names.ts';
 import { internals } from '../../store/db/pg-internals.ts';
 import { int4, listOf, nullable, type RowOf, statement, text, time } from '../../store/db/statement.ts';
 import { timeRanges, timestamp } from '../../store/db/values.ts';
@@ -118,8 +119,16 @@ export async function readExportCurrencies(client: pg.PoolClient, query: RatesQu
   const found = new Set(rows.map(({ currency }) => currency));
   const missing = query.currencies?.find((currency) => !found.has(currency));
   if (missing !== undefined) {
+    const known = await currenciesWithRates.on(client, { ...query, currencies: null });
+    const meant = nearest(
+      missing,
+      known.map(({ currency }) => currency),
+    );
     throw new TidemarkError('UNKNOWN_SERIES', `no rate of ${missing} is stored in that range`, {
-      remedy: '`select currency, symbol from latest_rates` lists the currencies',
+      remedy:
+        meant === null
+          ? '`select currency, symbol from latest_rates` lists the currencies'
+          : `did you mean ${JSON.stringify(meant)}?`,
     });
   }
   return rows;

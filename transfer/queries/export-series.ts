@@ -23,6 +23,7 @@ import {
 } from '../../store/db/statement.ts';
 import { rejectedPeriods } from '../../store/ledger/quarantine.ts';
 import { isSeries, keyParameters, keyValues } from '../../store/series/series.ts';
+import { nearestSeries } from '../../store/status/series-history.ts';
 
 export interface ExportQuery {
   readonly series: readonly SeriesKey[];
@@ -65,7 +66,9 @@ async function readOne(client: pg.PoolClient, series: SeriesKey, query: ExportQu
   const { fromMs, toMs, nowMs, graceMs } = query;
   const [row] = await exported.on(client, { ...keyValues(series), fromMs, toMs, nowMs, graceMs });
   if (row === undefined) {
-    throw new TidemarkError('UNKNOWN_SERIES', `${seriesName(series)} was never tracked here`);
+    const meant = await nearestSeries(client, seriesName(series));
+    const remedy = meant === null ? {} : { remedy: `did you mean ${JSON.stringify(meant)}?` };
+    throw new TidemarkError('UNKNOWN_SERIES', `${seriesName(series)} was never tracked here`, remedy);
   }
   if (row.range === null) {
     throw new TidemarkError('BAD_ARGUMENT', `no period of ${seriesName(series)} in that range has closed yet`);
