@@ -4,7 +4,7 @@ import { type Clock, settledWithin } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import type { Range } from '../model/intervals.ts';
 import type { QueueFacts } from '../planning/headline.ts';
-import type { QueueSummary } from './shapes.ts';
+import type { Summary } from './shapes.ts';
 
 export interface QueuedRange extends Range {
   /** Whether its request is under way. */
@@ -12,7 +12,7 @@ export interface QueuedRange extends Range {
 }
 
 export interface QueueSnapshot {
-  readonly depth: QueueSummary;
+  readonly depth: Omit<NonNullable<Summary['queue']>, 'pauses'>;
   /** The effective budget, requests a minute; 0: unlimited. */
   readonly perMinute: number;
   /** Queued and active windows by series. */

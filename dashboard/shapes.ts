@@ -59,8 +59,12 @@ const requestMinutes = message({
 });
 export type RequestMinutes = z.output<typeof requestMinutes>;
 
-const queueSummary = message({ waiting: count, active: count, delayed: count, workers: count, pausedMs: z.number() });
-export type QueueSummary = z.output<typeof queueSummary>;
+const queueDepth = { waiting: count, active: count, delayed: count, workers: count };
+const queueSummary = message({
+  ...queueDepth,
+  /** How long no request starts, of each source in use. */
+  pauses: listOf(message({ source: z.string(), pausedMs: z.number() })),
+});
 
 const listLine = message({
   name: z.string(),

@@ -7,7 +7,7 @@ import { listName } from '../model/lists/index.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { loweredText } from '../planning/budget.ts';
 import { holdOf, type StateFacts, sentenceOf, sinceText, stateOf } from '../planning/headline.ts';
-import { extentOf } from '../planning/progress.ts';
+import { extentOf, pausesOf } from '../planning/progress.ts';
 import type { Database } from '../store/db/database.ts';
 import { readServiceMessage } from '../store/ledger/ledger.ts';
 import { listStatus } from '../store/lists/lists.ts';
@@ -90,7 +90,7 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
         sources: sourceLines(whole),
         perMinute: queueState?.perMinute ?? perMinute,
         requests,
-        queue: queueState?.depth ?? null,
+        queue: queueState === null ? null : { ...queueState.depth, pauses: pausesIn(whole) },
         ...(await slow(nowMs)),
         rejected: stored.rejected.rows,
         database: `${await version(nowMs)}${replica === undefined ? '' : lagText(replica.lagMs())}`,
@@ -103,6 +103,11 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
       }),
     };
   };
+}
+
+function pausesIn({ queue, sources }: StateFacts) {
+  const inUse = sources.map(({ source }) => source);
+  return 'away' in queue ? [] : pausesOf(queue.sources, inUse);
 }
 
 function sourceLines(facts: StateFacts): SourceLine[] {

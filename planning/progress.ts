@@ -4,9 +4,18 @@
  */
 
 import type { Clock } from '../clock.ts';
-import { aboutText, counted, formatCount, formatPercent, formatTime, nonEmpty } from '../model/format.ts';
+import {
+  aboutText,
+  counted,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatTime,
+  nonEmpty,
+} from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import type { SeriesKey } from '../model/series.ts';
+import { defaultSource, sourceText } from '../model/sources.ts';
 import { sum } from '../model/sum.ts';
 import { addSample, atMost, perMs, type Sample, settledMs, timeLeftMs } from './rate.ts';
 
@@ -96,6 +105,36 @@ const longPauseMs = 2000;
 export function isPausedBySource(pausedMs: number): boolean {
   return pausedMs > longPauseMs;
 }
+
+/**
+ * `paused for 1 min` where every source is, until the first of them goes on; else `binance paused for 1 min`; empty:
+ * none is.
+ */
+export function pausesText(sources: readonly PausedSource[]): string {
+  const paused = sources.filter(({ pausedMs }) => isPausedBySource(pausedMs));
+  const [first] = paused.toSorted((one, other) => one.pausedMs - other.pausedMs);
+  if (first === undefined) return '';
+  if (paused.length === sources.length) return `paused for ${formatDuration(first.pausedMs)}`;
+  if (paused.length > maxNamed) return `${formatCount(paused.length)} of ${formatCount(sources.length)} sources paused`;
+  return paused
+    .map(({ source, pausedMs }) => `${sourceText(source, true)} paused for ${formatDuration(pausedMs)}`)
+    .join(', ');
+}
+
+export interface PausedSource {
+  readonly source: string;
+  /** How long no request starts. */
+  readonly pausedMs: number;
+}
+
+/** Sources in use: the default one where there is none. */
+export function pausesOf(queues: readonly PausedSource[], inUse: readonly string[]): PausedSource[] {
+  const names = inUse.length === 0 ? [defaultSource] : inUse;
+  return queues.filter(({ source }) => names.includes(source)).map(({ source, pausedMs }) => ({ source, pausedMs }));
+}
+
+/** Paused sources that are named each. */
+const maxNamed = 2;
 
 export class RateEstimator {
   #seen: readonly Sample[] = [];

@@ -26,7 +26,7 @@ import {
 } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
 import { sinceText, stateOf } from '../../planning/headline.ts';
-import { progressText } from '../../planning/progress.ts';
+import { pausesOf, pausesText, progressText } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
@@ -269,6 +269,8 @@ async function gather(
     differing: differingBudgets(facts, budgets),
     /** Null: it does not answer, and `queueProblem` says why. */
     queue: depth === null || backend === null ? null : { backend, ...depth, workers, pausedMs },
+    /** Which source is paused for how long; empty: none is. */
+    pauses: 'away' in queueFacts ? '' : pausesText(pausesOf(queueFacts.sources, inUse)),
     queueProblem: isAway ? queueState : null,
   };
 }
@@ -311,7 +313,7 @@ function asText(status: Status, showsAll: boolean): string {
   const embedded = status.urlFile === null ? '' : `, embedded, its URL in ${status.urlFile}`;
   const lanes = laneNames.filter((lane) => budget[lane] > 0).map((lane) => `${formatCount(budget[lane])} ${lane}`);
   const ofLanes = lanes.length > 1 ? ` (${lanes.join(', ')})` : '';
-  const paused = queue !== null && queue.pausedMs > 1000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
+  const paused = status.pauses === '' ? '' : `, ${status.pauses}`;
   return [
     ...nonEmpty([
       headlineLine(status.state.headline),

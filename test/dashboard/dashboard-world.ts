@@ -35,7 +35,7 @@ export interface DashboardWorld {
 type Given = Partial<Omit<DashboardOptions, 'database' | 'queue'>>;
 
 export const quietQueue: QueueSnapshot = {
-  depth: { waiting: 0, active: 0, delayed: 0, workers: 1, pausedMs: 0 },
+  depth: { waiting: 0, active: 0, delayed: 0, workers: 1 },
   perMinute: 200,
   windows: new Map(),
   facts: {

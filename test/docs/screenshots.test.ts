@@ -63,7 +63,7 @@ describeTaking('pictures of the dashboard', () => {
     world = await openDashboardWorld(store, { synthetic: true }, 0, () => nowMs);
     world.queue = {
       ...quietQueue,
-      depth: { waiting: 2, active: 4, delayed: 0, workers: 2, pausedMs: 0 },
+      depth: { waiting: 2, active: 4, delayed: 0, workers: 2 },
       perMinute: 200,
       windows: new Map([[seriesId, next]]),
     };

@@ -1,5 +1,7 @@
 /** The figures of the overview, each with the list behind it. */
 
+import { nonEmpty } from '../../../model/format.ts';
+import { pausesText } from '../../../planning/progress.ts';
 import type { SeriesLine, Summary } from '../../shapes.ts';
 import { counted, formatCount, formatDuration } from '../parts/format.ts';
 import { hrefOf } from '../state/address.ts';
@@ -87,9 +89,10 @@ function sourceWords(summary: Summary): string {
 
 function queueWords(queue: Summary['queue']): string {
   if (queue === null) return 'unavailable';
-  const paused = queue.pausedMs > 2000 ? `, paused for ${formatDuration(queue.pausedMs)}` : '';
-  return (
-    `${formatCount(queue.waiting)} queued, ${formatCount(queue.active)} active, ` +
-    `${counted(queue.workers, 'worker')}${paused}`
-  );
+  return nonEmpty([
+    `${formatCount(queue.waiting)} queued`,
+    `${formatCount(queue.active)} active`,
+    counted(queue.workers, 'worker'),
+    pausesText(queue.pauses),
+  ]).join(', ');
 }

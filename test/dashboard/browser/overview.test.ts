@@ -66,7 +66,7 @@ describeNeeding('chromium', 'the overview in a browser', () => {
       { startMs: half.endMs, endMs: middleMs, isActive: true },
       { startMs: middleMs, endMs, isActive: false },
     ];
-    const depth = { waiting: 7, active: 2, delayed: 0, workers: 3, pausedMs: 0 };
+    const depth = { waiting: 7, active: 2, delayed: 0, workers: 3 };
     world.queue = { ...quietQueue, depth, windows: new Map([[seriesId, windows]]) };
     await page.getByText('7 queued, 2 active, 3 workers').waitFor();
     for (const layer of ['queued', 'active']) await row.locator(`rect.${layer}`).waitFor();

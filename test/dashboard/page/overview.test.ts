@@ -106,7 +106,7 @@ it('tells how to begin where nothing is tracked', () => {
 });
 
 it('has a figure for each list, which its link opens', () => {
-  const queue = { waiting: 7, active: 2, delayed: 0, workers: 3, pausedMs: 0 };
+  const queue = { waiting: 7, active: 2, delayed: 0, workers: 3, pauses: [] };
   const tiles = (lines: readonly SeriesLine[], summary = {}) =>
     linesOf(Tiles, { lines, summary: { ...quietSummary, ...summary } }).join('; ');
   const figures = tiles([seriesLine(), seriesLine({ id: 2, ...incomplete, behindMs: 2 * hourMs, revised: 3 })], {
@@ -116,6 +116,18 @@ it('has a figure for each list, which its link opens', () => {
     'Series | 2, 1 complete; Late | 1, by 2 h; Failing | none; Quarantine | 1 row; ' +
       'Revised | 3 values; Queue | 7 queued, 2 active, 3 workers; Source | normal',
   );
+  const paused = (...pauses: [source: string, pausedMs: number][]) => {
+    const ofEach = pauses.map(([source, pausedMs]) => ({ source, pausedMs }));
+    return /workers(?:, )?(.*?);/.exec(tiles([], { queue: { ...queue, pauses: ofEach } }))?.[1];
+  };
+  expect(paused(['default', 84_000])).toBe('paused for 1 min 24 s');
+  expect(paused(['default', 0], ['binance', 84_000])).toBe('binance paused for 1 min 24 s');
+  expect(paused(['default', 1500], ['okx', 900])).toBe('');
+  expect(paused(['default', 60_000], ['binance', 84_000])).toBe('paused for 1 min');
+  expect(paused(['default', 60_000], ['binance', 84_000], ['okx', 0])).toBe(
+    'the default source paused for 1 min, binance paused for 1 min 24 s',
+  );
+  expect(paused(['default', 0], ['a', 3000], ['b', 3000], ['c', 3000])).toBe('3 of 4 sources paused');
   const links = linksIn(htmlOf(Tiles, { lines: [], summary: quietSummary }));
   expect(links).toMatchObject({ Late: './?filter=behind#series', Quarantine: './?view=problems#part-quarantine' });
 });
