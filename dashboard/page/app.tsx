@@ -177,7 +177,7 @@ function takeClick(event: MouseEvent): void {
     return;
   }
   event.preventDefault();
-  navigate(link.href);
+  navigate(link.href, link);
 }
 
 /** Scrolls to the part that the address names, as soon as it is there. @returns ends the wait for it. */
@@ -187,6 +187,8 @@ function showPart(): () => void {
   return untilShown(() => {
     const part = document.getElementById(id);
     part?.scrollIntoView();
+    // What can have the focus gets it, so that the next Tab goes on there.
+    part?.focus({ preventScroll: true });
     return part !== null;
   });
 }

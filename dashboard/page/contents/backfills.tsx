@@ -31,6 +31,7 @@ export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
         none="Nothing is asked for that is not covered."
         caption="Commands, the dashboard and the watch list; a scheduler goes on with what is tracked"
         titles={['What', 'Asked', 'Progress', 'Answers', 'Cancel']}
+        keys={lines.filter(isOpen).map(({ id }) => id)}
         rows={lines
           .filter(isOpen)
           .map((line) => [

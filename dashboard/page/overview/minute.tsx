@@ -5,6 +5,7 @@ import { verdictText } from '../../../model/reasons.ts';
 import type { MinuteRequests } from '../../shapes.ts';
 import { counted, formatCount } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { requestCells, requestTitles } from '../parts/requests.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
 import { Table } from '../parts/table.tsx';
@@ -25,7 +26,7 @@ export function Minute({
   // Of the minute before, until the new one is read.
   const found = loaded.kind !== 'loading' && loaded.value?.startMs === minute ? loaded.value : null;
   return (
-    <section id="minute" aria-label="Requests of a minute">
+    <Panel id="minute" label="Requests of a minute" onClose={() => onChange(null)}>
       <h3>{`Requests of the minute ${new Date(minute).toISOString().slice(0, 16).replace('T', ' ')}Z`}</h3>
       <p class="controls">
         <button type="button" onClick={() => onChange(minute - minuteMs)}>
@@ -40,7 +41,7 @@ export function Minute({
       </p>
       <LoadFailure of={loaded} />
       {found === null ? loaded.kind !== 'failed' && <p>Loading.</p> : <Requests found={found} />}
-    </section>
+    </Panel>
   );
 }
 

@@ -1,13 +1,14 @@
 /** Buttons that do what commands do. Where the page may not act, each shows its command instead. */
 
 import { Fragment } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { systemClock } from '../../../clock.ts';
 import { type DatasetName, datasetNames, datasetOf, datasetText } from '../../../model/datasets/index.ts';
 import { keyNames } from '../../../model/series.ts';
 import { type Answer, fetchActions, postAction } from '../state/server.ts';
 import { Copyable } from './copyable.tsx';
 import { aboutText, asSentence, formatCount } from './format.ts';
+import { passFocus } from './panel.tsx';
 
 export interface Action {
   readonly title: string;
@@ -45,12 +46,16 @@ export function ActionBar({
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
   const asking = useRef(new Set<string>());
   const isHere = useRef(true);
-  useEffect(
-    () => () => {
+  const bar = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const { current } = bar;
+    return () => {
       isHere.current = false;
-    },
-    [],
-  );
+      const section = current?.closest('section') ?? null;
+      if (section !== null && !section.hasAttribute('tabindex')) section.tabIndex = -1;
+      passFocus(current, section);
+    };
+  }, []);
   /** Says how far a long action has come, until it has ended or the page has left it; Problems lists it too. */
   const follow = async (id: number, title: string, command: string) => {
     while (isHere.current) {
@@ -97,7 +102,7 @@ export function ActionBar({
     }
   };
   return (
-    <div class="actions">
+    <div class="actions" ref={bar}>
       {actions.length > 0 && (
         <div class="controls" role="group" aria-label={label}>
           {actions.map((action) => (

@@ -11,16 +11,19 @@ export function Table({
   caption,
   titles,
   rows,
+  keys,
 }: {
   caption: ComponentChildren;
   titles: readonly string[];
   rows: readonly (readonly Cell[])[];
+  /** Of the rows, which then stay themselves when others come and go; absent: their places. */
+  keys?: readonly number[];
 }) {
   const kinds = titles.map((_, place) => kindOf(rows.map((cells) => cells[place])));
   return (
     <TableAround caption={caption} titles={titles} kinds={kinds}>
       {rows.map((cells, row) => (
-        <tr key={row} role="row">
+        <tr key={keys?.[row] ?? row} role="row">
           {cells.map((cell, place) => (
             <td key={titles[place]} role="cell" data-title={titles[place] ?? ''} class={kinds[place]}>
               {cell}
@@ -127,6 +130,7 @@ export function ListSection({
   caption: string;
   titles: readonly string[];
   rows: readonly (readonly Cell[])[];
+  keys?: readonly number[];
 }) {
   const id = `part-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
   return (

@@ -9,6 +9,7 @@ import type { Action } from '../parts/actions.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { counted, describeCoverage, formatCount, formatDuration, wholeSecond } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
+import { Panel } from '../parts/panel.tsx';
 import { PricedActions } from '../parts/priced-actions.tsx';
 import { requestCells, requestTitles } from '../parts/requests.ts';
 import { ListSection } from '../parts/table.tsx';
@@ -35,7 +36,7 @@ export function ChosenRange({
   const found = loaded.kind === 'loaded' ? loaded.value : null;
   const { startMs, endMs } = found ?? range;
   return (
-    <section id="chosen" aria-label="Chosen range">
+    <Panel id="chosen" label="Chosen range" onClose={onClose}>
       <h2>{`${timeIn(zone, startMs)} to ${timeIn(zone, endMs)}`}</h2>
       <p class="facts">
         {`${formatDuration(endMs - startMs)}${found === null ? '' : ` · ${factsOf(found, detail, model.nowMs())}`} `}
@@ -45,7 +46,7 @@ export function ChosenRange({
       </p>
       <LoadFailure of={loaded} />
       {found !== null && <FoundRange {...{ detail, zone, found }} />}
-    </section>
+    </Panel>
   );
 }
 

@@ -8,6 +8,7 @@ let run: string | null = null;
 export function onNavigation(listener: (isBack: boolean) => void): () => void {
   follow = (isBack) => {
     run = null;
+    if (isBack) followed = null;
     listener(isBack);
   };
   const pop = () => follow(true);
@@ -20,8 +21,15 @@ export function keepPlace(): void {
   history.replaceState({ scrollY }, '');
 }
 
-export function navigate(href: string): void {
+let followed: Element | null = null;
+
+/** The link that led to the newest entry of the history; null: another way did. */
+export const followedLink = (): Element | null => followed;
+
+/** @param link that is followed, if one is. */
+export function navigate(href: string, link: Element | null = null): void {
   keepPlace();
+  followed = link;
   history.pushState(null, '', href);
   follow(false);
 }

@@ -1,6 +1,6 @@
 /** The chart of a series in a browser: what it draws, where it moves, and what it keeps. */
 
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { dayMs, type EpochMs, hourMs } from '../../../model/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
@@ -334,6 +334,27 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     await expect.poll(() => turn(300), { interval: 50 }).toMatch(everything);
     await expect.poll(() => turn(-170), { interval: 50 }).toMatch(/ values of h1/);
     expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
+  });
+
+  it('gives the chosen range to the keyboard, and the focus back when Escape closes it', async () => {
+    const { page } = await open(at(seriesId));
+    await asStored(page);
+    const chosen = page.getByRole('region', { name: 'Chosen range' });
+    const isFocused = (what: Locator) => what.and(page.locator(':focus')).waitFor();
+    const link = page
+      .getByRole('table', { name: /gap, cut/ })
+      .getByRole('link')
+      .first();
+    for (const opener of [link, button(page, 'Choose this range')]) {
+      await opener.focus();
+      await page.keyboard.press('Enter');
+      await isFocused(chosen);
+      await page.keyboard.press('Tab');
+      await isFocused(chosen.getByRole('button', { name: 'Close' }));
+      await page.keyboard.press('Escape');
+      await chosen.waitFor({ state: 'detached' });
+      await isFocused(opener);
+    }
   });
 
   it('keeps its options in the address: span, scale, range and zone', async () => {
