@@ -215,7 +215,7 @@ const seriesRange = message({
   confirmed: listOf(
     message({
       ...{ ...range, answeredMs: time.nullable() },
-      answers: listOf(message({ timeMs: time, verdict: z.string() })),
+      answers: listOf(message({ timeMs: time, verdict: z.string(), source: z.string() })),
     }),
   ),
   /** For periods of the range, the newest first. */

@@ -23,6 +23,7 @@ import { readAllSources, readSourceShares, readSourceTexts } from '../../store/s
 import {
   findSeriesByName,
   type PastFetch,
+  readConfirmedSilences,
   readSeriesHistory,
   type SeriesHistory,
 } from '../../store/status/series-history.ts';
@@ -31,6 +32,8 @@ import { printText } from '../output/table.ts';
 
 /** Listed entries per section. */
 const few = 5;
+/** Confirmed silences that are counted. */
+const mostConfirmed = 1000;
 /** Characters of an answer that filled nothing. */
 const shownBody = 120;
 
@@ -64,6 +67,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
     `${seriesName(history.series)}, id ${history.seriesId}`,
     ...trackedLines(history),
     ...(status === undefined ? [] : coveredLines(status, history, nowMs)),
+    ...(await confirmedLines(context, history, { nameOf, nowMs })),
     ...listed(
       'Silent for far longer than usual, and covered:',
       silences
@@ -134,6 +138,31 @@ function coveredLines(status: SeriesStatus, { beginsMs }: SeriesHistory, nowMs: 
     lines.push(`Confirmed empty by two answers: ${formatDuration(confirmedEmptyMs - beforeBeginningMs)}.`);
   if (rereadAtMs !== null) lines.push(`Recent days were last re-read at ${formatTime(rereadAtMs)}.`);
   return lines;
+}
+
+/** The answers that confirmed that there is no point, of the first silences after the beginning. */
+async function confirmedLines(
+  { database }: Context,
+  { seriesId, beginsMs, tracked }: SeriesHistory,
+  { nameOf, nowMs }: { nameOf: (source: string) => string; nowMs: EpochMs },
+): Promise<string[]> {
+  if (beginsMs === null) return [];
+  const within = { startMs: Math.max(beginsMs, tracked.startMs), endMs: tracked.endMs ?? nowMs };
+  if (within.startMs >= within.endMs) return [];
+  const found = await readConfirmedSilences(database, { seriesId, within, most: mostConfirmed });
+  return listed(
+    'Confirmed empty:',
+    found.slice(0, few).map(({ startMs, endMs, answers, answeredMs }) => {
+      const told = answers.map(
+        ({ timeMs, verdict, source }) => `${formatTime(timeMs)} by ${nameOf(source)} (${verdictText(verdict)})`,
+      );
+      const last = told.length > 0 || answeredMs === null ? '' : `, the last at ${formatTime(answeredMs)}`;
+      const how =
+        told.length > 1 ? told.join(' and ') : [...told, `older answers are not in the ledger${last}`].join('; ');
+      return `${formatTime(startMs)} to ${formatTime(endMs)}, ${formatDuration(endMs - startMs)}: ${how}`;
+    }),
+    found.length,
+  );
 }
 
 /** Which source gave what; nothing of a series that the default one gave. */

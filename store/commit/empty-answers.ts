@@ -10,11 +10,12 @@ import type { Window } from '../../model/window.ts';
 import { proofOf } from '../../planning/proof.ts';
 import { longestPauseMs } from '../../planning/verdict.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import { bool, float8, int4, range, ranges, statement, text, time } from '../db/statement.ts';
+import { bool, float8, int4, nullable, range, ranges, statement, text, time } from '../db/statement.ts';
 import { lockSeries } from '../series/lock.ts';
 import { isAwaiting } from '../series/reason-sets.ts';
 import { deleteCoveredWindows } from './deferred-windows.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
+import { recordGiven } from './given-ranges.ts';
 import type { CommitRules, WindowResult } from './prepare-window.ts';
 
 /** Whether a pending range is silent for longer than a pause: no empty answer counts for it yet. */
@@ -195,7 +196,7 @@ const recordAlone = statement({
 export async function recordEmptyAnswer(
   client: pg.PoolClient,
   answered: {
-    readonly window: Pick<Window, 'seriesId' | 'lane'>;
+    readonly window: Pick<Window, 'seriesId' | 'lane' | 'source'>;
     readonly nowMs: EpochMs;
     readonly rules: Pick<CommitRules, 'emptyConfirmMs'>;
   },
@@ -203,7 +204,7 @@ export async function recordEmptyAnswer(
   options: { readonly reason?: Reason; readonly message?: string; readonly mayConfirm?: boolean } = {},
 ): Promise<Pick<WindowResult, 'verdict' | 'covered'>> {
   const { nowMs, window } = answered;
-  const { seriesId } = window;
+  const { seriesId, source } = window;
   const { emptyConfirmMs } = answered.rules;
   const { reason = 'awaiting', message = 'the source answered without points', mayConfirm = true } = options;
   const isNewest = window.lane === 'refresh';
@@ -217,7 +218,8 @@ export async function recordEmptyAnswer(
     ...{ ...answer, reason, message, now: nowMs, mayConfirm },
     ...{ firstUntil: nowMs - emptyConfirmMs, isSilenceEnough: !isNewest },
   });
-  if (confirmed?.isAny !== true) return { verdict: 'empty', covered: null };
+  if (confirmed == null || confirmed.ranges.length === 0) return { verdict: 'empty', covered: null };
+  await recordGiven(client, [{ seriesId, source, ranges: confirmed.ranges }]);
   await deleteCoveredWindows.on(client, { seriesIds: [seriesId] });
   return confirmed.isWhole ? { verdict: 'confirmed_empty', covered: closed } : { verdict: 'empty', covered: null };
 }
@@ -261,7 +263,7 @@ const confirmEmpty = statement({
              confirmed_empty = s.confirmed_empty + (agreed.ranges - s.covered - s.uncovered_points),
              uncovered_points = s.uncovered_points - agreed.ranges
         from agreed where s.id = $seriesId and not isempty(agreed.ranges)
-      returning 1
+      returning agreed.ranges
     ), held as (
       select coalesce(range_agg(range), '{}') as ranges from tidemark.pending_windows
       where series_id = $seriesId and ${isAwaiting('reason')} and range && $range and not ${isLongSilence}
@@ -275,14 +277,15 @@ const confirmEmpty = statement({
             first_at = case when ${isAwaiting('p.reason')} then p.first_at else excluded.first_at end,
             retry_at = excluded.retry_at
     )
-    select exists (select from confirmed) as "isAny", asked.ranges <@ coalesce(agreed.ranges, '{}') as "isWhole"
+    select coalesce((select ranges from confirmed), '{}') as ranges,
+           asked.ranges <@ coalesce(agreed.ranges, '{}') as "isWhole"
     from asked left join agreed on true`,
   parameters: {
     ...{ seriesId: int4, range, reason: text, message: text, now: time, retryAt: time, mayConfirm: bool },
     /** The first answer came no later than this, or was silent and that is enough. */
     ...{ firstUntil: time, isSilenceEnough: bool },
   },
-  row: { isAny: bool, isWhole: bool },
+  row: { ranges, isWhole: bool },
 });
 
 /**
@@ -346,6 +349,8 @@ export function acceptEmptyAnswers(
     if (first === undefined) return false;
     await deleteCoveredWindows.on(client, { seriesIds: [seriesId] });
     await recordConfirmedEmpty(client, seriesId, accepted, first.answeredAtMs);
+    const { source } = first;
+    if (source !== null) await recordGiven(client, [{ seriesId, source, ranges: accepted }]);
     return true;
   });
 }
@@ -372,7 +377,11 @@ const acceptFirst = statement({
         from accepted a where s.id = $seriesId and not isempty(a.ranges)
       returning a.ranges, a.answered_at
     )
-    select lower(r) as "startMs", upper(r) as "endMs", answered_at as "answeredAtMs" from taken, unnest(ranges) r`,
+    select lower(r) as "startMs", upper(r) as "endMs", answered_at as "answeredAtMs", (
+             select f.source from tidemark.fetches f
+             where f.series_id = $seriesId and f.range && $within and f.verdict = 'empty' order by f.time desc limit 1
+           ) as source
+    from taken, unnest(ranges) r`,
   parameters: { seriesId: int4, within: range },
-  row: { startMs: time, endMs: time, answeredAtMs: time },
+  row: { startMs: time, endMs: time, answeredAtMs: time, source: nullable(text) },
 });

@@ -1,21 +1,9 @@
 /** Moves the coverage of series as their evaluated answers allow, within the commit's transaction. */
 
 import type pg from 'pg';
-import type { EpochMs, Range } from '../../model/intervals.ts';
+import { type EpochMs, nextPeriodStart, periodStart, type Range } from '../../model/intervals.ts';
 import { subtract } from '../../model/ranges.ts';
-import {
-  bool,
-  float8,
-  int4,
-  nullable,
-  type RowOf,
-  range,
-  ranges,
-  rowsOf,
-  statement,
-  text,
-  time,
-} from '../db/statement.ts';
+import { bool, float8, int4, nullable, type RowOf, range, ranges, rowsOf, statement, time } from '../db/statement.ts';
 import { ledgerInsert, ledgerRow, ledgerRows, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
 import { neverPauses } from '../series/never-pauses.ts';
@@ -24,6 +12,7 @@ import { daysBehind } from '../series/rollups-behind.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
 import { isTailWithout, recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';
+import { type GivenRanges, givenRows, moveRanges } from './given-ranges.ts';
 import type { WindowResult } from './prepare-window.ts';
 import type { ReopenedWindow } from './witnesses.ts';
 
@@ -66,7 +55,6 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
     const behind = changedDays(window);
     if (behind !== null) await addDaysBehind.on(client, { seriesId: window.window.seriesId, days: behind });
     const outcome = await recordEmptyAnswer(client, window, evaluation.covered);
-    await recordGiven(client, givenBy([{ ...window, evaluation: { ...evaluation, covered: outcome.covered } }]));
     await recordFetch(client, ledgerEntry(window, outcome.verdict));
     return outcome;
   }
@@ -158,37 +146,6 @@ function movedRow(window: ReopenedWindow): RowOf<(typeof moved)['columns']> {
     mostRows: answer.isWhole === true ? 0 : seen.rows,
   };
 }
-
-const givenRows = rowsOf({ seriesId: int4, source: text, ranges });
-type GivenRanges = RowOf<(typeof givenRows)['columns']>;
-
-/**
- * Moves ranges to the source that gave them, as parts of a `with`.
- *
- * @param given the ranges of each series and source.
- */
-const moveRanges = (given: string) => `
-    others as (
-      update tidemark.source_ranges c set covered = c.covered - g.ranges from ${given} g
-      where c.series_id = g.series_id and c.source <> g.source and c.covered && g.ranges
-    ), own as (
-      insert into tidemark.source_ranges as c (series_id, source, covered) select * from ${given}
-      on conflict (series_id, source) do update set covered = c.covered + excluded.covered
-    )`;
-
-/** Records which source, or `file`, gave ranges of series. The caller has locked them. */
-export async function recordGiven(client: pg.PoolClient, given: readonly GivenRanges[]): Promise<void> {
-  if (given.length > 0) await recordRanges.on(client, { given });
-}
-
-const recordRanges = statement({
-  name: 'record-sources',
-  text: `
-    with total as (
-      select series_id, source, range_agg(ranges) as ranges from $given group by 1, 2
-    ), ${moveRanges('total')} select`,
-  parameters: { given: givenRows },
-});
 
 const moveCoverages = statement({
   name: 'move-coverage',
@@ -297,11 +254,16 @@ function changedSpan(window: EvaluatedWindow): ChangedSpan[] {
   return firstMs === undefined ? [] : [{ seriesId, firstMs, lastMs: timesMs.at(-1) ?? firstMs }];
 }
 
-/** From the first point to just after the last one, without the silences that are to be confirmed. */
+/**
+ * From the period of the first point to the end of that of the last one, without the silences that are to be confirmed.
+ * A part of a period is never empty: it would be told as a silence of 14 min 59 s beside a stored point.
+ */
 function heldRanges(window: EvaluatedWindow): readonly Range[] | null {
   const timesMs = storedTimes(window);
   const [firstMs] = timesMs;
   if (firstMs === undefined) return null;
-  const span = { startMs: firstMs, endMs: (timesMs.at(-1) ?? firstMs) + 1 };
+  const { interval } = window.window.series;
+  const lastMs = timesMs.at(-1) ?? firstMs;
+  const span = { startMs: periodStart(firstMs, interval), endMs: nextPeriodStart(lastMs + 1, interval) };
   return subtract([span], window.lacking.silences);
 }

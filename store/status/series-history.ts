@@ -242,9 +242,9 @@ const confirmed = statement({
              as "answeredMs",
            coalesce((
              select jsonb_agg(jsonb_build_object('timeMs', floor(extract(epoch from f.time) * 1000),
-                                                 'verdict', f.verdict) order by f.time)
+                                                 'verdict', f.verdict, 'source', f.source) order by f.time)
              from (
-               select time, verdict from tidemark.fetches
+               select time, verdict, source from tidemark.fetches
                where series_id = s.id and range && r * $within
                  and verdict in ('filled', 'cut_short', 'empty', 'confirmed_empty')
                order by time desc limit 2
@@ -255,7 +255,7 @@ const confirmed = statement({
   parameters: { seriesId: int4, within: range, most: int4 },
   row: {
     ...{ startMs: time, endMs: time, answeredMs: nullable(time) },
-    answers: jsonb<readonly { readonly timeMs: EpochMs; readonly verdict: string }[]>(),
+    answers: jsonb<ReadonlyArray<{ readonly timeMs: EpochMs; readonly verdict: string; readonly source: string }>>(),
   },
 });
 

@@ -8,7 +8,7 @@ import type { SeriesKey } from '../../model/series.ts';
 import { fileSource } from '../../model/sources.ts';
 import { periodOf } from '../../planning/periods.ts';
 import { deleteCoveredWindows } from '../../store/commit/deferred-windows.ts';
-import { recordGiven } from '../../store/commit/write-coverage.ts';
+import { recordGiven } from '../../store/commit/given-ranges.ts';
 import type { PointChanges } from '../../store/commit/write-points.ts';
 import { int4, int8, nullable, range, ranges, statement, time } from '../../store/db/statement.ts';
 import { markChangedMonths } from '../../store/series/changed-months.ts';

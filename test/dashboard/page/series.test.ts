@@ -253,7 +253,7 @@ it('a range has its times in the zone of the chart', () => {
   const [title] = linesOf(ChosenRange, { ...of, range, onClose: () => {} });
   expect(title).toBe('2024-02-01 05:30+05:30 to 2024-02-02 05:30+05:30');
   const gap = { ...range, cause: 'failed', message: 'HTTP 500', source: null, retryAtMs: startMs + dayMs } as const;
-  const answers = [{ timeMs: startMs + 1500, verdict: 'empty' }] as const;
+  const answers = [{ timeMs: startMs + 1500, verdict: 'empty', source: 'kraken' }] as const;
   const fetched = { ...{ timeMs: startMs + 61_500, range, lane: 'backfill', verdict: 'filled', fresh: 1, changed: 0 } };
   const lines = linesOf(FoundRange, {
     ...of,

@@ -130,3 +130,25 @@ it('names what each source would be asked for next, and promises nothing that no
   await changeRefusal(database, 'binance-archive', () => afterRefusal(null, refusal));
   expect(await say('why 1')).toMatch(/^Next of binance-archive: .+, when binance-archive accepts requests again/m);
 });
+
+it('names the answers that confirmed a silence, and who gave them', async () => {
+  const { say, query } = await openWatched();
+  await say(`backfill candles ${series} --from 2024-03-01 --to 2024-03-05`);
+  await query(`
+    update tidemark.series_sources set source = 'coinbase', symbol = 'BTC-USDT';
+    delete from tidemark.candle_points where time >= '2024-03-02Z' and time < '2024-03-03Z';
+    update tidemark.series set confirmed_empty = '{[2024-03-02Z, 2024-03-03Z)}';
+    delete from tidemark.fetches;
+    insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, fresh, changed, unchanged,
+                                  rejected, bytes, duration_ms, source)
+    select '2024-03-06 10:00Z'::timestamptz + n * interval '1 hour', 'candles', 1, '[2024-03-02Z, 2024-03-03Z)',
+           'backfill', 1, case n when 1 then 'empty' else 'confirmed_empty' end, 0, 0, 0, 0, 0, 5, 'coinbase'
+    from generate_series(1, 2) n`);
+  const said = async () => /^Confirmed empty:\n {2}(.*)$/m.exec(await say('why 1'))?.[1];
+  expect(await said()).toBe(
+    '2024-03-02 to 2024-03-03, 1 d: 2024-03-06 11:00Z by coinbase (empty) and 2024-03-06 12:00Z by coinbase ' +
+      '(confirmed empty)',
+  );
+  await query('delete from tidemark.fetches');
+  expect(await said()).toBe('2024-03-02 to 2024-03-03, 1 d: older answers are not in the ledger');
+});

@@ -199,10 +199,37 @@ onEachDatabase('commitWindow', (kind) => {
     ]);
   });
 
+  it('keeps the whole period of a stored point out of confirmed_empty', async () => {
+    const empty = async () =>
+      (
+        await select(
+          `lower(r) as "startMs", upper(r) as "endMs"`,
+          'series s, unnest(s.confirmed_empty) r where s.id = $1',
+        )
+      ).map((one) => minutesOf(one as Range));
+    // While it was open, so that it is not covered.
+    await commit([candle(20)], { ...within(20, 21), lane: 'refresh', nowMs: minute(20) + 30_000 });
+    await commit([], within(20, 60));
+    await commit([], { ...within(20, 60), ...later(1) });
+    expect(await empty()).toEqual(['21-60']);
+    // A point that comes late.
+    await commit([candle(40)], { ...within(38, 42), nowMs: minute(40) + 30_000 });
+    expect(
+      (await empty()).every((range) => !/\./.test(range)),
+      `${await empty()}`,
+    ).toBe(true);
+  });
+
   it('confirms only the part that was empty twice', async () => {
     await commit([], within(0, 30));
     expect(await answered([], later(1))).toMatch(/^empty/);
     expect(await gaps()).toEqual(['30-60 awaits_second_answer']);
+    // Of the part that is covered it is known who gave it.
+    const { rows } = await store.database.pool.query(
+      `select source, from_time as "startMs", to_time as "endMs" from source_coverage where series_id = $1`,
+      [seriesId],
+    );
+    expect(rows).toEqual([{ source: defaultSource, ...minutes(0, 30) }]);
   });
 
   it('covers only the points of a truncated answer, and proves the rest with the points beside it', async () => {
