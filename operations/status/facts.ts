@@ -62,6 +62,7 @@ export async function readStoredFacts(
   const divided = divideWorkable(gaps, nowMs, divide);
   const windows = countEach(divided);
   const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
+  const behind = sum(windowsLeft(gaps.filter(isBehind), nowMs, divide).values());
   return {
     readAtMs: nowMs,
     pause: await readPause(database.pool),
@@ -71,8 +72,9 @@ export async function readStoredFacts(
     series,
     arriving,
     left: sum(windows.values()),
-    behind: sum(windowsLeft(gaps.filter(isBehind), nowMs, divide).values()),
-    recent: await readRecentAnswers(database, nowMs),
+    behind,
+    // What closed just now is fetched at once. The pace of a backfill that has ended, or was cancelled, says nothing of it.
+    recent: behind === 0 ? [] : await readRecentAnswers(database, nowMs),
     failed: troubleOf(failed.filter((gap) => !isLost(gap))),
     beyondDepth: troubleOf(failed.filter(isLost)),
     blocked: troubleOf(gaps.filter(({ reason }) => reason === 'blocked')),
