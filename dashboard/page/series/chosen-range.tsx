@@ -92,6 +92,7 @@ export function factsOf(found: SeriesRange, { fromMs, toMs }: SeriesDetail, nowM
 function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
   const { startMs, endMs, others } = found;
   const [against, setAgainst] = useState(others.find(({ isKnown }) => isKnown)?.name ?? '');
+  const namesOf = (isKnown: boolean) => others.filter((one) => one.isKnown === isKnown).map(({ name }) => name);
   const ofRange = { series: [String(id)], from: startMs, to: endMs };
   const options = `--from ${isoOf(startMs)} --to ${isoOf(endMs)}`;
   const actions: readonly Action[] = [
@@ -124,17 +125,28 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
             <label for="against">Another source</label>
             <select id="against" value={against} onChange={({ currentTarget: { value } }) => setAgainst(value)}>
               {against === '' && <option value="">choose one</option>}
-              {others.map(({ name, isKnown }) => (
-                <option key={name} value={name}>
-                  {isKnown ? name : `${name}, if it has the series`}
-                </option>
-              ))}
+              <SourceOptions title="Have the series" names={namesOf(true)} />
+              <SourceOptions title="May have it" names={namesOf(false)} />
             </select>
           </span>
           {against !== '' && <PricedActions key={against} label="Comparison" actions={compared} isAskedFor />}
         </>
       )}
     </>
+  );
+}
+
+/** A group for the reader of a long list; none where it is empty. */
+function SourceOptions({ title, names }: { title: string; names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <optgroup label={title}>
+      {names.map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </optgroup>
   );
 }
 
