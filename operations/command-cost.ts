@@ -4,9 +4,9 @@ import { aboutText, counted, formatCount } from '../model/format.ts';
 import { minuteMs } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
-import { defaultSource } from '../model/sources.ts';
 import type { EstimateRules, PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
+import { readSourceTexts } from '../store/series/sources.ts';
 import { type OperationContext, withQueues } from './context.ts';
 import { readBudget } from './estimate.ts';
 import { costOfPart, type SourceCost } from './source-cost.ts';
@@ -21,6 +21,8 @@ export interface AskedWindows {
 
 export interface CommandCost
   extends Pick<SourceCost, 'source' | 'requests' | 'requestsPerMinute' | 'durationMs' | 'cost' | 'unit' | 'long'> {
+  /** The source in a sentence. */
+  readonly sourceText: string;
   /** Requests to the source that come before, such as those of a backfill. */
   readonly queued: number;
 }
@@ -47,12 +49,13 @@ export async function costOfCommand(
     planned.push({ series, missing: ranges, requests, isFollowed: false, density: null });
   }
   const costs: CommandCost[] = [];
+  const nameOf = await readSourceTexts(context.database, context.clock.now());
   for (const [source, planned] of parts) {
     const requestsPerMinute = await readBudget(context, source);
     const part = { source: { setup: registry.get(source) }, planned, unarchived: [], wanted: 0 };
     const rules = { ...onlyRequests, requestsPerMinute };
     const cost = await costOfPart(context, { ...part, lostMs: 0, unpublishedMs: 0 }, rules, context.clock.now());
-    costs.push({ ...cost, queued: await queuedOf(context, source) });
+    costs.push({ ...cost, sourceText: nameOf(source), queued: await queuedOf(context, source) });
   }
   return costs;
 }
@@ -64,8 +67,7 @@ async function queuedOf(context: Pick<OperationContext, 'openQueues'>, source: s
 
 /** `12 requests to binance, 2.4 % of a minute's budget, about 2 s, after 250 that are queued (about 30 s)`. */
 export function commandCostText(costs: CommandCost): string {
-  const { source, requests, requestsPerMinute, durationMs, cost, long, queued } = costs;
-  const to = source === defaultSource ? 'the source' : source;
+  const { sourceText: to, requests, requestsPerMinute, durationMs, cost, long, queued } = costs;
   const limited =
     durationMs === null
       ? ['no limit']

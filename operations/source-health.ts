@@ -104,13 +104,14 @@ export function remedyOf(kind: string, source: SourceSetup): string | null {
  * command.
  */
 export async function refusalSaid(
-  { database }: Pick<OperationContext, 'database'>,
+  { database, clock }: Pick<OperationContext, 'database' | 'clock'>,
   source: string,
 ): Promise<string | null> {
   const refusal = await readRefusal(database, source);
   if (refusal === null || refusal.acceptedAtMs !== null || refusal.kind === 'notice') return null;
   const alone = `one is sent alone at ${formatTime(refusal.untilMs)}`;
-  return `${sourceText(source)} refuses requests: ${printable(refusal.message)}; ${alone}`;
+  const nameOf = await readSourceTexts(database, clock.now());
+  return `${nameOf(source)} refuses requests: ${printable(refusal.message)}; ${alone}`;
 }
 
 /** @param name of the source. @throws TidemarkError when every request failed so far. */

@@ -63,6 +63,10 @@ it('gaps, why and plan tell of each source that is away, by the names that statu
     expect(why).toContain(`: waits until ${name} answers`);
     expect(gaps).toMatch(new RegExp(`^ *${id} .* waits until ${name} answers`, 'm'));
   }
+  await query(`
+    insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+    values (1, '[2024-01-01Z, 2024-01-02Z)', 'failed', 'HTTP 500', now(), now() + interval '1 hour')`);
+  expect(await say('retry 1')).toMatch(/^1 request to the default source, /);
   await say('sources pause default');
   expect(await say('why 1')).toMatch(/^requests to the default source are paused since/m);
 });
