@@ -73,7 +73,8 @@ export async function readStoredFacts(
     arriving,
     left: sum(windows.values()),
     behind,
-    // What closed just now is fetched at once. The pace of a backfill that has ended, or was cancelled, says nothing of it.
+    // What closed just now is fetched at once. The pace of a backfill that has ended, or was cancelled, says nothing of
+    // it.
     recent: behind === 0 ? [] : await readRecentAnswers(database, nowMs),
     failed: troubleOf(failed.filter((gap) => !isLost(gap))),
     beyondDepth: troubleOf(failed.filter(isLost)),

@@ -1,6 +1,6 @@
 /** A calendar of coverage: a row for each year, a cell for each month. */
 
-import { useRef } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Calendar, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
 import { navigate } from '../state/navigation.ts';
@@ -44,8 +44,15 @@ function CalendarView({ seriesId, version }: { seriesId: number | null; version:
 
 export function CalendarSection({ seriesId, loaded }: { seriesId: number | null; loaded: Loaded<Calendar> }) {
   const months = loaded.kind === 'loaded' ? loaded.value.months : [];
-  /** The month on which a drag began; null: none. */
-  const dragged = useRef<number | null>(null);
+  const [drag, setDrag] = useState<MonthDrag | null>(null);
+  useEffect(() => {
+    // Released elsewhere it chooses nothing, also later.
+    const end = () => setDrag(null);
+    for (const type of endings) addEventListener(type, end);
+    return () => {
+      for (const type of endings) removeEventListener(type, end);
+    };
+  }, []);
   const years = new Map<number, Map<number, (typeof months)[number]>>();
   for (const month of months) {
     const at = new Date(month.startMs);
@@ -79,7 +86,7 @@ export function CalendarSection({ seriesId, loaded }: { seriesId: number | null;
                   <tr key={year}>
                     <th scope="row">{year}</th>
                     {names.map((name, place) => (
-                      <Month key={name} {...{ seriesId, dragged }} month={ofYear.get(place)} />
+                      <Month key={name} {...{ seriesId, drag }} month={ofYear.get(place)} onDrag={setDrag} />
                     ))}
                   </tr>
                 ))}
@@ -92,14 +99,25 @@ export function CalendarSection({ seriesId, loaded }: { seriesId: number | null;
   );
 }
 
+const endings = ['pointerup', 'pointercancel'] as const;
+
+/** The month on which a drag began, and the one that it has come to. */
+interface MonthDrag {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 function Month({
   seriesId,
   month,
-  dragged,
+  drag,
+  onDrag,
 }: {
   seriesId: number | null;
   month: Calendar['months'][number] | undefined;
-  dragged: { current: number | null };
+  /** Null: none. */
+  drag: MonthDrag | null;
+  onDrag: (drag: MonthDrag) => void;
 }) {
   if (month === undefined || month.wantedMs === 0) return <td />;
   const { startMs, wantedMs, coveredMs, failed, awaiting, silent } = month;
@@ -118,19 +136,26 @@ function Month({
   };
   // A drag over several months, for a pointer only: the list of gaps and the chart have other ways.
   const ofDrag = seriesId !== null && {
-    onPointerDown: () => {
-      dragged.current = startMs;
+    onPointerDown: ({ button }: PointerEvent) => {
+      if (button === 0) onDrag({ fromMs: startMs, toMs: startMs });
+    },
+    onPointerEnter: () => {
+      if (drag !== null) onDrag({ ...drag, toMs: startMs });
     },
     onPointerUp: () => {
-      const { current: fromMs } = dragged;
-      dragged.current = null;
-      if (fromMs === null || fromMs === startMs) return;
-      navigate(hrefOfMonths(Math.min(fromMs, startMs), Math.max(endMs, nextMonth(fromMs))));
+      if (drag === null || drag.fromMs === startMs) return;
+      navigate(hrefOfMonths(Math.min(drag.fromMs, startMs), Math.max(endMs, nextMonth(drag.fromMs))));
     },
   };
+  const isDragged =
+    drag !== null &&
+    drag.fromMs !== drag.toMs &&
+    startMs >= Math.min(drag.fromMs, drag.toMs) &&
+    startMs <= Math.max(drag.fromMs, drag.toMs);
   return (
     <td
       {...ofDrag}
+      class={isDragged ? 'dragged' : undefined}
       data-state={state}
       data-shade={shadeOf(coveredMs, wantedMs)}
       title={`${at.toISOString().slice(0, 7)}: ${share}${notes}`}

@@ -336,6 +336,38 @@ describeNeeding('chromium', 'the page of a series in a browser', () => {
     expect(asked.filter((path) => /points\?.*\./.test(path))).toEqual([]);
   });
 
+  it('marks the months of a drag over the calendar, which chooses nothing where it ends elsewhere', async () => {
+    const { page } = await open(at(seriesId));
+    await asStored(page);
+    const months = page.locator('.calendar td[data-state]');
+    await months.nth(3).scrollIntoViewIfNeeded();
+    const [one, other] = [await months.nth(1).boundingBox(), await months.nth(3).boundingBox()];
+    if (one === null || other === null) throw new Error('no calendar');
+    const to = ({ x, y, width, height }: typeof one) => page.mouse.move(x + width / 2, y + height / 2, { steps: 3 });
+    const marked = page.locator('.calendar td.dragged');
+    await to(one);
+    await page.mouse.down();
+    await to(other);
+    await expect.poll(() => marked.count()).toBe(3);
+    await page.mouse.move(1, 1);
+    await page.mouse.up();
+    await expect.poll(() => marked.count()).toBe(0);
+    // What begins elsewhere, or with another button, is no drag either.
+    await page.mouse.down();
+    await to(other);
+    await page.mouse.up();
+    await to(one);
+    await page.mouse.down({ button: 'right' });
+    await to(other);
+    await page.mouse.up({ button: 'right' });
+    expect(page.url()).toBe(at(seriesId));
+    await to(one);
+    await page.mouse.down();
+    await to(other);
+    await page.mouse.up();
+    await page.waitForURL(/since=.*&until=/);
+  });
+
   it('gives the chosen range to the keyboard, and the focus back when Escape closes it', async () => {
     const { page } = await open(at(seriesId));
     await asStored(page);
