@@ -24,8 +24,8 @@ export function progressWords(
   return `${progressText(state)}${idle}${more}`;
 }
 
-/** Conditions of a source that answers no requests. */
-const ofSources = ['source_away', 'source_notice', 'source_refuses_key', 'banned', 'source_paused'] as const;
+/** Conditions of a source that gets or answers no requests. */
+const ofSources = ['source_away', 'source_notice', 'source_refuses_key', 'banned', 'paused', 'source_paused'] as const;
 export type SourceCondition = (typeof ofSources)[number];
 
 /** The first of them; null: there is none. */

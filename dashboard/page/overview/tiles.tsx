@@ -78,6 +78,7 @@ const sourceStates: Readonly<Record<SourceCondition, string>> = {
   source_notice: 'sends a message',
   source_refuses_key: 'refuses the key',
   banned: 'refuses requests',
+  paused: 'paused',
   source_paused: 'paused',
 };
 

@@ -132,6 +132,20 @@ it('has a figure for each list, which its link opens', () => {
   expect(links).toMatchObject({ Late: './?filter=behind#series', Quarantine: './?view=problems#part-quarantine' });
 });
 
+it('says that the source is paused while all requests are', () => {
+  const headline = (kind: Headline['kind']): Headline => ({
+    ...{ kind, level: 'waiting', text: '', source: null, list: null, command: null },
+  });
+  const source = (kind: Headline['kind'], ...also: Headline['kind'][]) => {
+    const state = { ...quietSummary.state, headline: headline(kind), also: also.map(headline) };
+    return linesOf(Tiles, { lines: [], summary: { ...quietSummary, state } }).at(-1);
+  };
+  expect(source('healthy')).toBe('Source | normal');
+  expect(source('paused')).toBe('Source | paused');
+  expect(source('no_worker', 'paused')).toBe('Source | paused');
+  expect(source('source_away', 'paused')).toBe('Source | away');
+});
+
 it('takes the limit of a source from no text but a number', () => {
   expect(changeBudget('okx', '30')).toMatchObject({ body: { source: 'okx', perMinute: 30 } });
   for (const text of ['', '30 a minute', '3e1', '0x1e', '1.5', '-3', '0', '1000001', 'NaN']) {
