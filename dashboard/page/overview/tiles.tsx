@@ -29,8 +29,9 @@ export function Tiles({ lines, summary }: { lines: readonly SeriesLine[]; summar
       <Tile title="Failing" href={`${problemsHref}#part-failing`} isBad={failing > 0}>
         {failing === 0 ? 'none' : formatCount(failing)}
       </Tile>
-      <Tile title="Quarantine" href={`${problemsHref}#part-quarantine`} isBad={rejected > 0}>
-        {rejected > 0 ? counted(rejected, 'row') : 'empty'}
+      {/* The quarantine also keeps the rows of periods that have a point by now. */}
+      <Tile title="Rejected rows" href={`${problemsHref}#part-quarantine`} isBad={rejected > 0}>
+        {`${rejected > 0 ? formatCount(rejected) : 'none'} without a point`}
       </Tile>
       <Tile title="Revised" href={`${problemsHref}#part-revisions`}>
         {revised === 0 ? 'none' : counted(revised, 'value')}

@@ -72,7 +72,7 @@ export function Sections({
       <ListSection
         title="Quarantine"
         none="Empty: no row was rejected."
-        caption="The newest rejected rows"
+        caption="The newest rejected rows, also of periods that have a point by now"
         titles={['Of', 'Seen', 'Reason', 'Row']}
         rows={quarantine.map((one) => [
           one.seriesId === null || one.name === null ? (

@@ -113,9 +113,10 @@ it('has a figure for each list, which its link opens', () => {
     ...{ queue, rejected: 1 },
   });
   expect(figures).toBe(
-    'Series | 2, 1 complete; Late | 1, by 2 h; Failing | none; Quarantine | 1 row; ' +
+    'Series | 2, 1 complete; Late | 1, by 2 h; Failing | none; Rejected rows | 1 without a point; ' +
       'Revised | 3 values; Queue | 7 queued, 2 active, 3 workers; Source | normal',
   );
+  expect(tiles([])).toContain('Rejected rows | none without a point; ');
   const paused = (...pauses: [source: string, pausedMs: number][]) => {
     const ofEach = pauses.map(([source, pausedMs]) => ({ source, pausedMs }));
     return /workers(?:, )?(.*?);/.exec(tiles([], { queue: { ...queue, pauses: ofEach } }))?.[1];
@@ -129,7 +130,7 @@ it('has a figure for each list, which its link opens', () => {
   );
   expect(paused(['default', 0], ['a', 3000], ['b', 3000], ['c', 3000])).toBe('3 of 4 sources paused');
   const links = linksIn(htmlOf(Tiles, { lines: [], summary: quietSummary }));
-  expect(links).toMatchObject({ Late: './?filter=behind#series', Quarantine: './?view=problems#part-quarantine' });
+  expect(links).toMatchObject({ Late: './?filter=behind#series', 'Rejected rows': './?view=problems#part-quarantine' });
 });
 
 it('says that the source is paused while all requests are', () => {
