@@ -1,5 +1,6 @@
 /** Deferred windows and refused series are requested now: for the command and the dashboard. */
 
+import { counted, formatCount } from '../model/format.ts';
 import { seriesName } from '../model/series.ts';
 import { readRetried, retryNow } from '../store/commit/retry-now.ts';
 import { readSourceLists } from '../store/series/sources.ts';
@@ -16,6 +17,20 @@ export async function retry(context: OperationContext, chosen: ActedOn, begins: 
   const cost = await costOfRetry(context, chosen, nowMs);
   begins(cost);
   return { ...(await retryNow(database, nowMs, chosen)), cost };
+}
+
+/** The result in words. */
+export function retriedText(counts: { windows: number; series: number; dueBefore: number }): string {
+  const { windows, series, dueBefore } = counts;
+  const found = [
+    ...(windows === 0 ? [] : [counted(windows, 'range')]),
+    ...(series === 0 ? [] : [`${formatCount(series)} refused series`]),
+  ];
+  if (found.length > 0) return `${found.join(' and ')} can be requested now`;
+  if (dueBefore === 0) return 'nothing to retry: no range waits for its next attempt';
+  const are =
+    dueBefore === 1 ? 'is due already: `gaps` says what it waits' : 'are due already: `gaps` says what they wait';
+  return `nothing to retry: ${counted(dueBefore, 'range')} that failed ${are} for`;
 }
 
 /** What {@link retry} would cost. */

@@ -97,10 +97,11 @@ export interface StoredFacts {
   readonly sources: readonly SourceState[];
 }
 
-/** Ranges of a kind, and the message of the first. */
+/** Ranges of a kind, a message of the cause that most of them have, and how many causes there are. */
 export interface Trouble {
   readonly ranges: number;
   readonly first: string | null;
+  readonly causes: number;
 }
 
 export interface StateFacts extends StoredFacts {
@@ -220,11 +221,15 @@ export function holdOf(source: SourceState, facts: StateFacts): string | null {
   if (facts.pause !== null) return everyHold;
   const state = 'away' in facts.queue ? absent : queueOf(facts.queue, source.source);
   const bannedUntilMs = isBanned(source, state) ? facts.nowMs + state.pausedMs : null;
-  return holdText(source.source, {
-    isPaused: source.pause !== null,
-    isAway: source.outage !== null,
-    refusedUntilMs: source.refusedUntilMs ?? bannedUntilMs,
-  });
+  return holdText(
+    source.source,
+    {
+      isPaused: source.pause !== null,
+      isAway: source.outage !== null,
+      refusedUntilMs: source.refusedUntilMs ?? bannedUntilMs,
+    },
+    nameOf(source, facts.sources),
+  );
 }
 
 function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: StateFacts): Headline[] {
@@ -285,8 +290,9 @@ function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rej
   const missing = failed.ranges + blocked.ranges;
   if (missing > 0) {
     const first = failed.first ?? blocked.first;
+    const causes = failed.causes + blocked.causes;
     const what = failed.ranges > 0 ? 'failed' : verb(missing, 'is refused by the source', 'are refused by the source');
-    found.push(condition('ranges_failed', troubleText(what, { ranges: missing, first })));
+    found.push(condition('ranges_failed', troubleText(what, { ranges: missing, first, causes })));
   }
   if (beyondDepth.ranges > 0) {
     const { ranges } = beyondDepth;
@@ -301,8 +307,10 @@ function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rej
   return found;
 }
 
-const troubleText = (what: string, { ranges, first }: Trouble) =>
-  `${counted(ranges, 'range')} ${what}${first === null ? '' : `: ${printable(first)}`}`;
+const troubleText = (what: string, { ranges, first, causes }: Trouble) => {
+  const why = first === null ? '' : `${causes > 1 ? ', such as' : ''}: ${printable(first)}`;
+  return `${counted(ranges, 'range')} ${what}${why}`;
+};
 const verb = (count: number, one: string, several: string) => (count === 1 ? one : several);
 
 function budgetText({ source }: SourceState, queue: QueueFacts): string {

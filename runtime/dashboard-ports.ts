@@ -19,7 +19,7 @@ import type { ActedOn } from '../operations/command-range.ts';
 import { sourcesToCompare } from '../operations/compared-sources.ts';
 import type { OperationContext } from '../operations/context.ts';
 import { costOfRepair, costOfVerify, repair, verify } from '../operations/recheck.ts';
-import { costOfRetry, retry } from '../operations/retry.ts';
+import { costOfRetry, retriedText, retry } from '../operations/retry.ts';
 import { countAll, readGapDivision } from '../operations/source-gaps.ts';
 import { changeBudget, pauseSource, resumeSource } from '../operations/sources/orders.ts';
 import { readStoredFacts } from '../operations/status/facts.ts';
@@ -88,8 +88,7 @@ async function runAction(
   const begins = () => {};
   switch (request.action) {
     case 'retry': {
-      const { windows, series } = await retry(context, await actedOn(context, request), begins);
-      return `${counted(windows, 'range')} and ${formatCount(series)} refused series can be requested now`;
+      return retriedText(await retry(context, await actedOn(context, request), begins));
     }
     case 'verify': {
       const { sample, against } = request;

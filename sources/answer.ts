@@ -150,7 +150,7 @@ export function statedCoverage(reply: Reply, asked: Range & { readonly interval:
   const missing = missingPeriods(stated, asked.interval, asked);
   // Open periods are not covered anywhere; an answer that reaches them is used.
   const isAllMissing = stated.untilMs >= asked.endMs && subtract([asked], missing).length === 0;
-  if (isAllMissing) throw errorOf(reply, 'incomplete', 'the source says that it does not have this itself');
+  if (isAllMissing) throw errorOf(reply, 'incomplete', 'the source says that this is not complete there');
   return { untilMs: stated.untilMs, missing };
 }
 

@@ -105,8 +105,13 @@ async function readRejected(database: Database): Promise<StoredFacts['rejected']
   return { rows: sum(found.map(({ rows }) => rows)), series: found.length, reason: found[0]?.reason ?? null };
 }
 
+/** With a message of the cause that most ranges have. */
 function troubleOf(gaps: readonly Gap[]): Trouble {
-  return { ranges: gaps.length, first: gaps[0]?.message ?? null };
+  const counts = new Map<Gap['cause'], number>();
+  for (const { cause } of gaps) counts.set(cause, (counts.get(cause) ?? 0) + 1);
+  const [most] = [...counts].toSorted(([, one], [, other]) => other - one);
+  const first = gaps.find(({ cause }) => cause === most?.[0]);
+  return { ranges: gaps.length, first: first?.message ?? null, causes: counts.size };
 }
 
 async function readSourceStates(

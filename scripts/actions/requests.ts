@@ -1,8 +1,7 @@
 /** `tidemark pause`, `resume` and `retry`: whether anything is requested, on all machines, and deferred windows now. */
 
 import { systemClock } from '../../clock.ts';
-import { counted, formatCount } from '../../model/format.ts';
-import { retry as retryDeferred } from '../../operations/retry.ts';
+import { retriedText, retry as retryDeferred } from '../../operations/retry.ts';
 import { withContext } from '../../runtime/context.ts';
 import { endPause, writePause } from '../../store/settings/settings.ts';
 import { readSourcePauses } from '../../store/settings/source-orders.ts';
@@ -41,19 +40,12 @@ export async function retry(words: readonly string[], { json, ...range }: RetryO
   await withContext({ command: 'retry', needsDatabase: true }, async (context) => {
     const seriesIds = words.length === 0 ? undefined : await findSeries(context.database, words);
     const outcome = await retryDeferred(context, { seriesIds, within }, json ? () => {} : printCost);
-    console.log(json ? JSON.stringify(retryJson(outcome), null, 2) : retryText(outcome));
+    console.log(json ? JSON.stringify(retryJson(outcome), null, 2) : retriedText(outcome));
   });
 }
 
 type Outcome = Awaited<ReturnType<typeof retryDeferred>>;
 
-function retryText({ windows, series }: Outcome): string {
-  const refused = series === 0 ? '' : ` and ${formatCount(series)} refused series`;
-  return windows + series === 0
-    ? 'nothing to retry: no range waits for its next attempt'
-    : `${counted(windows, 'range')}${refused} can be requested now`;
-}
-
-function retryJson({ windows, series, cost }: Outcome): JsonDocument<'retry'> {
-  return { ranges: windows, refusedSeries: series, cost: commandCostJson(cost) };
+function retryJson({ windows, series, dueBefore, cost }: Outcome): JsonDocument<'retry'> {
+  return { ranges: windows, refusedSeries: series, dueBefore, cost: commandCostJson(cost) };
 }

@@ -293,7 +293,12 @@ const recheck = {
 };
 
 const retry = z
-  .strictObject({ ranges: count, refusedSeries: count, cost })
+  .strictObject({
+    ranges: count,
+    refusedSeries: count,
+    dueBefore: count.describe('ranges that failed and were due already'),
+    cost,
+  })
   .describe('`retry --json`: what can be requested now, and what it costs of each source');
 
 const repair = z

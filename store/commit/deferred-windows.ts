@@ -124,7 +124,7 @@ export const deleteDueRereads = statement({
 });
 
 const messages = {
-  lacks: 'the source says that it does not have this itself',
+  lacks: 'the source says that this is not complete there',
   absentInFile: 'the file has no row of this time',
   absentBetween: 'the answer has no point of this time, and the series never pauses',
   disputed: 'the answer has rows of this period that differ',

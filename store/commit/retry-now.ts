@@ -23,15 +23,15 @@ const parametersOf = ({ seriesIds, within }: Chosen, nowMs: EpochMs) => ({
  * Windows that await a second answer stay deferred: two answers count as one if they come at once. A window is due as a
  * whole, and a refusal is lifted of a series as a whole.
  *
- * @returns the windows that are due now, and the series that were refused.
+ * @returns the windows that are due now, the series that were refused, and the windows that were due before.
  */
 export async function retryNow(
   database: Database,
   nowMs: EpochMs,
   chosen: Chosen,
-): Promise<{ windows: number; series: number }> {
+): Promise<{ windows: number; series: number; dueBefore: number }> {
   const [counts] = await makeDue.on(database.pool, parametersOf(chosen, nowMs));
-  return counts ?? { windows: 0, series: 0 };
+  return counts ?? { windows: 0, series: 0, dueBefore: 0 };
 }
 
 /** What {@link retryNow} makes due of each series: the deferred windows, and what a refused series lacks up to now. */
@@ -43,7 +43,8 @@ const chosenSeries = `
       select id from tidemark.series
       where untracked_at is null and ($seriesIds is null or id = any ($seriesIds))
         and ($within is null or tracked && $within)`;
-const isDeferred = `retry_at > $now and not ${isAwaiting('reason')} and ($within is null or range && $within)`;
+const isFailed = `not ${isAwaiting('reason')} and ($within is null or range && $within)`;
+const isDeferred = `retry_at > $now and ${isFailed}`;
 const parameters = { now: time, seriesIds: nullable(listOf(int4)), within: nullable(range) };
 
 const makeDue = statement({
@@ -61,9 +62,11 @@ const makeDue = statement({
       where blocked_until > $now and series_id in (select id from chosen) returning series_id
     )
     select (select count(*) from due) as windows,
-           (select count(*) from (select id from known union select series_id from asked) s) as series`,
+           (select count(*) from (select id from known union select series_id from asked) s) as series,
+           (select count(*) from tidemark.pending_windows
+            where retry_at <= $now and ${isFailed} and series_id in (select id from chosen)) as "dueBefore"`,
   parameters,
-  row: { windows: int8, series: int8 },
+  row: { windows: int8, series: int8, dueBefore: int8 },
 });
 
 const retried = statement({

@@ -132,7 +132,7 @@ it(
       result: expect.stringContaining('0 points new, 1 changed'),
     });
 
-    expect((await act('retry', {})).said.result).toBe('0 ranges and 0 refused series can be requested now');
+    expect((await act('retry', {})).said.result).toBe('nothing to retry: no range waits for its next attempt');
     expect((await act('untrack', { series: ['1'] })).said.result).toBe(
       'no longer tracking binance bitcoin/tether h1; stored points stay',
     );

@@ -43,7 +43,7 @@ const messages: Partial<Record<Reason, string>> = {
   awaiting: 'the source answered without points',
   unusable_file: 'no row of the answer was readable, or none belonged to the window',
   disputed: 'the answer has rows of this period that differ',
-  lacks: 'the source says that it does not have this itself',
+  lacks: 'the source says that this is not complete there',
   beyond_depth: beyondDepthText('kraken', { ...bitcoinHours, interval: 'm1' }, { periods: 720 }),
 };
 const errors = {

@@ -57,7 +57,7 @@ onEachBackend('a source that states which ranges it lacks', (kind) => {
       ...[hours(-60, -48), hours(-36, -30), hours(-20, -10), hours(-1, 0)],
     ]);
     for (const { reason, message } of gaps)
-      expect([reason, message]).toEqual(['failed', 'the source says that it does not have this itself']);
+      expect([reason, message]).toEqual(['failed', 'the source says that this is not complete there']);
     // A recently closed period is requested again soon, because the source may only lag.
     expect(gaps.map(({ retryAtMs }) => (retryAtMs ?? 0) - clock.nowMs)).toEqual([
       ...[failedRetryMs, failedRetryMs, failedRetryMs, 90_000],

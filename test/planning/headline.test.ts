@@ -28,9 +28,9 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
     behind: 0,
     arriving: 10,
     recent: [],
-    failed: { ranges: 0, first: null },
-    beyondDepth: { ranges: 0, first: null },
-    blocked: { ranges: 0, first: null },
+    failed: { ranges: 0, first: null, causes: 0 },
+    beyondDepth: { ranges: 0, first: null, causes: 0 },
+    blocked: { ranges: 0, first: null, causes: 0 },
     awaiting: { ranges: 0, stale: 0, nextMs: null },
     failingJobs: [],
     rejected: { rows: 0, series: 0, reason: null },
@@ -213,14 +213,21 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'ranges_failed',
     'bad',
     '3 ranges failed: status 500',
-    { failed: { ranges: 3, first: 'status 500' } },
+    { failed: { ranges: 3, first: 'status 500', causes: 1 } },
+  ],
+  [
+    'failed ranges of several causes',
+    'ranges_failed',
+    'bad',
+    '3 ranges failed, such as: status 500',
+    { failed: { ranges: 3, first: 'status 500', causes: 2 } },
   ],
   [
     'ranges that the source no longer keeps',
     'ranges_beyond_depth',
     'bad',
     '2 ranges are beyond the depth of their source: kraken keeps the newest 720 periods',
-    { beyondDepth: { ranges: 2, first: 'kraken keeps the newest 720 periods' } },
+    { beyondDepth: { ranges: 2, first: 'kraken keeps the newest 720 periods', causes: 1 } },
   ],
   [
     'rejected rows',
@@ -276,7 +283,7 @@ describe('the headline', () => {
         ...due,
         rejected: { rows: 1, series: 1, reason: null },
         awaiting: { ranges: 1, stale: 0, nextMs: null },
-        failed: { ranges: 1, first: null },
+        failed: { ranges: 1, first: null, causes: 1 },
       }),
     );
     expect([headline, ...also].map(({ kind }) => kind)).toEqual([
@@ -290,7 +297,7 @@ describe('the headline', () => {
   it('puts what stops requests before what is missing, and that before jobs whose work is done', () => {
     const banned = { ...answering, refusal: { timeMs: nowMs, message: 'status 429' } };
     const trouble = {
-      failed: { ranges: 3, first: 'status 500' },
+      failed: { ranges: 3, first: 'status 500', causes: 1 },
       failingJobs: [{ kind: 'policy_compression', of: null, message: 'disk full' }],
     };
     const { headline, also } = stateOf(facts({ ...due, ...trouble, sources: [banned], queue: paused }));

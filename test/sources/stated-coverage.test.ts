@@ -45,7 +45,7 @@ describe.each(asked)('%s: an answer', (_, ask) => {
     const { baseUrl, requests } = await saying(`share=0, gaps=1, until=${range.end}, missing=0-${range.end}`);
     const failure = await failureOf(sourceAt(baseUrl), ask);
     expect(failure).toMatchObject({ kind: 'incomplete', status: 200 });
-    expect(failure.message).toMatch(/the source says that it does not have this itself$/);
+    expect(failure.message).toMatch(/the source says that this is not complete there$/);
     expect(requests).toHaveLength(1);
   });
 

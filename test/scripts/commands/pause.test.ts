@@ -58,6 +58,9 @@ it('makes failed windows and refused series due, and leaves those that await a s
   const cost = "1 request to the source, 0.017 % of a minute's budget, about 1 s\n";
   expect(await say('retry binance bitcoin/tether h1')).toBe(`${cost}1 range can be requested now\n`);
   expect(await later()).toEqual(['h1 awaiting', 'm1 awaiting', 'm1 blocked', 'm1 failed']);
+  expect(await say('retry binance bitcoin/tether h1')).toBe(
+    'nothing to retry: 1 range that failed is due already: `gaps` says what it waits for\n',
+  );
   await defer();
   expect(await say('retry BINANCE */tether h*')).toBe(`${cost}1 range can be requested now\n`);
   expect(await later()).toEqual(['h1 awaiting', 'm1 awaiting', 'm1 blocked', 'm1 failed']);
@@ -93,7 +96,7 @@ it('makes only those windows due that a range touches, each as a whole, and tell
   expect(await due()).toEqual([]);
   // Within the last hour of the window, which is a period.
   expect(await json('retry --from 2024-03-03T23:30 --to 2024-03-03T23:40')).toEqual({
-    ...{ ranges: 1, refusedSeries: 0 },
+    ...{ ranges: 1, refusedSeries: 0, dueBefore: 0 },
     cost: [
       {
         ...{ source: 'default', requests: 1, cost: 1, unit: 'request', requestsPerMinute: 6000 },

@@ -87,7 +87,7 @@ describeNeeding('timescale', 'one Tidemark that ingests from another', () => {
     expect(new Set(await emptyOf(copy.database))).toEqual(new Set(['{}{}']));
     const gaps = await listGaps(copy.database, { nowMs, graceMs });
     expect(new Set(gaps.map(({ reason }) => reason))).toEqual(new Set(['failed']));
-    for (const { message } of gaps) expect(message).toContain('does not have this itself');
+    for (const { message } of gaps) expect(message).toContain('is not complete there');
     const tries = async () => {
       const asked = await copy.database.pool.query<{ attempt: number; requests: number }>(
         'select attempt, count(*)::integer as requests from tidemark.fetches group by attempt',
