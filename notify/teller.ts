@@ -18,7 +18,13 @@ import { codeOf, messageOf } from '../errors.ts';
 import { type EpochMs, hourMs, minuteMs } from '../model/intervals.ts';
 import { databaseAway, queueAway } from '../planning/headline.ts';
 import type { Database } from '../store/db/database.ts';
-import { endTelling, readNotified, takeTelling, writeNotified } from '../store/settings/notifications.ts';
+import {
+  type DeliveryFailure,
+  endTelling,
+  readNotified,
+  takeTelling,
+  writeNotified,
+} from '../store/settings/notifications.ts';
 import { type FileText, readWatchListFile } from '../watch-list/file.ts';
 import { readNotifyEntries } from '../watch-list/source-entries.ts';
 import type { NotifyEntry } from '../watch-list/watch-list.ts';
@@ -52,14 +58,7 @@ export interface Remembered {
   readonly told: Told | null;
   /** What is to be told from `atMs` on. */
   readonly waits: { readonly event: Event; readonly text: string; readonly atMs: EpochMs } | null;
-  /** Since the last message that was delivered. */
-  readonly failure: {
-    readonly atMs: EpochMs;
-    readonly cause: string;
-    readonly attempts: number;
-    /** Whether the message was given up. */
-    readonly isFinal: boolean;
-  } | null;
+  readonly failure: DeliveryFailure | null;
 }
 
 export const nothing: Remembered = { told: null, waits: null, failure: null };
@@ -230,7 +229,7 @@ export function createTeller(options: TellerOptions) {
       if (sent.kind === 'sent') {
         log.info({ target: entry.name, event, condition: kind }, 'told');
         events?.({ target: entry.name, result: 'sent' });
-        book.kept = { ...book.kept, failure: null };
+        endFailure(entry.name);
         settle(book, next);
       } else fail(book, sent, next === null ? null : { ...next, isKnown: told?.isKnown ?? false });
       // At once: a process that ends before the next look would tell it again.
@@ -243,7 +242,8 @@ export function createTeller(options: TellerOptions) {
     const nowMs = clock.now();
     const count = attempts.count + 1;
     const isFinal = !isTransient || count >= mostAttempts;
-    book.kept = { ...book.kept, failure: { atMs: nowMs, cause, attempts: count, isFinal } };
+    const sinceMs = book.kept.failure?.sinceMs ?? nowMs;
+    book.kept = { ...book.kept, failure: { sinceMs, atMs: nowMs, cause, attempts: count, isFinal } };
     if (count === 1) log.warn({ target: entry.name, cause }, 'a target of notify could not be told');
     const delayMs = Math.max(Math.min(longestRetryMs, firstRetryMs * 2 ** (count - 1)), Math.min(hourMs, retryAfterMs));
     book.attempts = { ...attempts, count, nextMs: nowMs + delayMs };
@@ -251,6 +251,12 @@ export function createTeller(options: TellerOptions) {
     log.error({ target: entry.name, cause, attempts: count }, 'a target of notify was not told');
     events?.({ target: entry.name, result: 'failed' });
     settle(book, next);
+  }
+
+  /** Also where the message was about the database, which is told from memory. */
+  function endFailure(target: string): void {
+    for (const book of [shared.get(target), own.get(target)])
+      if (book !== undefined) book.kept = { ...book.kept, failure: null };
   }
 
   function settle(book: Book, told: Told | null): void {

@@ -1,7 +1,7 @@
 /** `tidemark notify`: who is told of the headline, and what they were told. `--test` sends each of them a message. */
 
 import { systemClock } from '../../clock.ts';
-import { badArgument, TidemarkError } from '../../errors.ts';
+import { badArgument, codeOf, messageOf, TidemarkError } from '../../errors.ts';
 import { formatDuration, formatTime, isoTime } from '../../model/format.ts';
 import { type Sent, send } from '../../notify/send.ts';
 import { shownAddress, type Target, targetOf } from '../../notify/targets.ts';
@@ -9,7 +9,7 @@ import { nothing, type Remembered } from '../../notify/teller.ts';
 import { configFromEnvironment, withContext } from '../../runtime/context.ts';
 import { namesForTold } from '../../runtime/telling.ts';
 import type { Config } from '../../settings/config.ts';
-import { readNotified } from '../../store/settings/notifications.ts';
+import { readFailures, readNotified, type ShownFailure, writeTested } from '../../store/settings/notifications.ts';
 import { readNotifyEntries } from '../../watch-list/source-entries.ts';
 import type { NotifyEntry } from '../../watch-list/watch-list.ts';
 import type { JsonDocument } from '../output/documents.ts';
@@ -31,7 +31,11 @@ export async function run(names: readonly string[], { test, json }: NotifyOption
   if (test) return sendTests(config, lines, json === true);
   await withContext({ command: 'notify', config, needsDatabase: true, showsStored: true }, async ({ database }) => {
     const known = (await readNotified(database.pool)) as ReadonlyMap<string, Remembered>;
-    const shown = lines.map((line) => ({ ...line, ...(known.get(line.entry.name) ?? nothing) }));
+    const failures = await readFailures(database.pool);
+    const shown = lines.map((line) => {
+      const { name } = line.entry;
+      return { ...line, ...(known.get(name) ?? nothing), failure: failures.get(name) ?? null };
+    });
     if (json) console.log(JSON.stringify(targetsJson(shown), null, 2));
     else if (shown.length === 0) printText('nobody is told: the watch list has no `notify`');
     else console.log(table(columns, shown, terminalWidth()));
@@ -61,6 +65,8 @@ async function sendTests(config: Config, lines: readonly Line[], json: boolean):
     for (const { entry, target, cause } of results)
       printText(`${entry.name} ${cause === null ? 'sent' : 'failed'}: ${cause ?? shownAddress(target)}`);
   const failed = results.filter(({ cause }) => cause !== null);
+  const delivered = results.flatMap(({ cause, entry }) => (cause === null ? [entry.name] : []));
+  await storeTested(config, delivered, clock.now());
   if (failed.length > 0)
     throw new TidemarkError(
       'NOT_DELIVERED',
@@ -78,9 +84,22 @@ async function sendTests(config: Config, lines: readonly Line[], json: boolean):
   }
 }
 
+/** The messages were delivered, whether the database answers or not. */
+async function storeTested(config: Config, names: readonly string[], atMs: number): Promise<void> {
+  if (names.length === 0) return;
+  const options = { command: 'notify', config, needsDatabase: true, showsStored: true } as const;
+  try {
+    await withContext(options, ({ database }) => writeTested(database, names, atMs));
+  } catch (error) {
+    // Nobody tells yet, and nothing has failed.
+    if (codeOf(error) === 'NO_DATABASE') return;
+    console.error(`tidemark: status does not know that messages were delivered: ${messageOf(error)}`);
+  }
+}
+
 const causeOf = (sent: Sent): string | null => (sent.kind === 'sent' ? null : sent.cause);
 
-type Shown = Line & Remembered;
+type Shown = Line & Omit<Remembered, 'failure'> & { readonly failure: ShownFailure | null };
 
 const columns: readonly Column<Shown>[] = [
   { title: 'target', value: ({ entry }) => entry.name },
@@ -101,6 +120,7 @@ function toldText({ told }: Shown): string {
 
 function waitsText({ target, waits, failure }: Shown): string {
   if ('problem' in target) return target.problem;
+  if (failure?.isUntold === true) return `not told since ${at(failure.sinceMs)}: ${failure.cause}`;
   if (failure !== null) return `failed at ${at(failure.atMs)}: ${failure.cause}`;
   return waits === null ? '' : `${waits.event} at ${at(waits.atMs)}: ${waits.text}`;
 }
@@ -120,10 +140,13 @@ function targetsJson(shown: readonly Shown[]): JsonDocument<'notify'> {
           ? null
           : { event: told.event, condition: told.kind, level: told.level, text: told.text, time: isoTime(told.atMs) },
       waits: waits === null ? null : { event: waits.event, text: waits.text, time: isoTime(waits.atMs) },
-      failure:
-        failure === null ? null : { cause: failure.cause, time: isoTime(failure.atMs), attempts: failure.attempts },
+      failure: failure === null ? null : failureJson(failure),
     })),
   };
+}
+
+function failureJson({ cause, sinceMs, atMs, attempts, isUntold }: ShownFailure) {
+  return { cause, since: isoTime(sinceMs), time: isoTime(atMs), attempts, isUntold };
 }
 
 function testsJson(results: readonly (Line & { readonly cause: string | null })[]): JsonDocument<'notify-test'> {

@@ -524,7 +524,7 @@ const notify = z
           })
           .nullable(),
         waits: z.strictObject({ event: z.enum(events), text, time }).nullable(),
-        failure: z.strictObject({ cause: text, time, attempts: count }).nullable(),
+        failure: z.strictObject({ cause: text, since: time, time, attempts: count, isUntold: z.boolean() }).nullable(),
       }),
     ),
   })

@@ -1,12 +1,14 @@
 /** What each target of `notify` was told, and which of several schedulers tells. */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../model/intervals.ts';
+import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import type { Database } from '../db/database.ts';
-import { int8, statement, text } from '../db/statement.ts';
+import { int8, statement, text, texts } from '../db/statement.ts';
 import { writeSetting } from './settings.ts';
 
 const prefix = 'notify.target.';
+/** When `notify --test` delivered a message. The scheduler that tells keeps its own state in memory. */
+const testedPrefix = 'notify.tested.';
 const tellerName = 'notify.teller';
 
 /** Takes the place of the one that tells, or keeps it, until the given time. @returns whether this process has it. */
@@ -39,30 +41,84 @@ const dropTeller = statement({
   parameters: { name: text, process: text },
 });
 
-/** By target. */
-export async function readNotified(client: pg.Pool | pg.PoolClient): Promise<ReadonlyMap<string, unknown>> {
-  const rows = await notified.on(client, { prefix });
+/** A target could not be told, since the last message that was delivered. */
+export interface DeliveryFailure {
+  /** Of the first attempt that failed. */
+  readonly sinceMs: EpochMs;
+  /** Of the last one, with its cause. */
+  readonly atMs: EpochMs;
+  readonly cause: string;
+  /** At the last message. */
+  readonly attempts: number;
+  /** Whether the message was given up. */
+  readonly isFinal: boolean;
+}
+
+/** A failure as the scheduler wrote it: one of an older release wrote no beginning. */
+type StoredFailure = Omit<DeliveryFailure, 'sinceMs'> & Partial<DeliveryFailure>;
+
+/** A failure as `status` and `notify` show it. */
+export interface ShownFailure extends DeliveryFailure {
+  /** Whether the target was not told: the message was given up, or the target has failed for ten minutes. */
+  readonly isUntold: boolean;
+}
+
+/** A target that fails for so long was not told. Each new kind of trouble is a new message with its own attempts. */
+const untoldMs = 10 * minuteMs;
+
+/** By target, as the scheduler that tells wrote it. */
+export const readNotified = (client: pg.Pool | pg.PoolClient) => readByTarget(client, prefix);
+
+async function readByTarget(client: pg.Pool | pg.PoolClient, start: string): Promise<ReadonlyMap<string, unknown>> {
+  const rows = await settingsByTarget.on(client, { prefix: start });
   return new Map(rows.map(({ name, value }) => [name, JSON.parse(value) as unknown]));
 }
 
-const notified = statement({
-  name: 'notified',
+const settingsByTarget = statement({
+  name: 'settings-by-target',
   text: `select substr(name, length($prefix) + 1) as name, value from tidemark.settings
-         where starts_with(name, $prefix)`,
+         where starts_with(name, $prefix) order by name`,
   parameters: { prefix: text },
   row: { name: text, value: text },
 });
 
+/** By target: failures after the last message that was delivered, a test message included. */
+export async function readFailures(client: pg.Pool | pg.PoolClient): Promise<ReadonlyMap<string, ShownFailure>> {
+  const known = (await readNotified(client)) as ReadonlyMap<string, { readonly failure: StoredFailure | null }>;
+  const tested = (await readByTarget(client, testedPrefix)) as ReadonlyMap<string, EpochMs>;
+  return new Map(
+    [...known].flatMap(([name, { failure }]) => {
+      const testedMs = tested.get(name) ?? 0;
+      if (failure === null || failure.atMs <= testedMs) return [];
+      const sinceMs = Math.max(failure.sinceMs ?? failure.atMs, testedMs);
+      return [[name, { ...failure, sinceMs, isUntold: failure.isFinal || failure.atMs - sinceMs >= untoldMs }]];
+    }),
+  );
+}
+
 /** Targets that were not told of what they should know, each with the cause. */
-export async function readUntold(database: Database): Promise<string[]> {
-  const failed = [...(await readNotified(database.pool))].map(([name, value]) => ({
-    name,
-    failure: (value as { readonly failure: { readonly cause: string; readonly isFinal: boolean } | null }).failure,
-  }));
-  return failed.flatMap(({ name, failure }) => (failure?.isFinal === true ? [`${name}: ${failure.cause}`] : []));
+export async function readUntold({ pool }: Database): Promise<string[]> {
+  return [...(await readFailures(pool))].flatMap(([name, { cause, isUntold }]) =>
+    isUntold ? [`${name}: ${cause}`] : [],
+  );
 }
 
 /** @param value null: there is nothing to remember. */
-export async function writeNotified(database: Database, target: string, value: object | null): Promise<void> {
-  await writeSetting(database.pool, `${prefix}${target}`, value === null ? null : JSON.stringify(value));
+export async function writeNotified({ pool }: Database, target: string, value: object | null): Promise<void> {
+  await writeSetting(pool, `${prefix}${target}`, value === null ? null : JSON.stringify(value));
+  if (value === null) await writeSetting(pool, `${testedPrefix}${target}`, null);
 }
+
+/** Ends what failed before at these targets, to which a test message was delivered. */
+export async function writeTested({ pool }: Database, targets: readonly string[], atMs: EpochMs): Promise<void> {
+  await upsertTested.on(pool, { targets, atMs, prefix, testedPrefix });
+}
+
+const upsertTested = statement({
+  name: 'upsert-tested',
+  text: `insert into tidemark.settings (name, value)
+         select $testedPrefix || target, $atMs::text from unnest($targets) target
+         where exists (select from tidemark.settings where name = $prefix || target)
+         on conflict (name) do update set value = excluded.value`,
+  parameters: { targets: texts<string>(), atMs: int8, prefix: text, testedPrefix: text },
+});

@@ -6,7 +6,7 @@ import { hourMs, minuteMs } from '../../model/intervals.ts';
 import type { Said } from '../../notify/rules.ts';
 import { createTeller, type TellerOptions } from '../../notify/teller.ts';
 import { type Database, openDatabase } from '../../store/db/database.ts';
-import { readUntold } from '../../store/settings/notifications.ts';
+import { readUntold, writeTested } from '../../store/settings/notifications.ts';
 import { clockAt, createTestClock } from '../parts/test-clock.ts';
 import { proxyTo } from '../queue/cuttable-proxy.ts';
 import { emptyDirectory } from '../scripts/command.ts';
@@ -248,6 +248,68 @@ test('sends again after a failure, as late as the target asks, and gives up what
   expect(await readUntold(database)).toEqual([]);
 });
 
+test('counts a target as not told until a test message is delivered, also while the scheduler goes on', async () => {
+  const { hook, teller, stored, database, at } = await openTold(webhook);
+  const { after } = teller();
+  hook.answers.push({ status: 404 });
+  await after(0, noWorker);
+  await after(2 * minuteMs);
+  expect(await readUntold(database)).toEqual(['webhook: answered 404']);
+  await writeTested(database, ['webhook', 'other'], at.nowMs - 1);
+  expect(await readUntold(database)).toEqual(['webhook: answered 404']);
+  await writeTested(database, ['webhook', 'other'], at.nowMs + 1000);
+  expect(await readUntold(database)).toEqual([]);
+  await after(minuteMs);
+  await after(0, failed);
+  expect(await readUntold(database)).toEqual([]);
+  // The next message is refused again.
+  hook.answers.push({ status: 404 });
+  await after(2 * minuteMs);
+  expect(await readUntold(database)).toEqual(['webhook: answered 404']);
+  await after(0, healthy);
+  await after(2 * minuteMs);
+  await after(0, noWorker);
+  await after(2 * minuteMs);
+  await after(0, healthy);
+  await after(2 * minuteMs);
+  // Nothing is left of it, nor of a target that has not failed.
+  await writeTested(database, ['webhook', 'other'], at.nowMs);
+  expect((await stored()).map(({ name }) => name)).toEqual(['notify.teller']);
+});
+
+test('counts a target as not told once it has failed for ten minutes, whatever was to be told', async () => {
+  const { hook, teller, stored, database, at } = await openTold(webhook);
+  const { after } = teller();
+  hook.answers.push(...Array.from({ length: 100 }, () => ({ status: 500 })));
+  await after(0, noWorker);
+  await after(2 * minuteMs);
+  const awayOf = (source: string): Said => ({ ...away, kind: 'source_away', text: `${source} is away`, source });
+  const attempts: unknown[] = [];
+  for (const source of ['kraken', 'okx', 'bybit']) {
+    expect(await readUntold(database)).toEqual([]);
+    await after(0, awayOf(source));
+    await after(2 * minuteMs);
+    await after(minuteMs);
+    attempts.push((await stored())[0]?.value.failure);
+  }
+  expect(attempts).toMatchObject(
+    Array(3).fill({ attempts: 3, isFinal: false, sinceMs: Date.UTC(2026, 10, 20, 12, 2) }),
+  );
+  expect(await readUntold(database)).toEqual([]);
+  await after(0, noWorker);
+  await after(2 * minuteMs);
+  expect(await readUntold(database)).toEqual(['webhook: answered 500']);
+  // After a test message it counts anew.
+  await writeTested(database, ['webhook'], at.nowMs + 1);
+  await after(minuteMs);
+  expect(await readUntold(database)).toEqual([]);
+  await after(10 * minuteMs);
+  expect(await readUntold(database)).toEqual(['webhook: answered 500']);
+  hook.answers.splice(0);
+  await after(hourMs);
+  expect(await readUntold(database)).toEqual([]);
+});
+
 test('a target that never answers, or cannot be reached, holds up no other one', async () => {
   const { hook, teller } = await openTold(
     (url) => `notify: [{ webhook: '${url}/stuck' }, { ntfy: 'http://127.0.0.1:1/topic' }, { slack: '${url}/slack' }]`,
@@ -325,6 +387,20 @@ test('tells from memory that the database is away, and that it is back', async (
   await after(2 * minuteMs);
   expect(hook.documents()).toMatchObject([{ event: 'recovery', before: 'no worker is connected' }]);
   await gone.close();
+});
+
+test('a message that is delivered while the database is away ends the failure of before', async () => {
+  const { hook, teller, database } = await openTold(webhook);
+  const { after } = teller();
+  hook.answers.push({ status: 404 });
+  await after(0, noWorker);
+  await after(2 * minuteMs);
+  expect(await readUntold(database)).toEqual(['webhook: answered 404']);
+  await after(0, away);
+  await after(2 * minuteMs);
+  expect(eventsOf(hook.documents())).toEqual(['trouble no_worker', 'trouble database_away']);
+  await after(0, noWorker);
+  expect(await readUntold(database)).toEqual([]);
 });
 
 test('what does not answer at all is away', async () => {

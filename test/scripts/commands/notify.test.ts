@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { writeNotified } from '../../../store/settings/notifications.ts';
 import { startHook } from '../../notify/hook.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { processesMs } from '../command.ts';
@@ -29,6 +30,42 @@ it('notify --test sends each target a message, and says which did not take it', 
   const shown = [await say('notify', env), JSON.stringify(await run('notify --json', env))].join('\n');
   expect(shown).toMatch(/^webhook +webhook +http:\/\/127\.0\.0\.1:\d+ +bad +2 min +4 h +no trouble$/m);
   expect(shown + unset.stdout + unset.stderr).not.toContain('tOkEn');
+});
+
+it('notify and status agree on a target that was not told, and notify --test ends it', async () => {
+  const { write, say, run, json, fails, database } = await openWatched();
+  const hook = await startHook();
+  write(`notify: [{ webhook: '${hook.url}' }, { slack: '${hook.url}' }, { ntfy: '${hook.url}/topic' }]`);
+  const [sinceMs, atMs] = [Date.UTC(2026, 10, 20, 12), Date.UTC(2026, 10, 20, 12, 10)];
+  const failure = { sinceMs, atMs, cause: 'answered 500', attempts: 3, isFinal: false };
+  await writeNotified(database, 'webhook', { told: null, waits: null, failure });
+  await writeNotified(database, 'slack', { told: null, waits: null, failure: { ...failure, atMs: atMs - 1 } });
+  // Of an older release.
+  const { sinceMs: _, ...older } = { ...failure, cause: 'answered 404', isFinal: true };
+  await writeNotified(database, 'ntfy', { told: null, waits: null, failure: older });
+  const untold = 'a target of notify was not told: ntfy: answered 404, and 1 more';
+  expect(await say('status')).toContain(untold);
+  const shown = await say('notify');
+  expect(shown).toMatch(/^webhook .* not told since 2026-11-20 12:00Z: answered 500$/m);
+  expect(shown).toMatch(/^slack .* failed at 2026-11-20 12:09:59Z: answered 500$/m);
+  expect(shown).toMatch(/^ntfy .* not told since 2026-11-20 12:10Z: answered 404$/m);
+  expect(await json('notify')).toMatchObject({
+    targets: [
+      { failure: { since: '2026-11-20T12:00:00.000Z', attempts: 3, isUntold: true } },
+      { failure: { since: '2026-11-20T12:00:00.000Z', isUntold: false } },
+      { failure: { since: '2026-11-20T12:10:00.000Z', isUntold: true } },
+    ],
+  });
+  hook.answers.push({ status: 403 });
+  await fails('notify --test ntfy', 11, 'NOT_DELIVERED');
+  expect(await say('status')).toContain(untold);
+  await say('notify --test');
+  expect(await say('status')).not.toContain('a target of notify');
+  expect(await json('notify')).toMatchObject({ targets: Array(3).fill({ failure: null }) });
+  // What was delivered is shown, and that it could not be stored.
+  const away = await run('notify --test', { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+  expect(away).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('webhook sent: ') });
+  expect(away.stderr).toMatch(/^tidemark: status does not know that messages were delivered: /m);
 });
 
 it(
