@@ -9,7 +9,7 @@ import type {
   StatePorts,
 } from '../dashboard/ports.ts';
 import { TidemarkError } from '../errors.ts';
-import { counted, formatCount, formatSpan } from '../model/format.ts';
+import { counted, formatCount, formatSpan, nonEmpty } from '../model/format.ts';
 import type { Selection } from '../model/selection.ts';
 import { seriesName } from '../model/series.ts';
 import { cancelBackfill } from '../operations/backfill/cancel.ts';
@@ -119,9 +119,15 @@ async function runAction(
         progress: () => progress,
       };
       const { asked, answered, fresh, revised, differences, isWhole } = await repair(context, ofRepair);
+      const changes = nonEmpty([
+        fresh === 0 ? '' : `${counted(fresh, 'point')} new`,
+        revised === 0 ? '' : `${counted(revised, 'point')} changed`,
+      ]);
       return ended(isWhole, [
-        `requested ${counted(asked.differences, 'window')} with differences again, ${formatCount(answered)} ` +
-          `answered: ${counted(fresh, 'point')} new, ${formatCount(revised)} changed`,
+        asked.differences === 0
+          ? 'no difference is known: nothing was requested'
+          : `requested ${counted(asked.differences, 'window')} with differences again, ${formatCount(answered)} ` +
+            `answered: ${changes.join(', ') || 'nothing changed'}`,
         ...(differences.length === 0 ? [] : [`${counted(differences.length, 'point')} still differ`]),
       ]);
     }

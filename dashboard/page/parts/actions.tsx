@@ -6,8 +6,9 @@ import { systemClock } from '../../../clock.ts';
 import { type DatasetName, datasetNames, datasetOf, datasetText } from '../../../model/datasets/index.ts';
 import { keyNames } from '../../../model/series.ts';
 import { type Answer, fetchActions, postAction } from '../state/server.ts';
+import { useModel } from '../state/use-model.ts';
 import { Copyable } from './copyable.tsx';
-import { aboutText, asSentence, formatCount } from './format.ts';
+import { aboutText, asSentence, formatCount, wholeSecond } from './format.ts';
 import { passFocus } from './panel.tsx';
 
 export interface Action {
@@ -28,9 +29,11 @@ export interface Action {
 const followMs = 1000;
 
 /** What became of a request of an action. */
-type Outcome =
-  | { readonly kind: 'said'; readonly text: string }
-  | { readonly kind: 'refused'; readonly text: string; readonly command: string };
+type Outcome = {
+  readonly text: string;
+  /** When it was answered; null: it goes on, or was not sent. What it says may not hold for long. */
+  readonly atMs: number | null;
+} & ({ readonly kind: 'said' } | { readonly kind: 'refused'; readonly command: string });
 
 /** A row of buttons, and what became of the last one that was used, and of those that were not answered by then. */
 export function ActionBar({
@@ -44,6 +47,7 @@ export function ActionBar({
   onEnded?: () => void;
 }) {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
+  const model = useModel();
   const asking = useRef(new Set<string>());
   const isHere = useRef(true);
   const bar = useRef<HTMLDivElement>(null);
@@ -62,29 +66,30 @@ export function ActionBar({
       await systemClock.sleep(followMs);
       const line = (await fetchActions()).find((one) => one.id === id);
       if (line === undefined) continue;
-      const { state, result, progress } = line;
+      const { state, result, progress, endedMs: atMs } = line;
       const text =
         state === 'running'
           ? `running${progress === null ? '' : `, ${formatCount(progress.done)} of ${formatCount(progress.of)}`}`
           : (result ?? state);
       const outcome: Outcome =
         state === 'failed'
-          ? { kind: 'refused', text: asSentence(`${title}: ${text}`), command }
-          : { kind: 'said', text: asSentence(`${title}: ${text}`) };
+          ? { kind: 'refused', text: asSentence(`${title}: ${text}`), atMs, command }
+          : { kind: 'said', text: asSentence(`${title}: ${text}`), atMs };
       setOutcomes((before) => new Map(before).set(title, outcome));
       if (state !== 'running') return;
     }
   };
   const use = async ({ title, action, body, command, problem, confirm: question }: Action) => {
     if (problem !== undefined) {
-      setOutcomes((before) => new Map(before).set(title, { kind: 'said', text: asSentence(`${title}: ${problem}`) }));
+      const outcome: Outcome = { kind: 'said', text: asSentence(`${title}: ${problem}`), atMs: null };
+      setOutcomes((before) => new Map(before).set(title, outcome));
       return;
     }
     // A double click asks once. A disabled button would lose the focus of the keyboard.
     if (asking.current.has(title) || (question !== undefined && !confirm(question))) return;
     const others = new Set(asking.current);
     asking.current.add(title);
-    const requested: Outcome = { kind: 'said', text: `${title}: requested.` };
+    const requested: Outcome = { kind: 'said', text: `${title}: requested.`, atMs: null };
     setOutcomes((before) => new Map([...before].filter(([of]) => others.has(of))).set(title, requested));
     const tell = (outcome: Outcome) => setOutcomes((before) => new Map(before).set(title, outcome));
     try {
@@ -92,10 +97,12 @@ export function ActionBar({
       tell({
         kind: 'said',
         text: asSentence(`${title}: ${state === 'running' ? 'running' : String(result ?? 'done')}`),
+        atMs: state === 'running' ? null : model.nowMs(),
       });
       if (state === 'running') await follow(Number(id), title, command);
     } catch (error) {
-      tell({ kind: 'refused', text: asSentence(`${title}: ${(error as Error).message}`), command });
+      const text = asSentence(`${title}: ${(error as Error).message}`);
+      tell({ kind: 'refused', text, atMs: model.nowMs(), command });
     } finally {
       asking.current.delete(title);
       if (isHere.current) onEnded();
@@ -125,15 +132,32 @@ export function OutcomeView({ outcomes }: { outcomes: readonly Outcome[] }) {
     <div role="status">
       {outcomes.map((outcome) =>
         outcome.kind === 'said' ? (
-          <p key={outcome.text}>{outcome.text}</p>
+          <p key={outcome.text}>
+            {outcome.text}
+            <AnsweredAt atMs={outcome.atMs} />
+          </p>
         ) : (
           <Fragment key={outcome.text}>
-            <p class="bad">{outcome.text}</p>
+            <p class="bad">
+              {outcome.text}
+              <AnsweredAt atMs={outcome.atMs} />
+            </p>
             <Copyable command={outcome.command} />
           </Fragment>
         ),
       )}
     </div>
+  );
+}
+
+function AnsweredAt({ atMs }: { atMs: number | null }) {
+  if (atMs === null) return null;
+  const time = new Date(wholeSecond(atMs)).toISOString();
+  return (
+    <>
+      {' '}
+      <time dateTime={time}>{`${time.slice(11, 19)}Z`}</time>
+    </>
   );
 }
 
@@ -195,7 +219,7 @@ export function TrackForm() {
       if (planned === edits.current) setCost({ words, track: { title: 'Track', action: 'track', body, command } });
     } catch (error) {
       if (planned === edits.current)
-        setOutcome({ kind: 'refused', text: asSentence((error as Error).message), command });
+        setOutcome({ kind: 'refused', text: asSentence((error as Error).message), atMs: null, command });
     }
   };
   return (

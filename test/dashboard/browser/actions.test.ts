@@ -57,7 +57,7 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await said('Pause: paused');
       await said('Retry all now: requested.');
       allow();
-      await said('Retry all now: 0 ranges');
+      await said(/^Retry all now: nothing to retry: no range waits for its next attempt\. \d\d:\d\d:\d\dZ$/);
       expect(asked.filter((path) => path.endsWith('/actions/retry'))).toHaveLength(1);
       await page.locator('#sources ~ details summary', { hasText: 'default: ' }).click();
       await page.getByLabel('requests a minute').fill('30');
@@ -169,7 +169,7 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await many.getByRole('button', { name: 'Untrack' }).click();
       await page
         .getByText(
-          /^Untrack: no longer tracking (?:binance bitcoin\/tether (?:h1|h4|d1)(?:, )?){3}; stored points stay\.$/,
+          /^Untrack: no longer tracking (?:binance bitcoin\/tether (?:h1|h4|d1)(?:, )?){3}; stored points stay\. [\d:]{8}Z$/,
         )
         .waitFor();
       await page.getByText('No series to act on').waitFor();

@@ -71,6 +71,10 @@ it('says what an action costs, and what became of it', () => {
   expect(wordsOfCost(cost)).toBe('1,234 requests, about 1 min, up to 2,000,000 points, 13 MB; a note.');
   expect(wordsOfCost({ ...cost, durationMs: 3, notes: [] })).toContain('requests, about 1 s, up to');
   const refused = { kind: 'refused' as const, text: 'Pause: no.', command: 'npx tidemark pause' };
-  const lines = linesOf(OutcomeView, { outcomes: [{ kind: 'said', text: 'Retry: 0 ranges.' }, refused] });
-  expect(lines).toEqual(['Retry: 0 ranges.', 'Pause: no.', 'npx tidemark pause Copy']);
+  const retried = { kind: 'said' as const, text: 'Retry: 1 range.', atMs: Date.UTC(2024, 1, 1, 6, 7, 8, 999) };
+  const running = { kind: 'said' as const, text: 'Verify: running.', atMs: null };
+  const lines = linesOf(OutcomeView, { outcomes: [retried, running, { ...refused, atMs: retried.atMs }] });
+  expect(lines).toEqual([
+    ...['Retry: 1 range. 06:07:08Z', 'Verify: running.', 'Pause: no. 06:07:08Z', 'npx tidemark pause Copy'],
+  ]);
 });
