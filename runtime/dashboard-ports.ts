@@ -102,7 +102,11 @@ async function runAction(
       return ended(isWhole, [
         `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}` +
           `${against === null ? '' : ` with ${against}`}: ` +
-          `${points === 0 ? 'nothing differs' : `${counted(points, 'point')} differ`}`,
+          (points > 0
+            ? `${counted(points, 'point')} differ`
+            : compared === 0 && unanswered.length > 0
+              ? 'nothing could be compared'
+              : 'nothing differs'),
         ...(unanswered.length === 0 ? [] : [`${counted(unanswered.length, 'window')} could not be compared`]),
         ...notes,
       ]);

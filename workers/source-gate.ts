@@ -35,6 +35,9 @@ const refusalText: Readonly<Record<string, string>> & { readonly other: string }
   other: 'the source refuses requests; the queue pauses',
 });
 
+/** Within this time after the database got a refusal, what was read may be older. Then a user may end it there. */
+const settledMs = 2000;
+
 /** How long a source that has refused nothing is not asked for again. Shorter than every pause. */
 const openKnownMs = 900;
 
@@ -134,6 +137,7 @@ export function createSourceGate(options: {
       });
       const untilMs = after?.untilMs ?? nowMs;
       await closeUntil(untilMs);
+      closedUntilMs = Math.min(closedUntilMs, clock.now() + settledMs);
       if (isFirst) log.warn({ cause: message, until: formatTime(untilMs) }, refusalText[kind] ?? refusalText.other);
     },
 

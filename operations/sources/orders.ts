@@ -1,10 +1,13 @@
 /** What a user orders for a source, as a command and at the dashboard: to pause it, resume it, or ask it for less. */
 
 import { badArgument } from '../../errors.ts';
-import { counted, formatCount } from '../../model/format.ts';
+import { counted, formatCount, formatTime } from '../../model/format.ts';
+import { wholeSecond } from '../../planning/source-outage.ts';
+import { mayBeMended } from '../../planning/source-refusal.ts';
 import { readSourceTexts } from '../../store/series/sources.ts';
 import { endSourcePause, writeLoweredBudget, writeSourcePause } from '../../store/settings/source-orders.ts';
-import type { OperationContext } from '../context.ts';
+import { changeRefusal, readRefusedUntil } from '../../store/settings/source-refusal.ts';
+import { askQueues, type OperationContext } from '../context.ts';
 import { readOwnBudget } from '../estimate.ts';
 import { sourceNamed } from './markets.ts';
 
@@ -18,13 +21,34 @@ export async function pauseSource(context: OperationContext, name: string, by: s
     : `${text} was paused before`;
 }
 
-/** @returns the result in words. @throws TidemarkError BAD_ARGUMENT for an unknown name. */
+/**
+ * Ends the pause of a user. Without one it has a source that refuses its key or a country asked anew, as where that has
+ * been mended; a ban ends by itself.
+ *
+ * @returns the result in words. @throws TidemarkError BAD_ARGUMENT for an unknown name.
+ */
 export async function resumeSource(context: OperationContext, name: string): Promise<string> {
+  const { database, clock } = context;
   const source = await nameOf(context, name);
-  const text = (await readSourceTexts(context.database, context.clock.now()))(source);
-  const isNew = await endSourcePause(context.database, source, context.clock.now());
-  return isNew ? `${text} is resumed` : `${text} is not paused`;
+  const nowMs = clock.now();
+  const text = (await readSourceTexts(database, nowMs))(source);
+  if (await endSourcePause(database, source, nowMs)) return `${text} is resumed`;
+  const untilMs = await readRefusedUntil(database, source, nowMs);
+  if (untilMs === null) return `${text} is not paused`;
+  const after = await changeRefusal(database, source, (before) =>
+    before !== null && mayBeMended(before) ? { ...before, untilMs: nowMs } : null,
+  );
+  if (after === null || after.untilMs > nowMs)
+    return `${text} is not paused: ${banText(untilMs)}, which ends by itself`;
+  await askQueues(
+    context,
+    (queues) => queues.requestsOf(source).endPause(),
+    () => {},
+  );
+  return `${text} is not paused; it is asked again within half a minute, and what waits follows when it answers`;
 }
+
+const banText = (untilMs: number) => `it accepts no request until ${formatTime(wholeSecond(untilMs))}`;
 
 /**
  * @param perMinute null: all that the source allows. @returns the result in words.

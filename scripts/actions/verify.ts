@@ -62,9 +62,12 @@ function verificationText(outcome: Verification, against: string | null, within:
   if (windows === 0 && unanswered.length === 0) {
     return `nothing is covered yet${within === undefined ? '' : ` ${formatSpan(within)}`}`;
   }
+  const isNone = compared === 0 && unanswered.length > 0;
   const found =
     differing.length === 0
-      ? `nothing differs${outcome.isWhole ? '' : ' so far'}`
+      ? isNone
+        ? 'nothing could be compared'
+        : `nothing differs${outcome.isWhole ? '' : ' so far'}`
       : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ` +
         `${counted(pointsOf(differing), 'point')}`;
   const lines = [

@@ -15,9 +15,11 @@ export function sourcesCommand(sources: Command): void {
         '`repair` over several sources ask the others, and exit with 3.',
     )
     .action(async (name: string) => (await import('../actions/sources.ts')).pause(name));
-  named(sources, 'resume', 'end a `sources pause`').action(async (name: string) =>
-    (await import('../actions/sources.ts')).resume(name),
-  );
+  named(
+    sources,
+    'resume',
+    'end a `sources pause`, or have one asked anew that refused a key, a plan or a country',
+  ).action(async (name: string) => (await import('../actions/sources.ts')).resume(name));
   named(sources, 'budget', 'use less than a source allows, until `--reset`; takes effect within seconds')
     .argument('[per-minute]', 'requests a minute, no more than the source allows')
     .option('--reset', 'use all that the source allows again')

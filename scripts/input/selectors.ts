@@ -192,7 +192,7 @@ export function seriesNamed(dataset: DatasetName, options: SeriesNames): SeriesK
 /** Adds the options of a range that a command acts on. */
 export function actedRangeOptions(command: Command): Command {
   return command
-    .option('--from <time>', `only whole periods from here on: ${times} (default: all)`)
+    .option('--from <time>', `only the periods from the one at this time on: ${times} (default: all)`)
     .option('--to <time>', 'only up to here (excluded), as --from (default: now)');
 }
 

@@ -33,7 +33,11 @@ export async function recordCoverage(
   if (answered.length > 0) {
     await moveCoverage(client, answered);
     await deleteCoveredWindows.on(client, { seriesIds: answered.map(({ window }) => window.seriesId) });
-    await deleteAnswered.on(client, { answered: answered.map(({ window }) => ({ ...window, asked: window })) });
+    await deleteAnswered.on(client, {
+      answered: answered.map(({ window, evaluation }) => ({
+        ...{ ...window, asked: window, isFilled: evaluation.verdict === 'filled' },
+      })),
+    });
     await deleteRefutedRanges(client, answered);
   }
   // The series are locked from here on, so another commit cannot cover a range that is deferred here.
@@ -71,15 +75,15 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
 }
 
 /**
- * A failure ends with the answer to its window, also for the part that closes later: an outage would be told again
- * when it is long over.
+ * A failure ends with the answer to its window, and that of an answer without a use with one that is filled, also for
+ * the part that closes later: it would be told again when it is long over.
  */
 const deleteAnswered = statement({
   name: 'delete-answered',
   text: `delete from tidemark.pending_windows p using $answered
-         where p.series_id = answered.series_id and p.reason = 'failed' and not p.of_covered
-           and p.range <@ answered.asked`,
-  parameters: { answered: rowsOf({ seriesId: int4, asked: range }) },
+         where p.series_id = answered.series_id and not p.of_covered and p.range <@ answered.asked
+           and (p.reason = 'failed' or answered.is_filled and p.reason in ('unreadable', 'not_stored'))`,
+  parameters: { answered: rowsOf({ seriesId: int4, asked: range, isFilled: bool }) },
 });
 
 /**

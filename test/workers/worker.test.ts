@@ -4,6 +4,7 @@ import { defaultSource } from '../../model/sources.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { endPause, writePause } from '../../store/settings/settings.ts';
 import { endSourcePause, readSourcePauses, writeSourcePause } from '../../store/settings/source-orders.ts';
+import { changeRefusal } from '../../store/settings/source-refusal.ts';
 import { createSourceGate } from '../../workers/source-gate.ts';
 import { quickPauses } from '../faults/quick-pauses.ts';
 import { clockAt, createTestClock } from '../parts/test-clock.ts';
@@ -129,6 +130,18 @@ onEachBackend('a worker', (kind) => {
     await gate.refused({ kind: 'address_refused', message: 'no', retryAtMs: null }, noonMs);
     await clock.advance(40);
     expect(await Promise.all(entries.slice(1))).toMatchObject([{ kind: 'wait' }, { kind: 'wait' }]);
+  });
+
+  test('asks a source that has refused when a user says so, which another process writes', async () => {
+    const { database, queues } = await openParts(kind);
+    const clock = createTestClock(noonMs);
+    const gate = createSourceGate({ database, source: defaultSource, requests: queues.requests, log: silent, clock });
+    await gate.refused({ kind: 'country_refused', message: 'no', retryAtMs: null }, noonMs);
+    expect(await gate.enter()).toMatchObject({ kind: 'wait' });
+    await clock.advance(5000);
+    expect(await gate.enter()).toMatchObject({ kind: 'wait' });
+    await changeRefusal(database, defaultSource, (before) => before && { ...before, untilMs: clock.now() });
+    expect(await gate.enter()).toMatchObject({ kind: 'alone' });
   });
 
   test('defers a window with its reason when its attempts are used up, and continues with the others', async () => {

@@ -1,6 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { hourMs } from '../../../model/intervals.ts';
 import { userAtHost } from '../../../scripts/input/asked-by.ts';
 import { startVenueSimulator } from '../../../simulator/venues/start.ts';
+import { changeRefusal, readRefusedUntil } from '../../../store/settings/source-refusal.ts';
 import { waitFor } from '../../parts/wait-for.ts';
 import { processesMs } from '../command.ts';
 import { openVenues } from './watch-list-parts.ts';
@@ -180,4 +182,31 @@ it('lists the last requests that a source refused', async () => {
     /^2024-03-02 00:05Z +country_refused \(451\) .*country_refused said$/m,
   );
   await fails('sources refusals bybi', 2, 'did you mean "bybit"?');
+});
+
+it('has a source that refuses a country asked anew, and no ban', async () => {
+  const { say, database } = await open();
+  const nowMs = Date.now();
+  const refused = (kind: string) =>
+    changeRefusal(database, 'binance', () => ({
+      ...{
+        kind,
+        message: 'no',
+        atMs: nowMs,
+        inARow: 1,
+        untilMs: nowMs + hourMs,
+        aloneUntilMs: null,
+        acceptedAtMs: null,
+      },
+    }));
+  await say('migrate');
+  expect(await say('sources resume binance')).toBe('binance is not paused\n');
+  await refused('address_refused');
+  expect(await say('sources resume binance')).toMatch(
+    /^binance is not paused: it accepts no request until 20\S+ \S+, which/,
+  );
+  expect(await readRefusedUntil(database, 'binance', nowMs)).toBe(nowMs + hourMs);
+  await refused('country_refused');
+  expect(await say('sources resume binance')).toMatch(/^binance is not paused; it is asked again within half a minute/);
+  expect(await readRefusedUntil(database, 'binance', Date.now())).toBeNull();
 });

@@ -107,9 +107,9 @@ onEachDatabase('commitWindow', (kind) => {
   const stored = () => select('time, close, volume', 'candle_points where series_id = $1 order by time');
   const pending = () => select('reason', 'pending_windows where series_id = $1');
   const track = (startMs: EpochMs, endMs: EpochMs | null) => trackSeries(store.database, series, startMs, endMs);
-  const failed = () =>
+  const failed = (reason: 'failed' | 'unreadable' = 'failed') =>
     deferWindow(store.database.pool, {
-      ...{ seriesId, window, source: defaultSource, reason: 'failed', message: 'HTTP 500', attempts: 5 },
+      ...{ seriesId, window, source: defaultSource, reason, message: 'HTTP 500', attempts: 5 },
       ...{ nowMs, retryAtMs: nowMs + hourMs },
     });
 
@@ -134,13 +134,16 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await places()).toEqual(before);
   });
 
-  it('takes the rest of an answered window, which closes later, for failed no longer', async () => {
-    await failed();
-    expect(await gaps()).toEqual(['0-60 failed']);
-    const atMs = minute(45) + 30_000;
-    expect(await answered(upTo(45), { nowMs: atMs, lane: 'refresh' })).toBe('filled 0-44');
-    expect(await gaps()).toEqual(['44-60 not_asked']);
-  });
+  it.each(['failed', 'unreadable'] as const)(
+    'takes the rest of an answered window, which closes later, for %s no longer',
+    async (reason) => {
+      await failed(reason);
+      expect(await gaps()).toEqual(['0-60 failed']);
+      const atMs = minute(45) + 30_000;
+      expect(await answered(upTo(45), { nowMs: atMs, lane: 'refresh' })).toBe('filled 0-44');
+      expect(await gaps()).toEqual(['44-60 not_asked']);
+    },
+  );
 
   it('keeps the value before a change as a revision, with its digits', async () => {
     await commit([candle(0, '1.50'), ...candlesOf(1, 60)]);
