@@ -5,12 +5,13 @@ import type { Range } from '../../../model/intervals.ts';
 import { describeBlocked, explainGap } from '../../../model/reasons.ts';
 import { recencyText } from '../../../planning/periods.ts';
 import type { SeriesDetail, SeriesLine } from '../../shapes.ts';
-import { ActionBar, actionsOf } from '../parts/actions.tsx';
+import { actionsOf } from '../parts/actions.tsx';
 import { BandView, describeBand, Legend } from '../parts/band.tsx';
 import { SeriesCalendar } from '../parts/calendar.tsx';
 import { counted, describeCoverage, formatCount, formatDuration, formatSecond, formatTime } from '../parts/format.ts';
 import { bandColumns } from '../parts/layers.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
+import { PricedActions } from '../parts/priced-actions.tsx';
 import { reasonAt } from '../parts/reasons.ts';
 import { requestCells, requestTitles } from '../parts/requests.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
@@ -80,12 +81,26 @@ export function SeriesPage({ id, visit }: { id: number; visit: number }) {
       )}
       {detail !== null && (
         <>
-          <ActionBar label="Actions" actions={isTracked ? actionsOf(id, detail.name) : []} />
+          <SeriesActions key={detail.id} detail={detail} />
           {isTracked && <SeriesCalendar id={id} line={line} />}
           <Parts detail={detail} nowMs={model.nowMs()} hold={model.holdOf(detail)} />
         </>
       )}
     </>
+  );
+}
+
+/** Costs are read once it is opened. */
+function SeriesActions({ detail: { id, name, untrackedMs } }: { detail: SeriesDetail }) {
+  const [isOpen, setOpen] = useState(false);
+  const isTracked = untrackedMs === null;
+  // The result of the action that untracked it stays.
+  if (!isTracked && !isOpen) return null;
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{isTracked ? 'Act on this series' : 'No longer tracked'}</summary>
+      {isOpen && <PricedActions label="Actions on the series" actions={isTracked ? actionsOf(id, name) : []} />}
+    </details>
   );
 }
 

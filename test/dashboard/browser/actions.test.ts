@@ -130,6 +130,13 @@ describeNeeding('chromium', 'actions in a browser', () => {
       const names = ['--exchange', 'binance', '--base', 'bitcoin', '--quote', 'tether', '--interval', 'h1'];
       await tidemark(['backfill', 'candles', ...names, '--from', '2024-03-01', '--to', '2024-04-01'], env);
       const { page } = await open(`${address}#token=${token}`);
+      await page.goto(`${address}?series=1`);
+      await page.getByText('Act on this series').click();
+      const ofSeries = page.getByRole('group', { name: 'Actions on the series' });
+      await ofSeries.getByText(/^Verify a sample \d+ requests? to the source, /).waitFor();
+      await ofSeries.getByText('Retry now nothing waits for a later attempt').waitFor();
+      await ofSeries.getByText('Repair differences no difference is known').waitFor();
+      await expectAccessible(page, 'actions on a series');
       await page.goto(`${address}?series=1&since=2024-03-06&until=2024-03-08`);
       const chosen = page.getByRole('region', { name: 'Chosen range' });
       await chosen.getByText('100 % covered').waitFor();
