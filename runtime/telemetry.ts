@@ -5,6 +5,7 @@
 
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import type { ProcessPhase } from '../metrics/endpoint.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Config } from '../settings/config.ts';
 import type { Database } from '../store/db/database.ts';
@@ -21,6 +22,8 @@ export interface MeasuredContext {
 
 export interface OpenMetrics extends Metrics {
   readonly url: string;
+  /** What `/readyz` beside the metrics says from now on. */
+  readonly reach: (phase: ProcessPhase) => void;
   close(): Promise<void>;
 }
 
@@ -39,7 +42,7 @@ export async function openMetrics(command: string, { config, log }: Telemetry): 
   const metrics = createMetrics({ command, version });
   const endpoint = await openMetricsEndpoint(() => metrics.read(), { host, port });
   log.info({ metrics: endpoint.url }, 'metrics endpoint');
-  return { ...metrics, url: endpoint.url, close: () => endpoint.close() };
+  return { ...metrics, url: endpoint.url, reach: endpoint.reach, close: () => endpoint.close() };
 }
 
 export async function openTracing(command: string, { clock, config, log }: Telemetry): Promise<Tracing | null> {

@@ -73,9 +73,11 @@ export async function run(command: string, roles: ProcessRoles): Promise<void> {
       },
       `${command} started`,
     );
+    context.metrics?.reach('ready');
     // Not in the log, which redacts tokens.
     if (service?.actions != null) console.log(`actions at the dashboard, from this machine: ${service.actions}`);
     await untilStopped(stop.signal, context);
+    context.metrics?.reach('stopping');
     log.info(`${command} is stopping`);
     await service?.drain();
   } catch (error) {

@@ -18,7 +18,9 @@ export async function run(options: { port?: string; host?: string }): Promise<vo
         console.log(`serving stored data at ${url}${beside}; Ctrl-C stops`);
         if (actions !== null) console.log(`actions at the dashboard, from this machine: ${actions}`);
         context.phase(null);
+        context.metrics?.reach('ready');
         await stopped(signal);
+        context.metrics?.reach('stopping');
         context.log.info('serve is stopping');
         await service.drain();
       } finally {

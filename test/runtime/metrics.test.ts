@@ -75,6 +75,7 @@ it(
     const address = metricsAddress(run) ?? '';
     const root = address.replace(/metrics$/, '');
     expect((await fetch(root)).status).toBe(404);
+    for (const path of ['healthz', 'readyz']) expect((await fetch(`${root}${path}`)).status).toBe(200);
     expect((await fetch(address, { method: 'POST' })).status).toBe(405);
     expect((await fetch(address, { method: 'HEAD' })).status).toBe(200);
     const second = await tidemark(['worker'], { ...env, METRICS_PORT: new URL(address).port });
