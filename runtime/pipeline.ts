@@ -111,9 +111,9 @@ const sourcesEveryMs = 3000;
 
 /**
  * Starts a worker for the default source, if it is configured, and one for each source of tracked series, also of those
- * that are tracked later.
+ * that are tracked later. Without any it waits for one: a container that had ended could not be used to track it.
  *
- * @throws TidemarkError BAD_CONFIGURATION when there is neither, and the watch list names no source.
+ * @throws TidemarkError BAD_CONFIGURATION when only the default source is used, and is not configured.
  */
 export async function runWorkers(
   context: PipelineContext,
@@ -126,10 +126,12 @@ export async function runWorkers(
   const failed = new Set<string>();
   const start = async (source: string) =>
     void workers.set(source, await runWorker(context, queues, { source, concurrency, transactions }));
+  // It gives the lists too.
+  const isConfigured = (await context.sources()).get(defaultSource).problem === null;
   const used = await sourcesInUse(database);
   const areOthers = used.some((source) => source !== defaultSource) || (await areSourcesWanted(config));
-  // It gives the lists too.
-  if (!areOthers || (await context.sources()).get(defaultSource).problem === null) await start(defaultSource);
+  if (isConfigured || (used.length > 0 && !areOthers)) await start(defaultSource);
+  else if (!areOthers) log.warn('no source is used yet: `tidemark track --source` names one, or set SOURCE_URL');
   async function startMissing(): Promise<void> {
     for (const source of await sourcesInUse(database)) {
       if (workers.has(source)) continue;

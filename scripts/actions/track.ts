@@ -90,9 +90,10 @@ export async function trackOne(list: PolledList, options: TrackOptions): Promise
   });
 }
 
-/** Tracks the lists of `track lists` that are unknown yet. */
-export async function trackDefaults(): Promise<void> {
-  await withContext({ command: 'track' }, async ({ database }) => {
+/** Tracks the lists of `track lists` that are unknown yet. @param ifSource only where the default source is set. */
+export async function trackDefaults(ifSource: boolean): Promise<void> {
+  await withContext({ command: 'track' }, async ({ database, config }) => {
+    if (ifSource && config.source.url === undefined) return console.log('no list: SOURCE_URL is not set');
     for (const dataset of wholeLists.filter((name) => lists[name].polled === 'with all lists')) {
       const list = { dataset, asset: null };
       if (await isListKnown(database, list)) console.log(`${listName(list)}: as before`);

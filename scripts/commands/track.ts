@@ -22,7 +22,10 @@ export function trackCommand(track: Command): void {
   track
     .command('lists')
     .description(`${often}; known lists stay as they are`)
-    .action(async () => (await import('../actions/track.ts')).trackDefaults());
+    .option('--if-source', 'only if SOURCE_URL names the service that has them')
+    .action(async (options: { ifSource?: true }) =>
+      (await import('../actions/track.ts')).trackDefaults(options.ifSource === true),
+    );
 }
 
 export function untrackCommand(untrack: Command): void {

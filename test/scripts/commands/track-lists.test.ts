@@ -3,6 +3,7 @@ import { openWatched } from './watch-list-parts.ts';
 
 it('tracks lists with their cadence, shows them in status, and untracks them', async () => {
   const { fails, say, json } = await openWatched();
+  expect(await say('track lists --if-source', { SOURCE_URL: '' })).toBe('no list: SOURCE_URL is not set\n');
   expect(await say('track assets')).toBe('tracking: assets, every 5 min\n');
   expect(await say('track assets --every 30s')).toBe('already tracked, now: assets, every 30 s\n');
   const markets = { list: 'asset_markets', asset: 'icelandic-króna', everySeconds: 3600 };

@@ -97,3 +97,17 @@ it('run needs no SOURCE_URL where the watch list names its sources, and reports 
   running.kill('SIGTERM');
   expect((await running.ended).exitCode).toBe(0);
 });
+
+it('run without any source waits for the first one, and fetches it', async () => {
+  const { list, write, begin, run, query } = await openVenues(['kraken']);
+  write('');
+  await run('migrate');
+  const running = begin('run --no-serve');
+  const waits = 'no source is used yet: `tidemark track --source` names one, or set SOURCE_URL';
+  await waitFor('it to wait', () => messages(running).includes(waits));
+  list();
+  await run('track candles --source kraken --symbol BTC/USD --interval h1 --from 2h');
+  await waitFor('its points', async () => (await query('select from tidemark.candle_points')).length > 0);
+  running.kill('SIGTERM');
+  expect((await running.ended).exitCode).toBe(0);
+});
