@@ -3,13 +3,14 @@
  * variable.
  */
 
+import { readFileSync } from 'node:fs';
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
-import { TidemarkError } from '../errors.ts';
+import { codeOf, messageOf, TidemarkError } from '../errors.ts';
 import { dayMs, graceMs } from '../model/intervals.ts';
 import type { RangeLimits } from '../model/sources.ts';
 import { requestsPerMinute } from '../v2/limits.ts';
-import { environment, removedVariables } from './environment.ts';
+import { environment, removedVariables, secretVariables } from './environment.ts';
 
 export type LogLevel = NonNullable<z.output<typeof environment>['LOG_LEVEL']>;
 
@@ -95,19 +96,41 @@ export type Config = Frozen<ReturnType<typeof settingsOf>>;
 export type StorageSettings = Config['storage'];
 
 /**
- * Reads the configuration. An empty variable counts as absent, as docker compose passes unset ones.
+ * Reads the configuration. An empty variable counts as absent, as docker compose passes unset ones, and so does an empty
+ * file of a secret.
  *
  * @throws TidemarkError BAD_CONFIGURATION with the first offending name, its value (not of a secret), and the rule.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const inFiles = secretsInFiles(env);
+  const set = Object.entries({ ...env, ...inFiles }).filter(([, value]) => value !== undefined && value !== '');
+  const given = Object.fromEntries(set);
   const result = environment.safeParse(given);
   if (!result.success) {
     const issue = result.error.issues[0];
     const name = String(issue?.path[0]);
-    throw new TidemarkError('BAD_CONFIGURATION', `${name} ${issue?.message}, but is ${shown(name, given[name])}`);
+    throw new TidemarkError(
+      'BAD_CONFIGURATION',
+      `${name} ${issue?.message}, but is ${name in inFiles ? '(hidden)' : shown(name, given[name])}`,
+    );
   }
   return deepFreeze(settingsOf(result.data));
+}
+
+/** @throws TidemarkError BAD_CONFIGURATION for a file that cannot be read, or where the variable is set too. */
+function secretsInFiles(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const found = secretVariables.flatMap((name) => {
+    const file = env[`${name}_FILE`];
+    if (!file) return [];
+    if (env[name]) throw new TidemarkError('BAD_CONFIGURATION', `${name} and ${name}_FILE are set: leave one out`);
+    try {
+      return [[name, readFileSync(file, 'utf8').trim()] as const];
+    } catch (error) {
+      const cause = codeOf(error) ?? messageOf(error);
+      throw new TidemarkError('BAD_CONFIGURATION', `${name}_FILE is ${file}, which cannot be read: ${cause}`);
+    }
+  });
+  return Object.fromEntries(found);
 }
 
 /** Shorter names are too common to be typing errors of ours. */
@@ -117,7 +140,7 @@ const shortestName = 8;
 export function misspelledVariables(
   env: Readonly<Record<string, string | undefined>>,
 ): { readonly name: string; readonly meant: string }[] {
-  const known = Object.keys(environment.shape);
+  const known = [...Object.keys(environment.shape), ...secretVariables.map((name) => `${name}_FILE`)];
   return Object.keys(env).flatMap((name) => {
     if (name.length < shortestName || known.includes(name) || name in removedVariables) return [];
     const meant = closest(name, known);

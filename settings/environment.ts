@@ -182,6 +182,15 @@ export const environment = z.object({
   ...sections['Metrics, traces and logs'],
 });
 
+/** Those that hold a secret: `NAME_FILE` names a file that has the value, as a mounted secret. */
+export const secretVariables = [
+  'SOURCE_API_KEY',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'SERVE_DATABASE_URL',
+  'DASHBOARD_PASSWORD',
+] as const satisfies ReadonlyArray<keyof typeof environment.shape>;
+
 const noBoard = 'the dashboard shows the queues; docs/operations.md tells how to run Bull Board';
 const readAgain = 'the key read-again of the watch list replaces it';
 const ranges = 'the key ranges of sources: { default } in the watch list replaces it';

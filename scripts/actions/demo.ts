@@ -18,6 +18,7 @@ import { onStop } from '../../runtime/lifecycle.ts';
 import { runScheduler, runWorkers } from '../../runtime/pipeline.ts';
 import { type RunningService, runService } from '../../runtime/service.ts';
 import type { Config } from '../../settings/config.ts';
+import { secretVariables } from '../../settings/environment.ts';
 import { type RunningSimulator, startSimulator } from '../../simulator/start.ts';
 import { startVenueSimulator } from '../../simulator/venues/start.ts';
 import type { BackfilledSeries } from '../../store/ledger/backfills.ts';
@@ -127,6 +128,7 @@ function writeCommandLine({ directory, watchList = '', source, scheduler }: Conf
   const variables = {
     ...{ DATABASE_URL: '', REDIS_URL: '', TIDEMARK_DIR: directory, WATCH_LIST: watchList },
     ...{ SOURCE_URL: source.url ?? '', SOURCE_API_KEY: source.apiKey ?? '' },
+    ...Object.fromEntries(secretVariables.map((name) => [`${name}_FILE`, ''])),
     SOURCE_REQUESTS_PER_MINUTE: String(source.requestsPerMinute),
     REFRESH_SECONDS: String(scheduler.refreshMs / 1000),
   };

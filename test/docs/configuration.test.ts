@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
-import { sections } from '../../settings/environment.ts';
+import { secretVariables, sections } from '../../settings/environment.ts';
 
 interface Variable {
   readonly name: string;
@@ -39,6 +39,9 @@ Tidemark reads environment variables, and a \`.env\` file in the working directo
 precedence over the file; an empty value counts as absent. An invalid value is refused at start, by name; a variable
 of an earlier version has no effect, and is named with what holds in its place. The watch list
 ([watch-list.md](watch-list.md)) sets what is tracked.
+
+Those that hold a secret may name a file that has the value in place of it, such as a mounted secret:
+${secretVariables.map((name) => `\`${name}_FILE\``).join(', ')}.
 
 ${parts.join('\n')}`;
 }

@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { misspelledVariables, readConfig, removedOnes } from '../../settings/config.ts';
-import { environment, removedVariables } from '../../settings/environment.ts';
+import { environment, removedVariables, secretVariables } from '../../settings/environment.ts';
+import { emptyDirectory } from '../scripts/command.ts';
 
 const refusal = (env: Record<string, string>) => {
   try {
@@ -61,6 +64,27 @@ describe('readConfig', () => {
     expect(refusal({ DASHBOARD_PASSWORD: 'too short' })).toContain('DASHBOARD_PASSWORD');
     expect(refusal({ DASHBOARD_PASSWORD: 'too short' })).not.toContain('too short');
   });
+});
+
+it('reads a secret from a file, and refuses one that cannot be read or is given twice', () => {
+  const file = join(emptyDirectory(), 'secret');
+  for (const name of secretVariables) {
+    const value = name.endsWith('_URL')
+      ? name === 'REDIS_URL'
+        ? 'redis://:s@h'
+        : 'postgres://u:s@h/d'
+      : 'sekret-sekret';
+    writeFileSync(file, `${value}\n`);
+    expect(readConfig({ [`${name}_FILE`]: file })).toEqual(readConfig({ [name]: value }));
+    expect(refusal({ [`${name}_FILE`]: file, [name]: value })).toContain(`${name} and ${name}_FILE are set`);
+    expect(refusal({ [`${name}_FILE`]: '/nowhere' })).toContain(
+      `${name}_FILE is /nowhere, which cannot be read: ENOENT`,
+    );
+    writeFileSync(file, '\n');
+    expect(readConfig({ [`${name}_FILE`]: file })).toEqual(readConfig({}));
+    writeFileSync(file, 'two words\u0007');
+    expect(refusal({ [`${name}_FILE`]: file })).not.toContain('two words');
+  }
 });
 
 it.each(Object.entries(removedVariables))(
