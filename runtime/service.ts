@@ -1,5 +1,8 @@
 /** Starts the service, with the dashboard, for the commands that serve. */
 
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from 'pino';
@@ -38,7 +41,7 @@ export interface RunningService {
   readonly url: string;
   /** Null: no dashboard. */
   readonly dashboard: string | null;
-  /** The same with the token of actions, for this machine; null: they need the password, or there is no dashboard. */
+  /** Says where the token of actions is; null: they need the password, or there is no dashboard. */
   readonly actions: string | null;
   /** Reports on `/readyz` that it stops, and keeps answering for the configured time. */
   drain(): Promise<void>;
@@ -128,7 +131,7 @@ export async function runService(
       actions:
         dashboard?.actions === undefined || dashboard.access.kind === 'password'
           ? null
-          : `${page}#token=${dashboard.actions.token}`,
+          : whereToken(isReachableByOthers(dashboard.access, at.host), page ?? '', dashboard.actions.token),
       async drain() {
         isDraining = true;
         await clock.sleep(config.service.drainMs);
@@ -138,6 +141,26 @@ export async function runService(
   } catch (error) {
     await disposer.run(log);
     throw error;
+  }
+}
+
+/**
+ * Many may read the log of a process that other machines reach, such as of a container: its token is in a file that
+ * only its user may read.
+ *
+ * @param page its address, which may be 0.0.0.0.
+ */
+function whereToken(isPublic: boolean, page: string, token: string): string {
+  const what = 'actions at the dashboard, from this machine: ';
+  if (!isPublic) return `${what}${page}#token=${token}`;
+  const { port } = new URL(page);
+  const file = join(tmpdir(), `tidemark-dashboard-${port}`);
+  try {
+    rmSync(file, { force: true });
+    writeFileSync(file, `http://127.0.0.1:${port}/#token=${token}\n`, { mode: 0o600, flag: 'wx' });
+    return `${what}their address is in ${file}`;
+  } catch (error) {
+    return `${what}their address cannot be written: ${messageOf(error)}`;
   }
 }
 

@@ -96,8 +96,8 @@ export type Config = Frozen<ReturnType<typeof settingsOf>>;
 export type StorageSettings = Config['storage'];
 
 /**
- * Reads the configuration. An empty variable counts as absent, as docker compose passes unset ones, and so does an empty
- * file of a secret.
+ * Reads the configuration. An empty variable counts as absent, as docker compose passes unset ones, and so does an
+ * empty file of a secret.
  *
  * @throws TidemarkError BAD_CONFIGURATION with the first offending name, its value (not of a secret), and the rule.
  */

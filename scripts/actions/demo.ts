@@ -156,7 +156,7 @@ async function show(context: Context, simulator: RunningSimulator, once: boolean
       const served = await runService(context, { host: '127.0.0.1', port }, { queues, synthetic: true });
       closing.add(() => served.close());
       if (served.dashboard !== null) printText(`The dashboard is at ${served.dashboard}.`);
-      if (served.actions !== null) printText(`With its actions, from this machine: ${served.actions}`);
+      if (served.actions !== null) printText(served.actions);
       service = served;
     }
     await fetchAndReport(context, simulator, queues, { closing, signal });

@@ -75,7 +75,7 @@ export async function run(command: string, roles: ProcessRoles): Promise<void> {
     );
     context.metrics?.reach('ready');
     // Not in the log, which redacts tokens.
-    if (service?.actions != null) console.log(`actions at the dashboard, from this machine: ${service.actions}`);
+    if (service?.actions != null) console.log(service.actions);
     await untilStopped(stop.signal, context);
     context.metrics?.reach('stopping');
     log.info(`${command} is stopping`);

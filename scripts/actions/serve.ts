@@ -16,7 +16,7 @@ export async function run(options: { port?: string; host?: string }): Promise<vo
         const { url, dashboard, actions } = service;
         const beside = dashboard === null ? '' : `, the dashboard at ${dashboard}`;
         console.log(`serving stored data at ${url}${beside}; Ctrl-C stops`);
-        if (actions !== null) console.log(`actions at the dashboard, from this machine: ${actions}`);
+        if (actions !== null) console.log(actions);
         context.phase(null);
         context.metrics?.reach('ready');
         await stopped(signal);

@@ -1,9 +1,12 @@
 /** Starts docker-compose.yml with a simulated source for one test, and queries its containers. */
 
 import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { freePort } from '../parts/free-port.ts';
 import { waitFor } from '../parts/wait-for.ts';
+import { emptyDirectory } from '../scripts/command.ts';
 import { composeProject, docker } from './engine.ts';
 
 export type Compose = ReturnType<typeof composeProject>;
@@ -25,6 +28,8 @@ export const profiles = ['--profile', 'observability'];
 
 /** Starts everything but the profile. It is removed, including volumes, when the test has finished. */
 export async function bringUp(files: readonly string[], env: Readonly<Record<string, string>>): Promise<Project> {
+  const keyFile = join(emptyDirectory(), 'key');
+  writeFileSync(keyFile, `${apiKey}\n`);
   const [service, postgres, prometheus, grafana] = await Promise.all([1, 2, 3, 4].map(freePort));
   const compose = composeProject(
     `tidemark-test-${randomBytes(4).toString('hex')}`,
@@ -32,7 +37,7 @@ export async function bringUp(files: readonly string[], env: Readonly<Record<str
     {
       ...env,
       SOURCE_URL: 'http://source:4010/v2',
-      SOURCE_API_KEY: apiKey,
+      SOURCE_API_KEY_FILE: keyFile,
       // Ten a second: 60 windows take six.
       SOURCE_REQUESTS_PER_MINUTE: '600',
       SERVICE_PUBLISH: `127.0.0.1:${service}`,

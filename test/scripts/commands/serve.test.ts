@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
@@ -146,4 +146,24 @@ it('answers 503 while its database is silent or away, tells open dashboards, and
   await waitFor('the end of its connections', async () => (await statuses()).join() === '503,503');
   await server.query(`alter database ${database} allow_connections true`);
   await waitFor('new connections', async () => (await statuses()).join() === '200,200');
+});
+
+it('has no token in the log where other machines reach the address, but in a file of its user', async () => {
+  const env = await migrated();
+  const service = start(['serve', '--port', '0'], { ...env, SERVE_HOST: '0.0.0.0', DASHBOARD: 'on' });
+  await waitFor('the file', () => /their address is in (\S+)\n/.test(service.stdout()));
+  const [, file = ''] = /their address is in (\S+)\n/.exec(service.stdout()) ?? [];
+  const [, root, token] = /^(http:\/\/127\.0\.0\.1:\d+\/)#token=(\S+)\n$/.exec(readFileSync(file, 'utf8')) ?? [];
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(service.stdout() + service.stderr()).not.toContain(token);
+  const pause = (headers: Record<string, string>) =>
+    fetch(`${root}dashboard/actions/pause`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: '{}',
+    });
+  expect((await pause({})).status).toBe(401);
+  expect((await pause({ 'x-tidemark-token': token ?? '' })).status).toBe(200);
+  service.kill('SIGTERM');
+  expect((await service.ended).exitCode).toBe(0);
 });
