@@ -124,7 +124,7 @@ async function expectHardened(compose: Compose): Promise<void> {
   const all = (await containers(compose)).filter((container) => serviceOf(container) !== 'source');
   expect(JSON.stringify(all)).not.toContain(apiKey);
   const key = '/run/secrets/source-api-key';
-  expect(await compose.inside('worker', 'cat', key)).toBe(`${apiKey}\n`);
+  expect(await compose.inside('worker', 'cat', key)).toBe(apiKey);
   await expect(compose.inside('service', 'cat', key)).rejects.toThrow();
   const unbounded = all.filter(
     ({ HostConfig: { Memory, PidsLimit, LogConfig } }) =>
