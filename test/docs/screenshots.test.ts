@@ -110,7 +110,10 @@ describeTaking('pictures of the dashboard', () => {
       await page.locator('rect.queued, rect.active').first().waitFor();
       await page.locator('.band rect.failed').first().waitFor();
       await page.locator('.requests rect.covered').first().waitFor({ state: 'attached' });
-      await page.getByText(/ requests? to go/).first().waitFor();
+      await page
+        .getByText(/ requests? to go/)
+        .first()
+        .waitFor();
       await picture('overview');
       await page.setViewportSize({ width: 1120, height: 1080 });
       const calendar = page.locator('section', { has: page.getByRole('heading', { name: 'Coverage by month' }) });
