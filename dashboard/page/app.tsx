@@ -1,6 +1,7 @@
 /** The frame of the page, and the routing of its views. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { systemClock } from '../../clock.ts';
 import { BackfillsView } from './contents/backfills.tsx';
 import { EventsView } from './contents/events.tsx';
 import { ListPage } from './contents/list-page.tsx';
@@ -193,11 +194,17 @@ function showPart(): () => void {
   });
 }
 
-/** Scrolls to where the page was left, as soon as it is long enough. @returns ends the wait for it. */
+/** Parts that load after the place was reached may make the page shorter, and longer again. */
+const settledAfterMs = 5000;
+
+/** Scrolls to where the page was left, as soon as it is long enough, and stays there. @returns ends that. */
 function showPlace(placeY: number): () => void {
+  let reachedMs: number | null = null;
   return untilShown(() => {
     scrollTo(0, placeY);
-    return scrollY >= placeY - 1;
+    if (scrollY < placeY - 1) return false;
+    reachedMs ??= systemClock.now();
+    return systemClock.now() - reachedMs > settledAfterMs;
   });
 }
 
