@@ -8,6 +8,8 @@ import { inTransaction } from '../../../store/db/database.ts';
 import { compareStored } from '../../../transfer/queries/stored-tuples.ts';
 import { openOwnStore } from '../../store/open-store.ts';
 
+/** Timeouts of the process are counted, and some of those of other test files may begin or end meanwhile. */
+const compared = 100;
 const startMs = Date.UTC(2024, 0, 1);
 const at = (hour: number) => startMs + hour * hourMs;
 
@@ -33,8 +35,10 @@ test('finds equal, changed, missing and absent points, and leaves no timeout beh
     const timeouts = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const before = timeouts();
     const window = { startMs, endMs: at(9) };
-    const found = await compareStored(client, { dataset: 'candles', seriesId: 7, window }, runs);
-    expect(timeouts()).toBe(before);
+    const compare = () => compareStored(client, { dataset: 'candles', seriesId: 7, window }, runs);
+    let found = await compare();
+    for (let times = 1; times < compared; times += 1) found = await compare();
+    expect(timeouts() - before).toBeLessThan(compared / 2);
     const timesOf = (some: typeof found.missing) =>
       some.flatMap(({ tuples, from, to }) => [...tuples.timesMs.slice(from, to)]);
     expect({ ...found, missing: timesOf(found.missing), changed: timesOf(found.changed) }).toEqual({
