@@ -3,6 +3,8 @@
 import type pg from 'pg';
 import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
+import type { List } from '../../model/list.ts';
+import { eachList } from '../../model/lists/index.ts';
 import type { Range } from '../../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { nearest } from '../../planning/near-names.ts';
@@ -144,6 +146,8 @@ export async function findSeriesByName(database: Database, name: string): Promis
       remedy: `did you mean ${named.map((one) => JSON.stringify(one.name)).join(' or ')}?`,
     });
   if (named[0] !== undefined) return named[0].id;
+  const list = eachList.find((one) => isListNamed(one, wanted));
+  if (list !== undefined) throw ofList(list, spelled);
   const [near] = await nearNames.on(database.pool, { wanted, names: names.map((one) => one.name) });
   const [nearest] = near?.near ?? [];
   // Of a part of a name, such as `binance bitcoin`, the first few that contain it.
@@ -162,6 +166,24 @@ export async function findSeriesByName(database: Database, name: string): Promis
     suggested.length === 0
       ? {}
       : { remedy: `did you mean ${suggested.map((one) => JSON.stringify(one)).join(' or ')}${more}?` },
+  );
+}
+
+/** `rates`, `asset-markets`, or `markets of bitcoin`. */
+const isListNamed = ({ name, word, askedFor, entries }: List, wanted: string) =>
+  wanted === word || wanted === name || (askedFor === 'asset' && wanted.startsWith(`${entries} of `));
+
+function ofList({ word, askedFor, views }: List, spelled: string): TidemarkError {
+  const track = `tidemark track ${word}${askedFor === 'asset' ? ' --asset ID' : ''}`;
+  return new TidemarkError(
+    'UNKNOWN_SERIES',
+    `${JSON.stringify(spelled)} is a list, not a series: a source gives only its present, so that nothing of its past ` +
+      'can be missing, compared or requested again',
+    {
+      remedy:
+        `\`tidemark status\` shows how old it is and what failed, \`${track}\` polls it at once after a failure, and ` +
+        `\`select * from ${views.now}\` shows what the last poll gave`,
+    },
   );
 }
 

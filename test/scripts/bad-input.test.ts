@@ -214,6 +214,17 @@ describe('names what is unreachable or unusable in one line', () => {
       ['why binanse bitcoin/tether m1', 'binance bitcoin/tether m1'],
     ])
       expectRefusal(await run(words ?? '', environment()), 2, 'UNKNOWN_SERIES', `; did you mean "${meant}"?`);
+    for (const command of ['verify', 'repair', 'retry', 'why', 'quality'])
+      for (const [list, view] of [
+        ['rates', 'latest_rates'],
+        ['asset-markets', 'asset_markets'],
+        ['markets of bitcoin', 'asset_markets'],
+      ]) {
+        const refused = await run(`${command} ${list}`, environment());
+        expectRefusal(refused, 2, 'UNKNOWN_SERIES', `"${list}" is a list, not a series: `);
+        expect(refused.stderr).toContain(`\`select * from ${view}\``);
+        expect(refused.stderr).not.toContain('did you mean');
+      }
     await run('track asset-markets --asset bitcoin', environment());
     for (const [words, said] of [
       ['untrack asset-markets --asset bitcon', 'not tracked: did you mean "markets of bitcoin"?'],
