@@ -146,12 +146,14 @@ const pastRequest = ({
   verdict,
   fresh,
   changed,
+  rejected,
+  rejectedFor,
   durationMs,
   error,
   body,
   source,
 }: PastFetch): PastRequest => ({
-  ...{ timeMs, range, lane, verdict, fresh, changed, durationMs, error, body, source },
+  ...{ timeMs, range, lane, verdict, fresh, changed, rejected, rejectedFor, durationMs, error, body, source },
 });
 
 /** Reads everything about one series except its points. @throws ServiceRefusal 404 */

@@ -3,7 +3,7 @@
  * other gaps are `not_asked`, `not_published` or `blocked`. Nothing reads the message of a gap: it is for people.
  */
 
-import { formatDuration, formatTime } from './format.ts';
+import { counted, formatDuration, formatTime } from './format.ts';
 import type { EpochMs } from './intervals.ts';
 import { defaultSource } from './sources.ts';
 
@@ -172,4 +172,11 @@ export function verdictText(verdict: string): string {
   // An answer from its first to its last point is believed. The rest is requested again, with what lies beside it.
   if (verdict === 'cut_short') return 'partial: no point at its start or end, asked again to be sure';
   return verdict.replaceAll('_', ' ');
+}
+
+/** `2 rows rejected: another row of the same period has other values`; null: none was. */
+export function rejectedText(one: { readonly rejected: number; readonly rejectedFor: string | null }): string | null {
+  const { rejected, rejectedFor } = one;
+  if (rejected === 0) return null;
+  return `${counted(rejected, 'row')} rejected${rejectedFor === null ? '' : `: ${rejectedFor}`}`;
 }

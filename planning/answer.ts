@@ -1,5 +1,6 @@
 /** A response of a source with status 200, as its client reads it and a commit stores it. */
 
+import { counted } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import type { PointLines } from '../model/point-lines.ts';
 import type { UpstreamCoverage } from './upstream-coverage.ts';
@@ -23,6 +24,13 @@ export interface RejectedRow {
   readonly timeMs?: EpochMs | null;
   /** Whether another row of the same period differs, so that its period is not covered; absent: none does. */
   readonly isDisputed?: boolean;
+}
+
+/** How many rows were rejected, and why the first one was; null: none was. */
+export function rejectionOf(rejected: readonly RejectedRow[]) {
+  const [first, ...others] = new Set(rejected.map(({ reason }) => reason));
+  const more = others.length === 0 ? '' : `, and ${counted(others.length, 'other reason')}`;
+  return { rejected: rejected.length, rejectedFor: first === undefined ? null : `${first}${more}` };
 }
 
 /** Rows are in the order of the response. An invalid row does not affect the others. */

@@ -301,8 +301,7 @@ function storeConditions({ queue, failingJobs, failed, beyondDepth, blocked, rej
   }
   const { rows } = rejected;
   if (rows > 0) {
-    const text = `${counted(rows, 'row')} of the source ${verb(rows, 'was', 'were')} rejected`;
-    found.push(condition('rows_rejected', text));
+    found.push(condition('rows_rejected', `${counted(rows, 'rejected row')} without a point`));
   }
   return found;
 }

@@ -19,6 +19,7 @@
 
 import type { Logger } from 'pino';
 import { unlessStopped } from '../clock.ts';
+import { formatTime } from '../model/format.ts';
 import { type EpochMs, hourMs } from '../model/intervals.ts';
 import type { Window } from '../model/window.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
@@ -52,6 +53,7 @@ export async function runAttempt<Answer>(
     if (summary === undefined) return putBack;
     context.storeBreaker.succeeded(context.clock.now(), startedMs);
     logRevisions(work, summary, context.log);
+    logRejection(work, summary, context);
     context.log.debug({ ...nameOf(work), ...summary }, 'stored');
     return done;
   } catch (error) {
@@ -113,4 +115,26 @@ function logRevisions<Answer>(work: Work<Answer>, summary: StoredEvent, log: Log
     after,
   }));
   log.info({ ...nameOf(work), revised, revisions: logged }, 'the source changed stored values');
+}
+
+/** More are told of anew. */
+const maxToldRejections = 1000;
+
+/**
+ * Logs rejected rows, and ranges that no row could be used for: once a window or list, which is asked again and again,
+ * with the same rows.
+ */
+function logRejection<Answer>(work: Work<Answer>, summary: StoredEvent, { log, source }: WorkerContext): void {
+  const { rejected = 0, rejectedFor: reason, unusable = [] } = summary;
+  if (rejected === 0 && unusable.length === 0) return;
+  const { toldRejections: told } = source;
+  const name = JSON.stringify(nameOf(work));
+  const level = told.has(name) ? 'debug' : 'warn';
+  if (told.size >= maxToldRejections) told.clear();
+  told.add(name);
+  const failed = unusable.map(({ startMs, endMs }) => `${formatTime(startMs)} to ${formatTime(endMs)}`);
+  log[level](
+    { ...nameOf(work), ...(rejected > 0 && { rejected, reason }), ...(failed.length > 0 && { failed }) },
+    rejected > 0 ? 'rows of the source were rejected' : 'no row of the answer belonged to the window',
+  );
 }

@@ -23,6 +23,8 @@ export interface RunningSource {
   readonly rangeLimits: RangeLimitLearner;
   /** Series that the last answer stated to be unknown. */
   readonly unknownSeries: Set<number>;
+  /** The windows and lists of whose rejected rows the log has told, at most so many. */
+  readonly toldRejections: Set<string>;
   /** The market of a series in the source's terms; undefined: a request names the exchange. */
   readonly symbolOf: (seriesId: number) => Promise<string | undefined>;
 }
@@ -54,7 +56,17 @@ export async function openRunningSource(
   const rangeLimits = createRangeLimitLearner({ restMs: more.failedRetryMs });
   for (const [key, longestMs] of await readLongestRanges(database, name)) rangeLimits.learn(key, longestMs);
   const breaker = createCircuitBreaker({ what: sourceText(name), threshold: outageThreshold, log });
-  return { name, client, requests, breaker, gate, rangeLimits, unknownSeries: new Set(), symbolOf: symbols(context) };
+  return {
+    name,
+    client,
+    requests,
+    breaker,
+    gate,
+    rangeLimits,
+    unknownSeries: new Set(),
+    toldRejections: new Set(),
+    symbolOf: symbols(context),
+  };
 }
 
 function symbols({ clock, database, client, name }: SourceContext): RunningSource['symbolOf'] {

@@ -1,6 +1,7 @@
 /** Events of a worker, for metrics and traces. Handlers are not awaited, and must not throw. */
 
 import type { Lane } from '../model/lanes.ts';
+import type { Range } from '../model/ranges.ts';
 import type { Attempt, Outcome, RequestJob } from '../queue/jobs.ts';
 import type { SeenRevision } from '../store/commit/write-points.ts';
 import type { LedgerEntry } from '../store/ledger/ledger.ts';
@@ -14,6 +15,11 @@ export interface StoredEvent {
   readonly changed?: number;
   readonly revised?: number;
   readonly unchanged?: number;
+  /** Rows in quarantine, and why the first of them is. */
+  readonly rejected?: number;
+  readonly rejectedFor?: string | null;
+  /** Ranges that no row of the answer could be used for; they are asked again. */
+  readonly unusable?: readonly Range[];
   /** The first few revised values. */
   readonly revisions?: readonly SeenRevision[];
 }

@@ -33,7 +33,8 @@ const newestRequests = statement({
   text: `
     select f.time as "timeMs", f.series_id as "seriesId",
            case when s.id is null then f.dataset else ${seriesNameSql} end as name,
-           f.range, f.lane, f.verdict, f.status, f.fresh, f.changed, f.duration_ms as "durationMs",
+           f.range, f.lane, f.verdict, f.status, f.fresh, f.changed, f.rejected,
+           f.rejected_for as "rejectedFor", f.duration_ms as "durationMs",
            split_part(f.error, E'\\n', 1) as error, f.body, f.source
     from (select * from tidemark.fetches where time >= $startMs and time < $endMs order by time desc limit $most) f
     left join tidemark.series s on s.id = f.series_id
@@ -45,6 +46,8 @@ const newestRequests = statement({
       status: nullable(int4),
       fresh: int4,
       changed: int4,
+      rejected: int4,
+      rejectedFor: nullable(text),
       durationMs: int4,
       error: nullable(text),
       body: nullable(text),

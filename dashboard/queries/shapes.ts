@@ -147,9 +147,12 @@ export const pastRequest = message({
   verdict: z.string(),
   fresh: z.number(),
   changed: z.number(),
+  rejected: z.number(),
+  /** Why the first of them was; null: none was, or it is not known. */
+  rejectedFor: z.string().nullable(),
   durationMs: z.number(),
   error: z.string().nullable(),
-  /** The beginning of the body of an answer that did not fill its range; null: it did, or had none. */
+  /** The beginning of the body of an answer that did not fill its range or had rejected rows; null: it has none. */
   body: z.string().nullable(),
   source: z.string(),
 });

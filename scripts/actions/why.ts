@@ -4,7 +4,7 @@ import { datasetOf } from '../../model/datasets/index.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../model/format.ts';
 import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
 import { overlaps, type Range } from '../../model/ranges.ts';
-import { explainGap, verdictText } from '../../model/reasons.ts';
+import { explainGap, rejectedText, verdictText } from '../../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { defaultSource, fileSource } from '../../model/sources.ts';
 import { askQueues } from '../../operations/context.ts';
@@ -255,8 +255,9 @@ function fetchLine(fetch: PastFetch): string {
   const verdict = verdictText(fetch.verdict);
   const range = fetch.range === null ? '' : ` ${formatTime(fetch.range.startMs)} to ${formatTime(fetch.range.endMs)}`;
   const attempt = fetch.attempt > 1 ? `, attempt ${fetch.attempt}` : '';
-  const body = fetch.body === null ? '' : `, ${fetch.body.slice(0, shownBody)}`;
-  const rejected = fetch.rejected > 0 ? `, ${fetch.rejected} rejected` : '';
+  const rejection = rejectedText(fetch);
+  const body = fetch.body === null ? '' : `${rejection === null ? ', ' : ': '}${fetch.body.slice(0, shownBody)}`;
+  const rejected = rejection === null ? '' : `; ${rejection}`;
   const came =
     fetch.verdict === checksumVerdict
       ? 'the checksum of the file'

@@ -5,6 +5,7 @@
 
 import { datasetNames } from '../../model/datasets/index.ts';
 import type { Range } from '../../model/ranges.ts';
+import { rejectionOf } from '../../planning/answer.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { LostRace, retryLostRaces } from '../db/failure.ts';
 import { quarantineRows } from '../ledger/quarantine.ts';
@@ -92,11 +93,11 @@ async function commitTogether(
     await countRevisions(client, recorded);
     await recordEmptyTimes(client, recorded);
     await compareRepairs(client, recorded);
-    return recorded.map(({ changes, verdict, covered, seen: { dropped } }) => ({
+    return recorded.map(({ changes, verdict, covered, window, answer, lacking, seen: { dropped } }) => ({
       ...changes,
-      verdict,
-      covered,
-      dropped,
+      ...{ verdict, covered, dropped },
+      ...rejectionOf(answer.rejected),
+      unusable: verdict === 'unreadable' ? [{ startMs: window.startMs, endMs: window.endMs }] : lacking.disputed,
     }));
   });
 }

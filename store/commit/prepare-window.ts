@@ -41,6 +41,11 @@ export interface WindowResult extends PointChanges {
   readonly covered: Range | null;
   /** Points outside the window, or given twice, which were dropped. */
   readonly dropped: number;
+  readonly rejected: number;
+  /** Why the first of them was; null: none was. */
+  readonly rejectedFor: string | null;
+  /** Ranges of the window that no row of the answer could be used for; they are asked again. */
+  readonly unusable: readonly Range[];
 }
 
 /** An answer and its window, ready to be stored. */

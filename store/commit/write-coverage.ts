@@ -2,7 +2,9 @@
 
 import type pg from 'pg';
 import { type EpochMs, nextPeriodStart, periodStart, type Range } from '../../model/intervals.ts';
-import { subtract } from '../../model/ranges.ts';
+import { clip, subtract } from '../../model/ranges.ts';
+import { rejectionOf } from '../../planning/answer.ts';
+import type { Verdict } from '../../planning/verdict.ts';
 import { bool, float8, int4, nullable, type RowOf, range, ranges, rowsOf, statement, time } from '../db/statement.ts';
 import { ledgerInsert, ledgerRow, ledgerRows, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
@@ -62,7 +64,7 @@ async function recordOutcome(client: pg.PoolClient, window: EvaluatedWindow): Pr
     await recordFetch(client, ledgerEntry(window, outcome.verdict));
     return outcome;
   }
-  let outcome: Outcome = { verdict: evaluation.verdict, covered: evaluation.covered };
+  let outcome: Outcome = { verdict: statedVerdict(window), covered: evaluation.covered };
   if (evaluation.verdict !== 'cut_short') return outcome;
   const isTail = isTailWithout(window);
   // A tail answer with no new point shows a quiet market, or an answer truncated to the points it reached
@@ -105,11 +107,21 @@ const deleteRefuted = statement({
   parameters: { refuted: rowsOf({ seriesId: int4, points: range }) },
 });
 
+/**
+ * The verdict in the ledger and in metrics. Between witnesses an answer may have nothing of the window but rows of
+ * periods that stay uncovered.
+ */
+function statedVerdict({ window, points, evaluation: { verdict, covered }, lacking, seen }: EvaluatedWindow): Verdict {
+  const isWithoutUse = points.timesMs.length === 0 && seen.rejectedWithin > 0;
+  if (verdict !== 'filled' || covered === null || !isWithoutUse) return verdict;
+  return clip(subtract([covered], lacking.holes), window).length === 0 ? 'unreadable' : verdict;
+}
+
 async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWindow[]): Promise<void> {
   await moveCoverages.on(client, {
     moved: windows.map(movedRow),
     given: givenBy(windows),
-    ledger: windows.map((window) => ledgerRow(ledgerEntry(window, window.evaluation.verdict))),
+    ledger: windows.map((window) => ledgerRow(ledgerEntry(window, statedVerdict(window)))),
     recentSeconds: recentMs / 1000,
   });
 }
@@ -217,10 +229,10 @@ export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEnt
     lane: window.lane,
     attempt: evaluated.attempt,
     verdict,
-    body: verdict === 'filled' ? null : (answer.body ?? null),
+    body: verdict === 'filled' && answer.rejected.length === 0 ? null : (answer.body ?? null),
     status: answer.status,
     ...changes,
-    rejected: answer.rejected.length,
+    ...rejectionOf(answer.rejected),
     bytes: answer.bytes,
     durationMs: answer.durationMs,
     source: window.source,

@@ -23,6 +23,7 @@ import {
 } from '../db/statement.ts';
 import { timestamp } from '../db/values.ts';
 import { dropChunks } from '../timescale/extension.ts';
+import { toStorable } from './quarantine.ts';
 
 /** Entries of the ledger, as a parameter. */
 export const ledgerRows = rowsOf({
@@ -43,6 +44,8 @@ export const ledgerRows = rowsOf({
   revised: int4,
   unchanged: int4,
   rejected: int4,
+  /** Why the first of them was; null: none was. */
+  rejectedFor: nullable(text),
   /** Size of the decoded body. */
   bytes: int8,
   durationMs: int4,
@@ -50,7 +53,10 @@ export const ledgerRows = rowsOf({
   /** Whether a connection was made. */
   isSent: bool,
   source: text,
-  /** The beginning of the body of an answer that did not fill its range, in one line; null: it did, or had none. */
+  /**
+   * The beginning of the body, in one line, of an answer that did not fill its range or had rejected rows; null: it was
+   * another, or had none.
+   */
   body: nullable(text),
 });
 export type LedgerEntry = RowOf<typeof ledgerRows.columns>;
@@ -64,6 +70,7 @@ const defaults = Object.freeze({
   revised: 0,
   unchanged: 0,
   rejected: 0,
+  rejectedFor: null,
   error: null,
   isSent: true,
   source: defaultSource,
@@ -75,13 +82,18 @@ export type NewEntry = Omit<LedgerEntry, keyof typeof defaults> & Partial<Ledger
 /** The insert of the rows `$ledger`, as part of another statement. */
 export const ledgerInsert = `
   insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, status, fresh, changed,
-    revised,
-                                unchanged, rejected, bytes, duration_ms, error, sent, source, body)
+                                revised, unchanged, rejected, rejected_for, bytes, duration_ms, error, sent, source,
+                                body)
   select * from $ledger`;
 
 export function ledgerRow(entry: NewEntry): LedgerEntry {
-  const { durationMs, error, ...others } = { ...defaults, ...entry };
-  return { ...others, durationMs: Math.round(durationMs), error: error?.slice(0, 1000) ?? null };
+  const { durationMs, error, rejectedFor, ...others } = { ...defaults, ...entry };
+  return {
+    ...others,
+    durationMs: Math.round(durationMs),
+    error: error?.slice(0, 1000) ?? null,
+    rejectedFor: rejectedFor === null ? null : toStorable(rejectedFor).slice(0, 1000),
+  };
 }
 
 const recordFetches = statement({ name: 'record-fetch', text: ledgerInsert, parameters: { ledger: ledgerRows } });

@@ -171,6 +171,6 @@ function isTime(time: unknown): time is EpochMs {
 const latestTimeMs = Date.UTC(9999, 11, 31);
 
 /** PostgreSQL text cannot hold a NUL. */
-function toStorable(written: string): string {
+export function toStorable(written: string): string {
   return written.replaceAll('\u0000', '\uFFFD');
 }

@@ -6,7 +6,7 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { ListRow } from '../../model/lists/index.ts';
-import type { Answer } from '../../planning/answer.ts';
+import { type Answer, rejectionOf } from '../../planning/answer.ts';
 import { isLastPage, type PollPage, rowsAskedFor } from '../../planning/polls.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { bool, int4, int8, listOf, nullable, statement, time } from '../db/statement.ts';
@@ -38,13 +38,16 @@ export interface PageResult {
   readonly gone: number;
 }
 
+type CommittedPage = PageResult & ReturnType<typeof rejectionOf>;
+
 const nothing = Object.freeze({ fresh: 0, changed: 0, unchanged: 0, gone: 0 });
 
-export function commitPage(database: Database, commit: PageCommit): Promise<PageResult> {
+export function commitPage(database: Database, commit: PageCommit): Promise<CommittedPage> {
   const { answer, attempt, nowMs } = commit;
   const { dataset } = commit.page.list;
   return inTransaction(database, async (client) => {
     const result = await store(client, commit);
+    const rejection = rejectionOf(answer.rejected);
     await quarantineRows(client, { dataset, rows: answer.rejected, seenAtMs: nowMs });
     if (answer.rejected.length > 0) await trimQuarantine.on(client, { dataset });
     await recordFetch(client, {
@@ -57,11 +60,12 @@ export function commitPage(database: Database, commit: PageCommit): Promise<Page
       fresh: result.fresh,
       changed: result.changed,
       unchanged: result.unchanged,
-      rejected: answer.rejected.length,
+      ...rejection,
+      body: answer.rejected.length === 0 ? null : (answer.body ?? null),
       bytes: answer.bytes,
       durationMs: answer.durationMs,
     });
-    return result;
+    return { ...result, ...rejection };
   });
 }
 

@@ -310,14 +310,14 @@ const fetches = statement({
   isPlannedAnew: true,
   text: `
     select time as "timeMs", range, lane, attempt, verdict, status, fresh, changed, unchanged, rejected,
-           duration_ms as "durationMs", error, source, body
+           rejected_for as "rejectedFor", duration_ms as "durationMs", error, source, body
     from tidemark.fetches
     where series_id = $seriesId and ($within is null or range && $within) order by time desc limit $most`,
   parameters: { ...newestOf, within: nullable(range) },
   row: {
     ...{ timeMs: time, range: nullable(range), lane: oneOf<LedgerEntry['lane']>(), attempt: int4, verdict: text },
     ...{ status: nullable(int4), fresh: int4, changed: int4, unchanged: int4, rejected: int4, durationMs: int4 },
-    ...{ error: nullable(text), source: text, body: nullable(text) },
+    ...{ rejectedFor: nullable(text), error: nullable(text), source: text, body: nullable(text) },
   },
 });
 

@@ -61,7 +61,7 @@ it.each([
   ['source_notice', /service message since .*is retired.*; tried again/, failed('notice', 200, 'is retired')],
   ['source_refuses_key', /refuses the API key or its plan since /, failed('unauthorized', 401, 'unknown key')],
   ['banned', /accepts no request until 20\d\d-.*: HTTP 429/, failed('rate_limited', 429, 'HTTP 429')],
-  ['rows_rejected', /^1 row of the source was rejected/, rejected],
+  ['rows_rejected', /^1 rejected row without a point/, rejected],
   ['ranges_failed', /fail/, pending('failed')],
   ['awaiting_second_answer', /came back empty/, pending('awaiting')],
   ...(inject('absent').timescale === ''

@@ -233,7 +233,7 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'rejected rows',
     'rows_rejected',
     'bad',
-    '12 rows of the source were rejected',
+    '12 rejected rows without a point',
     { rejected: { rows: 12, series: 1, reason: null } },
   ],
   [

@@ -120,6 +120,7 @@ describeNeeding('timescale', 'a database of a version with continuous aggregates
       '0022_market_states',
       '0023_backfills',
       '0024_answer_bodies',
+      '0025_rejected_for',
       'views and rollups',
     ]);
     const aggregates = await pool.query('select from timescaledb_information.continuous_aggregates');
@@ -175,7 +176,8 @@ async function makeOld({ pool }: Database, reader: string): Promise<void> {
     `drop table tidemark.actions, tidemark.backfill_series, tidemark.backfills, tidemark.changed_months, tidemark.asset_aliases, tidemark.cross_differences, tidemark.source_symbols, tidemark.symbol_states, tidemark.source_ranges,
                 tidemark.series_sources`,
   );
-  await pool.query(`alter table tidemark.fetches drop column source, drop column sent, drop column body;
+  await pool.query(`alter table tidemark.fetches drop column source, drop column sent, drop column body,
+                      drop column rejected_for;
                     alter table tidemark.pending_windows drop column source;
                     alter table tidemark.pending_windows rename column reason to verdict;
                     alter table tidemark.pending_windows add check (verdict in ('empty', 'failed', 'stale'))`);

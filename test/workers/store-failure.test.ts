@@ -77,6 +77,7 @@ describe('an attempt whose answer cannot be stored', () => {
         gate: createSourceGate({ database, source: defaultSource, requests, log: silent, clock }),
         rangeLimits: createRangeLimitLearner({ restMs: 1000 }),
         unknownSeries: new Set(),
+        toldRejections: new Set(),
         symbolOf: async () => undefined,
       },
       storeBreaker: createCircuitBreaker({ what: 'the database', threshold: 1, log: silent }),

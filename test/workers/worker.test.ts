@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
+import { formatTime } from '../../model/format.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { endPause, writePause } from '../../store/settings/settings.ts';
@@ -9,7 +10,7 @@ import { createSourceGate } from '../../workers/source-gate.ts';
 import { quickPauses } from '../faults/quick-pauses.ts';
 import { clockAt, createTestClock } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { onEachBackend, silent } from '../queue/queue-parts.ts';
+import { collectingLog, onEachBackend, silent } from '../queue/queue-parts.ts';
 import { serveBody } from '../sources/local-server.ts';
 import { serveCandles } from './candle-server.ts';
 import {
@@ -142,6 +143,30 @@ onEachBackend('a worker', (kind) => {
     expect(await gate.enter()).toMatchObject({ kind: 'wait' });
     await changeRefusal(database, defaultSource, (before) => before && { ...before, untilMs: clock.now() });
     expect(await gate.enter()).toMatchObject({ kind: 'alone' });
+  });
+
+  test('logs rejected rows once a window, and ranges that no row of an answer could be used for', async () => {
+    const parts = await openParts(kind);
+    const windows = await trackHours(parts, 2);
+    const row = (at = 0, high = '2') => ({ open: '1', high, low: '1', close: '1', volume: '1', period: at });
+    const [first, second] = windows.map(({ startMs }) => startMs);
+    const data = [row(first, '0.5'), row(first), row(second), row(second, '3')];
+    const server = await serveBody({ data, timestamp: noonMs });
+    const lines: string[] = [];
+    await startTestWorker(parts, server.baseUrl, { log: collectingLog(lines) });
+    for (const _ of [1, 2]) {
+      await parts.queues.requests.addWindows(windows);
+      await untilIdle(parts);
+    }
+    const told = lines.map((line) => JSON.parse(line));
+    const text = (timeMs: number) => formatTime(timeMs);
+    expect(told).toMatchObject([
+      { msg: 'rows of the source were rejected', rejected: 3, reason: expect.stringContaining('high') },
+      {
+        ...{ msg: 'rows of the source were rejected', rejected: 3 },
+        failed: windows.slice(1).map(({ startMs, endMs }) => `${text(startMs)} to ${text(endMs)}`),
+      },
+    ]);
   });
 
   test('defers a window with its reason when its attempts are used up, and continues with the others', async () => {

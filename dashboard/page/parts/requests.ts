@@ -1,11 +1,11 @@
 /** Rows of tables of requests. */
 
-import { verdictText } from '../../../model/reasons.ts';
+import { rejectedText, verdictText } from '../../../model/reasons.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import type { PastRequest } from '../../shapes.ts';
 import { formatCount, formatTime, wholeSecond } from './format.ts';
 
-export const requestTitles = ['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Took'];
+export const requestTitles = ['At', 'From', 'To', 'For', 'Verdict', 'New', 'Changed', 'Rejected', 'Took'];
 
 /** @param timeText in which zone. */
 export function requestCells(one: PastRequest, timeText = formatTime): readonly string[] {
@@ -14,9 +14,10 @@ export function requestCells(one: PastRequest, timeText = formatTime): readonly 
     one.range === null ? '' : timeText(one.range.startMs),
     one.range === null ? '' : timeText(one.range.endMs),
     one.source === defaultSource ? one.lane : `${one.lane} of ${one.source}`,
-    [verdictText(one.verdict), one.error ?? one.body].filter((text) => text !== null).join(': '),
+    [verdictText(one.verdict), rejectedText(one), one.error ?? one.body].filter((text) => text !== null).join(': '),
     formatCount(one.fresh),
     formatCount(one.changed),
+    formatCount(one.rejected),
     `${formatCount(one.durationMs)} ms`,
   ];
 }

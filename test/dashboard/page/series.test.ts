@@ -77,6 +77,7 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     changed: 0,
     source: 'default',
     body: '{"data":[]}',
+    ...{ rejected: 0, rejectedFor: null },
   };
   const raw = '</code><img src=x>';
   const detail = {
@@ -84,6 +85,7 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     fetches: [
       { ...fetched, durationMs: 1234, error: 'no such market' },
       { ...fetched, range: null, durationMs: 1, error: null, source: 'kraken' },
+      { ...fetched, durationMs: 2, error: null, rejected: 2, rejectedFor: 'open is null' },
     ],
     revisions: [{ timeMs: startMs, seenAtMs: startMs + dayMs, before: { close: '1.10', volume: '7' } }],
     rejections: [{ seenAtMs: startMs, reason: 'open is null', raw }],
@@ -95,8 +97,9 @@ it('the details list gaps with links to their ranges, requests, revisions and re
     '2 gaps, cut where the reason changes; each opens its range',
     '2024-02-10 | 2024-02-12 | 2 d | awaits a request |',
     '2024-02-10 | 2024-02-12 | 2 d | failed at kraken: status 500 (again at 2024-02-02) |',
-    '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: no such market | 1 | 0 | 1,234 ms |',
-    '2024-02-01 | | | backfill of kraken | refused: {"data":[]} | 1 | 0 | 1 ms |',
+    '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: no such market | 1 | 0 | 0 | 1,234 ms |',
+    '2024-02-01 | | | backfill of kraken | refused: {"data":[]} | 1 | 0 | 0 | 1 ms |',
+    '2024-02-01 | 2024-02-10 | 2024-02-12 | backfill | refused: 2 rows rejected: open is null: {"data":[]} | 1 | 0 | 2 | 2 ms |',
     '2024-02-01 | 2024-02-02 | close 1.10, volume 7 |',
     `2024-02-01 | open is null | ${raw} |`,
   ])
@@ -261,7 +264,9 @@ it('a range has its times in the zone of the chart', () => {
       ...{ ...found, ...range, wantedMs: dayMs, gaps: [gap], gapsInAll: 1 },
       silences: [{ ...range, proof: 'whole' }],
       confirmed: [{ ...range, answers: [...answers, ...answers], answeredMs: null }],
-      fetches: [{ ...fetched, durationMs: 1, error: null, body: null, source: 'default' }],
+      fetches: [
+        { ...fetched, rejected: 0, rejectedFor: null, durationMs: 1, error: null, body: null, source: 'default' },
+      ],
     },
   });
   const times = '2024-02-01 05:30+05:30 | 2024-02-02 05:30+05:30';
@@ -271,7 +276,7 @@ it('a range has its times in the zone of the chart', () => {
       `${times} | 1 d | failed: HTTP 500 (again at 2024-02-02 05:30+05:30) |`,
       `${times} | 1 d | whole |`,
       `${times} | 1 d | confirmed empty by the answers of ${answered} and ${answered} |`,
-      `2024-02-01 05:31:01+05:30 | ${times} | backfill | filled | 1 | 0 | 1 ms |`,
+      `2024-02-01 05:31:01+05:30 | ${times} | backfill | filled | 1 | 0 | 0 | 1 ms |`,
     ]),
   );
 });

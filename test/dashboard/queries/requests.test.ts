@@ -22,7 +22,7 @@ it('counts the requests of a minute, and has the newest with their series or lis
   await asked(minute + 3, ['candles', seriesId, 'refresh', 'unreachable', null, 0, 'refused\nthe rest', 'binance']);
   await asked(minute + 2, ['markets', null, 'poll', 'filled', 200, 7, null, 'default']);
 
-  const one = { range: null, changed: 0, durationMs: 80, body: null };
+  const one = { range: null, changed: 0, rejected: 0, rejectedFor: null, durationMs: 80, body: null };
   expect(await readRequestsOf(database, { minute, most: 2 })).toEqual({
     startMs: minute,
     endMs: minute + minuteMs,

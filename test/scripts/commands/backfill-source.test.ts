@@ -152,6 +152,10 @@ candles: [{ source: [okx, mirror], symbol: BTC/USDT, interval: h1, from: 2024-03
   ]);
   const said = /the answer has rows of this period that differ/;
   await fails(`backfill candles --source okx --symbol BTC/USDT --interval m30 ${days}`, 3, said);
+  // The answer to the period alone has its neighbours too, which are stored already.
+  expect(await say('why okx BTC/USDT m30')).toMatch(
+    /: unreadable, 0 new.*; 2 rows rejected: another row of the same period has other values: \{/,
+  );
 });
 
 it('run reads the list of markets again when it is a day old, and keeps what changed', async () => {

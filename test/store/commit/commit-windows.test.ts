@@ -405,6 +405,31 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await select('reason', 'quarantine where series_id = $1')).toEqual([{ reason: 'high below low' }]);
   });
 
+  it('tells the ledger why rows were rejected, and of what use the others were', async () => {
+    const told = async () => (await select('verdict, rejected, rejected_for, body', lastFetch))[0];
+    const lastFetch = 'fetches where series_id = $1 order by time desc limit 1';
+    const reason = 'another row of the same period has other values';
+    const rejected = ['1', '2'].map((high) => ({
+      ...{ raw: `{"high":"${high}","period":${minute(30)}}`, reason, isDisputed: true },
+    }));
+    const body = '{"data":[{"high":"1"}]}';
+    const beside = [candle(29), candle(31)];
+    expect(await commit([...beside], { answer: { rejected, body }, ...requested(30, 31) })).toMatchObject({
+      ...{ verdict: 'unreadable', rejected: 2, rejectedFor: reason, unusable: [minutes(30, 31)] },
+    });
+    expect(await told()).toEqual({ verdict: 'unreadable', rejected: 2, rejected_for: reason, body });
+    const others = {
+      ...later(1),
+      answer: { rejected: [...rejected, { raw: '\u0000', reason: 'not an object' }], body },
+    };
+    const whole = [...candlesOf(0, 30), ...candlesOf(31, 60)];
+    expect(await commit(whole, others)).toMatchObject({ verdict: 'filled', unusable: [minutes(30, 31)] });
+    const both = `${reason}, and 1 other reason`;
+    expect(await told()).toEqual({ verdict: 'filled', rejected: 3, rejected_for: both, body });
+    await commit(upTo(60), { ...later(2), answer: { body } });
+    expect(await told()).toEqual({ verdict: 'filled', rejected: 0, rejected_for: null, body: null });
+  });
+
   const inSeconds = { raw: 'in another unit', reason: 'the time is not in milliseconds', timeMs: startMs };
 
   it('leaves a file without a readable row to the next source, as one that is absent', async () => {
