@@ -107,6 +107,29 @@ export async function readGapDivision(
   return { ofDefault, divide };
 }
 
+/** Whether a gap can be requested now. */
+export function isWorkable(gap: Gap, nowMs: EpochMs): boolean {
+  // A pass of the scheduler records what is too old.
+  if (gap.reason === 'not_asked') return gap.cause !== 'not_published';
+  return gap.retryAtMs !== null && gap.retryAtMs <= nowMs;
+}
+
+/** Divides what can be requested now of each series among its sources. */
+export function divideWorkable(
+  gaps: readonly Gap[],
+  nowMs: EpochMs,
+  divide: DivideGaps,
+): ReadonlyMap<number, DividedGaps> {
+  const workable = new Map<number, Gap[]>();
+  for (const gap of gaps) {
+    if (!isWorkable(gap, nowMs)) continue;
+    const of = workable.get(gap.seriesId);
+    if (of === undefined) workable.set(gap.seriesId, [gap]);
+    else of.push(gap);
+  }
+  return new Map([...workable].map(([seriesId, of]) => [seriesId, divide((of[0] as Gap).series, normalize(of))]));
+}
+
 /** Of the division of a series. */
 export function countAll({ parts }: DividedGaps): number {
   return parts.reduce((sum, { windows }) => sum + windows, 0);

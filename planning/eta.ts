@@ -1,6 +1,7 @@
 /** The time until the missing windows are fetched, from the answers of the last minutes: the same figure everywhere. */
 
 import { type EpochMs, minuteMs } from '../model/intervals.ts';
+import { sum } from '../model/sum.ts';
 import { atMost, perMs, type Sample, settledMs, timeLeftMs } from './rate.ts';
 
 /** Length of the parts of the ledger in which answers are counted. */
@@ -54,6 +55,22 @@ export function requestsEtaMs(
     else unknownMs = Math.max(unknownMs, (asked * minuteMs) / perMinute);
   }
   return unknownMs > knownMs ? null : knownMs;
+}
+
+/** Windows of a series, or of several that are planned together, which take turns with those of others. */
+export interface Turns {
+  /** Not fetched yet. */
+  readonly left: number;
+  /** In the queue; what is queued comes before what is not. */
+  readonly queued: number;
+}
+
+/** Requests to a source until all windows of `own` are fetched, those of others that come before included. */
+export function requestsUntil(own: readonly Turns[], others: readonly Turns[]): number {
+  const unqueued = ({ left, queued }: Turns) => Math.max(0, left - queued);
+  const rounds = own.reduce((most, one) => Math.max(most, unqueued(one)), 0);
+  const before = others.map((one) => Math.min(one.left, one.queued) + Math.min(unqueued(one), rounds));
+  return sum(own.map(({ left }) => left)) + sum(before);
 }
 
 /**

@@ -56,6 +56,8 @@ export interface SourceQueue {
   readonly perMinute: number;
   /** The user's figure, where it is that; null: the source's own is in force. */
   readonly lowered: LoweredBudget | null;
+  /** Windows in the queue, and those under way, by series; absent: not known. */
+  readonly queued?: ReadonlyMap<number, number>;
 }
 
 export interface QueueFacts {
@@ -156,10 +158,12 @@ function etaOf(facts: StateFacts): number | null {
 }
 
 /** Whether no window of a source is fetched now. */
-function isHeld(facts: SourceState, queue: QueueFacts): boolean {
+export function isHeld(facts: Pick<SourceState, 'source' | Hold>, queue: QueueFacts): boolean {
   const state = queueOf(queue, facts.source);
   return facts.pause !== null || facts.outage !== null || state.workers === 0 || isBanned(facts, state);
 }
+
+type Hold = 'pause' | 'outage' | 'refusal';
 
 /** Whether windows of a source are left, or follow. */
 function isNeeded({ left, isFollowed }: SourceState): boolean {
@@ -175,7 +179,10 @@ function queueOf({ sources }: QueueFacts, source: string): Omit<SourceQueue, 'so
 /** Shorter pauses are the limiter's own spacing. */
 const longPauseMs = 2000;
 
-function isBanned({ refusal }: SourceState, { pausedMs, perMinute }: Omit<SourceQueue, 'source'>): boolean {
+function isBanned(
+  { refusal }: Pick<SourceState, 'refusal'>,
+  { pausedMs, perMinute }: Omit<SourceQueue, 'source'>,
+): boolean {
   const spacingMs = perMinute === 0 ? 0 : 60_000 / perMinute;
   return refusal !== null && pausedMs > Math.max(longPauseMs, 2 * spacingMs);
 }

@@ -19,7 +19,6 @@ import { untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
 import { budgetInForce, differingBudgets, lowerBudget } from '../../planning/budget.ts';
-import { requestsEtaMs } from '../../planning/eta.ts';
 import { pausedText } from '../../planning/headline.ts';
 import { closedUpTo } from '../../planning/periods.ts';
 import { type BackfillProgress, isPausedBySource } from '../../planning/progress.ts';
@@ -30,7 +29,6 @@ import { readLackingValues } from '../../store/commit/reread.ts';
 import { countFetchesSince } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes, tallyFetches } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts';
-import { readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { untrackUnknown } from '../../store/series/series.ts';
 import { readAllSources, readSourceLists, readSourcesOf } from '../../store/series/sources.ts';
@@ -40,7 +38,7 @@ import { type OperationContext, readRangeLimits } from '../context.ts';
 import { inProcessWorkers } from '../in-process-workers.ts';
 import { pollUntil } from '../poll-until.ts';
 import { refreshRollupsAtEnd } from '../refresh-rollups.ts';
-import { countBySource, countEach, type DividedGaps, explainUnasked, readGapDivision } from '../source-gaps.ts';
+import { countEach, divideWorkable, explainUnasked, isWorkable, readGapDivision } from '../source-gaps.ts';
 import {
   assertCreditsLeft,
   assertNoServiceMessage,
@@ -50,12 +48,12 @@ import {
   refusalSaid,
 } from '../source-health.ts';
 import { distinctSources, joinQueues } from '../sources/queues.ts';
+import { readQueueFacts } from '../status/facts.ts';
+import { etaOfRanges, readDemand } from './eta.ts';
 import {
   type BackfillOutcome,
   deferredText,
-  divideWorkable,
   isAwaited,
-  isWorkable,
   outcomeOf,
   partsWithin,
   portionsOf,
@@ -64,6 +62,8 @@ import {
 } from './outcome.ts';
 
 export interface BackfillRequest {
+  /** Of its record; absent: it has none. */
+  readonly id?: number;
   readonly seriesIds: readonly number[];
   /** Those of them that are tracked for this backfill alone: no more than it, where the source does not know them. */
   readonly newIds?: readonly number[];
@@ -81,6 +81,8 @@ export interface BackfillRequest {
 }
 
 const never: Range = { startMs: 0, endMs: 0 };
+
+const etaEveryMs = 5000;
 
 /** Poll interval while waiting. */
 const idlePollMs = 1000;
@@ -116,13 +118,8 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   const setup = single ?? registry.get(defaultSource);
   const { name, longLimit } = setup.facts;
   let perMinute = setup.facts.requestsPerMinute;
-  const budgets = new Map<string, number>();
   const requestsOfLastMinute = lastMinuteOf(context, name);
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
-  const recentAnswers = atMostEverySecond(clock, async () => {
-    const readAtMs = clock.now();
-    return { readAtMs, recent: await readRecentAnswers(database, readAtMs, request.seriesIds) };
-  });
   // The beginning of a series may become known.
   const trackedNow = atMostEverySecond(clock, () => readSeries(context, request, startedMs));
   const loweredNow = atMostEverySecond(clock, () => readLoweredBudgets(database));
@@ -135,24 +132,16 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     perMinute = budgetInForce(setup.facts, present);
     const differing = differingBudgets(setup.facts, present);
     if (differing !== null && name === defaultSource) request.progress.say(differing);
-    for (const source of sources) {
-      const own = registry.find(source)?.facts;
-      if (own !== undefined) budgets.set(source, budgetInForce(own, await queues.connectedBudgets(source)));
-    }
   }
 
-  /** As the headline has it of all series. Null: unknown. */
-  async function etaOf(divided: Iterable<DividedGaps>, pausedMs: number): Promise<number | null> {
-    if (isPausedBySource(pausedMs)) return null;
-    const lowered = await loweredNow();
-    const work = [...countBySource(divided)].map(([source, asked]) => ({
-      ...{ source, asked },
-      perMinute: lowerBudget(budgets.get(source) ?? 0, lowered.get(source)),
-    }));
-    const { recent, readAtMs } = await recentAnswers();
-    // New periods are not a part of the range.
-    return requestsEtaMs(work, recent, { readAtMs, arriving: Number.POSITIVE_INFINITY });
-  }
+  /** All gaps are read for it where a scheduler runs. */
+  const etaNow = atMostEvery(clock, etaEveryMs, async () => {
+    const nowMs = clock.now();
+    const queue = await readQueueFacts(context, await parts.ensure(false), sources, await loweredNow());
+    const { divide } = await readGapDivision(context, nowMs);
+    const demand = await readDemand(context, queue, { nowMs, divide });
+    return etaOfRanges({ id: request.id ?? null, ranges }, demand);
+  });
 
   /** The sources that are to be asked for a value that files lack. */
   async function sourcesToAdd(nowMs: EpochMs): Promise<string[]> {
@@ -201,7 +190,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       perMinute: lowerBudget(perMinute, (await loweredNow()).get(name)),
       failures: tally.failures,
       pausedMs,
-      etaMs: await etaOf(divided.values(), pausedMs),
+      etaMs: left.every((one) => one.left === 0) ? null : await etaNow(),
       awaited: awaited.length,
     };
     // Of one that was cancelled nothing is left, because nothing of it is tracked.
@@ -301,10 +290,12 @@ function lastMinuteOf({ database, clock }: OperationContext, source: string): ()
 }
 
 /** Limits ledger reads: without a budget there are many requests. */
-function atMostEverySecond<Value>(clock: Clock, read: () => Promise<Value>): () => Promise<Value> {
+const atMostEverySecond = <Value>(clock: Clock, read: () => Promise<Value>) => atMostEvery(clock, 1000, read);
+
+function atMostEvery<Value>(clock: Clock, ms: number, read: () => Promise<Value>): () => Promise<Value> {
   let known: { readonly value: Value; readonly untilMs: number } | null = null;
   return async () => {
-    if (known === null || clock.now() >= known.untilMs) known = { value: await read(), untilMs: clock.now() + 1000 };
+    if (known === null || clock.now() >= known.untilMs) known = { value: await read(), untilMs: clock.now() + ms };
     return known.value;
   };
 }

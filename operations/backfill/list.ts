@@ -10,9 +10,8 @@ import { clip } from '../../model/ranges.ts';
 import { reasons } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import { sum } from '../../model/sum.ts';
-import { requestsEtaMs } from '../../planning/eta.ts';
 import type { QueueFacts } from '../../planning/headline.ts';
-import { isPausedBySource, progressText, toGoText } from '../../planning/progress.ts';
+import { progressText, toGoText } from '../../planning/progress.ts';
 import {
   backfillEnds,
   type RecordedBackfill,
@@ -21,19 +20,18 @@ import {
   seriesOfBackfills,
 } from '../../store/ledger/backfills.ts';
 import { ledgerMinutes, tallyFetches } from '../../store/ledger/ledger-minutes.ts';
-import { readRecentAnswers } from '../../store/ledger/recent-answers.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import { readSourcePauses } from '../../store/settings/source-orders.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import {
-  countBySource,
   countEach,
   type DivideGaps,
+  divideWorkable,
   explainUnasked,
   type GapsContext,
   readGapDivision,
 } from '../source-gaps.ts';
-import { divideWorkable, partsWithin, portionsOf } from './outcome.ts';
+import { type Demand, etaOfRanges, readDemand } from './eta.ts';
+import { partsWithin, portionsOf } from './outcome.ts';
 
 export interface Backfill {
   readonly id: number;
@@ -71,8 +69,8 @@ interface Answers {
 interface Facts {
   readonly nowMs: EpochMs;
   readonly queue: QueueFacts | null;
-  /** Sources that somebody paused. */
-  readonly paused: ReadonlyMap<string, unknown>;
+  /** Null: the queue does not answer, or nothing goes on. */
+  readonly demand: Demand | null;
   readonly divide: DivideGaps;
   readonly gaps: readonly Gap[];
   readonly rows: readonly SeriesStatus[];
@@ -97,15 +95,17 @@ export async function listBackfills(
   const seriesIds = [...new Set(open.flatMap((one) => (seriesOf.get(one.id) ?? []).map(({ seriesId }) => seriesId)))];
   const query = { nowMs, graceMs: config.worker.graceMs, seriesIds };
   const { divide } = await readGapDivision(context, nowMs);
+  const isNone = queue === null || open.length === 0;
   const facts: Facts = {
-    ...{ nowMs, queue, divide, paused: await readSourcePauses(database) },
+    ...{ nowMs, queue, divide },
+    demand: isNone ? null : await readDemand(context, queue, { nowMs, divide }),
     gaps: seriesIds.length === 0 ? [] : explainUnasked(await listGaps(database, query), divide),
     rows: seriesIds.length === 0 ? [] : await seriesStatus(database, query),
   };
   const found: Backfill[] = [];
   for (const one of recorded) {
     const series = seriesOf.get(one.id) ?? [];
-    const backfill = await describe(context, one, series, facts);
+    const backfill = describe(one, series, facts);
     const isCounted = id !== null || (backfill.state === 'running' && found.length < counting);
     const names = (id === null ? series.slice(0, 1) : series).map((each) => seriesName(each.series));
     found.push({ ...backfill, names, answers: isCounted ? await answersOf(context, one, series) : null });
@@ -113,12 +113,11 @@ export async function listBackfills(
   return found;
 }
 
-async function describe(
-  { database }: GapsContext,
+function describe(
   { fromMs, toMs, isAlive, ...one }: RecordedBackfill,
   series: readonly SeriesOfBackfill[],
   facts: Facts,
-): Promise<Omit<Backfill, 'names' | 'answers'>> {
+): Omit<Backfill, 'names' | 'answers'> {
   const { id, kind, askedMs, by, result, endedMs } = one;
   const base = { id, kind, askedMs, by, series: one.series, fromMs, toMs, result, endedMs };
   const over = { ...base, progress: null, left: null, etaMs: null };
@@ -155,19 +154,9 @@ async function describe(
   const divided = divideWorkable(gaps, facts.nowMs, facts.divide);
   const portions = portionsOf(gaps, partsWithin(facts.rows, ranges, facts.divide), countEach(divided));
   const left = sum(portions.map((portion) => portion.left));
-  const recent = await readRecentAnswers(database, facts.nowMs, [...ranges.keys()]);
-  const queues = new Map(facts.queue?.sources.map((queue) => [queue.source, queue]));
-  const work = [...countBySource(divided.values())].map(([source, asked]) => ({
-    ...{ source, asked },
-    perMinute: queues.get(source)?.perMinute ?? 0,
-  }));
-  const isPaused = work.some(
-    ({ source }) => facts.paused.has(source) || isPausedBySource(queues.get(source)?.pausedMs ?? 0),
-  );
-  // New periods are not a part of the range.
-  const rules = { readAtMs: facts.nowMs, arriving: Number.POSITIVE_INFINITY };
   const isMade = isAlive || (facts.queue?.schedulers ?? 0) > 0;
-  const etaMs = isPaused || !isMade || left === 0 ? null : requestsEtaMs(work, recent, rules);
+  const { demand } = facts;
+  const etaMs = demand === null || !isMade || left === 0 ? null : etaOfRanges({ id, ranges }, demand);
   const extent = {
     requests: sum(portions.map((portion) => portion.requests)),
     wantedMs: sum(portions.map((portion) => portion.wantedMs)),

@@ -3,7 +3,7 @@
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatTime } from '../../model/format.ts';
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
-import { clip, lengthMs, normalize, type Range } from '../../model/ranges.ts';
+import { clip, lengthMs, type Range } from '../../model/ranges.ts';
 import { explainGap, reasons } from '../../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import type { Portion } from '../../planning/progress.ts';
@@ -12,14 +12,7 @@ import type { Gap } from '../../store/series/gaps.ts';
 import { type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import type { OperationContext } from '../context.ts';
 import type { RollupsOutcome } from '../refresh-rollups.ts';
-import { countEach, type DividedGaps, type DivideGaps, requestsOf } from '../source-gaps.ts';
-
-/** Whether a gap can be requested now. */
-export function isWorkable(gap: Gap, nowMs: EpochMs): boolean {
-  // A pass of the scheduler records what is too old.
-  if (gap.reason === 'not_asked') return gap.cause !== 'not_published';
-  return gap.retryAtMs !== null && gap.retryAtMs <= nowMs;
-}
+import { countEach, type DivideGaps, divideWorkable, requestsOf } from '../source-gaps.ts';
 
 /** A deferred window that is due within this time is awaited. */
 const soonMs = 2 * minuteMs;
@@ -41,22 +34,6 @@ export function isAwaited(gap: Gap, nowMs: EpochMs, untilSecondAnswer: boolean):
 /** Counts the windows per series that can be requested now. */
 export function windowsLeft(gaps: readonly Gap[], nowMs: EpochMs, divide: DivideGaps): ReadonlyMap<number, number> {
   return countEach(divideWorkable(gaps, nowMs, divide));
-}
-
-/** Divides what can be requested now of each series among its sources. */
-export function divideWorkable(
-  gaps: readonly Gap[],
-  nowMs: EpochMs,
-  divide: DivideGaps,
-): ReadonlyMap<number, DividedGaps> {
-  const workable = new Map<number, Gap[]>();
-  for (const gap of gaps) {
-    if (!isWorkable(gap, nowMs)) continue;
-    const of = workable.get(gap.seriesId);
-    if (of === undefined) workable.set(gap.seriesId, [gap]);
-    else of.push(gap);
-  }
-  return new Map([...workable].map(([seriesId, of]) => [seriesId, divide((of[0] as Gap).series, normalize(of))]));
 }
 
 /** Milliseconds. */

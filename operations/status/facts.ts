@@ -33,10 +33,17 @@ import { readLoweredBudgets, readSourcePauses } from '../../store/settings/sourc
 import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { countTracked, type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
-import { divideWorkable, windowsLeft } from '../backfill/outcome.ts';
+import { windowsLeft } from '../backfill/outcome.ts';
 import type { OperationContext } from '../context.ts';
 import { isUnreachable } from '../poll-until.ts';
-import { countBySource, countEach, type GapsContext, readGapDivision, requestsOf } from '../source-gaps.ts';
+import {
+  countBySource,
+  countEach,
+  divideWorkable,
+  type GapsContext,
+  readGapDivision,
+  requestsOf,
+} from '../source-gaps.ts';
 
 type FactsContext = GapsContext & {
   /** Where jobs run; absent: `database`. */
@@ -173,15 +180,17 @@ export async function readQueueFacts(
     queues.planning.countWorkers(),
     ...[...new Set([defaultSource, ...inUse])].map(async (source) => {
       const requests = queues.requestsOf(source);
-      const [workers, pausedMs, budgets] = await Promise.all([
+      const [workers, pausedMs, budgets, ranges] = await Promise.all([
         requests.countWorkers(),
         requests.pausedForMs(),
         queues.connectedBudgets(source),
+        requests.queuedRanges(),
       ]);
+      const queued = new Map([...ranges].map(([seriesId, of]) => [seriesId, of.length]));
       const own = registry.find(source)?.facts ?? { requestsPerMinute: 0, isBudgetStated: false };
       const ownPerMinute = budgetInForce(own, budgets);
       const inForce = loweredInForce(ownPerMinute, lowered.get(source));
-      return { source, workers, pausedMs, perMinute: inForce?.perMinute ?? ownPerMinute, lowered: inForce };
+      return { source, workers, pausedMs, perMinute: inForce?.perMinute ?? ownPerMinute, lowered: inForce, queued };
     }),
   ]);
   const budgeted = found.filter(({ source }) => inUse.length === 0 || inUse.includes(source));

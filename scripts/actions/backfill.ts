@@ -65,6 +65,7 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
     }
     const backfill = async (record: Recorded): Promise<BackfillOutcome> => {
       const outcome = await runBackfill(context, {
+        id: record.id,
         seriesIds: series.map(({ seriesId }) => seriesId),
         newIds,
         fromMs: selection.fromMs,

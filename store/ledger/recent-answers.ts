@@ -4,7 +4,7 @@ import type { EpochMs } from '../../model/intervals.ts';
 import { lanes, windowLanes } from '../../model/lanes.ts';
 import { answersMs, type RecentAnswers, recentMs } from '../../planning/eta.ts';
 import type { Database } from '../db/database.ts';
-import { int4, int8, listOf, nullable, statement, text, time } from '../db/statement.ts';
+import { int8, listOf, statement, text, time } from '../db/statement.ts';
 
 const part = `${answersMs} ms`;
 /** Bounds the cost without a limit of requests: the newest of them span seconds, which is enough for a rate. */
@@ -12,13 +12,9 @@ const maxAnswers = 20_000;
 /** Of windows that were not covered. */
 const newLanes = windowLanes.filter((lane) => !lanes[lane].rereads);
 
-/** Counts the answers of the lanes that fill gaps, ascending. @param seriesIds absent: of all. */
-export function readRecentAnswers(
-  database: Database,
-  nowMs: EpochMs,
-  seriesIds: readonly number[] | null = null,
-): Promise<RecentAnswers[]> {
-  return recentAnswers.on(database.pool, { since: nowMs - recentMs, lanes: newLanes, seriesIds });
+/** Counts the answers of the lanes that fill gaps, ascending. */
+export function readRecentAnswers(database: Database, nowMs: EpochMs): Promise<RecentAnswers[]> {
+  return recentAnswers.on(database.pool, { since: nowMs - recentMs, lanes: newLanes });
 }
 
 const recentAnswers = statement({
@@ -27,13 +23,12 @@ const recentAnswers = statement({
     with newest as (
       select time, source, lane from tidemark.fetches
       where time > $since and error is null and lane = any ($lanes)
-        and ($seriesIds is null or series_id = any ($seriesIds))
       order by time desc limit ${maxAnswers}
     )
     select source, date_bin('${part}', time, 'epoch') + interval '${part}' as "endMs",
            count(*) as answers, count(*) filter (where lane = 'refresh') as refreshes
     from newest group by 1, 2 order by 2, 1`,
-  parameters: { since: time, lanes: listOf(text), seriesIds: nullable(listOf(int4)) },
+  parameters: { since: time, lanes: listOf(text) },
   row: { source: text, endMs: time, answers: int8, refreshes: int8 },
 });
 

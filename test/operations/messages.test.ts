@@ -6,16 +6,9 @@ import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { type Reason, reasonNames, reasonsWith } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { listBackfills } from '../../operations/backfill/list.ts';
-import {
-  isAwaited,
-  isWorkable,
-  partsWithin,
-  portionsOf,
-  refusalOf,
-  windowsLeft,
-} from '../../operations/backfill/outcome.ts';
+import { isAwaited, partsWithin, portionsOf, refusalOf, windowsLeft } from '../../operations/backfill/outcome.ts';
 import type { OperationContext } from '../../operations/context.ts';
-import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
+import { explainUnasked, isWorkable, readGapDivision } from '../../operations/source-gaps.ts';
 import { readStoredFacts } from '../../operations/status/facts.ts';
 import { stateOf } from '../../planning/headline.ts';
 import { idleLoad, planPass } from '../../planning/pass.ts';

@@ -4,7 +4,7 @@ import { type Range, subtract } from '../../model/ranges.ts';
 import { defaultSource } from '../../model/sources.ts';
 import type { Window } from '../../model/window.ts';
 import { freeSlots, limiterFor } from '../../planning/budget.ts';
-import { answersMs, type RecentAnswers, recentMs, requestsEtaMs } from '../../planning/eta.ts';
+import { answersMs, type RecentAnswers, recentMs, requestsEtaMs, requestsUntil } from '../../planning/eta.ts';
 import { countWindows, planWindows, type SeriesGaps } from '../../planning/plan.ts';
 import { bitcoinHours } from '../queue/queue-parts.ts';
 
@@ -220,5 +220,21 @@ describe('the ETA of ten simulated backfills', () => {
   it('is not known before half a minute of answers', () => {
     for (const { told } of runs)
       expect(told.filter(({ atMs, etaMs }) => atMs - startMs < 30_000 && etaMs !== null)).toEqual([]);
+  });
+});
+
+describe('the requests until some windows are fetched', () => {
+  const turns = (left: number, queued = 0) => ({ left, queued });
+
+  it.each([
+    ['their own when nobody else asks', [turns(30)], [], 30],
+    ['as many of each other series, which take turns', [turns(10)], [turns(500), turns(4)], 10 + 10 + 4],
+    ['what others have queued before the first turn', [turns(10)], [turns(500, 60)], 10 + 60 + 10],
+    ['no turn more when all of them are queued', [turns(10, 10)], [turns(500, 60)], 10 + 60],
+    ['until the longest of several series', [turns(3), turns(20, 5)], [turns(500)], 23 + 15],
+    ['not what others have queued for covered periods', [turns(10)], [turns(2, 7)], 12],
+    ['all of them for all series', [turns(10), turns(500)], [], 510],
+  ] as const)('are %s', (_, own, others, requests) => {
+    expect(requestsUntil(own, others)).toBe(requests);
   });
 });

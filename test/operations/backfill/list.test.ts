@@ -1,11 +1,15 @@
 import { expect, it } from 'vitest';
-import { dayMs } from '../../../model/intervals.ts';
+import { dayMs, minuteMs } from '../../../model/intervals.ts';
 import type { Range } from '../../../model/ranges.ts';
+import { defaultSource } from '../../../model/sources.ts';
 import { listBackfills } from '../../../operations/backfill/list.ts';
+import type { QueueFacts } from '../../../planning/headline.ts';
 import { readRegistry } from '../../../runtime/sources.ts';
 import { readConfig } from '../../../settings/config.ts';
 import { insertBackfill, settleBackfills } from '../../../store/ledger/backfills.ts';
+import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { trackSeries } from '../../../store/series/series.ts';
+import { writePause } from '../../../store/settings/settings.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openOwnStore } from '../../store/open-store.ts';
 
@@ -85,4 +89,65 @@ it('ends one of which no source gives the rest', async () => {
     [day(0) / 1000, day(5) / 1000],
   );
   expect(await line()).toEqual({ state: 'done', result: 'complete but for 2 ranges that no source gives', ...ended });
+});
+
+/** Two backfills of minutes, of which the second begins after the pace of a minute of the first one. */
+async function beside(schedulers: number) {
+  const { database } = await openOwnStore();
+  const config = readConfig({});
+  const registry = await readRegistry(config);
+  const context = { database, sources: async () => registry, config };
+  const ids: number[] = [];
+  for (const [baseId, to] of [
+    ['bitcoin', 90],
+    ['ethereum', 30],
+  ] as const) {
+    const { seriesId } = await trackSeries(database, { ...bitcoinHours, baseId, interval: 'm1' }, day(0), day(to));
+    ids.push(seriesId);
+    const series = [{ seriesId, range: days(0, to), before: null, after: days(0, to) }];
+    await insertBackfill(database.pool, { kind: 'backfill', by: 'ann', series }, { nowMs, isAlive: true });
+  }
+  const [first = 0] = ids;
+  for (let second = 1; second <= 90; second += 1)
+    await recordFetch(database.pool, {
+      ...{ timeMs: nowMs - second * 1000, dataset: 'candles', lane: 'backfill', attempt: 1, source: defaultSource },
+      ...{ seriesId: first, verdict: 'filled', status: 200, bytes: 0, durationMs: 1 },
+    });
+  const source = { source: defaultSource, workers: 1, pausedMs: 0, perMinute: 60, lowered: null };
+  const queue: QueueFacts = { schedulers, sources: [{ ...source, queued: new Map([[first, 40]]) }] };
+  return {
+    database,
+    async lines(of: Partial<typeof source> = {}) {
+      const given = { ...queue, sources: queue.sources.map((one) => ({ ...one, ...of })) };
+      const found = await listBackfills(context, given, { nowMs, id: null, most: 10 });
+      return new Map(found.map(({ left, etaMs }) => [left, etaMs]));
+    },
+  };
+}
+
+it.each([
+  ['a scheduler', 1],
+  ['their own processes', 0],
+])('tells the time of one that has just begun by the pace of its source, beside another, with %s', async (_, by) => {
+  const { lines } = await beside(by);
+  // 60 a minute: 40 are queued before, then both take turns. Of one that takes none it would be half a minute.
+  expect(await lines()).toEqual(
+    new Map([
+      [30, 2 * minuteMs],
+      [90, 2 * minuteMs],
+    ]),
+  );
+});
+
+it('tells no time while nothing is requested, as status does', async () => {
+  const { database, lines } = await beside(1);
+  const none = new Map([
+    [30, null],
+    [90, null],
+  ]);
+  expect(await lines({ workers: 0 })).toEqual(none);
+  // The spacing of a small budget is no pause.
+  expect((await lines({ pausedMs: 6000, perMinute: 10 })).get(30)).toBeGreaterThan(minuteMs);
+  await writePause(database, { sinceMs: nowMs, by: null });
+  expect(await lines()).toEqual(none);
 });
