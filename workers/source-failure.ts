@@ -15,8 +15,8 @@
  *                            that has stopped answering, for ten seconds: there may be no other window to try it with.
  *   too_large                Retry; the window is deferred after the last attempt.
  *   404 with a JSON body     Retry once. If that, or another window of the series, gets the same answer, the series is
- *                            blocked for an hour. A command may ask another source than the series' own: it gets the
- *                            error.
+ *                            blocked for an hour, or, without a point, no longer tracked. A command may ask another
+ *                            source than the series' own: it gets the error.
  *   incomplete               The source states that it lacks the window itself. The window is deferred at once, with a
  *                            growing delay (`deferUpstreamGaps`).
  *   400, 413, 414, 416, 422  The range may be too long: request a part of it (range-limit-learner.ts).
@@ -31,6 +31,7 @@ import { longestPauseMs } from '../planning/source-outage.ts';
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import { concernsRequest, refusesAll, type SourceError } from '../sources/source-error.ts';
+import { untrackIfUnknown } from '../store/ledger/backfills.ts';
 import { recordChecksum, recordFetch } from '../store/ledger/ledger.ts';
 import { readKnownNames } from '../store/series/known-names.ts';
 import { blockSeries } from '../store/series/series.ts';
@@ -222,26 +223,27 @@ async function carryOut<Answer>(
         context,
       );
       return done;
-    case 'block':
+    case 'block': {
       context.events?.deferred(work);
       if (work.window === null) {
         await work.giveUp?.({ kind, message, nowMs, retryAtMs: nowMs + reaction.forMs });
         return done;
       }
-      await blockSeries(context.database, {
-        seriesId: work.window.seriesId,
-        source: context.source.name,
-        kind,
-        // The list of an exchange's own source has said which symbol was meant.
-        message:
-          kind === 'not_found' && context.source.client.profile.exchange === null
-            ? message + namesMeant(work.window.series, await readKnownNames(context.database))
-            : message,
-        untilMs: nowMs + reaction.forMs,
-      });
+      const { seriesId, series } = work.window;
+      // The list of an exchange's own source has said which symbol was meant.
+      const isNamed = kind !== 'not_found' || context.source.client.profile.exchange !== null;
+      const cause = isNamed ? message : message + namesMeant(series, await readKnownNames(context.database));
+      const untilMs = nowMs + reaction.forMs;
+      await blockSeries(context.database, { seriesId, source: context.source.name, kind, message: cause, untilMs });
       // A job that remains in the queue costs one request and does no harm.
-      await context.source.requests.dropSeries(work.window.seriesId).catch(() => {});
-      context.log.warn({ ...nameOf(work), cause: message }, 'the source does not know the series');
+      await context.source.requests.dropSeries(seriesId).catch(() => {});
+      context.log.warn(
+        { ...nameOf(work), cause },
+        (await untrackIfUnknown(context.database, { seriesId, nowMs }))
+          ? 'the source does not know the series: it is no longer tracked'
+          : 'the source does not know the series',
+      );
       return done;
+    }
   }
 }

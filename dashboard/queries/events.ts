@@ -6,7 +6,7 @@ import { seriesName } from '../../model/series.ts';
 import type { Database } from '../../store/db/database.ts';
 import { int4, int8, nullable, statement, text, time } from '../../store/db/statement.ts';
 import { outages } from '../../store/ledger/source-outage.ts';
-import { identity, identityColumns, seriesNameSql } from '../../store/series/series.ts';
+import { identity, identityColumns, isUnknown, seriesNameSql } from '../../store/series/series.ts';
 import { readSourceTexts } from '../../store/series/sources.ts';
 import { type Pause, readEndedPauses, readPause } from '../../store/settings/settings.ts';
 import { readSourcePauses } from '../../store/settings/source-orders.ts';
@@ -144,7 +144,8 @@ const rare = statement({
          from tidemark.actions
          order by id desc limit $most)
         union all
-        (select untracked_at, 'untracked', ${seriesNameSql}
+        (select untracked_at, 'untracked',
+                ${seriesNameSql} || case when ${isUnknown} then ': ' || s.blocked_message else '' end
          from tidemark.series s where untracked_at is not null order by 1 desc limit $most)
       ) e order by 1 desc limit $most`,
   parameters: { most: int4 },

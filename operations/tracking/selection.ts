@@ -77,7 +77,7 @@ export async function noteNearNames(
   { database }: Pick<OperationContext, 'database'>,
   { series, sources }: SourcedSelection,
   note: (text: string) => void,
-  then = 'It is tracked as it is; `tidemark untrack` ends that',
+  then = 'It is tracked until the source says that it does not know it, or `tidemark untrack` ends that',
 ): Promise<void> {
   // A named source has a list of its markets.
   if (sources !== null) return;

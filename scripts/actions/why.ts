@@ -79,7 +79,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       silences.length,
     ),
     ...(await sourceLines(context, history)),
-    ...(history.blocked === null
+    ...(history.blocked === null || history.untrackedMs !== null
       ? []
       : [`The source refuses the series until ${formatTime(history.blocked.untilMs)}: ${history.blocked.message}`]),
     ...listed(
@@ -116,11 +116,14 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   ];
 }
 
-function trackedLines({ tracked, untrackedMs, createdMs }: SeriesHistory): string[] {
+function trackedLines({ tracked, untrackedMs, createdMs, unknown }: SeriesHistory): string[] {
   const range = `${formatSpan(tracked)}, since ${formatTime(createdMs)}`;
   return untrackedMs === null
     ? [`Tracked ${range}.`]
-    : [`Was tracked ${range}; untracked since ${formatTime(untrackedMs)}. Stored points stay.`];
+    : [
+        `Was tracked ${range}; untracked since ${formatTime(untrackedMs)}` +
+          (unknown === null ? '. Stored points stay.' : `, as the source does not know it: ${unknown}`),
+      ];
 }
 
 function coveredLines(status: SeriesStatus, { beginsMs }: SeriesHistory, nowMs: EpochMs): string[] {

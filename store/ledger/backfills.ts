@@ -7,6 +7,7 @@ import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { BackfillKind, BackfillState } from '../../model/lanes.ts';
 import type { Range } from '../../model/ranges.ts';
+import type { Database } from '../db/database.ts';
 import type { OpenRange } from '../db/statement.ts';
 import {
   bool,
@@ -24,7 +25,7 @@ import {
   text,
   time,
 } from '../db/statement.ts';
-import { identity, identityColumns } from '../series/series.ts';
+import { identity, identityColumns, isUnknown } from '../series/series.ts';
 
 export interface BackfilledSeries {
   readonly seriesId: number;
@@ -222,6 +223,36 @@ export const cancelOpen = statement({
          where id = $id and ended_at is null returning id`,
   parameters: { id: int8, by: text, nowMs: time },
   row: { id: int8 },
+});
+
+/**
+ * Stops requesting a series that its source does not know, and that has no point. The watch list would track it again,
+ * and a backfill that is under way says it and ends it itself: both keep it.
+ *
+ * @returns whether it was stopped.
+ */
+export async function untrackIfUnknown(
+  { pool }: Database,
+  query: { readonly seriesId: number; readonly nowMs: EpochMs },
+): Promise<boolean> {
+  return (await untrackUnknown.on(pool, query)).length > 0;
+}
+
+const untrackUnknown = statement({
+  name: 'untrack-if-unknown',
+  text: `
+    with asking as (
+      select b.id, b.kind, b.kind = 'backfill' and ${isAlive} as is_running
+      from tidemark.backfill_series o join tidemark.backfills b on b.id = o.backfill_id
+      where o.series_id = $seriesId and ${tracks}
+    )
+    update tidemark.series s set untracked_at = $nowMs
+    where s.id = $seriesId and s.untracked_at is null and s.watch_ages is null and ${isUnknown}
+      and (select kind <> 'watch_list' from asking order by id desc limit 1)
+      and not exists (select from asking where is_running)
+    returning s.id`,
+  parameters: { seriesId: int4, nowMs: time },
+  row: { id: int4 },
 });
 
 /**

@@ -250,6 +250,9 @@ const blockUntil = statement({
   parameters: { seriesId: int4, source: text, kind: text, message: text, untilMs: time },
 });
 
+/** Whether the source of a series `s` does not know it, and it has no point, as SQL. */
+export const isUnknown = `(s.points = 0 and coalesce(s.blocked_kind = 'not_found', false))`;
+
 /** Stops requesting those of the series that their source does not know, and that have no point. */
 export async function untrackUnknown(database: Database, seriesIds: readonly number[], nowMs: EpochMs): Promise<void> {
   await untrackAllUnknown.on(database.pool, { seriesIds, now: nowMs });
@@ -257,8 +260,8 @@ export async function untrackUnknown(database: Database, seriesIds: readonly num
 
 const untrackAllUnknown = statement({
   name: 'untrack-unknown-series',
-  text: `update tidemark.series set untracked_at = $now
-         where id = any ($seriesIds) and untracked_at is null and points = 0 and blocked_kind = 'not_found'`,
+  text: `update tidemark.series s set untracked_at = $now
+         where id = any ($seriesIds) and untracked_at is null and ${isUnknown}`,
   parameters: { seriesIds: int4s, now: time },
 });
 

@@ -25,7 +25,7 @@ import {
 } from '../db/statement.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import { readOtherNames } from '../series/aliases.ts';
-import { identity, identityColumns, nameEndSql, seriesColumns, seriesKey } from '../series/series.ts';
+import { identity, identityColumns, isUnknown, nameEndSql, seriesColumns, seriesKey } from '../series/series.ts';
 
 export type PastFetch = RowOf<(typeof fetches)['row']>;
 export type SeriesHistory = Awaited<ReturnType<typeof readSeriesHistory>>;
@@ -177,8 +177,8 @@ function ofList({ word, askedFor, views }: List, spelled: string): TidemarkError
   const track = `tidemark track ${word}${askedFor === 'asset' ? ' --asset ID' : ''}`;
   return new TidemarkError(
     'UNKNOWN_SERIES',
-    `${JSON.stringify(spelled)} is a list, not a series: a source gives only its present, so that nothing of its past ` +
-      'can be missing, compared or requested again',
+    `${JSON.stringify(spelled)} is a list, not a series: a source gives only its present, so that nothing of its ` +
+      'past can be missing, compared or requested again',
     {
       remedy:
         `\`tidemark status\` shows how old it is and what failed, \`${track}\` polls it at once after a failure, and ` +
@@ -228,11 +228,13 @@ export async function readSeriesHistory(database: Database, query: { seriesId: n
   const { seriesId, nowMs, most } = query;
   const [row] = await seriesFacts.on(database.pool, { seriesId, now: nowMs });
   if (row === undefined) throw new TidemarkError('UNKNOWN_SERIES', `no series has the id ${seriesId}`);
-  const { blockedUntilMs: untilMs, message, ...facts } = row;
+  const { blockedUntilMs: untilMs, message, isUnknown: isNotKnown, ...facts } = row;
   const newest = { seriesId, most };
   return {
     ...facts,
     blocked: untilMs === null ? null : { untilMs, message },
+    /** Why it has no point; null: its source knows it. */
+    unknown: isNotKnown ? message : null,
     fetches: await fetches.on(database.pool, { ...newest, within: null }),
     revisions: await revisions.on(database.pool, newest),
     rejections: await rejections.on(database.pool, newest),
@@ -287,7 +289,7 @@ const seriesFacts = statement({
     select ${identityColumns}, created_at as "createdMs", untracked_at as "untrackedMs", tracked,
            least(earliest, begins) as "beginsMs", due_at as "dueMs",
            case when blocked_until > $now then blocked_until end as "blockedUntilMs",
-           coalesce(blocked_message, 'refused') as message
+           coalesce(blocked_message, 'refused') as message, ${isUnknown} as "isUnknown"
     from tidemark.series s where id = $seriesId`,
   parameters: { seriesId: int4, now: time },
   row: {
@@ -299,7 +301,7 @@ const seriesFacts = statement({
     beginsMs: nullable(time),
     /** Of events: when the next one is due; null: unknown, or the series is of no events. */
     dueMs: nullable(time),
-    ...{ blockedUntilMs: nullable(time), message: text },
+    ...{ blockedUntilMs: nullable(time), message: text, isUnknown: bool },
   },
 });
 

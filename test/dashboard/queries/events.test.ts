@@ -3,11 +3,35 @@ import { readEvents, readTimeline } from '../../../dashboard/queries/events.ts';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
-import { trackSeries } from '../../../store/series/series.ts';
+import { trackSeries, untrackSeries } from '../../../store/series/series.ts';
 import { endPause, readEndedPauses, readPause, writePause } from '../../../store/settings/settings.ts';
 import { endSourcePause, writeSourcePause } from '../../../store/settings/source-orders.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openOwnStore } from '../../store/open-store.ts';
+
+it('says why a series is no longer tracked that its source does not know', async () => {
+  const { database } = await openOwnStore();
+  const nowMs = Date.UTC(2024, 0, 2, 12);
+  for (const [baseId, kind] of [
+    ['bitcion', 'not_found'],
+    ['bitcoin', null],
+  ] as const) {
+    const { seriesId } = await trackSeries(database, { ...bitcoinHours, baseId }, nowMs, null);
+    await untrackSeries(database, seriesId, nowMs);
+    await database.pool.query(
+      `update tidemark.series set blocked_kind = $2, blocked_message = 'not found: did you mean "bitcoin"?'
+       where id = $1`,
+      [seriesId, kind],
+    );
+  }
+  const events = await readEvents(database, { sinceMs: nowMs - dayMs, nowMs, most: 50 });
+  expect(
+    events
+      .filter(({ kind }) => kind === 'untracked')
+      .map(({ text }) => text)
+      .sort(),
+  ).toEqual(['binance bitcion/tether h1: not found: did you mean "bitcoin"?', 'binance bitcoin/tether h1']);
+});
 
 it('marks outages, bans, pauses and upgrades of a time', async () => {
   const { database } = await openOwnStore();

@@ -70,6 +70,31 @@ describe('a name that the source does not know', () => {
   });
 });
 
+it('is not tracked any longer when workers are told so, where a command or the page has tracked it', async () => {
+  const { say, run, begin, json, query } = await openWatched();
+  await say(history('bitcoin'));
+  await query(`update tidemark.series set asset_id = 'gone'`);
+  // Points are a reason to go on.
+  await say('track history --asset gone --interval h1 --from 2024-03-01 --to 2024-03-05');
+  const { stderr } = await run(`track candles --exchange binanse --base bitcoin --quote tether --interval h1 ${range}`);
+  expect(stderr).toContain('did you mean "binance"? It is tracked until the source says that it does not know it, or ');
+  const service = begin('run --no-serve');
+  const states = async () =>
+    (await json<{ series: Array<Record<string, string | null>> }>('status')).series.map(
+      ({ assetId = 'a market', blocked }) => `${assetId}: ${blocked}`,
+    );
+  await expect.poll(states, { timeout: 30_000 }).toEqual([expect.stringMatching(/^gone: .*gone not found$/)]);
+  service.kill('SIGTERM');
+  const { stdout, stderr: log } = await service.ended;
+  const cause = 'binanse bitcoin/tether not found: did you mean "binance"?';
+  const told = `${stdout}${log}`.split('\n').filter((line) => line.includes('no longer tracked'));
+  expect(told).toEqual([expect.stringContaining(JSON.stringify(cause).slice(1))]);
+  const why = await say('why binanse bitcoin/tether h1');
+  expect(why).toMatch(/; untracked since .*, as the source does not know it: .*binanse .* not found: did you mean /);
+  expect(why).not.toContain('refuses the series until');
+  expect(await say('backfills')).toContain('no longer tracked');
+});
+
 it('names in the watch list what the source does not know', async () => {
   const { run, say, write, json, begin } = await openWatched();
   await say(hours('binance', 'bitcoin'));

@@ -19,7 +19,7 @@ it('track says which known name was meant, and tracks what was asked for', async
   const { begin, run, query } = await openWatched();
   const track = async (words: string) => (await run(`track ${words} --from 2024-02-01`)).stderr;
   const market = (exchange: string, base: string) => `candles --exchange ${exchange} --base ${base} --quote tether`;
-  const after = 'It is tracked as it is; `tidemark untrack` ends that\n';
+  const after = 'It is tracked until the source says that it does not know it, or `tidemark untrack` ends that\n';
   expect(await track(`${market('binanse', 'bitcoin')} --interval h1,d1`)).toBe(
     `tidemark: binanse bitcoin/tether: did you mean "binance"? ${after}`,
   );
