@@ -85,7 +85,8 @@ export function factsOf(found: SeriesRange, { fromMs, toMs }: SeriesDetail, nowM
   }
   const missing =
     gapsInAll === 0 ? 'no gap' : `${counted(gapsInAll, 'gap')} of ${formatDuration(wantedMs - coveredMs)}`;
-  const part = wantedMs < endMs - startMs ? [`${formatDuration(wantedMs)} of it tracked and closed`] : [];
+  const wanted = formatDuration(wantedMs);
+  const part = wanted === formatDuration(endMs - startMs) ? [] : [`${wanted} of it tracked and closed`];
   return [...part, describeCoverage({ ...found, fromMs }, nowMs), missing].join(' · ');
 }
 

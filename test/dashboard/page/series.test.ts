@@ -9,7 +9,7 @@ import { ComparedLegend } from '../../../dashboard/page/series/compare.tsx';
 import type { Pointed, PriceChart, Span } from '../../../dashboard/page/series/price-chart.ts';
 import { Parts } from '../../../dashboard/page/series/series-page.tsx';
 import type { Band, SeriesDetail, SeriesRange } from '../../../dashboard/shapes.ts';
-import { dayMs } from '../../../model/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { htmlOf, linesOf, linksIn, modelOf, textOf } from './rendered.ts';
 
 const startMs = Date.UTC(2024, 1, 1);
@@ -203,6 +203,9 @@ it('a range says what of it is wanted, in the future or not tracked', () => {
   expect(said({ wantedMs: 4 * dayMs, coveredMs: 3 * dayMs, gapsInAll: 2 })).toBe(
     '4 d of it tracked and closed · 75.00 % covered · 2 gaps of 1 d',
   );
+  // The same length in words is not said twice.
+  const most = { endMs: startMs + 37 * hourMs + 20 * minuteMs, wantedMs: 37 * hourMs, coveredMs: 37 * hourMs };
+  expect(said(most)).toBe('100 % covered · no gap');
 });
 
 it('a range that nobody has requested says so, what it waits for, and has no points to download', () => {
