@@ -85,6 +85,8 @@ const sourceLine = message({
   isLowered: z.boolean(),
   /** What has to come before it is asked, such as `kraken is resumed`; null: nothing. */
   hold: z.string().nullable(),
+  /** When it is asked again whose last request was not answered, such as `from 12:00:01Z on`; null: it answers. */
+  again: z.string().nullable(),
 });
 export type SourceLine = z.output<typeof sourceLine>;
 

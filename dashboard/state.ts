@@ -8,6 +8,7 @@ import { type SeriesKey, seriesName } from '../model/series.ts';
 import { loweredText } from '../planning/budget.ts';
 import { holdOf, type StateFacts, sentenceOf, sinceText, stateOf } from '../planning/headline.ts';
 import { extentOf, pausesOf } from '../planning/progress.ts';
+import { againText, unansweredText } from '../planning/source-outage.ts';
 import type { Database } from '../store/db/database.ts';
 import { readServiceMessage } from '../store/ledger/ledger.ts';
 import { listStatus } from '../store/lists/lists.ts';
@@ -116,15 +117,19 @@ function sourceLines(facts: StateFacts): SourceLine[] {
     const { lastMinute, pause } = source;
     const queue = queues.find((one) => one.source === source.source);
     const lowered = queue?.lowered ?? null;
+    const sentence = sentenceOf(source, facts);
+    const hold = holdOf(source, facts);
+    const again = hold === null && sentence === null ? source.unanswered : null;
     const text = nonEmpty([
       queue === undefined
         ? `${counted(lastMinute, 'request')} in the last minute`
         : budgetText({ ...queue, lastMinute }),
       lowered === null ? '' : loweredText(lowered),
-      pause === null ? (sentenceOf(source, facts) ?? '') : sinceText(pause),
+      pause === null ? (sentence ?? '') : sinceText(pause),
+      again === null ? '' : unansweredText(again),
     ]).join(', ');
-    const asked = { isPaused: pause !== null, isLowered: lowered !== null, hold: holdOf(source, facts) };
-    return { name: source.source, text, ...asked };
+    const asked = { isPaused: pause !== null, isLowered: lowered !== null, hold };
+    return { name: source.source, text, ...asked, again: again === null ? null : againText(again) };
   });
 }
 

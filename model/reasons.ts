@@ -105,6 +105,8 @@ export function describeReason(gap: {
  * Why a range is missing, and when it is requested again.
  *
  * @param at.hold what has to come before anything is requested, such as `kraken is resumed`; null: nothing.
+ * @param at.againOf when a source is asked again whose last request was not answered, such as `from 12:00:01Z on`;
+ * null: as soon as the budget allows.
  */
 export function explainGap(
   gap: Parameters<typeof describeReason>[0] & {
@@ -114,15 +116,22 @@ export function explainGap(
   {
     nowMs,
     hold,
+    againOf = () => null,
     timeText = formatTime,
-  }: { readonly nowMs: EpochMs; readonly hold: string | null; readonly timeText?: (timeMs: EpochMs) => string },
+  }: {
+    readonly nowMs: EpochMs;
+    readonly hold: string | null;
+    readonly againOf?: (source: string) => string | null;
+    readonly timeText?: (timeMs: EpochMs) => string;
+  },
 ): string {
   const { cause, retryAtMs } = gap;
   if (cause === 'not_asked' && hold !== null) return `waits until ${hold}`;
   const why = describeReason(gap);
   if (cause === 'not_asked' || !reasons[cause].isRequestable) return why;
   if (retryAtMs !== null && retryAtMs > nowMs) return `${why} (again at ${timeText(retryAtMs)})`;
-  return `${why} (again ${hold === null ? 'as soon as the budget allows' : `once ${hold}`})`;
+  const again = gap.source === null ? null : againOf(gap.source);
+  return `${why} (again ${hold === null ? (again ?? 'as soon as the budget allows') : `once ${hold}`})`;
 }
 
 /** The hold of a series: the first one, where every source of it has one. @param sources in order of preference. */

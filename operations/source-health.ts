@@ -10,10 +10,12 @@ import { expectedCost, type LoweredBudget } from '../planning/budget.ts';
 import { pausedText, sinceText } from '../planning/headline.ts';
 import { isPausedBySource } from '../planning/progress.ts';
 import {
+  againText,
   type ExplainedOutage,
   everyHold,
   holdText,
   type SourceOutage,
+  type Unanswered,
   wholeSecond,
 } from '../planning/source-outage.ts';
 import type { QueueBackend } from '../queue/backend.ts';
@@ -21,7 +23,7 @@ import type { SourceSetup } from '../sources/registry.ts';
 import type { SourceError } from '../sources/source-error.ts';
 import { readServiceMessage, readUse } from '../store/ledger/ledger.ts';
 import type { FetchTally } from '../store/ledger/ledger-minutes.ts';
-import { readSourceOutages } from '../store/ledger/source-outage.ts';
+import { readSourceOutages, readTroubleOf } from '../store/ledger/source-outage.ts';
 import { askableIn, readSourceLists, readSourceTexts } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
 import { readSourcePauses } from '../store/settings/source-orders.ts';
@@ -206,6 +208,32 @@ export async function readOutages(
     explained.push(withRetry(outage, found[place] ?? null, refusedUntilMs, nowMs));
   }
   return explained;
+}
+
+/** Of each of these sources that gets requests, the last one to which no answer came. */
+export async function readUnanswered(
+  context: Pick<OperationContext, 'database'>,
+  sources: readonly string[],
+  nowMs: EpochMs,
+): Promise<ReadonlyMap<string, Unanswered>> {
+  const { database } = context;
+  const found = new Map<string, Unanswered>();
+  if ((await readPause(database.pool)) !== null) return found;
+  const pauses = await readSourcePauses(database);
+  const bans = await readBans(context, sources, nowMs);
+  for (const source of sources.filter((one) => !pauses.has(one) && !bans.has(one))) {
+    const { unanswered } = await readTroubleOf(database, source, nowMs);
+    if (unanswered !== null) found.set(source, unanswered);
+  }
+  return found;
+}
+
+/** For `explainGap`. */
+export function againOf(unanswered: ReadonlyMap<string, Unanswered>): (source: string) => string | null {
+  return (source) => {
+    const one = unanswered.get(source);
+    return one === undefined ? null : againText(one);
+  };
 }
 
 /** What has to come before anything is requested of a series: null where nothing has to. For `explainGap`. */

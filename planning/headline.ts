@@ -12,7 +12,15 @@ import { type LoweredBudget, loweredText } from './budget.ts';
 import { conditionKinds, conditions, type Headline, type State } from './conditions.ts';
 import { type RecentAnswers, requestsEtaMs } from './eta.ts';
 import { type Extent, progressText, toGoText } from './progress.ts';
-import { everyHold, holdText, nextTry, outageSince, type SourceOutage, wholeSecond } from './source-outage.ts';
+import {
+  everyHold,
+  holdText,
+  nextTry,
+  outageSince,
+  type SourceOutage,
+  type Unanswered,
+  wholeSecond,
+} from './source-outage.ts';
 
 /** Requests are paused: since when, and who did it; null: a command. */
 export interface PausedRequests {
@@ -37,6 +45,8 @@ export interface SourceState {
   /** Requests of the last minute. */
   readonly lastMinute: number;
   readonly outage: SourceOutage | null;
+  /** The last request to it, if no answer came; null: one came, or the source is away. */
+  readonly unanswered: Unanswered | null;
   /** The newest 429, unless requests have succeeded since; null: none. */
   readonly refusal: { readonly timeMs: EpochMs; readonly message: string } | null;
   /** It refuses all requests, and none is sent before; null: it does not, or gets one now. */

@@ -44,6 +44,39 @@ export interface SourceOutage {
   readonly message: string;
 }
 
+/** The last request, of a source that is not away: no answer came, and it is asked again. */
+export interface Unanswered {
+  readonly source: string;
+  readonly failedAtMs: EpochMs;
+  readonly kind: (typeof silentKinds)[number];
+  readonly message: string;
+  /** From when on it is. */
+  readonly retryAtMs: EpochMs;
+}
+
+/** Kinds of failures in which no answer came. */
+export const silentKinds = ['unreachable', 'timeout'] as const satisfies ReadonlyArray<(typeof sourceTrouble)[number]>;
+
+const retryBaseMs = 1000;
+const longestRetryMs = 60_000;
+
+/** Longest pause before the next attempt of a request whose attempt has failed: from one second to one minute. */
+export function longestBackoffMs(attempt: number): number {
+  return Math.min(longestRetryMs, retryBaseMs * 2 ** (attempt - 1));
+}
+
+/** `the last request to kraken timed out at 2026-01-31 06:00Z: no complete answer …; it is asked again …`. */
+export function unansweredText(one: Unanswered, name = sourceText(one.source)): string {
+  const how = one.kind === 'timeout' ? 'timed out' : 'did not arrive';
+  const at = formatTime(wholeSecond(one.failedAtMs));
+  return `the last request to ${name} ${how} at ${at}: ${printable(one.message)}; asked again ${againText(one)}`;
+}
+
+/** Rounded up: the request does not come before. */
+export function againText({ retryAtMs }: Pick<Unanswered, 'retryAtMs'>): string {
+  return `from ${formatTime(Math.ceil(retryAtMs / 1000) * 1000)} on`;
+}
+
 export interface ExplainedOutage extends SourceOutage {
   /** The source refuses all requests, and none is sent before; null: it only does not answer. */
   readonly refusedUntilMs: EpochMs | null;

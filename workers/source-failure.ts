@@ -27,7 +27,7 @@ import type { EpochMs } from '../model/intervals.ts';
 import { lanes } from '../model/lanes.ts';
 import { askedInterval, isCommand } from '../model/window.ts';
 import { namesMeant } from '../planning/near-names.ts';
-import { longestPauseMs } from '../planning/source-outage.ts';
+import { longestBackoffMs, longestPauseMs, silentKinds } from '../planning/source-outage.ts';
 import { missingPauseMs } from '../planning/upstream-coverage.ts';
 import { done, type Outcome, putBack } from '../queue/jobs.ts';
 import { concernsRequest, refusesAll, type SourceError } from '../sources/source-error.ts';
@@ -51,8 +51,6 @@ export type Reaction =
   | { readonly kind: 'block'; readonly forMs: number };
 
 const blockedMs = 3_600_000;
-const backoffBaseMs = 1000;
-const longestRetryMs = 60_000;
 
 export function reactionTo(
   error: Pick<SourceError, 'kind' | 'status' | 'unknownId' | 'retryAtMs'>,
@@ -114,12 +112,12 @@ export function isOutage(error: Pick<SourceError, 'kind' | 'unknownId'>): boolea
 
 /** Whether no answer came, which says nothing about the request. */
 function isSilence({ kind }: Pick<SourceError, 'kind'>): boolean {
-  return kind === 'unreachable' || kind === 'timeout';
+  return silentKinds.some((silent) => silent === kind);
 }
 
 /** Exponential backoff from one second to one minute, with jitter: between half of it and all of it. */
 export function backoffMs(attempt: number, random: number): number {
-  const longest = Math.min(longestRetryMs, backoffBaseMs * 2 ** (attempt - 1));
+  const longest = longestBackoffMs(attempt);
   return Math.round(longest / 2 + (longest / 2) * random);
 }
 

@@ -24,7 +24,7 @@ import { explainDatabaseError } from '../../store/db/failure.ts';
 import { readUse } from '../../store/ledger/ledger.ts';
 import { readQuarantined } from '../../store/ledger/quarantine.ts';
 import { countRecentRequests, readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
-import { readOutageOf } from '../../store/ledger/source-outage.ts';
+import { readTroubleOf } from '../../store/ledger/source-outage.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
 import { readFollowedSources, readSourceLists, sourcesInUse } from '../../store/series/sources.ts';
 import { readUntold } from '../../store/settings/notifications.ts';
@@ -140,7 +140,7 @@ async function readSourceStates(
       asked: asked.get(source) ?? 0,
       isFollowed,
       lastMinute: requests.get(source) ?? 0,
-      outage: await readOutageOf(database, source, nowMs),
+      ...(await readTroubleOf(database, source, nowMs)),
       refusal: refusals.get(source) ?? null,
       refusedUntilMs: await readRefusedUntil(database, source, nowMs),
       isUsedUp: limit != null && requestsLeft(limit, await readUse(database, source, limit, nowMs)) <= 0,

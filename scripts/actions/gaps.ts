@@ -4,12 +4,12 @@ import { counted, formatDuration, formatTime, isoTime } from '../../model/format
 import { explainGap } from '../../model/reasons.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
-import { outageJson, readHolds, readOutages } from '../../operations/source-health.ts';
-import { outageText } from '../../planning/source-outage.ts';
+import { againOf, outageJson, readHolds, readOutages, readUnanswered } from '../../operations/source-health.ts';
+import { outageText, unansweredText } from '../../planning/source-outage.ts';
 import { withContext } from '../../runtime/context.ts';
 import { type Quarantined, readQuarantined } from '../../store/ledger/quarantine.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
-import { readSourceTexts } from '../../store/series/sources.ts';
+import { readSourceTexts, sourcesInUse } from '../../store/series/sources.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { type Column, printText, table, terminalWidth, wrapped } from '../output/table.ts';
 
@@ -49,9 +49,12 @@ export async function run(options: { json?: true }): Promise<void> {
     } else {
       const nameOf = await readSourceTexts(context.database, nowMs);
       for (const outage of outages) printText(`${outageText(outage, nowMs, nameOf(outage.source))}\n`);
+      const unanswered = await readUnanswered(context, await sourcesInUse(context.database), nowMs);
+      for (const one of unanswered.values()) printText(`${unansweredText(one, nameOf(one.source))}\n`);
       const seriesIds = [...new Set(gaps.map(({ seriesId }) => seriesId))];
       const holdOf = await readHolds(context, seriesIds, { outages, nowMs });
-      const explain = (gap: Gap) => explainGap(gap, { nowMs, hold: holdOf(gap.seriesId) });
+      const explain = (gap: Gap) =>
+        explainGap(gap, { nowMs, hold: holdOf(gap.seriesId), againOf: againOf(unanswered) });
       console.log(gaps.length === 0 ? 'no gaps' : gapsText(gaps, explain, terminalWidth()));
       for (const line of quarantined.map(quarantineLine)) printText(line);
     }

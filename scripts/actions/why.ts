@@ -10,10 +10,18 @@ import { defaultSource, fileSource } from '../../model/sources.ts';
 import { askQueues } from '../../operations/context.ts';
 import { nextWindows } from '../../operations/next-windows.ts';
 import { explainUnasked, readGapDivision } from '../../operations/source-gaps.ts';
-import { banText, pausesOf, readBans, readHolds, readOutages } from '../../operations/source-health.ts';
+import {
+  againOf,
+  banText,
+  pausesOf,
+  readBans,
+  readHolds,
+  readOutages,
+  readUnanswered,
+} from '../../operations/source-health.ts';
 import { awayHeadline } from '../../operations/status/facts.ts';
 import { recencyText } from '../../planning/periods.ts';
-import { outageText } from '../../planning/source-outage.ts';
+import { outageText, type Unanswered, unansweredText } from '../../planning/source-outage.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
@@ -56,12 +64,14 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const silences = await readSilences(database, seriesIds);
   const sources = await readAllSources(database, seriesIds);
   const outages = (await readOutages(context, nowMs)).filter(({ source }) => sources.includes(source));
+  const unanswered = await readUnanswered(context, sources, nowMs);
   const nameOf = await readSourceTexts(database, nowMs);
   const bans = await readBans(context, sources, nowMs);
   const pauses = await pausesOf(context, sources, nowMs);
   const hold = (await readHolds(context, seriesIds, { outages, nowMs }))(history.seriesId);
   return [
     ...outages.flatMap((outage) => [outageText(outage, nowMs, nameOf(outage.source)), '']),
+    ...[...unanswered.values()].flatMap((one) => [unansweredText(one, nameOf(one.source)), '']),
     ...pauses.flatMap((text) => [text, '']),
     ...[...bans].flatMap(([source, untilMs]) => [banText(source, untilMs, nameOf(source)), '']),
     `${seriesName(history.series)}, id ${history.seriesId}`,
@@ -89,12 +99,12 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
         .map(
           (gap) =>
             `${formatTime(gap.startMs)} to ${formatTime(gap.endMs)}, ${formatDuration(gap.endMs - gap.startMs)}: ` +
-            `${explainGap(gap, { nowMs, hold })}`,
+            `${explainGap(gap, { nowMs, hold, againOf: againOf(unanswered) })}`,
         ),
       gaps.length,
     ),
     ...(history.untrackedMs === null && history.blocked === null
-      ? await nextLines(context, history, { nowMs, gaps, bans, nameOf })
+      ? await nextLines(context, history, { nowMs, gaps, bans, unanswered, nameOf })
       : []),
     ...listed('Last requests:', history.fetches.map(fetchLine)),
     ...listed(
@@ -195,8 +205,15 @@ async function nextLines(
     nowMs,
     gaps,
     bans,
+    unanswered,
     nameOf,
-  }: { nowMs: EpochMs; gaps: readonly Gap[]; bans: ReadonlyMap<string, EpochMs>; nameOf: (source: string) => string },
+  }: {
+    nowMs: EpochMs;
+    gaps: readonly Gap[];
+    bans: ReadonlyMap<string, EpochMs>;
+    unanswered: ReadonlyMap<string, Unanswered>;
+    nameOf: (source: string) => string;
+  },
 ): Promise<string[]> {
   const { graceMs } = context.config.worker;
   const eventMs = dueMs === null ? nowMs : dueMs + latestOf(series) + graceMs;
@@ -217,7 +234,9 @@ async function nextLines(
       else if (now !== undefined)
         lines.push(
           `Next${of}: ${windowText(now)}, ` +
-            (bans.has(source) ? `when ${nameOf(source)} accepts requests again.` : 'as soon as the budget allows.'),
+            (bans.has(source)
+              ? `when ${nameOf(source)} accepts requests again.`
+              : `${againOf(unanswered)(source) ?? 'as soon as the budget allows'}.`),
         );
       else if (then !== undefined)
         lines.push(

@@ -1,8 +1,15 @@
 /** Reads from the ledger whether the source answers. */
 
-import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
+import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { refusalKinds, type SourceOutage, sourceTrouble } from '../../planning/source-outage.ts';
+import {
+  longestBackoffMs,
+  refusalKinds,
+  type SourceOutage,
+  silentKinds,
+  sourceTrouble,
+  type Unanswered,
+} from '../../planning/source-outage.ts';
 import type { Database } from '../db/database.ts';
 import { bool, int4, int8, nullable, oneOf, statement, statementsBy, text, time } from '../db/statement.ts';
 import { sourcesInUse } from '../series/sources.ts';
@@ -49,7 +56,8 @@ const failuresSince = statementsBy(['whole', 'recent'], (part) =>
              max(time) filter (where is_trouble) as "lastTriedMs",
              max(time) filter (where not is_trouble) as "limitedAtMs",
              (array_agg(verdict order by time desc) filter (where is_trouble))[1] as kind,
-             (array_agg(error order by time desc) filter (where is_trouble))[1] as message
+             (array_agg(error order by time desc) filter (where is_trouble))[1] as message,
+             (array_agg(attempt order by time desc) filter (where is_trouble))[1] as attempt
       from tidemark.fetches, lateral (select verdict <> 'rate_limited' as is_trouble) as trouble
       where time > $since and time > coalesce((select time from newest), '-infinity')
         and source = $source and verdict = any ('{${sourceTrouble.join(',')},rate_limited}')`,
@@ -58,6 +66,7 @@ const failuresSince = statementsBy(['whole', 'recent'], (part) =>
       ...{ successAtMs: nullable(time), failures: int8, failingSinceMs: nullable(time), lastTriedMs: nullable(time) },
       limitedAtMs: nullable(time),
       ...{ kind: nullable(oneOf<SourceOutage['kind']>()), message: nullable(text) },
+      attempt: nullable(int4),
     },
   }),
 );
@@ -80,11 +89,45 @@ export async function readSourceOutages(database: Database, nowMs: EpochMs): Pro
 
 /** @returns null while the source answers. */
 export async function readOutageOf(database: Database, source: string, nowMs: EpochMs): Promise<SourceOutage | null> {
-  const { failures, successAtMs, failingSinceMs, limitedAtMs, ...last } = await readFailures(database, source, nowMs);
-  const fewest = refusalKinds.includes(last.kind ?? '') ? 1 : fewestFailures;
-  if (failures < fewest || failingSinceMs === null) return null;
+  return (await readTroubleOf(database, source, nowMs)).outage;
+}
+
+export interface SourceTrouble {
+  /** Null: the source answers. */
+  readonly outage: SourceOutage | null;
+  /** Null: an answer came to the last request, or the source is away. */
+  readonly unanswered: Unanswered | null;
+}
+
+const noTrouble: SourceTrouble = Object.freeze({ outage: null, unanswered: null });
+
+/** An older request is not asked again by itself. */
+const unansweredMs = 10 * minuteMs;
+
+export async function readTroubleOf(database: Database, source: string, nowMs: EpochMs): Promise<SourceTrouble> {
+  const { attempt, ...found } = await readFailures(database, source, nowMs);
+  const { failures, successAtMs, failingSinceMs, limitedAtMs, ...last } = found;
+  if (failingSinceMs === null || last.lastTriedMs === null) return noTrouble;
   // A 429 is an answer, if no good one.
-  if (limitedAtMs !== null && last.lastTriedMs !== null && limitedAtMs > last.lastTriedMs) return null;
+  if (limitedAtMs !== null && limitedAtMs > last.lastTriedMs) return noTrouble;
+  const fewest = refusalKinds.includes(last.kind ?? '') ? 1 : fewestFailures;
+  if (failures < fewest) {
+    const kind = silentKinds.find((silent) => silent === last.kind);
+    if (kind === undefined || last.lastTriedMs < nowMs - unansweredMs) return noTrouble;
+    const retryAtMs = last.lastTriedMs + longestBackoffMs(attempt ?? 1);
+    const unanswered = { source, failedAtMs: last.lastTriedMs, kind, message: last.message ?? '', retryAtMs };
+    return { outage: null, unanswered };
+  }
+  const outage = await wholeOutage(database, source, { ...found, failingSinceMs });
+  return { outage, unanswered: null };
+}
+
+async function wholeOutage(
+  database: Database,
+  source: string,
+  found: Omit<Awaited<ReturnType<typeof readFailures>>, 'attempt'> & { readonly failingSinceMs: EpochMs },
+): Promise<SourceOutage> {
+  const { failures: _, limitedAtMs: __, successAtMs, failingSinceMs, ...last } = found;
   const [whole] = await outages.on(database.pool, {
     ...{ source, sinceMs: failingSinceMs - hourMs, untilMs: Number.POSITIVE_INFINITY, most: 1 },
   });

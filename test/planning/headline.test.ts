@@ -10,7 +10,7 @@ const nowMs = Date.UTC(2026, 0, 31, 6);
 
 const answering: SourceState = {
   ...{ source: defaultSource, left: 0, asked: 0, isFollowed: true, lastMinute: 2 },
-  ...{ outage: null, refusal: null, refusedUntilMs: null, isUsedUp: false, pause: null },
+  ...{ outage: null, unanswered: null, refusal: null, refusedUntilMs: null, isUsedUp: false, pause: null },
 };
 const running: SourceQueue = { source: defaultSource, workers: 2, pausedMs: 300, perMinute: 200, lowered: null };
 

@@ -15,7 +15,7 @@ export function reasonAt(known: Known | null, timeMs: EpochMs, model: Model): st
   const gap = known?.gaps.find(({ startMs, endMs }) => startMs <= timeMs && timeMs < endMs);
   return known === null || gap === undefined
     ? null
-    : explainGap(gap, { nowMs: model.nowMs(), hold: model.holdOf(known) });
+    : explainGap(gap, { nowMs: model.nowMs(), hold: model.holdOf(known), againOf: model.againOf });
 }
 
 /** The reasons of a series in a list: loaded by `load`, and again by the first `load` after a change of the series. */

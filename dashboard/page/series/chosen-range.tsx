@@ -166,6 +166,7 @@ function Evidence({
   hold: string | null;
 }) {
   const { gaps, gapsInAll, silences, confirmed, fetches, coveredMs } = found;
+  const { againOf } = useModel();
   const timeText = (timeMs: number) => timeIn(zone, timeMs);
   return (
     <>
@@ -183,7 +184,7 @@ function Evidence({
             timeText(gap.startMs),
             timeText(gap.endMs),
             formatDuration(gap.endMs - gap.startMs),
-            explainGap(gap, { nowMs, hold, timeText }),
+            explainGap(gap, { nowMs, hold, againOf, timeText }),
           ])}
         />
       )}

@@ -134,6 +134,7 @@ export function factsOf(line: SeriesLine, nowMs: number): string {
 }
 
 export function Parts({ detail, nowMs, hold }: { detail: SeriesDetail; nowMs: number; hold: string | null }) {
+  const { againOf } = useModel();
   const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
   return (
     <>
@@ -155,7 +156,7 @@ export function Parts({ detail, nowMs, hold }: { detail: SeriesDetail; nowMs: nu
           <SeriesLink key="gap" id={id} name={formatTime(gap.startMs)} range={gap} />,
           formatTime(gap.endMs),
           formatDuration(gap.endMs - gap.startMs),
-          explainGap(gap, { nowMs, hold }),
+          explainGap(gap, { nowMs, hold, againOf }),
         ])}
       />
       <ListSection

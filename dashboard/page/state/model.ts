@@ -40,6 +40,10 @@ export class Model {
     return seriesHold(sources, (source) => this.summary?.sources.find(({ name }) => name === source)?.hold ?? null);
   }
 
+  /** When a source is asked again whose last request was not answered; null: as soon as the budget allows. */
+  readonly againOf = (source: string): string | null =>
+    this.summary?.sources.find(({ name }) => name === source)?.again ?? null;
+
   /** Whether requests would fail now. */
   get isAway(): boolean {
     return this.connection === 'trouble' || this.connection === 'lost';

@@ -166,6 +166,7 @@ it('has a panel for each source, and what each refused', () => {
     isPaused: false,
     isLowered: true,
     hold: null,
+    again: null,
   };
   const sources = [source, { ...source, name: 'okx', text: 'paused since 2024-02-01' }];
   expect(linesOf(Sources, { sources })).toEqual([
@@ -259,7 +260,11 @@ describe('the list of series', () => {
       ['binance bitcoin/tether m15', 'binance bitcoin/tether m1', 'kraken bitcoin/euro m1'].map((name, id) =>
         seriesLine({ name, id: id + 1 }),
       ),
-      { sources: [{ name: 'kraken', text: '', isPaused: true, isLowered: false, hold: 'kraken is resumed' }] },
+      {
+        sources: [
+          { name: 'kraken', text: '', isPaused: true, isLowered: false, hold: 'kraken is resumed', again: null },
+        ],
+      },
     );
     const names = (typed: string) =>
       find(model, [['events', 'Events']], typed, '').found.map(({ kind, name }) => `${kind} ${name}`);

@@ -218,11 +218,13 @@ it('a range that nobody has requested says so, what it waits for, and has no poi
     retryAtMs: null,
   };
   const missing: SeriesRange = { ...found, wantedMs: 10 * dayMs, gaps: [{ ...gap, cause: 'not_asked' }], gapsInAll: 1 };
-  const said = (of: Partial<SeriesRange>, hold: string | null = null) =>
+  const said = (of: Partial<SeriesRange>, hold: string | null = null, again: string | null = null) =>
     linesOf(
       FoundRange,
       { detail: none, found: { ...missing, ...of }, zone: 'utc' },
-      { model: modelOf([], { sources: [{ name: 'kraken', text: '', isPaused: false, isLowered: false, hold }] }) },
+      {
+        model: modelOf([], { sources: [{ name: 'kraken', text: '', isPaused: false, isLowered: false, hold, again }] }),
+      },
     );
   const why = '2024-02-01 | 2024-02-11 | 10 d |';
   expect(said({})).toEqual(
@@ -233,6 +235,11 @@ it('a range that nobody has requested says so, what it waits for, and has no poi
   );
   expect(said({}).join()).not.toContain('CSV');
   expect(said({}, 'kraken answers')).toContain(`${why} waits until kraken answers |`);
+  const failed = { ...missing.gaps[0], cause: 'failed', message: 'no answer', source: 'kraken' } as const;
+  const again = 'from 12:00Z on';
+  expect(said({ gaps: [failed] as SeriesRange['gaps'] }, null, again)).toContain(
+    `${why} failed at kraken: no answer (again ${again}) |`,
+  );
   const covered = said({ coveredMs: 10 * dayMs, gaps: [], gapsInAll: 0 });
   expect(covered.join(' ')).toMatch(/Download its points as CSV *, at most 240 rows, no request/);
   expect(covered).toContain(

@@ -70,3 +70,25 @@ it('gaps, why and plan tell of each source that is away, by the names that statu
   await say('sources pause default');
   expect(await say('why 1')).toMatch(/^requests to the default source are paused since/m);
 });
+
+it('gaps and why tell of the first request that timed out, and when it is asked again', async () => {
+  const { say, query } = await openWatched();
+  await say(`track candles ${series} ${days}`);
+  await query(
+    `insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, fresh, changed, unchanged,
+                                   rejected, bytes, duration_ms, error, source)
+     select now(), 'candles', 1, '[2024-01-01Z, 2024-01-02Z)', 'backfill', 1, 'timeout', 0, 0, 0, 0, 0, 30000,
+            'no complete answer', 'default'`,
+  );
+  const again = /from 20\d\d-\d\d-\d\d \d\d:\d\d(:\d\d)?Z on/.source;
+  for (const words of ['gaps', 'why 1']) {
+    const text = await say(words);
+    expect(text).toMatch(
+      new RegExp(`^the last request to the source timed out at .*Z: no complete answer; asked again ${again}$`, 'm'),
+    );
+    expect(text).toMatch(new RegExp(`2024-01-02.*failed: no complete answer \\(again ${again}\\)`));
+  }
+  expect(await say('why 1')).toMatch(new RegExp(`^Next: .*, ${again}\\.$`, 'm'));
+  await say('pause');
+  for (const words of ['gaps', 'why 1']) expect(await say(words)).not.toMatch(/the last request/);
+});

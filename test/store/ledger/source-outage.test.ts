@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import { type NewEntry, recordFetch } from '../../../store/ledger/ledger.ts';
-import { outages, readOutageOf } from '../../../store/ledger/source-outage.ts';
+import { outages, readOutageOf, readTroubleOf } from '../../../store/ledger/source-outage.ts';
 import { useStore } from '../open-store.ts';
 
 const store = useStore();
@@ -11,7 +11,7 @@ beforeEach(async () => {
   await store.database.pool.query('truncate tidemark.fetches');
 });
 
-const answer = (agoMs: number, failure?: Pick<NewEntry, 'verdict' | 'error'>, source = defaultSource) =>
+const answer = (agoMs: number, failure?: Partial<NewEntry>, source = defaultSource) =>
   recordFetch(store.database.pool, {
     ...{ timeMs: nowMs - agoMs, dataset: 'candles', seriesId: null, range: null },
     ...{ verdict: 'filled', status: failure === undefined ? 200 : 503, rejected: 0, bytes: 0, durationMs: 1 },
@@ -84,4 +84,29 @@ it('failures that are always followed by a success are no outage, however close 
     await answer(ago - 5000);
   }
   expect(await logged()).toEqual([]);
+});
+
+it('the last request to which no answer came is known before the source is away, and when it is asked again', async () => {
+  const hang = (agoMs: number, attempt = 1) =>
+    answer(agoMs, { ...{ verdict: 'timeout', error: 'no complete answer' }, attempt });
+  const unanswered = async () => (await readTroubleOf(store.database, defaultSource, nowMs)).unanswered;
+  await answer(hourMs);
+  expect(await unanswered()).toBeNull();
+  await hang(40_000);
+  expect(await unanswered()).toMatchObject({
+    ...{ source: defaultSource, failedAtMs: nowMs - 40_000, kind: 'timeout', retryAtMs: nowMs - 39_000 },
+  });
+  await hang(500, 2);
+  expect(await unanswered()).toMatchObject({ failedAtMs: nowMs - 500, retryAtMs: nowMs + 1500 });
+  expect(await outage()).toBeNull();
+  await hang(300, 3);
+  expect(await unanswered()).toBeNull();
+  expect(await outage()).toMatchObject({ kind: 'timeout' });
+  await answer(200);
+  // A source that answers with an error answers.
+  await fail(100);
+  expect(await unanswered()).toBeNull();
+  await hang(50);
+  await answer(10, { verdict: 'rate_limited', error: 'status 429' });
+  expect(await unanswered()).toBeNull();
 });
