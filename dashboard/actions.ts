@@ -78,7 +78,8 @@ const tracking = z.discriminatedUnion('dataset', [
 /** A source; absent: all of them. */
 const ofSource = z.strictObject({ source: nameText.optional() });
 const budget = z.strictObject({ source: nameText, perMinute: z.int().min(1).max(1_000_000).nullable() });
-const requestsAt = (clock: Clock) => {
+/** What each action takes. */
+export const requestsAt = (clock: Pick<Clock, 'now'>) => {
   const actedOn = <Given extends z.output<typeof ofSeries>>({ from, to, ...given }: Given) => ({
     ...given,
     within: from == null && to == null ? undefined : rangeOf(from ?? 0, to, clock.now()),

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { requestsAt } from '../../dashboard/actions.ts';
 import { columnsOf, layouts } from '../../files/layout.ts';
 import { datasetNames, datasets } from '../../model/datasets/index.ts';
 import { documents } from '../../scripts/output/documents.ts';
@@ -32,3 +33,20 @@ it('docs/export.md has the columns of each dataset, and which of them may be emp
   const [head = '', tail = ''] = page.split(/(?<=\| \| columns \|.*\n\|[-|]+\n)(?:\|.*\n)+/);
   await expect(`${head}${rows.join('')}${tail}`).toMatchFileSnapshot('../../docs/export.md');
 });
+
+it('docs/dashboard.md has the fields of each action, and no other', () => {
+  const [, table = ''] = readFileSync('docs/dashboard.md', 'utf8').split('| action | fields |');
+  const rows = table.slice(0, table.indexOf('\n\n')).matchAll(/^\| (`[^|]+) \| ([^|]*) \| [^|]+ \|$/gm);
+  const codes = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, code = '']) => code);
+  const written = [...rows].flatMap(([, actions = '', fields = '']) =>
+    codes(actions).map((action) => [action, codes(fields).sort()] as const),
+  );
+  const taken = Object.entries(requestsAt({ now: () => 0 })).map(
+    ([action, schema]) => [action, fieldsOf(z.toJSONSchema(schema, { io: 'input' })).sort()] as const,
+  );
+  expect(Object.fromEntries(written)).toEqual(Object.fromEntries(taken));
+});
+
+function fieldsOf({ properties = {}, anyOf = [], oneOf = [] }: z.core.JSONSchema.BaseSchema): string[] {
+  return [...new Set([...Object.keys(properties), ...[...anyOf, ...oneOf].flatMap(fieldsOf)])];
+}
