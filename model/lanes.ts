@@ -41,6 +41,9 @@ export type WindowLane = Exclude<Lane, 'poll'>;
 export const laneNames = Object.keys(lanes) as readonly Lane[];
 export const windowLanes = laneNames.filter((lane): lane is WindowLane => lane !== 'poll');
 
+/** Of windows that are not covered. */
+export const fillingLanes = windowLanes.filter((lane) => !lanes[lane].rereads);
+
 /** An entry for each lane. */
 export function byLane<Name extends Lane, Value>(names: readonly Name[], value: (lane: Name) => Value) {
   return Object.fromEntries(names.map((lane) => [lane, value(lane)])) as Record<Name, Value>;
@@ -69,6 +72,6 @@ export const backfillStates = ['running', 'done', 'failed', 'cancelled', 'interr
 export type BackfillState = (typeof backfillStates)[number];
 
 /** Whether it tracks ranges, which a scheduler fills too. */
-export function isTracking(kind: BackfillKind): boolean {
+export function isTracking(kind: BackfillKind): kind is Exclude<BackfillKind, Lane> | 'backfill' {
   return kind === 'backfill' || kind === 'track' || kind === 'watch_list';
 }

@@ -11,6 +11,7 @@ import {
   formatDuration,
   formatPercent,
   formatTime,
+  kindsText,
   nonEmpty,
 } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
@@ -59,6 +60,22 @@ export function progressText(
   const again = againMs === null ? '' : `the rest is asked again at ${formatTime(Math.ceil(againMs / 1000) * 1000)}`;
   const when = left === 0 ? again : etaMs === null ? '' : aboutText(etaMs);
   return nonEmpty([toGoText(left, of.requests), when, coveredText(of)]).join(', ');
+}
+
+/** Requests that were made for a backfill. */
+export interface Answers {
+  readonly requests: number;
+  readonly points: number;
+  /** Requests by kind of answer; those that failed are in `failures`. */
+  readonly kinds: Readonly<Record<string, number>>;
+  readonly failures: ReadonlyArray<{ readonly kind: string; readonly requests: number; readonly message: string }>;
+}
+
+/** `12 requests made: 7 failed, 5 filled; 90 new points`: each of those that are to go may take several. */
+export function madeText({ requests, points, kinds, failures }: Answers): string {
+  const failed = sum(failures.map((one) => one.requests));
+  const of = kindsText({ ...kinds, failed });
+  return `${counted(requests, 'request')} made${of === '' ? '' : `: ${of}`}; ${counted(points, 'new point')}`;
 }
 
 export interface Portion {

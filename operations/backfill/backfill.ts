@@ -14,6 +14,7 @@
 
 import type { Clock } from '../../clock.ts';
 import { type EpochMs, hourMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
+import { fillingLanes } from '../../model/lanes.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
 import { untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -119,7 +120,9 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   const { name, longLimit } = setup.facts;
   let perMinute = setup.facts.requestsPerMinute;
   const requestsOfLastMinute = lastMinuteOf(context, name);
-  const ledger = ledgerMinutes(database, { sinceMs: startedMs, seriesIds: request.seriesIds });
+  const ledger = ledgerMinutes(database, {
+    ...{ sinceMs: startedMs, seriesIds: request.seriesIds, lanes: fillingLanes, backfillId: request.id },
+  });
   // The beginning of a series may become known.
   const trackedNow = atMostEverySecond(clock, () => readSeries(context, request, startedMs));
   const loweredNow = atMostEverySecond(clock, () => readLoweredBudgets(database));

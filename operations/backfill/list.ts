@@ -5,13 +5,13 @@
 
 import { aboutText, counted, nonEmpty } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { type BackfillKind, type BackfillState, isTracking } from '../../model/lanes.ts';
+import { type BackfillKind, type BackfillState, fillingLanes, isTracking } from '../../model/lanes.ts';
 import { clip } from '../../model/ranges.ts';
 import { reasons } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import { sum } from '../../model/sum.ts';
 import type { QueueFacts } from '../../planning/headline.ts';
-import { progressText, toGoText } from '../../planning/progress.ts';
+import { type Answers, progressText, toGoText } from '../../planning/progress.ts';
 import {
   backfillEnds,
   type RecordedBackfill,
@@ -54,16 +54,8 @@ export interface Backfill {
   /** How it ended; null: it has not. */
   readonly result: string | null;
   readonly endedMs: EpochMs | null;
-  /** Of the requests for its series since then; null: not counted. */
+  /** Of the requests for its ranges since then; null: not counted. */
   readonly answers: Answers | null;
-}
-
-interface Answers {
-  readonly requests: number;
-  readonly points: number;
-  /** Requests by kind of answer, and of failure. */
-  readonly kinds: Readonly<Record<string, number>>;
-  readonly failures: ReadonlyArray<{ readonly kind: string; readonly requests: number; readonly message: string }>;
 }
 
 interface Facts {
@@ -172,14 +164,14 @@ function describe(
 
 async function answersOf(
   { database }: GapsContext,
-  { kind, askedMs, endedMs }: RecordedBackfill,
+  { id, kind, askedMs, endedMs }: RecordedBackfill,
   series: readonly SeriesOfBackfill[],
 ): Promise<Answers> {
   const seriesIds = series.map(({ seriesId }) => seriesId);
-  const all = await ledgerMinutes(database, { sinceMs: askedMs, seriesIds }).read(endedMs ?? askedMs);
-  const minutes = all.filter(
-    ({ minuteMs, lane }) => (endedMs === null || minuteMs <= endedMs) && (isTracking(kind) || lane === kind),
-  );
+  const lanes = isTracking(kind) ? fillingLanes : [kind];
+  const asked = { sinceMs: askedMs, seriesIds, lanes, backfillId: id };
+  const all = await ledgerMinutes(database, asked).read(endedMs ?? askedMs);
+  const minutes = all.filter(({ minuteMs }) => endedMs === null || minuteMs <= endedMs);
   const { requests, fresh, failures } = tallyFetches(minutes);
   const kinds: Record<string, number> = {};
   for (const { failed, verdict, requests } of minutes) if (!failed) kinds[verdict] = (kinds[verdict] ?? 0) + requests;

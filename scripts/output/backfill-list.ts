@@ -1,7 +1,8 @@
 /** Backfills as text, and as JSON. */
 
-import { counted, formatCount, formatSpan, formatTime, isoTime, kindsText, nonEmpty } from '../../model/format.ts';
+import { counted, formatCount, formatSpan, formatTime, isoTime, nonEmpty } from '../../model/format.ts';
 import type { Backfill } from '../../operations/backfill/list.ts';
+import { madeText } from '../../planning/progress.ts';
 import type { JsonDocument } from './documents.ts';
 import { type Column, table } from './table.ts';
 
@@ -45,8 +46,7 @@ export function backfillText(one: Backfill): string {
     ...(answers === null
       ? []
       : [
-          `${counted(answers.requests, 'request')}, ${counted(answers.points, 'new point')}` +
-            (Object.keys(answers.kinds).length === 0 ? '' : `: ${kindsText(answers.kinds)}`),
+          madeText(answers),
           ...answers.failures
             .slice(0, shown)
             .map(({ kind, requests, message }) => `  ${counted(requests, 'request')} failed, ${kind}: ${message}`),

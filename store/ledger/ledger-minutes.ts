@@ -18,11 +18,18 @@ const sliceMs = hourMs;
 /**
  * @param of.sinceMs the first time that counts; absent: `keptMs` before now.
  * @param of.keptMs how much of the past counts; absent: all since the first time.
- * @param of.seriesIds only requests for these; absent: all.
+ * @param of.seriesIds only requests for these; absent: all. @param of.lanes likewise.
+ * @param of.backfillId only requests for the ranges of this backfill; absent: all.
  */
 export function ledgerMinutes(
   database: Database,
-  of: { readonly sinceMs?: EpochMs; readonly keptMs?: number; readonly seriesIds?: readonly number[] },
+  of: {
+    readonly sinceMs?: EpochMs;
+    readonly keptMs?: number;
+    readonly seriesIds?: readonly number[];
+    readonly lanes?: readonly Lane[];
+    readonly backfillId?: number | undefined;
+  },
 ) {
   const startMs = of.sinceMs ?? Number.NEGATIVE_INFINITY;
   let settled: readonly LedgerMinute[] = [];
@@ -34,8 +41,9 @@ export function ledgerMinutes(
     return Math.max(startMs, nowMs - of.keptMs);
   }
 
+  const { seriesIds = null, lanes = null, backfillId = null } = of;
   const ask = (fromMs: EpochMs, toMs: EpochMs | null): Promise<LedgerMinute[]> =>
-    minutesBetween.on(database.pool, { from: fromMs, to: toMs, seriesIds: of.seriesIds ?? null });
+    minutesBetween.on(database.pool, { from: fromMs, to: toMs, seriesIds, lanes, backfillId });
 
   async function read(nowMs: EpochMs): Promise<readonly LedgerMinute[]> {
     const firstMs = firstTime(nowMs);
@@ -74,10 +82,18 @@ const minutesBetween = statement({
     select date_bin('${minuteMs / 1000} seconds', time, 'epoch') as "minuteMs", source, lane, verdict,
            error is not null as failed, count(*) as requests, coalesce(sum(fresh), 0)::bigint as fresh,
            max(time) as "newestMs", (array_agg(error order by time desc))[1] as message
-    from tidemark.fetches
+    from tidemark.fetches f
     where time >= $from and ($to is null or time < $to) and ($seriesIds is null or series_id = any ($seriesIds))
+      and ($lanes is null or lane = any ($lanes))
+      and ($backfillId is null or exists (
+        select from tidemark.backfill_series o
+        where o.backfill_id = $backfillId and o.series_id = f.series_id and o.range && f.range
+      ))
     group by 1, 2, 3, 4, 5`,
-  parameters: { from: time, to: nullable(time), seriesIds: nullable(listOf(int4)) },
+  parameters: {
+    ...{ from: time, to: nullable(time), seriesIds: nullable(listOf(int4)), lanes: nullable(listOf(text)) },
+    backfillId: nullable(int8),
+  },
   row: {
     ...{ minuteMs: time, source: text, lane: oneOf<Lane>(), verdict: text, failed: bool, requests: int8 },
     /** Points that were not stored before. */

@@ -1,7 +1,7 @@
 /** Recent requests, for the state of the whole: how fast windows are fetched, and which sources refuse. */
 
 import type { EpochMs } from '../../model/intervals.ts';
-import { lanes, windowLanes } from '../../model/lanes.ts';
+import { fillingLanes } from '../../model/lanes.ts';
 import { answersMs, type RecentAnswers, recentMs } from '../../planning/eta.ts';
 import type { Database } from '../db/database.ts';
 import { int8, listOf, statement, text, time } from '../db/statement.ts';
@@ -9,12 +9,10 @@ import { int8, listOf, statement, text, time } from '../db/statement.ts';
 const part = `${answersMs} ms`;
 /** Bounds the cost without a limit of requests: the newest of them span seconds, which is enough for a rate. */
 const maxAnswers = 20_000;
-/** Of windows that were not covered. */
-const newLanes = windowLanes.filter((lane) => !lanes[lane].rereads);
 
 /** Counts the answers of the lanes that fill gaps, ascending. */
 export function readRecentAnswers(database: Database, nowMs: EpochMs): Promise<RecentAnswers[]> {
-  return recentAnswers.on(database.pool, { since: nowMs - recentMs, lanes: newLanes });
+  return recentAnswers.on(database.pool, { since: nowMs - recentMs, lanes: fillingLanes });
 }
 
 const recentAnswers = statement({

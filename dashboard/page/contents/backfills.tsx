@@ -1,6 +1,7 @@
 /** What asks for ranges: who, how far it is, its answers and failures, and its end. */
 
 import { isTracking } from '../../../model/lanes.ts';
+import { madeText } from '../../../planning/progress.ts';
 import type { BackfillLine } from '../../shapes.ts';
 import { ActionBar } from '../parts/actions.tsx';
 import { counted, formatCount, formatSecond, formatTime } from '../parts/format.ts';
@@ -30,7 +31,7 @@ export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
         title="Going on"
         none="Nothing is asked for that is not covered."
         caption="Commands, the dashboard and the watch list; a scheduler goes on with what is tracked"
-        titles={['What', 'Asked', 'Progress', 'Answers', 'Cancel']}
+        titles={['What', 'Asked', 'Progress', 'Requests', 'Cancel']}
         keys={lines.filter(isOpen).map(({ id }) => id)}
         rows={lines
           .filter(isOpen)
@@ -76,10 +77,10 @@ const askedOf = ({ askedMs, by }: BackfillLine) => `${formatSecond(askedMs)} by 
 
 function answersOf({ answers }: BackfillLine): Cell {
   if (answers === null) return '';
-  const { requests, points, failures } = answers;
+  const { failures } = answers;
   return (
     <>
-      {`${counted(requests, 'request')}, ${counted(points, 'new point')}`}
+      {madeText(answers)}
       {failures.slice(0, 3).map(({ kind, requests, message }) => (
         <p key={kind} class="bad">{`${counted(requests, 'request')} failed, ${kind}: ${message}`}</p>
       ))}

@@ -7,7 +7,12 @@ const line: BackfillLine = {
   ...{ id: 7, kind: 'backfill', askedMs: Date.UTC(2024, 2, 1), by: 'ann@host', state: 'running' },
   ...{ names: ['binance bitcoin/tether h1'], series: 3, fromMs: 0, toMs: Date.UTC(2024, 0, 1) },
   ...{ progress: '2 of 9 requests to go, 50 % covered', left: 2, etaMs: null, result: null, endedMs: null },
-  answers: { requests: 8, points: 90, kinds: {}, failures: [{ kind: 'timeout', requests: 1, message: 'no answer' }] },
+  answers: {
+    requests: 8,
+    points: 90,
+    kinds: { filled: 7 },
+    failures: [{ kind: 'timeout', requests: 1, message: 'no answer' }],
+  },
 };
 
 it('shows who asked, how far it is, and what failed, with a button that cancels it', () => {
@@ -16,7 +21,7 @@ it('shows who asked, how far it is, and what failed, with a button that cancels 
     'backfill 7: binance bitcoin/tether h1 and 2 more, 1970-01-01 to 2024-01-01',
     'by ann@host',
     'running: 2 of 9 requests to go, 50 % covered',
-    '8 requests, 90 new points',
+    '8 requests made: 7 filled, 1 failed; 90 new points',
     '1 request failed, timeout: no answer',
     'Cancel 7</button>',
     'None yet.',

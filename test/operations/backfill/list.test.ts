@@ -47,6 +47,10 @@ async function watched() {
       const { state, result, progress, left } = found ?? {};
       return { state, result, progress, left };
     },
+    async answers() {
+      const [found] = await listBackfills(context, null, { nowMs, id: 1, most: 1 });
+      return found?.answers;
+    },
     settle: () => settleBackfills.on(database.pool, { nowMs }),
   };
 }
@@ -150,4 +154,24 @@ it('tells no time while nothing is requested, as status does', async () => {
   expect((await lines({ pausedMs: 6000, perMinute: 10 })).get(30)).toBeGreaterThan(minuteMs);
   await writePause(database, { sinceMs: nowMs, by: null });
   expect(await lines()).toEqual(none);
+});
+
+it('counts the requests of a backfill alone: not those beside it, nor those of its series outside of its range', async () => {
+  const { database, cover, answers } = await watched();
+  await cover(0, days(0, 3));
+  const record = (lane: 'backfill' | 'refresh' | 'verify' | 'reread', of: Range, error: string | null = null) =>
+    recordFetch(database.pool, {
+      ...{ timeMs: nowMs, dataset: 'candles', lane, attempt: 1, source: defaultSource, seriesId: 1, range: of },
+      ...{ verdict: error === null ? 'filled' : 'timeout', fresh: 24, status: 200, bytes: 0, durationMs: 1, error },
+    });
+  for (const index of [0, 1, 2]) await record('backfill', days(index, index + 1));
+  await record('refresh', days(9, 10));
+  for (const index of [3, 4]) await record('backfill', days(index, index + 1), 'no answer');
+  await record('verify', days(0, 1));
+  await record('reread', days(1, 2));
+  await record('refresh', days(50, 51));
+  expect(await answers()).toEqual({
+    ...{ requests: 6, points: 6 * 24, kinds: { filled: 4 } },
+    failures: [{ kind: 'timeout', requests: 2, message: 'no answer' }],
+  });
 });
