@@ -15,6 +15,7 @@ import {
   nonEmpty,
 } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
+import { type Reason, reasons } from '../model/reasons.ts';
 import type { SeriesKey } from '../model/series.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
 import { sum } from '../model/sum.ts';
@@ -48,18 +49,31 @@ export function coveredText({ wantedMs, coveredMs }: Omit<Extent, 'requests'>): 
   return `${formatPercent(coveredMs, wantedMs)} covered`;
 }
 
-/**
- * `136 of 147 requests to go, about 15 min, 27.28 % covered`.
- *
- * @param of.againMs when the first of what is deferred is asked again; absent: none is, or it is not known.
- */
-export function progressText(
-  of: Extent & { readonly left: number; readonly etaMs: number | null; readonly againMs?: EpochMs | null },
-): string {
-  const { left, etaMs, againMs = null } = of;
-  const again = againMs === null ? '' : `the rest is asked again at ${formatTime(Math.ceil(againMs / 1000) * 1000)}`;
-  const when = left === 0 ? again : etaMs === null ? '' : aboutText(etaMs);
+/** `136 of 147 requests to go, about 15 min, 27.28 % covered`. */
+export function progressText(of: Extent & { readonly left: number; readonly etaMs: number | null }): string {
+  const { left, etaMs } = of;
+  const when = left === 0 || etaMs === null ? '' : aboutText(etaMs);
   return nonEmpty([toGoText(left, of.requests), when, coveredText(of)]).join(', ');
+}
+
+/** A missing range that is requested again later. */
+export interface WaitingRange {
+  /** Why. */
+  readonly cause: Reason;
+  readonly retryAtMs: EpochMs;
+}
+
+/**
+ * Of ranges of which nothing can be requested now: `2 ranges are asked again, the first at 2026-01-31 06:00Z (failed,
+ * refused by the source), 27.28 % covered`.
+ */
+export function waitingText(extent: Omit<Extent, 'requests'>, waiting: readonly WaitingRange[]): string {
+  const times = new Set(waiting.map(({ retryAtMs }) => Math.ceil(retryAtMs / 1000) * 1000));
+  const firstMs = [...times].reduce((first, timeMs) => Math.min(first, timeMs), Number.POSITIVE_INFINITY);
+  const why = [...new Set(waiting.map(({ cause }) => reasons[cause].words))].join(', ');
+  const verb = waiting.length === 1 ? 'is' : 'are';
+  const again = `asked again${times.size > 1 ? ', the first' : ''} at ${formatTime(firstMs)} (${why})`;
+  return `${counted(waiting.length, 'range')} ${verb} ${again}, ${coveredText(extent)}`;
 }
 
 /** Requests that were made for a backfill. */

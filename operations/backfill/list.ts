@@ -11,7 +11,7 @@ import { reasons } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import { sum } from '../../model/sum.ts';
 import type { QueueFacts } from '../../planning/headline.ts';
-import { type Answers, progressText, toGoText } from '../../planning/progress.ts';
+import { type Answers, progressText, toGoText, waitingText } from '../../planning/progress.ts';
 import {
   backfillEnds,
   type RecordedBackfill,
@@ -71,6 +71,8 @@ interface Facts {
 /** Rows of the ledger are counted for so many that go on. */
 const counting = 20;
 
+const isOpen = ({ state }: Pick<Backfill, 'state'>) => state === 'running' || state === 'waiting';
+
 /** @param queue null: it does not answer. @param of.id null: all. */
 export async function listBackfills(
   context: GapsContext,
@@ -98,7 +100,7 @@ export async function listBackfills(
   for (const one of recorded) {
     const series = seriesOf.get(one.id) ?? [];
     const backfill = describe(one, series, facts);
-    const isCounted = id !== null || (backfill.state === 'running' && found.length < counting);
+    const isCounted = id !== null || (isOpen(backfill) && found.length < counting);
     const names = (id === null ? series.slice(0, 1) : series).map((each) => seriesName(each.series));
     found.push({ ...backfill, names, answers: isCounted ? await answersOf(context, one, series) : null });
   }
@@ -154,11 +156,12 @@ function describe(
     wantedMs: sum(portions.map((portion) => portion.wantedMs)),
     coveredMs: sum(portions.map((portion) => portion.doneMs)),
   };
-  const deferred = gaps.filter(({ cause }) => reasons[cause].isRequestable);
-  const again = deferred.flatMap(({ retryAtMs }) => retryAtMs ?? []).filter((timeMs) => timeMs > facts.nowMs);
-  const againMs = again.length === 0 ? null : again.reduce((first, timeMs) => Math.min(first, timeMs));
-  const progress = progressText({ ...extent, left, etaMs, againMs });
-  if (isMade) return { ...base, state: 'running', progress, left, etaMs, result: null };
+  const waiting = gaps.flatMap(({ cause, retryAtMs }) =>
+    reasons[cause].isRequestable && retryAtMs !== null && retryAtMs > facts.nowMs ? [{ cause, retryAtMs }] : [],
+  );
+  const isWaiting = left === 0 && waiting.length > 0;
+  const progress = isWaiting ? waitingText(extent, waiting) : progressText({ ...extent, left, etaMs });
+  if (isMade) return { ...base, state: isWaiting ? 'waiting' : 'running', progress, left, etaMs, result: null };
   return { ...base, state: unended, progress, left, etaMs, result: result ?? 'nobody goes on with it' };
 }
 

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { readBands } from '../../dashboard/queries/bands.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
-import { type Reason, reasonNames, reasonsWith } from '../../model/reasons.ts';
+import { type Reason, reasonNames, reasons, reasonsWith } from '../../model/reasons.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { listBackfills } from '../../operations/backfill/list.ts';
 import { isAwaited, partsWithin, portionsOf, refusalOf, windowsLeft } from '../../operations/backfill/outcome.ts';
@@ -204,7 +204,7 @@ it('status, gaps and the page count the same as failed and as awaiting, also whe
   expect(status.filter(({ series, failedMs }) => failedMs > 0 && /-named$/.test(JSON.stringify(series)))).toEqual([]);
 });
 
-it.each(['awaiting', 'failed'])(
+it.each(['awaiting', 'failed'] as const)(
   'a backfill of which nothing is due says when the %s rest is asked again',
   async (reason) => {
     const { database } = await openOwnStore();
@@ -226,8 +226,8 @@ it.each(['awaiting', 'failed'])(
     const listed = (atMs: number) => listBackfills(context, queue, { nowMs: atMs, id: null, most: 1 });
     expect(await listed(nowMs)).toMatchObject([
       {
-        ...{ state: 'running', left: 0, etaMs: null },
-        progress: '0 of 1 request to go, the rest is asked again at 2024-01-20 00:30Z, 90.00 % covered',
+        ...{ state: 'waiting', left: 0, etaMs: null },
+        progress: `1 range is asked again at 2024-01-20 00:30Z (${reasons[reason].words}), 90.00 % covered`,
       },
     ]);
     expect(await listed(nowMs + hourMs)).toMatchObject([

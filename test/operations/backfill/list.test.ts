@@ -19,7 +19,7 @@ const days = (from: number, to: number): Range => ({ startMs: day(from), endMs: 
 const nowMs = day(100);
 
 /** A backfill of the watch list for ten days of two series. */
-async function watched() {
+async function watched(isAlive = false) {
   const { database } = await openOwnStore();
   const config = readConfig({});
   const registry = await readRegistry(config);
@@ -28,7 +28,7 @@ async function watched() {
   for (const baseId of ['bitcoin', 'ethereum'])
     seriesIds.push((await trackSeries(database, { ...bitcoinHours, baseId }, day(0), day(10))).seriesId);
   const series = seriesIds.map((seriesId) => ({ seriesId, range: days(0, 10), before: null, after: days(0, 10) }));
-  await insertBackfill(database.pool, { kind: 'watch_list', by: 'watch list', series }, { nowMs, isAlive: false });
+  await insertBackfill(database.pool, { kind: 'watch_list', by: 'watch list', series }, { nowMs, isAlive });
   const set = async (index: number, column: 'tracked' | 'covered', { startMs, endMs }: Range) => {
     const range = 'tstzrange(to_timestamp($2), to_timestamp($3))';
     await database.pool.query(
@@ -174,4 +174,27 @@ it('counts the requests of a backfill alone: not those beside it, nor those of i
     ...{ requests: 6, points: 6 * 24, kinds: { filled: 4 } },
     failures: [{ kind: 'timeout', requests: 2, message: 'no answer' }],
   });
+});
+
+it('says of one that waits how many ranges do, why, and until when', async () => {
+  const { database, cover, answers, line } = await watched(true);
+  await database.pool.query(
+    `update tidemark.series set blocked_until = to_timestamp($1), blocked_kind = 'unknown', blocked_message = 'unknown'`,
+    [(nowMs + dayMs) / 1000],
+  );
+  const refused = '2 ranges are asked again at 2024-04-11 (refused by the source), 0.00 % covered';
+  expect(await line()).toMatchObject({ state: 'waiting', left: 0, progress: refused });
+  expect(await answers()).toMatchObject({ requests: 0 });
+  await cover(0, days(0, 9));
+  await database.pool.query(
+    `insert into tidemark.pending_windows (series_id, range, reason, message, first_at, retry_at)
+     values (1, tstzrange(to_timestamp($1), to_timestamp($2)), 'awaiting', '', now(), to_timestamp($3))`,
+    [day(9) / 1000, day(10) / 1000, (nowMs + dayMs / 2) / 1000],
+  );
+  await database.pool.query('update tidemark.series set blocked_until = null where id = 1');
+  const both =
+    '2 ranges are asked again, the first at 2024-04-10 12:00Z (came back empty, refused by the source), 45.00 % covered';
+  expect(await line()).toMatchObject({ state: 'waiting', left: 0, progress: both });
+  await database.pool.query('update tidemark.series set blocked_until = null');
+  expect(await line()).toMatchObject({ state: 'running', left: 1, progress: '1 of 2 requests to go, 45.00 % covered' });
 });
