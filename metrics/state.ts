@@ -73,9 +73,14 @@ export function stateMetrics(registry: Registry, sources: StateSources): () => P
       gauge.remove({});
     }
     if (fromStore !== null) setStore(gauges, fromStore.value);
-    if (fromQueue !== null) setQueue(gauges, fromQueue.value);
+    // What it was before it went away would look like workers that are connected.
+    if (fromQueue !== null && !isQueueAway(state?.value)) setQueue(gauges, fromQueue.value);
     if (state !== null) setWhole(gauges, state.value);
   };
+}
+
+function isQueueAway(state: State | undefined): boolean {
+  return state !== undefined && [state.headline, ...state.also].some(({ kind }) => kind === 'queue_away');
 }
 
 function gaugesOf(registry: Registry) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics } from '../../metrics/metrics.ts';
 import { readAtMostEvery } from '../../metrics/reading.ts';
-import { databaseAway } from '../../planning/headline.ts';
+import { databaseAway, queueAway } from '../../planning/headline.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { anyState, someState, someStore } from './any-state.ts';
@@ -85,6 +85,22 @@ describe('state metrics', () => {
     expect(of.get('tidemark_queue_requests{lane="backfill"}')).toBe('4');
     expect(of.get('tidemark_source_last_success_timestamp_seconds')).toBe('1700000000');
     expect(of.get('tidemark_disk_free_bytes')).toBe('10');
+  });
+
+  it('exports nothing of a queue that is away, though it was read just before', async () => {
+    let nowMs = 0;
+    let state = someState;
+    const metrics = createMetrics({ command: 'scheduler', version: '1.2.3' });
+    metrics.measureState(anyState({ whole: async () => state, clock: clockAt(() => nowMs) }));
+    const queueLines = async () =>
+      [...values((await metrics.read()).text).keys()].filter((name) => /^tidemark_(queue_|budget_limit_)/.test(name));
+    expect((await queueLines()).length).toBeGreaterThan(3);
+    state = { ...someState, also: [queueAway('gone')] };
+    nowMs = 15_000;
+    expect(await queueLines()).toEqual([]);
+    state = someState;
+    nowMs = 30_000;
+    expect((await queueLines()).length).toBeGreaterThan(3);
   });
 
   it('exports each condition by what it is now, what is left, and the ETA while it is known', async () => {
