@@ -9,6 +9,11 @@ export function formatTime(timeMs: EpochMs): string {
   return `${text.slice(0, timeMs % minuteMs === 0 ? 16 : 19).replace('T', ' ')}Z`;
 }
 
+/** Without its fraction, of a time in a sentence: one rounding, or two places tell of two times. */
+export function wholeSecond(timeMs: EpochMs): EpochMs {
+  return Math.floor(timeMs / 1000) * 1000;
+}
+
 /** ISO 8601, for JSON. */
 export function isoTime(timeMs: EpochMs): string;
 export function isoTime(timeMs: EpochMs | null): string | null;

@@ -1,7 +1,7 @@
 /** What is told, in words and in the form of each kind of target. */
 
 import { createHmac } from 'node:crypto';
-import { formatDuration, formatTime, isoTime } from '../model/format.ts';
+import { formatDuration, formatTime, isoTime, wholeSecond } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { withoutCredentials } from '../redaction.ts';
@@ -113,7 +113,7 @@ export function linesOf(message: Message): string[] {
 }
 
 function timeOf(timeMs: EpochMs): string {
-  return formatTime(Math.floor(timeMs / 1000) * 1000);
+  return formatTime(wholeSecond(timeMs));
 }
 
 export interface HttpBody {

@@ -1,13 +1,13 @@
 /** What a command says of a source that cannot answer: stops with an error, or explains the outage. */
 
 import { TidemarkError } from '../errors.ts';
-import { counted, formatCount, formatDuration, formatTime, isoTime } from '../model/format.ts';
+import { counted, formatCount, formatDuration, formatTime, isoTime, wholeSecond } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { seriesHold } from '../model/reasons.ts';
 import { defaultSource, type Limit, type SourceFacts, sourceText } from '../model/sources.ts';
 import { expectedCost, type LoweredBudget } from '../planning/budget.ts';
-import { pausedText, sinceText } from '../planning/headline.ts';
+import { type PausedRequests, pausedText, sinceText } from '../planning/headline.ts';
 import { isPausedBySource } from '../planning/progress.ts';
 import {
   againText,
@@ -16,7 +16,6 @@ import {
   holdText,
   type SourceOutage,
   type Unanswered,
-  wholeSecond,
 } from '../planning/source-outage.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import type { SourceSetup } from '../sources/registry.ts';
@@ -321,14 +320,25 @@ export function withRetry(
   const workers = queue?.workers ?? null;
   if (queue === null || workers === 0) return { ...outage, refusedUntilMs, workers, retryAtMs: null };
   // A pause lasts whole seconds from a try on, and its rest is read a moment later.
-  const pauseMs = wholeSecond(nowMs + queue.pausedMs - outage.lastTriedMs);
+  const pauseMs = Math.round((nowMs + queue.pausedMs - outage.lastTriedMs) / 1000) * 1000;
   return { ...outage, refusedUntilMs, workers, retryAtMs: refusedUntilMs ?? outage.lastTriedMs + pauseMs };
 }
+
+export const pauseJson = (pause: PausedRequests | null) =>
+  pause === null ? null : { since: isoTime(pause.sinceMs), by: pause.by };
 
 export const loweredJson = (lowered: LoweredBudget | null) =>
   lowered === null ? null : { perMinute: lowered.perMinute, since: isoTime(lowered.sinceMs), by: lowered.by };
 
-export function outageJson(outage: ExplainedOutage | null) {
+interface OutageJson extends Pick<SourceOutage, 'kind' | 'message'> {
+  readonly since: string;
+  readonly lastTried: string;
+  readonly retryAt: string | null;
+}
+
+export function outageJson(outage: ExplainedOutage): OutageJson;
+export function outageJson(outage: ExplainedOutage | null): OutageJson | null;
+export function outageJson(outage: ExplainedOutage | null): OutageJson | null {
   return outage === null
     ? null
     : {

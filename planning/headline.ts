@@ -3,7 +3,7 @@
  * the same facts. The headline is the first of them.
  */
 
-import { counted, formatCount, formatTime } from '../model/format.ts';
+import { counted, formatCount, formatTime, wholeSecond } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
@@ -12,15 +12,7 @@ import { type LoweredBudget, loweredText } from './budget.ts';
 import { conditionKinds, conditions, type Headline, type State } from './conditions.ts';
 import { type RecentAnswers, requestsEtaMs } from './eta.ts';
 import { type Extent, progressText, toGoText } from './progress.ts';
-import {
-  everyHold,
-  holdText,
-  nextTry,
-  outageSince,
-  type SourceOutage,
-  type Unanswered,
-  wholeSecond,
-} from './source-outage.ts';
+import { everyHold, holdText, nextTry, outageSince, type SourceOutage, type Unanswered } from './source-outage.ts';
 
 /** Requests are paused: since when, and who did it; null: a command. */
 export interface PausedRequests {

@@ -1,6 +1,6 @@
 /** What is known of a source that does not answer, in words. */
 
-import { formatDuration, formatTime } from '../model/format.ts';
+import { formatDuration, formatTime, wholeSecond } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
 import { defaultSource, sourceText } from '../model/sources.ts';
@@ -148,11 +148,6 @@ export function nextTry(refusedUntilMs: EpochMs | null): string {
   return refusedUntilMs === null
     ? `tried again within ${formatDuration(longestPauseMs)}`
     : `retry at ${formatTime(wholeSecond(refusedUntilMs))}`;
-}
-
-/** Of a time in a sentence. */
-export function wholeSecond(timeMs: EpochMs): EpochMs {
-  return Math.round(timeMs / 1000) * 1000;
 }
 
 /** Without the next try: the text stays the same as long as the outage. @param name of the source. */

@@ -1,8 +1,7 @@
 /** What a user orders for a source, as a command and at the dashboard: to pause it, resume it, or ask it for less. */
 
 import { badArgument } from '../../errors.ts';
-import { counted, formatCount, formatTime } from '../../model/format.ts';
-import { wholeSecond } from '../../planning/source-outage.ts';
+import { counted, formatCount, formatTime, wholeSecond } from '../../model/format.ts';
 import { mayBeMended } from '../../planning/source-refusal.ts';
 import { readSourceTexts } from '../../store/series/sources.ts';
 import { endSourcePause, writeLoweredBudget, writeSourcePause } from '../../store/settings/source-orders.ts';

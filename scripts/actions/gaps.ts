@@ -43,8 +43,9 @@ export async function run(options: { json?: true }): Promise<void> {
     const gaps = explainUnasked(listed, (await readGapDivision(context, nowMs)).divide);
     const quarantined = await readQuarantined.on(context.database.pool, {});
     if (options.json) {
+      const sourceOutages = outages.map((outage) => ({ source: outage.source, ...outageJson(outage) }));
       const sourceOutage = outageJson(outages[0] ?? null);
-      const document: JsonDocument<'gaps'> = { sourceOutage, gaps: gaps.map(asJson), quarantined };
+      const document: JsonDocument<'gaps'> = { sourceOutage, sourceOutages, gaps: gaps.map(asJson), quarantined };
       console.log(JSON.stringify(document, null, 2));
     } else {
       const nameOf = await readSourceTexts(context.database, nowMs);

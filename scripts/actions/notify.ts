@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../clock.ts';
 import { badArgument, codeOf, messageOf, TidemarkError } from '../../errors.ts';
-import { formatDuration, formatTime, isoTime } from '../../model/format.ts';
+import { formatDuration, formatTime, isoTime, wholeSecond } from '../../model/format.ts';
 import { type Sent, send } from '../../notify/send.ts';
 import { shownAddress, type Target, targetOf } from '../../notify/targets.ts';
 import { nothing, type Remembered } from '../../notify/teller.ts';
@@ -112,7 +112,7 @@ const columns: readonly Column<Shown>[] = [
   { title: 'waits', value: waitsText, shorten: 'end' },
 ];
 
-const at = (timeMs: number) => formatTime(Math.floor(timeMs / 1000) * 1000);
+const at = (timeMs: number) => formatTime(wholeSecond(timeMs));
 
 function toldText({ told }: Shown): string {
   return told === null || !told.isKnown ? 'no trouble' : `${told.event} at ${at(told.atMs)}: ${told.text}`;

@@ -8,7 +8,7 @@ import { counted, formatCount, formatDuration, formatSpan, formatTime, isoTime }
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import { marketKind } from '../../model/market.ts';
 import { defaultSource, type Limit } from '../../model/sources.ts';
-import { heldText, loweredJson, outageJson } from '../../operations/source-health.ts';
+import { heldText, loweredJson, outageJson, pauseJson } from '../../operations/source-health.ts';
 import { marketsOf, pairOf, sourceNamed } from '../../operations/sources/markets.ts';
 import { changeBudget, pauseSource, resumeSource } from '../../operations/sources/orders.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
@@ -103,7 +103,7 @@ function asJson(lines: readonly SourceState[]): JsonDocument<'sources'> {
       problem: line.problem,
       outage: outageJson(line.outage),
       pausedSeconds: line.pausedMs === null ? null : line.pausedMs / 1000,
-      paused: line.pause === null ? null : { since: isoTime(line.pause.sinceMs), by: line.pause.by },
+      paused: pauseJson(line.pause),
       lowered: loweredJson(line.lowered),
       workers: line.workers,
     })),

@@ -12,7 +12,7 @@ import { storedWords } from '../../model/stored-datasets.ts';
 import { parseDuration } from '../../model/time-text.ts';
 import { askQueues, queueAwayOr, withQueues } from '../../operations/context.ts';
 import { isUnreachable } from '../../operations/poll-until.ts';
-import { heldText, loweredJson, outageJson, withRetry } from '../../operations/source-health.ts';
+import { heldText, loweredJson, outageJson, pauseJson, withRetry } from '../../operations/source-health.ts';
 import { joinQueues } from '../../operations/sources/queues.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
 import { awayHeadline, extentOfTracked, readQueueFacts, readStoredFacts } from '../../operations/status/facts.ts';
@@ -25,7 +25,7 @@ import {
   loweredText,
 } from '../../planning/budget.ts';
 import type { Headline } from '../../planning/conditions.ts';
-import { sinceText, stateOf } from '../../planning/headline.ts';
+import { type SourceQueue, type StateFacts, sinceText, stateOf } from '../../planning/headline.ts';
 import { pausesOf, pausesText, progressText } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, configFromEnvironment, withContext } from '../../runtime/context.ts';
@@ -243,10 +243,11 @@ async function gather(
         ? null
         : withRetry(
             outage,
-            isAway ? null : { workers, pausedMs },
+            'away' in queueFacts ? null : (queueFacts.sources.find(({ source }) => source === outage.source) ?? null),
             await readRefusedUntil(database, outage.source, nowMs),
             nowMs,
           ),
+    sources: sourcesJson(stored.sources, 'away' in queueFacts ? [] : queueFacts.sources, nowMs),
     embedded: context.embedded,
     urlFile: context.embedded ? join(config.directory, 'url') : null,
     source: url,
@@ -273,6 +274,26 @@ async function gather(
     pauses: 'away' in queueFacts ? '' : pausesText(pausesOf(queueFacts.sources, inUse)),
     queueProblem: isAway ? queueState : null,
   };
+}
+
+/** @param queues none: the queue does not answer. */
+function sourcesJson(
+  sources: StateFacts['sources'],
+  queues: readonly SourceQueue[],
+  nowMs: number,
+): Extract<JsonDocument<'status'>, { sources: unknown }>['sources'] {
+  return sources.map(({ source, lastMinute, outage, pause, refusedUntilMs }) => {
+    const queue = queues.find((one) => one.source === source) ?? null;
+    return {
+      ...{ name: source, lastMinute },
+      outage: outageJson(outage && withRetry(outage, queue, refusedUntilMs, nowMs)),
+      paused: pauseJson(pause),
+      requestsPerMinute: queue?.perMinute ?? null,
+      lowered: loweredJson(queue?.lowered ?? null),
+      workers: queue?.workers ?? null,
+      pausedMs: queue?.pausedMs ?? null,
+    };
+  });
 }
 
 /** A connection to a host that is gone stays silent. */
@@ -415,6 +436,7 @@ function asJson(status: Status): JsonDocument<'status'> {
     },
     source: status.source,
     sourceOutage: outageJson(status.outage),
+    sources: status.sources,
     notice:
       status.serviceMessage === null
         ? null

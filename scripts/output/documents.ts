@@ -78,6 +78,9 @@ const sourceOutage = z
   .strictObject({ since: time, lastTried: time, kind: z.enum(sourceTrouble), message: text, retryAt: timeOrNull })
   .nullable();
 
+/** Of each source that is away. */
+const sourceOutages = z.array(z.strictObject({ source: text, ...sourceOutage.unwrap().shape }));
+
 const headline = z
   .strictObject({
     kind: z.enum(conditionKinds),
@@ -213,7 +216,8 @@ const lake = z
 
 const gaps = z
   .strictObject({
-    sourceOutage,
+    sourceOutage: sourceOutage.describe('the first of sourceOutages; null: every source answers'),
+    sourceOutages,
     gaps: z.array(
       z.strictObject({
         seriesId,
@@ -345,7 +349,10 @@ const quality = z
   })
   .describe('`quality --json`: what is odd in the points of each series; null: its dataset has no such value');
 
-const queue = { waiting: count, active: count, delayed: count, workers: count, pausedMs: amount };
+const queue = {
+  ...{ waiting: count, active: count, delayed: count, workers: count },
+  pausedMs: amount.describe('how long no request to the default source starts; sources have theirs'),
+};
 
 const error = z.strictObject({ code: text, message: text });
 
@@ -381,7 +388,21 @@ const status = z
         locks: z.strictObject({ statements: count, holders: z.array(text) }),
       }),
       source: textOrNull,
-      sourceOutage,
+      sourceOutage: sourceOutage.describe('of the first source that is away; null: every source answers'),
+      sources: z
+        .array(
+          z.strictObject({
+            name: text,
+            lastMinute: count,
+            outage: sourceOutage.describe('null: it answers'),
+            paused: order.nullable().describe('by a user; null: nobody has paused it'),
+            requestsPerMinute: perMinute.nullable().describe('null: the queue does not answer; so with the next three'),
+            lowered: lowered.nullable(),
+            workers: count.nullable(),
+            pausedMs: amount.nullable().describe('how long no request to it starts'),
+          }),
+        )
+        .describe('each source in use'),
       notice: z.strictObject({ time, message: text }).nullable(),
       rejected: z.strictObject({ rows: count, series: count, reason: textOrNull }),
       silences: count,

@@ -148,7 +148,8 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'paused',
     'waiting',
     'requests are paused since 2026-01-31 05:00Z by ann at 127.0.0.1',
-    { ...due, pause: { sinceMs: nowMs - 60 * minuteMs, by: 'ann at 127.0.0.1' } },
+    // Events has the same second.
+    { ...due, pause: { sinceMs: nowMs - 60 * minuteMs + 700, by: 'ann at 127.0.0.1' } },
   ],
   [
     'a paused source',

@@ -30,6 +30,7 @@ describeWithSmallDisk('the disk of the embedded database fills up during a backf
     expect(resumed.exitCode).toBe(0);
     expect(JSON.parse((await tidemark(['gaps', '--json'], env)).stdout)).toEqual({
       sourceOutage: null,
+      sourceOutages: [],
       gaps: [],
       quarantined: [],
     });

@@ -28,8 +28,12 @@ export function progressWords(
 const ofSources = ['source_away', 'source_notice', 'source_refuses_key', 'banned', 'paused', 'source_paused'] as const;
 export type SourceCondition = (typeof ofSources)[number];
 
-/** The first of them; null: there is none. */
-export function sourceTrouble({ state: { headline, also } }: Summary): SourceCondition | null {
-  const kinds = [headline, ...also].map(({ kind }) => kind);
-  return ofSources.find((one) => kinds.includes(one)) ?? null;
+/** The first of them, with the sources that it is about; null: there is none. */
+export function sourceTrouble({
+  state: { headline, also },
+}: Summary): { readonly kind: SourceCondition; readonly sources: readonly string[] } | null {
+  const all = [headline, ...also];
+  const kind = ofSources.find((one) => all.some((found) => found.kind === one));
+  if (kind === undefined) return null;
+  return { kind, sources: all.flatMap((one) => (one.kind === kind && one.source !== null ? [one.source] : [])) };
 }

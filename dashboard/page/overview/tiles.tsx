@@ -1,6 +1,7 @@
 /** The figures of the overview, each with the list behind it. */
 
 import { nonEmpty } from '../../../model/format.ts';
+import { sourceText } from '../../../model/sources.ts';
 import { pausesText } from '../../../planning/progress.ts';
 import type { SeriesLine, Summary } from '../../shapes.ts';
 import { counted, formatCount, formatDuration } from '../parts/format.ts';
@@ -85,8 +86,15 @@ const sourceStates: Readonly<Record<SourceCondition, string>> = {
 
 function sourceWords(summary: Summary): string {
   const trouble = sourceTrouble(summary);
-  if (trouble !== null) return sourceStates[trouble];
+  if (trouble !== null) return `${ofSome(trouble.sources, summary.sources.length)}${sourceStates[trouble.kind]}`;
   return summary.serviceMessage === null ? 'normal' : sourceStates.source_notice;
+}
+
+/** @param all how many sources there are: of a single one the tile has the name. */
+function ofSome(sources: readonly string[], all: number): string {
+  if (sources.length === 0 || sources.length >= all) return '';
+  const names = sources.map((source) => sourceText(source, true));
+  return `${names.length > 2 ? `${names.length} of ${all} sources` : names.join(' and ')} `;
 }
 
 function queueWords(queue: Summary['queue']): string {

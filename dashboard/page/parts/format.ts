@@ -8,10 +8,11 @@ import {
   formatDuration,
   formatPercent,
   formatTime,
+  wholeSecond,
 } from '../../../model/format.ts';
 import { coveredText } from '../../../planning/progress.ts';
 
-export { aboutText, counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime };
+export { aboutText, counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime, wholeSecond };
 
 /** An age in its largest unit. */
 export function formatAge(ms: number): string {
@@ -22,8 +23,6 @@ export function formatAge(ms: number): string {
 export function formatSecond(timeMs: number): string {
   return formatTime(wholeSecond(timeMs));
 }
-
-export const wholeSecond = (timeMs: number): number => Math.floor(timeMs / 1000) * 1000;
 
 /** With a full stop, unless what a source or the service said brings its own. */
 export function asSentence(text: string): string {

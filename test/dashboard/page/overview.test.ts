@@ -147,6 +147,25 @@ it('says that the source is paused while all requests are', () => {
   expect(source('source_away', 'paused')).toBe('Source | away');
 });
 
+it('names the sources that are paused or away, where others are not', () => {
+  const line = { text: '', isPaused: false, isLowered: false, hold: null, again: null };
+  const words = (paused: readonly string[], among: readonly string[], kind: Headline['kind'] = 'source_paused') => {
+    const [headline, ...also] = paused.map(
+      (source): Headline => ({ ...{ kind, level: 'waiting', text: '', source, list: null, command: null } }),
+    );
+    const state = { ...quietSummary.state, headline: headline ?? quietSummary.state.headline, also };
+    const summary = { ...quietSummary, state, sources: among.map((name) => ({ ...line, name })) };
+    return linesOf(Tiles, { lines: [], summary }).at(-1);
+  };
+  const all = ['default', 'kraken', 'okx', 'bybit'];
+  expect(words(['kraken'], all)).toBe('Source | kraken paused');
+  expect(words(['default', 'kraken'], all)).toBe('Source | the default source and kraken paused');
+  expect(words(['default', 'kraken', 'okx'], all)).toBe('Source | 3 of 4 sources paused');
+  expect(words(['kraken'], all, 'source_away')).toBe('Source | kraken away');
+  expect(words(['kraken'], ['kraken'])).toBe('Source | paused');
+  expect(words(all, all)).toBe('Source | paused');
+});
+
 it('takes the limit of a source from no text but a number', () => {
   expect(changeBudget('okx', '30')).toMatchObject({ body: { source: 'okx', perMinute: 30 } });
   for (const text of ['', '30 a minute', '3e1', '0x1e', '1.5', '-3', '0', '1000001', 'NaN']) {

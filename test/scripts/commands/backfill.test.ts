@@ -4,7 +4,7 @@ import { serveBody } from '../../sources/local-server.ts';
 import { openWatched } from './watch-list-parts.ts';
 
 const candles = 'backfill candles --exchange binance --base bitcoin --quote tether';
-const noGap = { sourceOutage: null, gaps: [], quarantined: [] };
+const noGap = { sourceOutage: null, sourceOutages: [], gaps: [], quarantined: [] };
 const nowhere = { SOURCE_URL: 'http://127.0.0.1:1/v2' };
 
 it('fills a range, and does nothing the second time', async () => {

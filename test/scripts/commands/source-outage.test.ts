@@ -34,7 +34,7 @@ it('status, gaps, why and plan state an outage of the source, until it answers',
 });
 
 it('gaps, why and plan tell of each source that is away, by the names that status has for them', async () => {
-  const { say, query } = await openWatched();
+  const { say, json, query } = await openWatched();
   for (const base of ['bitcoin', 'ethereum']) await say(`track candles ${series.replace('bitcoin', base)} ${days}`);
   await query(`update tidemark.series_sources set source = 'coinbase', symbol = 'ETHUSDT' where series_id = 2`);
   const fail = (source: string) =>
@@ -53,6 +53,19 @@ it('gaps, why and plan tell of each source that is away, by the names that statu
     const text = await say(words);
     for (const name of ['the default source', 'coinbase']) expect(text, words).toMatch(away(name));
   }
+  const ofBoth = ['default', 'coinbase'].map((source) => expect.objectContaining({ source, kind: 'timeout' }));
+  const { sourceOutage, sourceOutages } = await json<{ sourceOutage: object; sourceOutages: object[] }>('gaps');
+  expect(sourceOutages).toEqual(ofBoth);
+  expect(sourceOutages[0]).toMatchObject(sourceOutage);
+  await say('sources pause coinbase');
+  expect(await json('status')).toMatchObject({
+    sourceOutage,
+    sources: [
+      { name: 'default', outage: sourceOutage, paused: null, requestsPerMinute: 6000, workers: 0, pausedMs: 0 },
+      { name: 'coinbase', outage: { kind: 'timeout' }, paused: { by: expect.any(String) }, workers: 0, pausedMs: 0 },
+    ],
+  });
+  await say('sources resume coinbase');
   const gaps = await say('gaps');
   for (const [id, name] of [
     [1, 'the default source'],
