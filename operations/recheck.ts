@@ -394,21 +394,28 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   const work = (record: Recorded) => runRecheck(context, { ...request, onSettled, signal: record.signal }, record);
   return recorded(context, { kind, by, series: hullsOf(request.asked), signal }, work, (outcome) => {
     const { differing, unanswered } = outcome;
+    const isPart = unanswered.length > 0 || !outcome.isWhole;
+    const changed = kind === 'verify' ? null : storedText(stored);
     // Of a repair those that are left: it stores what the others had.
-    const found =
-      kind === 'verify'
-        ? [`${formatCount(differing.length)} with differences`]
-        : [
-            `${counted(stored.fresh, 'new point')}, ${formatCount(stored.revised)} changed`,
-            ...(differing.length === 0 ? [] : [`${formatCount(differing.length)} still with differences`]),
-          ];
+    const differ = kind === 'verify' ? 'with differences' : 'still with differences';
+    const nothing = kind === 'verify' ? 'nothing differs' : 'nothing changed';
+    const found = [
+      ...(changed === null ? [] : [changed]),
+      ...(differing.length === 0 ? [] : [`${formatCount(differing.length)} ${differ}`]),
+    ];
     const said = [
       `${counted(request.count, 'window')} requested`,
-      ...found,
+      ...(found.length === 0 && !isPart ? [nothing] : found),
       ...(unanswered.length === 0 ? [] : [`${formatCount(unanswered.length)} unanswered`]),
     ].join(', ');
     return outcome.isWhole ? said : new TidemarkError('INTERRUPTED', `stopped; ${said}`);
   });
+}
+
+/** `3 points new, 2 changed`; null: neither. */
+export function storedText({ fresh, revised }: { readonly fresh: number; readonly revised: number }): string | null {
+  if (fresh === 0) return revised === 0 ? null : `${counted(revised, 'point')} changed`;
+  return `${counted(fresh, 'point')} new${revised === 0 ? '' : `, ${formatCount(revised)} changed`}`;
 }
 
 /** From the first to the last window of each series. */

@@ -9,7 +9,7 @@ import type {
   StatePorts,
 } from '../dashboard/ports.ts';
 import { TidemarkError } from '../errors.ts';
-import { counted, formatCount, formatSpan, nonEmpty } from '../model/format.ts';
+import { counted, formatCount, formatSpan } from '../model/format.ts';
 import type { Selection } from '../model/selection.ts';
 import { seriesName } from '../model/series.ts';
 import { cancelBackfill } from '../operations/backfill/cancel.ts';
@@ -18,7 +18,7 @@ import { commandCostText } from '../operations/command-cost.ts';
 import type { ActedOn } from '../operations/command-range.ts';
 import { sourcesToCompare } from '../operations/compared-sources.ts';
 import type { OperationContext } from '../operations/context.ts';
-import { costOfRepair, costOfVerify, repair, verify } from '../operations/recheck.ts';
+import { costOfRepair, costOfVerify, repair, storedText, verify } from '../operations/recheck.ts';
 import { costOfRetry, retriedText, retry } from '../operations/retry.ts';
 import { countAll, readGapDivision } from '../operations/source-gaps.ts';
 import { changeBudget, pauseSource, resumeSource } from '../operations/sources/orders.ts';
@@ -123,15 +123,11 @@ async function runAction(
         progress: () => progress,
       };
       const { asked, answered, fresh, revised, differences, isWhole } = await repair(context, ofRepair);
-      const changes = nonEmpty([
-        fresh === 0 ? '' : `${counted(fresh, 'point')} new`,
-        revised === 0 ? '' : `${counted(revised, 'point')} changed`,
-      ]);
       return ended(isWhole, [
         asked.differences === 0
           ? 'no difference is known: nothing was requested'
           : `requested ${counted(asked.differences, 'window')} with differences again, ${formatCount(answered)} ` +
-            `answered: ${changes.join(', ') || 'nothing changed'}`,
+            `answered: ${storedText({ fresh, revised }) ?? 'nothing changed'}`,
         ...(differences.length === 0 ? [] : [`${counted(differences.length, 'point')} still differ`]),
       ]);
     }

@@ -2,7 +2,7 @@ import { systemClock } from '../../clock.ts';
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount, nonEmpty } from '../../model/format.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
-import { type Repair, repair } from '../../operations/recheck.ts';
+import { type Repair, repair, storedText } from '../../operations/recheck.ts';
 import { withContext } from '../../runtime/context.ts';
 import { requireSources } from '../../runtime/pipeline.ts';
 import { findSeries } from '../../store/status/series-history.ts';
@@ -51,7 +51,7 @@ export async function run(words: string[], options: Options): Promise<void> {
 }
 
 function repairText(outcome: Repair): string {
-  const { asked, answered, fresh, revised, removed, differing, differences, missing } = outcome;
+  const { asked, answered, removed, differing, differences, missing } = outcome;
   const missed = missing.map(missingText);
   if (asked.differences + asked.empties === 0)
     return missed.length > 0 ? missed.join('\n') : 'no known differences: see `tidemark verify`';
@@ -60,10 +60,8 @@ function repairText(outcome: Repair): string {
     asked.empties > 0 ? `${counted(asked.empties, 'window')} confirmed empty` : '',
   ]);
   const kept = `${counted(differences.length, 'point')} stored here and not at the source: kept`;
-  return [
-    ...differencesText(differing, differences, 'the source'),
-    `requested ${what.join(' and ')} again, ${formatCount(answered)} answered: ${counted(fresh, 'point')} new, ` +
-      `${formatCount(revised)} changed`,
+  const changed = storedText(outcome);
+  const more = [
     ...(differences.length > 0 ? [kept] : []),
     ...(removed > 0
       ? [`${counted(removed, 'point')} removed that the source does not have: requested again, and in revisions`]
@@ -71,6 +69,13 @@ function repairText(outcome: Repair): string {
     ...unansweredText(outcome.unanswered, 'repaired'),
     ...outcome.earlier.map((one) => `${seriesName(one)} begins earlier than known: the range before is missing now`),
     ...missed,
+  ];
+  const stored = changed ?? (more.length === 0 ? 'nothing changed' : null);
+  return [
+    ...differencesText(differing, differences, 'the source'),
+    `requested ${what.join(' and ')} again, ${answered === 0 ? 'none' : formatCount(answered)} answered` +
+      `${stored === null ? '' : `: ${stored}`}`,
+    ...more,
   ].join('\n');
 }
 

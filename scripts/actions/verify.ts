@@ -58,22 +58,13 @@ function pointsOf(windows: readonly RecheckedWindow[]): number {
 
 /** @param against null: the series' own sources. */
 function verificationText(outcome: Verification, against: string | null, within: Range | undefined): string {
-  const { windows, compared, points, differing, rewritten, unanswered, differences } = outcome;
+  const { windows, differing, rewritten, unanswered, differences } = outcome;
   if (windows === 0 && unanswered.length === 0) {
     return `nothing is covered yet${within === undefined ? '' : ` ${formatSpan(within)}`}`;
   }
-  const isNone = compared === 0 && unanswered.length > 0;
-  const found =
-    differing.length === 0
-      ? isNone
-        ? 'nothing could be compared'
-        : `nothing differs${outcome.isWhole ? '' : ' so far'}`
-      : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ` +
-        `${counted(pointsOf(differing), 'point')}`;
   const lines = [
     ...differencesText(differing, differences, against ?? 'the source'),
-    `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}, ${counted(points, 'point')}, ` +
-      `${against === null ? 'digit by digit' : 'to the tick of the coarser source'}: ${found}`,
+    ...(windows === 0 ? [] : [comparedText(outcome, against)]),
   ];
   if (rewritten > 0)
     lines.push(
@@ -88,6 +79,20 @@ function verificationText(outcome: Verification, against: string | null, within:
   if (outcome.rejected > 0)
     lines.push(`${counted(outcome.rejected, 'rejected row')} in quarantine: their periods were not compared`);
   return [...lines, ...unansweredText(unanswered, 'compared')].join('\n');
+}
+
+function comparedText({ windows, compared, points, differing, isWhole }: Verification, against: string | null): string {
+  const all = counted(windows, 'covered window');
+  if (compared === 0) return `none of ${all} ${isWhole ? 'could be' : 'was'} compared${isWhole ? '' : ' so far'}`;
+  const found =
+    differing.length === 0
+      ? `nothing differs${isWhole ? '' : ' so far'}`
+      : `${counted(differing.length, 'window')} differ${differing.length === 1 ? 's' : ''}, in ` +
+        `${counted(pointsOf(differing), 'point')}`;
+  // Of covered silence there is none.
+  const ofPoints = points === 0 ? '' : `${counted(points, 'point')}, `;
+  const how = against === null ? 'digit by digit' : 'to the tick of the coarser source';
+  return `compared ${formatCount(compared)} of ${all}, ${ofPoints}${how}: ${found}`;
 }
 
 function verificationJson({

@@ -171,11 +171,11 @@ it('records repairs, verifications, tracking and the watch list, and cancels eac
   await say('verify --all');
   await query(`update tidemark.candle_points set close = close + 1`);
   expect(await run('verify --all')).toMatchObject({ exitCode: 7 });
-  const [, changed] = /: 0 points new, ([\d,]+) changed/.exec(await say('repair')) ?? [];
+  const [, changed] = / answered: ([\d,]+) points changed/.exec(await say('repair')) ?? [];
   expect((await linesOf(world)).map(({ kind, state, result }) => `${kind} ${state}: ${result}`)).toEqual([
-    expect.stringMatching(new RegExp(`^repair done: \\d+ windows? requested, 0 new points, ${changed} changed$`)),
+    expect.stringMatching(new RegExp(`^repair done: \\d+ windows? requested, ${changed} points changed$`)),
     expect.stringMatching(/^verify done: (\d+) windows requested, \1 with differences$/),
-    expect.stringMatching(/^verify done: \d+ windows requested, 0 with differences$/),
+    expect.stringMatching(/^verify done: \d+ windows requested, nothing differs$/),
     expect.stringMatching(/^backfill done: complete: /),
     expect.stringMatching(/^track cancelled: cancelled by .*@/),
   ]);
