@@ -35,8 +35,10 @@ import type { ActionLine } from './shapes.ts';
 
 export interface ActionsOptions {
   readonly ports: ActionPorts;
-  /** Records actions; the role of the service. */
+  /** Records actions. */
   readonly database: Database;
+  /** Whether the role of `database` may write. */
+  readonly mayWrite: boolean;
   readonly log: Logger;
   /** What a request without a password needs. */
   readonly token: string;
@@ -120,7 +122,7 @@ interface LongAction {
 /** Adds the routes. The access to the dashboard has been checked before. */
 export function addActions(
   scope: FastifyInstance,
-  { ports, database, log, token }: ActionsOptions,
+  { ports, database, mayWrite, log, token }: ActionsOptions,
   access: Access,
   clock: Clock,
 ): void {
@@ -207,7 +209,13 @@ export function addActions(
       throw refusal;
     });
     for (const action of names)
-      guarded.post(`/dashboard/actions/${action}`, (request, reply) => perform(action, request, reply));
+      guarded.post(`/dashboard/actions/${action}`, (request, reply) => {
+        if (mayWrite) return perform(action, request, reply);
+        const message =
+          'the database role of this service may only read: set DASHBOARD_DATABASE_URL to the same database as ' +
+          'tidemark_worker';
+        throw new ServiceRefusal(403, message);
+      });
     const answer = async (reply: FastifyReply, planned: () => Promise<object>) => {
       reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
       try {

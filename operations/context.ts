@@ -28,7 +28,8 @@ export interface OperationContext {
   readonly phase: ShowPhase;
   /** Aborted when the user stops a command that handles signals; absent: of another command. */
   readonly signal?: AbortSignal;
-  openQueues(): Promise<QueueBackend>;
+  /** @param databaseUrl of a queue on PostgreSQL; absent: that of `database`. */
+  openQueues(databaseUrl?: string): Promise<QueueBackend>;
   /** @throws TidemarkError BAD_WATCH_LIST */
   sources(): Promise<SourceRegistry>;
   /** @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked, or no source has the name. */

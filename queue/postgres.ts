@@ -142,7 +142,7 @@ function unreachable(url: string, error: unknown): TidemarkError {
   return new TidemarkError('DATABASE_UNREACHABLE', message, { cause: reason });
 }
 
-function schemaOf(namespace: string): string {
+export function schemaOf(namespace: string): string {
   return `${namespace}_queue`;
 }
 

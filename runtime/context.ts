@@ -168,12 +168,13 @@ export async function openContext(options: ContextOptions): Promise<Context> {
     ...parts,
     runWorker: async (queues, source) => (await import('./pipeline.ts')).runWorker(parts, queues, { source }),
     runScheduler: async (queues, only) => (await import('./pipeline.ts')).runScheduler(parts, queues, only),
-    async openQueues() {
+    async openQueues(databaseUrl = url) {
       const before = phase(
         `connecting to the queue on ${config.queue.redisUrl === undefined ? 'PostgreSQL' : 'Redis'}`,
       );
       const queues = await (await queueBackend()).openQueueBackend({
         ...queueOptions,
+        databaseUrl,
         clock,
         attempts: config.worker.attempts,
         log,

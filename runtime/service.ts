@@ -12,6 +12,7 @@ import { createQueueReader } from '../dashboard/queue.ts';
 import { addDashboard, type DashboardOptions } from '../dashboard/routes.ts';
 import { messageOf } from '../errors.ts';
 import { defaultSource } from '../model/sources.ts';
+import type { OperationContext } from '../operations/context.ts';
 import { Disposer } from '../operations/disposer.ts';
 import { joinQueues } from '../operations/sources/queues.ts';
 import { readQueueFacts } from '../operations/status/facts.ts';
@@ -22,6 +23,7 @@ import { postgresCounter, type RequestCounter, redisCounter } from '../service/a
 import { assertListenable, listen } from '../service/connections.ts';
 import { createStoredService } from '../service/stored-service.ts';
 import { type Database, openDatabase } from '../store/db/database.ts';
+import { bool, statement } from '../store/db/statement.ts';
 import { sourcesInUse } from '../store/series/sources.ts';
 import { readLoweredBudgets } from '../store/settings/source-orders.ts';
 import { version } from '../version.ts';
@@ -57,6 +59,8 @@ const servedSilenceMs = 1000;
 const dashboardConnections = 3;
 /** Of `serve`, `run` and `demo`: only the first has options. */
 const listenSettings = { port: 'SERVE_PORT, or --port of serve and run', host: 'SERVE_HOST, or --host of serve' };
+/** Of its actions, where they have a role of their own. */
+const actorConnections = 5;
 /** Pause after a queue could not be opened. */
 const queueRetryMs = 30_000;
 
@@ -104,7 +108,8 @@ export async function runService(
       disposer.add(() => replica.close());
       context.metrics?.measureReplica(replica.lagMs);
     }
-    const dashboard = openDashboard(context, at.host, disposer, { ...parts, replica });
+    const actor = await openActor(context, disposer);
+    const dashboard = openDashboard(context, at.host, disposer, { ...parts, replica, actor });
     const app = await createStoredService({
       reading: reading.pool,
       accounts: accounts.pool,
@@ -129,7 +134,7 @@ export async function runService(
       url,
       dashboard: page,
       actions:
-        dashboard?.actions === undefined || dashboard.access.kind === 'password'
+        dashboard?.actions?.mayWrite !== true || dashboard.access.kind === 'password'
           ? null
           : whereToken(isReachableByOthers(dashboard.access, at.host), page ?? '', dashboard.actions.token),
       async drain() {
@@ -168,9 +173,12 @@ function open(
   context: Context,
   name: 'serve' | 'dashboard',
   maxConnections: number,
-  { url, settings }: { readonly url: string; readonly settings: readonly string[] },
+  {
+    url,
+    settings,
+    statementTimeoutMs = context.config.service.statementTimeoutMs,
+  }: { readonly url: string; readonly settings: readonly string[]; readonly statementTimeoutMs?: number },
 ): Database {
-  const { statementTimeoutMs } = context.config.service;
   return openDatabase({
     url,
     applicationName: `tidemark ${name}`,
@@ -196,12 +204,40 @@ function counterOf(
   });
 }
 
+/** Carries out what is asked for at the dashboard. */
+interface Actor {
+  readonly context: OperationContext;
+  /** Whether its role of the database may. */
+  readonly mayWrite: boolean;
+}
+
+async function openActor(context: Context, disposer: Disposer): Promise<Actor> {
+  const { actionsUrl: url } = context.config.service;
+  if (url === undefined) return { context, mayWrite: await mayRecord(context.database) };
+  const { statementTimeoutMs } = context.config.database;
+  const database = open(context, 'dashboard', actorConnections, { url, settings: [], statementTimeoutMs });
+  disposer.add(() => database.close());
+  const openQueues = () => context.openQueues(url);
+  return { context: { ...context, database, openQueues }, mayWrite: await mayRecord(database) };
+}
+
+async function mayRecord(database: Database): Promise<boolean> {
+  const [found] = await mayWriteActions.on(database.pool, {});
+  return found?.may === true;
+}
+
+const mayWriteActions = statement({
+  name: 'may-write-actions',
+  text: `select has_table_privilege('tidemark.actions', 'insert') as may`,
+  row: { may: bool },
+});
+
 /** @param host of the service. @returns null: it is off, or other hosts could reach it without a password. */
 export function openDashboard(
   context: Context,
   host: string,
   disposer: Disposer,
-  options: ServiceUse & { readonly replica?: ReplicaWatch | null },
+  options: ServiceUse & { readonly replica?: ReplicaWatch | null; readonly actor?: Actor },
 ): DashboardOptions | null {
   const { config, log } = context;
   const { dashboard, dashboardPassword: password, trustedProxies, statementTimeoutMs } = config.service;
@@ -221,12 +257,18 @@ export function openDashboard(
   const replica = options.replica ?? null;
   context.metrics?.measurePool('serve_dashboard', database.pool);
   const primary = replica === null ? database : openAt(context.database.url, 1);
-  const queues = queuesOf(context, disposer, options.queues);
+  const actor = options.actor ?? { context, mayWrite: false };
+  const queues = queuesOf(actor.context, disposer, options.queues);
   return {
     database,
     ...(replica === null ? {} : { replica: { lagMs: replica.lagMs, primary } }),
     access,
-    actions: { ports: actionPorts(context), database: context.database, log, token: makeToken() },
+    actions: {
+      ports: actionPorts(actor.context),
+      database: actor.context.database,
+      mayWrite: actor.mayWrite,
+      ...{ log, token: makeToken() },
+    },
     ports: statePorts({ database, primary, config, sources: () => context.sources() }),
     assets: fileURLToPath(new URL('../dashboard/assets', import.meta.url)),
     graceMs: config.worker.graceMs,
@@ -250,7 +292,7 @@ export function openDashboard(
   };
 }
 
-function queuesOf(context: Context, disposer: Disposer, given: QueueBackend | undefined) {
+function queuesOf(context: OperationContext, disposer: Disposer, given: QueueBackend | undefined) {
   let opened: Promise<QueueBackend> | null = given === undefined ? null : Promise.resolve(given);
   let retryAtMs = 0;
   if (given === undefined) disposer.add(async () => (await opened?.catch(() => null))?.close());

@@ -38,7 +38,7 @@ export function analyses(): ReadonlyMap<string, ApiObject[]> {
 function coreObjects(timescale: boolean): ApiObject[] {
   const subjects = [
     ...['names', 'lines', 'ranges', 'figures', 'candles', 'charts', 'currencies', 'joins'],
-    ...['buckets', 'derivatives', 'coverage', 'quality', 'revisions', 'sources', 'service', 'help'],
+    ...['buckets', 'derivatives', 'coverage', 'quality', 'revisions', 'sources', 'service', 'upkeep', 'help'],
   ].map(read);
   const functions = [candleFunctions, knownAtFunctions];
   const texts = [

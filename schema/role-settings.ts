@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { inLockedTransaction } from '../store/db/locked-transaction.ts';
 import { type PlannerSetting, plannerSettings } from '../store/db/planner-settings.ts';
 
-const roleSettings: readonly PlannerSetting[] = [
+export const roleSettings: readonly PlannerSetting[] = [
   ...plannerSettings,
   // Rows of a batch of the columnstore. A column of 1,000 candles fills the pages of TOAST badly: with 3,000 a candle
   // takes a tenth less (22.9 and 20.7 bytes), and queries take as long. Changing an old point takes 8 ms instead of 3.

@@ -1,28 +1,17 @@
 /**
- * Roles of the database: the reader, which the service works as, and viewers for people and programs.
- *
- * The reader may read what is served, and nothing else. `migrate` creates it where it may, and grants its
- * privileges again each time, because views and rollups may have been recreated. Roles belong to the whole
- * server and their privileges to one database, so all databases of a server share the reader. It cannot log
- * in: a connection of the owner switches to it and never switches back.
- *
- * A viewer is for Grafana, a notebook or an analyst. It may log in and read the views and the tables behind
- * them. It may not change anything, nor read API keys and their requests. Views and rollups that are
- * recreated after an upgrade are granted again by creating the viewer again.
+ * The role that the service reads as. It may read what is served, and nothing else. `migrate` creates it where it may,
+ * and grants its privileges again each time, because views and rollups may have been recreated. Roles belong to the
+ * whole server and their privileges to one database, so all databases of a server share the reader. It cannot log in: a
+ * connection of the owner, or of a role that may serve (login-roles.ts), switches to it and never switches back.
  */
 
-import pg from 'pg';
-import { TidemarkError } from '../errors.ts';
+import type pg from 'pg';
 import { datasets } from '../model/datasets/index.ts';
 import { eachList } from '../model/lists/index.ts';
 import { rollupLevels } from '../model/rollup-levels.ts';
-import { type Database, inTransaction } from '../store/db/database.ts';
 import { isPermissionDenied } from '../store/db/failure.ts';
 import { inLockedTransaction } from '../store/db/locked-transaction.ts';
-import { plannerSettings } from '../store/db/planner-settings.ts';
-import { bool, listOf, nullable, statement, text } from '../store/db/statement.ts';
-import { timescaleSchema } from '../store/timescale/extension.ts';
-import { apiObjects } from './api.ts';
+import { bool, listOf, statement, text } from '../store/db/statement.ts';
 
 export const readerRole = 'tidemark_reader';
 
@@ -146,79 +135,7 @@ async function roleExists(client: pg.ClientBase): Promise<boolean> {
   return result.rowCount === 1;
 }
 
-function isAlreadyThere(error: unknown): boolean {
+export function isAlreadyThere(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === '42710' || code === '23505';
 }
-
-/** Comment that marks the roles created here. */
-const mark = 'looks at what Tidemark stores, and may change nothing';
-/** Tables of the schema `tidemark` that no viewer may read. */
-const kept = ['api_keys', 'request_times'].map((name) => `tidemark.${name}`).join(', ');
-const settings = {
-  default_transaction_read_only: 'on',
-  statement_timeout: '60s',
-  idle_in_transaction_session_timeout: '60s',
-  timezone: 'UTC',
-  ...Object.fromEntries(plannerSettings.map(({ name, value }) => [name, value])),
-};
-const maxConnections = 20;
-/** Sorts and joins of a query spill to disk up to here. Unlike the settings above, only a superuser may change it. */
-const temporaryFiles = '10GB';
-
-/**
- * Creates a viewer where there is none, and grants its privileges in this database.
- *
- * @param viewer.password null: unchanged; a new role then has none.
- * @param viewer.serves whether the service may connect as this role. It may then switch to the reader and
- * look up keys, and the service limits its connections.
- * @returns whether the role is new.
- * @throws TidemarkError BAD_ARGUMENT for a role that was created by something else.
- */
-export async function grantViewer(
-  database: Database,
-  viewer: { readonly role: string; readonly password: string | null; readonly serves?: boolean },
-): Promise<boolean> {
-  const timescale = (await timescaleSchema(database.pool)) !== null;
-  const derived = apiObjects(timescale).map(({ name }) => name);
-  const views = derived.filter((name) => /^public\.\w+$/.test(name));
-  const role = pg.escapeIdentifier(viewer.role);
-  return inTransaction(database, async (client) => {
-    const isNew = await createViewer(client, viewer.role);
-    if (viewer.password !== null)
-      await client.query(`alter role ${role} password ${pg.escapeLiteral(viewer.password)}`);
-    for (const [name, value] of Object.entries(settings))
-      await client.query(`alter role ${role} set ${name} = ${pg.escapeLiteral(value)}`);
-    await client.query('savepoint limits');
-    await client.query(`alter role ${role} set temp_file_limit = '${temporaryFiles}'`).catch(async (error: unknown) => {
-      await client.query('rollback to limits');
-      if (!isPermissionDenied(error)) throw error;
-    });
-    await client.query(`grant usage on schema public, tidemark to ${role}`);
-    await client.query(`grant select on ${views.join(', ')} to ${role}`);
-    await client.query(`grant select on all tables in schema tidemark to ${role}`);
-    await client.query(`revoke all on ${kept} from ${role}`);
-    if (viewer.serves) await client.query(`grant ${readerRole} to ${role}; alter role ${role} connection limit -1`);
-    return isNew;
-  });
-}
-
-async function createViewer(client: pg.PoolClient, name: string): Promise<boolean> {
-  const [there] = await markOfRole.on(client, { name });
-  const role = pg.escapeIdentifier(name);
-  if (there === undefined) {
-    await client.query(`create role ${role} login connection limit ${maxConnections}`);
-    await client.query(`comment on role ${role} is ${pg.escapeLiteral(mark)}`);
-    return true;
-  }
-  if (there.mark === mark) return false;
-  const message = `role ${JSON.stringify(name)} exists and was not created by Tidemark`;
-  throw new TidemarkError('BAD_ARGUMENT', message, { remedy: 'choose another name' });
-}
-
-const markOfRole = statement({
-  name: 'mark-of-role',
-  text: `select shobj_description(oid, 'pg_authid') as mark from pg_roles where rolname = $name`,
-  parameters: { name: text },
-  row: { mark: nullable(text) },
-});

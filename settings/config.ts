@@ -35,14 +35,17 @@ function settingsOf(value: z.output<typeof environment>) {
       rangeLimits: {} as RangeLimits,
     },
     database: {
-      url: value.DATABASE_URL,
+      url: addressOf('DATABASE_URL', value.DATABASE_URL, value.DATABASE_PASSWORD),
       connections: value.DATABASE_CONNECTIONS,
       statementTimeoutMs: value.DATABASE_STATEMENT_TIMEOUT_SECONDS * 1000,
       ledgerDays: value.LEDGER_DAYS,
     },
     /** How TimescaleDB keeps the points; `migrate` applies it. Measured in docs/storage.md. */
     storage: { columnstoreAfterDays: value.COLUMNSTORE_AFTER_DAYS, columnstoreChunkDays: value.COLUMNSTORE_CHUNK_DAYS },
-    queue: { redisUrl: value.REDIS_URL, namespace: value.QUEUE_NAMESPACE },
+    queue: {
+      redisUrl: addressOf('REDIS_URL', value.REDIS_URL, value.REDIS_PASSWORD),
+      namespace: value.QUEUE_NAMESPACE,
+    },
     worker: {
       concurrency: value.WORKER_CONCURRENCY,
       attempts: value.WORKER_ATTEMPTS,
@@ -70,7 +73,9 @@ function settingsOf(value: z.output<typeof environment>) {
       streamsPerAddress: 8,
       perMinute: { withoutKey: value.SERVE_PER_MINUTE, withKey: value.SERVE_PER_MINUTE_WITH_KEY },
       /** A replica to read from; undefined: the database itself. */
-      databaseUrl: value.SERVE_DATABASE_URL,
+      databaseUrl: addressOf('SERVE_DATABASE_URL', value.SERVE_DATABASE_URL, value.SERVE_DATABASE_PASSWORD),
+      /** The database as a role that may carry out actions of the dashboard; undefined: the role of the service. */
+      actionsUrl: addressOf('DASHBOARD_DATABASE_URL', value.DASHBOARD_DATABASE_URL, value.DASHBOARD_DATABASE_PASSWORD),
       connections: value.SERVE_CONNECTIONS,
       statementTimeoutMs: value.SERVE_STATEMENT_TIMEOUT_SECONDS * 1000,
       /** How long a response is cached; 0: no cache. */
@@ -86,6 +91,17 @@ function settingsOf(value: z.output<typeof environment>) {
     directory: value.TIDEMARK_DIR,
     logLevel: value.LOG_LEVEL,
   };
+}
+
+/** @throws TidemarkError BAD_CONFIGURATION for a password without an address, or of an address that has one. */
+function addressOf(name: string, address: string | undefined, password: string | undefined): string | undefined {
+  if (password === undefined) return address;
+  const given = name.replace('_URL', '_PASSWORD');
+  if (address === undefined) throw new TidemarkError('BAD_CONFIGURATION', `${given} is set, and ${name} is not`);
+  const url = new URL(address);
+  if (url.password !== '') throw new TidemarkError('BAD_CONFIGURATION', `${name} has a password, and ${given} is set`);
+  url.password = encodeURIComponent(password);
+  return url.href;
 }
 
 type Frozen<Value> = {
@@ -157,7 +173,7 @@ export function removedOnes(
 
 /** The value for an error message. What holds a password is shown only where that can be told apart, and never else. */
 function shown(name: string, value: string | undefined): string {
-  if (['SOURCE_API_KEY', 'DASHBOARD_PASSWORD'].includes(name)) return '(hidden)';
+  if (name === 'SOURCE_API_KEY' || name.endsWith('_PASSWORD')) return '(hidden)';
   const mayHoldPassword = name.endsWith('_URL') && /[@=]/.test(value ?? '');
   return mayHoldPassword ? '(hidden: it may hold a password)' : JSON.stringify(value?.slice(0, 200));
 }

@@ -23,6 +23,8 @@ const whole = (min: number, max: number) =>
     .transform(Number);
 /** @param usual the default. */
 const count = (min: number, max: number, usual: number) => whole(min, max).prefault(String(usual));
+/** The password of an address that has none. @param name of its variable. */
+const password = (name: string) => z.string().optional().describe(`Password of \`${name}\`, where that has none.`);
 /** Every variable, by section. The order is that of the documentation. */
 export const sections = {
   Source: {
@@ -53,6 +55,7 @@ export const sections = {
       .describe(
         'PostgreSQL 15 to 18, with TimescaleDB for large histories. Default: an embedded PostgreSQL in `TIDEMARK_DIR`.',
       ),
+    DATABASE_PASSWORD: password('DATABASE_URL'),
     DATABASE_CONNECTIONS: count(2, 100, 10).describe('Connections of each process.'),
     DATABASE_STATEMENT_TIMEOUT_SECONDS: count(1, 3600, 60).describe('Timeout of one statement.'),
     LEDGER_DAYS: count(1, 3650, 30).describe(
@@ -76,6 +79,7 @@ export const sections = {
         "Redis 6.2 or newer with `maxmemory-policy noeviction`, or any node of a Redis Cluster. Default: BullMQ's " +
           'PostgreSQL backend in the same database.',
       ),
+    REDIS_PASSWORD: password('REDIS_URL'),
     QUEUE_NAMESPACE: z
       .string()
       .regex(/^[a-z][a-z0-9_]{0,40}$/, 'must be a short lower-case name')
@@ -119,6 +123,14 @@ export const sections = {
         'A streaming replica of the database. The service and the dashboard read from it and report how far it is ' +
           'behind; keys and request counts stay in `DATABASE_URL`. Default: `DATABASE_URL`.',
       ),
+    SERVE_DATABASE_PASSWORD: password('SERVE_DATABASE_URL'),
+    DASHBOARD_DATABASE_URL: url(['postgres:', 'postgresql:'])
+      .optional()
+      .describe(
+        'The same database as another role, for the actions of the dashboard: `tidemark_worker`, where the role of ' +
+          '`DATABASE_URL` may only read. Default: `DATABASE_URL`.',
+      ),
+    DASHBOARD_DATABASE_PASSWORD: password('DASHBOARD_DATABASE_URL'),
     SERVE_PER_MINUTE: count(0, 1_000_000, requestsPerMinute.withoutKey).describe(
       'Requests of one client address in a rolling minute. 0: no limit.',
     ),
@@ -186,8 +198,13 @@ export const environment = z.object({
 export const secretVariables = [
   'SOURCE_API_KEY',
   'DATABASE_URL',
+  'DATABASE_PASSWORD',
   'REDIS_URL',
+  'REDIS_PASSWORD',
   'SERVE_DATABASE_URL',
+  'SERVE_DATABASE_PASSWORD',
+  'DASHBOARD_DATABASE_URL',
+  'DASHBOARD_DATABASE_PASSWORD',
   'DASHBOARD_PASSWORD',
 ] as const satisfies ReadonlyArray<keyof typeof environment.shape>;
 

@@ -1,13 +1,13 @@
 /** Who may read: `tidemark keys list|approve|issue|revoke`, of the service, and `tidemark viewer`, of the database. */
 
-import { readFileSync } from 'node:fs';
-import { badArgument, messageOf, TidemarkError } from '../../errors.ts';
+import { badArgument } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
 import { withContext } from '../../runtime/context.ts';
+import { grantLogin } from '../../schema/login-roles.ts';
 import { countPublicFunctions } from '../../schema/public-functions.ts';
-import { grantViewer } from '../../schema/roles.ts';
 import { allKeys, approveKey, issueKey, type KeyEntry, revokeKey } from '../../service/keys.ts';
 import type { Database } from '../../store/db/database.ts';
+import { passwordIn } from '../input/password-file.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { type Column, table, terminalWidth } from '../output/table.ts';
 
@@ -81,9 +81,10 @@ async function withDatabase(work: (database: Database) => Promise<void>): Promis
 export async function viewer(role: string, options: { passwordFile?: string; serves?: true }): Promise<void> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role) || role.startsWith('pg_'))
     throw badArgument(`invalid role name ${JSON.stringify(role)}: use lower-case letters, digits and _`);
-  const password = options.passwordFile === undefined ? null : passwordIn(options.passwordFile);
+  const password = options.passwordFile === undefined ? null : passwordIn('--password-file', options.passwordFile);
   await withContext({ command: 'viewer', needsDatabase: true }, async (context) => {
-    const isNew = await grantViewer(context.database, { role, password, serves: options.serves === true });
+    const kind = options.serves === true ? 'service' : 'viewer';
+    const isNew = await grantLogin(context.database, { role, kind, password }, null);
     console.log(`${isNew ? 'created' : 'updated'} read-only role ${JSON.stringify(role)}`);
     if ((await countPublicFunctions(context.database.pool)) > 0)
       console.error(
@@ -91,18 +92,4 @@ export async function viewer(role: string, options: { passwordFile?: string; ser
           'when a superuser runs it',
       );
   });
-}
-
-function passwordIn(file: string): string {
-  let password: string;
-  try {
-    password = readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw new TidemarkError('BAD_ARGUMENT', `--password-file: ${messageOf(error)}`, {
-      cause: error,
-      remedy: 'name a file that this user may read',
-    });
-  }
-  if (password !== '') return password;
-  throw badArgument(`--password-file ${file} is empty`);
 }

@@ -4,32 +4,54 @@ import { systemClock } from '../../clock.ts';
 import { badArgument, TidemarkError } from '../../errors.ts';
 import type { ShowPhase } from '../../planning/progress.ts';
 import { migrateQueueBackend } from '../../queue/backend.ts';
+import { schemaOf } from '../../queue/postgres.ts';
 import { configFromEnvironment, databaseOf } from '../../runtime/context.ts';
 import { refuseWhileInUse } from '../../runtime/in-use.ts';
 import { onStop } from '../../runtime/lifecycle.ts';
 import { openPhases } from '../../runtime/phases.ts';
+import { grantLogin, type LoginKind, type LoginRole, loginRoles, renewLogins } from '../../schema/login-roles.ts';
 import { migrate } from '../../schema/migrate.ts';
+import type { Config } from '../../settings/config.ts';
 import { openLog } from '../../settings/log.ts';
 import { type Database, embeddedConnectTimeoutMs, openDatabase } from '../../store/db/database.ts';
 import { serverVersions } from '../../store/status/status.ts';
 import { refreshRollups } from '../../store/upkeep/refresh-rollups.ts';
+import { passwordIn } from '../input/password-file.ts';
 
-export async function run(direction: string, options: { yes?: true }): Promise<void> {
+export interface MigrateOptions {
+  readonly yes?: true;
+  readonly workerPasswordFile?: string;
+  readonly servicePasswordFile?: string;
+  readonly viewerPasswordFile?: string;
+}
+
+export async function run(direction: string, options: MigrateOptions): Promise<void> {
   if (direction !== 'up' && direction !== 'down') {
     throw badArgument(`the direction is up or down, not ${JSON.stringify(direction)}`);
   }
   if (direction === 'down' && options.yes !== true) {
     throw badArgument('`migrate down` drops everything that is stored', 'add --yes to confirm');
   }
+  const logins = loginsOf(options);
+  if (direction === 'down' && logins.length > 0) throw badArgument('`migrate down` creates no role');
   const phases = openPhases(systemClock);
   try {
-    await runMigration(direction, phases.phase);
+    await runMigration(direction, logins, phases.phase);
   } finally {
     phases.close();
   }
 }
 
-async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise<void> {
+function loginsOf(options: MigrateOptions): LoginRole[] {
+  const kinds = Object.keys(loginRoles) as LoginKind[];
+  return kinds.flatMap((kind) => {
+    const file = options[`${kind}PasswordFile`];
+    if (file === undefined) return [];
+    return [{ role: loginRoles[kind], kind, password: passwordIn(`--${kind}-password-file`, file) }];
+  });
+}
+
+async function runMigration(direction: 'up' | 'down', logins: readonly LoginRole[], phase: ShowPhase): Promise<void> {
   const config = configFromEnvironment();
   const log = await openLog(config.logLevel ?? 'warn');
   const { url, release } = await databaseOf({ clock: systemClock, config, log, phase });
@@ -64,6 +86,7 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
     );
     for (const name of done) console.log(`${direction === 'up' ? 'applied' : 'reverted'} ${name}`);
     for (const change of adapted) console.log(change);
+    if (direction === 'up') await onDatabase(url, (database) => grantLogins(database, logins, config.queue), 600_000);
     if (direction === 'up') await onDatabase(url, (database) => rollUp(database, phase, signal), 600_000);
     const summary = await onDatabase(url, summaryOf);
     console.log(`${done.length + adapted.length === 0 ? 'nothing to do' : 'done'}: ${summary}`);
@@ -71,6 +94,19 @@ async function runMigration(direction: 'up' | 'down', phase: ShowPhase): Promise
     stop?.release();
     phase('closing the database');
     await release();
+  }
+}
+
+async function grantLogins(
+  database: Database,
+  logins: readonly LoginRole[],
+  { redisUrl, namespace }: Config['queue'],
+): Promise<void> {
+  const queueSchema = redisUrl === undefined ? schemaOf(namespace) : null;
+  await renewLogins(database, queueSchema);
+  for (const login of logins) {
+    const isNew = await grantLogin(database, login, queueSchema);
+    console.log(`${isNew ? 'created' : 'updated'} role ${login.role}`);
   }
 }
 

@@ -11,6 +11,7 @@ const lockKeys = {
   'reader role': 7_241_865_325_823_967n,
   'public functions': 7_241_865_325_823_969n,
   'role settings': 7_241_865_325_823_970n,
+  'login roles': 7_241_865_325_823_971n,
 } as const;
 
 /** Any role can take an advisory lock, so no wait for one is unlimited. */

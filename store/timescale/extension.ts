@@ -50,8 +50,7 @@ const extension = statement({
  */
 export async function dropChunks(client: pg.ClientBase | pg.Pool, table: string, before: string): Promise<boolean> {
   if (!(await isHypertable(client, table))) return false;
-  const schema = await timescaleSchema(client);
-  await client.query(`select ${schema}.drop_chunks($1::regclass, $2::timestamptz)`, [`tidemark.${table}`, before]);
+  await client.query('select tidemark.drop_chunks_before($1, $2)', [table, before]);
   return true;
 }
 

@@ -11,7 +11,7 @@ import { TidemarkError } from '../../errors.ts';
 import { dayMs, type EpochMs } from '../../model/intervals.ts';
 import { type LockWaits, readLockWaits } from '../db/activity.ts';
 import { type Database, isLockWait, onLongConnection } from '../db/database.ts';
-import { bool, int4, int8, nullable, oneOf, type RowOf, statement, statementsBy, text, time } from '../db/statement.ts';
+import { bool, int4, int8, nullable, oneOf, type RowOf, statement, text, time } from '../db/statement.ts';
 import { timescaleSchema, timescaleVersion } from '../timescale/extension.ts';
 import { hypertables } from '../timescale/hypertables.ts';
 import { type ChunkState, listChunksInRows } from '../timescale/internals.ts';
@@ -135,7 +135,6 @@ export async function moveDueChunks(
   if ((await readDueChunks(database, options)).length === 0) return;
   const tables = await tablesWithoutPolicy(database);
   if (tables.size === 0) return;
-  const moving = movedChunk((await timescaleSchema(database.pool)) ?? 'public');
   await onLongConnection(database, options.signal, async (client) => {
     const [lock] = await tryLock.on(client, {});
     if (lock?.mine !== true) return;
@@ -145,8 +144,8 @@ export async function moveDueChunks(
       if (!tables.has(chunk.table)) continue;
       const begun = options.clock.monotonicMs();
       try {
-        const moved = await moving.on(client, chunk);
-        if (moved.length === 0) continue;
+        const [moved] = await movedChunk.on(client, chunk);
+        if (moved?.moved == null) continue;
         options.onMoved({ ...chunk, durationMs: Math.round(options.clock.monotonicMs() - begun) });
       } catch (error) {
         if (options.signal.aborted) return;
@@ -163,16 +162,13 @@ const tryLock = statement({
   row: { mine: bool },
 });
 
-/** By the schema of TimescaleDB. */
-const movedChunk = statementsBy(['public'] as string[], (schema) =>
-  statement({
-    name: `move-chunk ${schema}`,
-    isPlannedAnew: true,
-    text: `select ${schema}.compress_chunk(c)::text as moved from to_regclass($chunk) c where c is not null`,
-    parameters: { chunk: text },
-    row: { moved: nullable(text) },
-  }),
-);
+const movedChunk = statement({
+  name: 'move-chunk',
+  isPlannedAnew: true,
+  text: 'select tidemark.move_chunk_to_columnstore($chunk) as moved',
+  parameters: { chunk: text },
+  row: { moved: nullable(text) },
+});
 
 const policies = statement({
   name: 'columnstore-policies',

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { datasets } from '../../model/datasets/index.ts';
 import { dayMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { grantViewer } from '../../schema/roles.ts';
+import { grantLogin } from '../../schema/login-roles.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { bitcoinHours as hours } from '../queue/queue-parts.ts';
 import { commitPoints } from '../store/committing.ts';
@@ -78,7 +78,7 @@ onEachDatabase('SQL of the dashboards', (on) => {
          from generate_series(timestamptz '2024-02-01Z', '2024-03-31Z', '10 minutes') time,
            unnest(array['filled', 'empty', 'failed', 'stale', 'unreadable', 'cut_short']) verdict`,
     );
-    expect(await grantViewer(store.database, { role, password: "it's secret" })).toBe(true);
+    expect(await grantLogin(store.database, { role, kind: 'viewer', password: "it's secret" }, null)).toBe(true);
     const url = new URL(store.url);
     url.username = role;
     url.password = encodeURIComponent("it's secret");

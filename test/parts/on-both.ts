@@ -17,6 +17,7 @@ const onBothQueues: Readonly<Record<string, string>> = {
 
 /** With and without TimescaleDB. docs/examples.test.ts runs an example of every view and function on both. */
 const onBothDatabases: Readonly<Record<string, string>> = {
+  'test/schema/login-roles.test.ts': 'only with TimescaleDB does a worker need functions of the owner',
   'test/docs/examples.test.ts': 'every view and function answers on both',
   'test/trials/store-and-planner.test.ts': 'commits, retention and plans, against a model',
   'test/store/commit/commit-windows.test.ts': 'chunks are made and locked before a commit on TimescaleDB alone',

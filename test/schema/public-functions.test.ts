@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { grantLogin } from '../../schema/login-roles.ts';
 import { migrate } from '../../schema/migrate.ts';
-import { grantViewer, readerRole } from '../../schema/roles.ts';
+import { readerRole } from '../../schema/roles.ts';
 import { describeNeeding } from '../parts/describe-needing.ts';
 import { useStore } from '../store/open-store.ts';
 
@@ -16,7 +17,7 @@ describeNeeding('timescale', 'read-only roles', () => {
   const store = useStore();
   const viewer = `looks_${randomBytes(4).toString('hex')}`;
   beforeAll(async () => {
-    await grantViewer(store.database, { role: viewer, password: null });
+    await grantLogin(store.database, { role: viewer, kind: 'viewer', password: null }, null);
   });
   afterAll(async () => {
     await store.database.pool.query(`drop owned by ${viewer}; drop role ${viewer}`);

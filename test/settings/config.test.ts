@@ -75,7 +75,12 @@ it('reads a secret from a file, and refuses one that cannot be read or is given 
         : 'postgres://u:s@h/d'
       : 'sekret-sekret';
     writeFileSync(file, `${value}\n`);
-    expect(readConfig({ [`${name}_FILE`]: file })).toEqual(readConfig({ [name]: value }));
+    const address = name.replace('_PASSWORD', '_URL');
+    const isPart = address !== name && address in environment.shape;
+    const beside = isPart ? { [address]: address === 'REDIS_URL' ? 'redis://h' : 'postgres://u@h/d' } : {};
+    const read = readConfig({ ...beside, [`${name}_FILE`]: file });
+    expect(read).toEqual(readConfig({ ...beside, [name]: value }));
+    expect(read).not.toEqual(readConfig(beside));
     expect(refusal({ [`${name}_FILE`]: file, [name]: value })).toContain(`${name} and ${name}_FILE are set`);
     expect(refusal({ [`${name}_FILE`]: '/nowhere' })).toContain(
       `${name}_FILE is /nowhere, which cannot be read: ENOENT`,
@@ -85,6 +90,29 @@ it('reads a secret from a file, and refuses one that cannot be read or is given 
     writeFileSync(file, 'two words\u0007');
     expect(refusal({ [`${name}_FILE`]: file })).not.toContain('two words');
   }
+});
+
+it('puts a password into an address that has none', () => {
+  const password = "it's/a:password@ %41";
+  const { database, service, queue } = readConfig({
+    ...{ DATABASE_URL: 'postgres://u@h:1/d?sslmode=require', DATABASE_PASSWORD: password },
+    ...{ DASHBOARD_DATABASE_URL: 'postgresql://w@h/d', DASHBOARD_DATABASE_PASSWORD: password },
+    ...{ SERVE_DATABASE_URL: 'postgres://r@h/d', SERVE_DATABASE_PASSWORD: password },
+    ...{ REDIS_URL: 'redis://h:2/3', REDIS_PASSWORD: password },
+  });
+  const addresses = [database.url, service.actionsUrl, service.databaseUrl, queue.redisUrl].map(
+    (address) => new URL(address ?? ''),
+  );
+  for (const address of addresses) expect(decodeURIComponent(address.password)).toBe(password);
+  expect(addresses.map(({ username, host, pathname, search }) => [username, host, pathname, search])).toEqual([
+    ['u', 'h:1', '/d', '?sslmode=require'],
+    ['w', 'h', '/d', ''],
+    ['r', 'h', '/d', ''],
+    ['', 'h:2', '/3', ''],
+  ]);
+  expect(refusal({ DATABASE_PASSWORD: 'hush' })).toContain('DATABASE_PASSWORD is set, and DATABASE_URL is not');
+  const twice = refusal({ REDIS_URL: 'redis://:own@h', REDIS_PASSWORD: 'hush' });
+  expect(twice).toContain('REDIS_URL has a password, and REDIS_PASSWORD is set');
 });
 
 it.each(Object.entries(removedVariables))(
