@@ -17,8 +17,9 @@ import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { messageOf, TidemarkError } from '../errors.ts';
 import { assetDatasets, datasets, marketDatasets } from '../model/datasets/index.ts';
+import { counted, formatCount } from '../model/format.ts';
 import { type EpochMs, type Interval, intervalMs } from '../model/intervals.ts';
-import { mayBeName } from '../model/names.ts';
+import { mayBeName, printable } from '../model/names.ts';
 import type { Range } from '../model/ranges.ts';
 import type { Selection } from '../model/selection.ts';
 import { seriesOfKey } from '../model/series.ts';
@@ -27,6 +28,7 @@ import { isAge, parseIsoTime, timeOfAge, wrongInterval } from '../model/time-tex
 import { ServiceRefusal } from '../service/response.ts';
 import type { Database } from '../store/db/database.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
+import { listSeriesNames } from '../store/status/series-history.ts';
 import { type Access, isSame, userIn } from './access.ts';
 import { json } from './json.ts';
 import type { ActionPorts, ActionRequest } from './ports.ts';
@@ -113,6 +115,8 @@ const isLong = (action: ActionRequest['action']) => action === 'verify' || actio
 
 /** The running verify or repair. */
 interface LongAction {
+  readonly request: ActionRequest;
+  readonly by: string;
   /** Null until it is recorded. */
   id: number | null;
   ended: Promise<unknown>;
@@ -178,9 +182,9 @@ export function addActions(
       const ended = await run(await record(), request, by);
       return reply.code(ended.state === 'done' ? 200 : 422).send(ended);
     }
-    if (running.long !== null) throw new ServiceRefusal(409, 'another verify or repair of this process is running');
+    if (running.long !== null) throw new ServiceRefusal(409, await runningText(database, running.long));
     const recorded = record();
-    const taken: LongAction = { id: null, ended: recorded, progress: null };
+    const taken: LongAction = { request, by, id: null, ended: recorded, progress: null };
     running.long = taken;
     const release = () => {
       running.long = null;
@@ -236,6 +240,17 @@ export function addActions(
         return answer(reply, async () => ({ cost: await ports.costOf(asked) }));
       });
   });
+}
+
+/** `another verify is running: of kraken bitcoin/euro h1, 3 of 40 windows, asked by ann at 127.0.0.1`. */
+async function runningText(database: Database, { request, by, progress }: LongAction): Promise<string> {
+  const series = ('series' in request ? request.series : undefined) ?? [];
+  const known = new Map((await listSeriesNames(database)).map(({ id, name }) => [String(id), name]));
+  const [first, ...others] = series.map((word) => known.get(word) ?? word);
+  const more = others.length === 0 ? '' : ` and ${formatCount(others.length)} more`;
+  const windows = progress === null ? '' : `, ${formatCount(progress.done)} of ${counted(progress.of, 'window')}`;
+  const of = first === undefined ? 'all series' : `${first}${more}`;
+  return `another ${request.action} is running: of ${of}${windows}, asked by ${printable(by)}`;
 }
 
 /** @param token what the request needs; null: its password was checked. */

@@ -314,9 +314,16 @@ it(
     );
     expect(done.exitCode).toBe(0);
     // A repair of nothing would end at once.
-    const both = await Promise.all([0, 1].map(() => post('verify', { sample: null }, own)));
+    const both = await Promise.all([0, 1].map(() => post('verify', { series: ['1'], sample: null }, own)));
     expect(both.map(({ status }) => status).sort()).toEqual([202, 409]);
-    expect((await post('repair', {}, own)).status).toBe(409);
+    expect(await post('repair', {}, own)).toMatchObject({
+      status: 409,
+      said: {
+        error: expect.stringMatching(
+          /^another verify is running: of binance bitcoin\/tether m1(, \d of \d+ windows)?, asked by 127\.0\.0\.1$/,
+        ),
+      },
+    });
     service.kill('SIGTERM');
     expect((await service.ended).exitCode).toBe(0);
     const [row] = await rows();

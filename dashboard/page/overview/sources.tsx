@@ -2,9 +2,9 @@
 
 import { useState } from 'preact/hooks';
 import type { Answers, SourceLine } from '../../shapes.ts';
-import { type Action, ActionBar } from '../parts/actions.tsx';
-import { formatCount, formatTime } from '../parts/format.ts';
+import { formatTime } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
+import { BudgetOf, pauseOf, resetBudget } from '../parts/source-orders.tsx';
 import { Section, Table } from '../parts/table.tsx';
 import { fetchRefusals } from '../state/server.ts';
 import { useLoaded } from '../state/use-model.ts';
@@ -19,48 +19,15 @@ export function Sources({ sources }: { sources: readonly SourceLine[] }) {
   );
 }
 
-const command = (words: string) => `npx tidemark sources ${words}`;
-const largestBudget = 1_000_000;
-
-/** Never null, which would take the limit back. @param text of the field. */
-export function changeBudget(name: string, text: string): Action {
-  const perMinute = /^\d+$/.test(text) ? Number(text) : 0;
-  const given = { title: `Change the budget of ${name}`, action: 'budget', command: command(`budget ${name} ${text}`) };
-  if (perMinute >= 1 && perMinute <= largestBudget) return { ...given, body: { source: name, perMinute } };
-  const problem = `give a whole number of requests a minute, from 1 to ${formatCount(largestBudget)}`;
-  return { ...given, body: { source: name }, problem };
-}
-
-function SourcePanel({ source: { name, text, isPaused, isLowered } }: { source: SourceLine }) {
+function SourcePanel({ source }: { source: SourceLine }) {
   const [isOpen, setOpen] = useState(false);
-  const [perMinute, setPerMinute] = useState('');
-  const pause: Action = isPaused
-    ? { ...{ title: `Resume ${name}`, action: 'resume', body: { source: name } }, command: command(`resume ${name}`) }
-    : {
-        ...{ title: `Pause ${name}`, action: 'pause', body: { source: name }, command: command(`pause ${name}`) },
-        confirm: `Pause ${name}, on all machines?`,
-      };
-  const reset: Action = {
-    ...{ title: `Reset the budget of ${name}`, action: 'budget', body: { source: name, perMinute: null } },
-    command: command(`budget ${name} --reset`),
-  };
-  const id = `budget-of-${name}`;
+  const { name, text, isLowered } = source;
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{`${name}: ${text}`}</summary>
       {isOpen && (
         <>
-          <span class="field">
-            <label for={id}>requests a minute</label>
-            <input
-              id={id}
-              inputmode="numeric"
-              autocomplete="off"
-              value={perMinute}
-              onInput={({ currentTarget }) => setPerMinute(currentTarget.value.trim())}
-            />
-          </span>
-          <ActionBar label={name} actions={[changeBudget(name, perMinute), ...(isLowered ? [reset] : []), pause]} />
+          <BudgetOf name={name} more={[...(isLowered ? [resetBudget(name)] : []), pauseOf(source)]} />
           <Refusals source={name} />
         </>
       )}

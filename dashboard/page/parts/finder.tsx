@@ -8,10 +8,17 @@ import { useModel } from '../state/use-model.ts';
 import { type Action, actionsOf, commonActions } from './actions.tsx';
 import { formatCount } from './format.ts';
 import { PricedActions } from './priced-actions.tsx';
+import { BudgetOf, budgetTitle, pauseOf, resetBudget } from './source-orders.tsx';
 
-type Found =
-  | { readonly kind: 'view' | 'series'; readonly name: string; readonly href: string }
-  | { readonly kind: 'action'; readonly name: string; readonly action: Action };
+type Found = { readonly kind: 'view' | 'series'; readonly name: string; readonly href: string } | FoundAction;
+
+interface FoundAction {
+  readonly kind: 'action';
+  readonly name: string;
+  /** Null: to change the budget of `source`, which takes a figure. */
+  readonly action: Action | null;
+  readonly source?: string;
+}
 
 const maxFound = 12;
 const moves: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
@@ -23,7 +30,7 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
   const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState('');
   const [place, setPlace] = useState(0);
-  const [action, setAction] = useState<Action | null>(null);
+  const [action, setAction] = useState<FoundAction | null>(null);
   /** Counts how often it was opened. */
   const [opened, setOpened] = useState(0);
   const open = () => {
@@ -35,7 +42,7 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
   };
   // After the drawing: the field is absent while an action is shown, whose button comes first.
   useLayoutEffect(() => {
-    if (opened > 0) (input.current ?? dialog.current?.querySelector('button'))?.focus();
+    if (opened > 0) (input.current ?? dialog.current?.querySelector<HTMLElement>('input, button'))?.focus();
   }, [opened, action]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -53,7 +60,7 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
   const take = (one: Found | undefined) => {
     if (one === undefined) return;
     if (one.kind === 'action') {
-      setAction(one.action);
+      setAction(one);
       return;
     }
     dialog.current?.close();
@@ -112,7 +119,7 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
             </p>
           </>
         ) : (
-          <PricedActions label={action.title} actions={[action]} />
+          <Taken of={action} />
         )}
         <form method="dialog">
           <button type="submit">Close</button>
@@ -120,6 +127,10 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
       </dialog>
     </>
   );
+}
+
+function Taken({ of: { name, action, source = '' } }: { of: FoundAction }) {
+  return action === null ? <BudgetOf name={source} /> : <PricedActions label={name} actions={[action]} />;
 }
 
 /** Whether the key belongs to a field. */
@@ -137,17 +148,17 @@ export function find(
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const { view, seriesId } = readAddress(search);
   const own = view === 'series' ? series.get(seriesId) : undefined;
-  const ofSources = (summary?.sources ?? []).map(({ name, isPaused }): Action => {
-    const action = isPaused ? 'resume' : 'pause';
-    return {
-      ...{ title: `${isPaused ? 'Resume' : 'Pause'} ${name}`, action, body: { source: name } },
-      command: `npx tidemark sources ${action} ${name}`,
-    };
-  });
+  const asFound = (action: Action): Found => ({ kind: 'action', name: action.title, action });
+  const ofSources = (summary?.sources ?? []).flatMap((source): Found[] => [
+    asFound(pauseOf(source)),
+    { kind: 'action', name: budgetTitle(source.name), action: null, source: source.name },
+    ...(source.isLowered ? [asFound(resetBudget(source.name))] : []),
+  ]);
   const all: Found[] = [
     ...links.map(([of, name]) => ({ kind: 'view' as const, name, href: hrefOf({ view: of }) })),
     ...(own === undefined ? [] : ofSeries(own.id, own.name)),
-    ...[...commonActions, ...ofSources].map((action) => ({ kind: 'action' as const, name: action.title, action })),
+    ...commonActions.map(asFound),
+    ...ofSources,
   ];
   const namesAction = words.some((word) => word.length > 2 && actedWith.some((verb) => verb.startsWith(word)));
   if (words.length > 0)

@@ -124,6 +124,38 @@ describeNeeding('chromium', 'actions in a browser', () => {
   );
 
   it(
+    'cancels a backfill, and leaves the focus in the list that it was in',
+    async () => {
+      const { address, token, env } = await openServing();
+      const names = (interval: string) => [
+        '--exchange',
+        'binance',
+        '--base',
+        'bitcoin',
+        '--quote',
+        'tether',
+        '--interval',
+        interval,
+      ];
+      const range = ['--from', '2024-03-01', '--to', '2024-04-01'];
+      for (const interval of ['h1', 'd1']) await tidemark(['track', 'candles', ...names(interval), ...range], env);
+      const { page } = await open(`${address}#token=${token}`);
+      await page.goto(`${address}?view=backfills`);
+      page.on('dialog', (dialog) => void dialog.accept());
+      const button = (id: number) => page.getByRole('button', { name: `Cancel ${id}`, exact: true });
+      await button(1).waitFor();
+      await button(2).focus();
+      await page.keyboard.press('Enter');
+      await button(2).waitFor({ state: 'detached' });
+      await page.getByText(/^cancelled by /).waitFor();
+      await page.locator('section:focus', { has: page.getByRole('heading', { name: 'Going on' }) }).waitFor();
+      expect(await button(1).count()).toBe(1);
+      await expectAccessible(page, 'a cancelled backfill');
+    },
+    2 * processesMs,
+  );
+
+  it(
     'acts on a range in front of the reader after its cost',
     async () => {
       const { address, token, env, simulator } = await openServing({}, 'run');

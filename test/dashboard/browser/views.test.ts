@@ -95,6 +95,17 @@ describeNeeding('chromium', 'the views in a browser', () => {
     await selected(/^Untrack: kraken bitcoin\/euro h1 action$/);
     await page.keyboard.press('Escape');
 
+    // A budget takes a figure, whose field has the keys.
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('budget default');
+    await selected(/^Change the budget of default action$/);
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('much');
+    await finder.getByRole('button', { name: 'Change the budget of default' }).click();
+    await finder.getByText(/give a whole number of requests a minute/).waitFor();
+    await page.keyboard.press('Escape');
+    await finder.waitFor({ state: 'hidden' });
+
     // A slash in a field is a slash; the last view after the arrow up.
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('searchbox', { name: 'Find' }).fill('bitcoin/');

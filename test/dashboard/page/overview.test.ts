@@ -4,13 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { Status } from '../../../dashboard/page/app.tsx';
 import { BeginHere } from '../../../dashboard/page/overview/begin-here.tsx';
 import { Matrix } from '../../../dashboard/page/overview/matrix.tsx';
+import { Requests } from '../../../dashboard/page/overview/minute.tsx';
 import { Overview } from '../../../dashboard/page/overview/overview.tsx';
 import { SeriesList } from '../../../dashboard/page/overview/series-list.tsx';
-import { changeBudget, RefusalList, Sources } from '../../../dashboard/page/overview/sources.tsx';
+import { RefusalList, Sources } from '../../../dashboard/page/overview/sources.tsx';
 import { Tiles } from '../../../dashboard/page/overview/tiles.tsx';
 import { CalendarSection } from '../../../dashboard/page/parts/calendar.tsx';
 import { find } from '../../../dashboard/page/parts/finder.tsx';
 import { State } from '../../../dashboard/page/parts/headline.tsx';
+import { changeBudget } from '../../../dashboard/page/parts/source-orders.tsx';
 import type { SeriesLine } from '../../../dashboard/shapes.ts';
 import { dayMs, hourMs } from '../../../model/intervals.ts';
 import type { Headline } from '../../../planning/conditions.ts';
@@ -166,6 +168,38 @@ it('names the sources that are paused or away, where others are not', () => {
   expect(words(all, all)).toBe('Source | paused');
 });
 
+it('the requests of a minute are counted by answer and source, and say what came of each', () => {
+  const timeMs = Date.UTC(2024, 1, 1, 12, 3, 7, 500);
+  const one = {
+    ...{ timeMs, seriesId: 7, name: 'kraken a/b h1', range: null, lane: 'backfill', verdict: 'filled', status: 200 },
+    ...{ fresh: 24, changed: 1, rejected: 0, rejectedFor: null, durationMs: 1234, error: null, body: null },
+    source: 'default',
+  };
+  const requests = [
+    one,
+    { ...one, verdict: 'unreadable', fresh: 0, rejected: 2, rejectedFor: 'open is null', body: '{"data":[]}' },
+    { ...one, verdict: 'timeout', status: null, error: 'no answer', seriesId: null, name: 'rates', source: 'kraken' },
+  ];
+  const counts = [
+    { source: 'default', verdict: 'filled', requests: 3 },
+    { source: 'kraken', verdict: 'filled', requests: 1 },
+    { source: 'default', verdict: 'unreadable', requests: 1 },
+  ];
+  const found = { startMs: timeMs, endMs: timeMs, counts, requests };
+  const html = htmlOf(Requests, { found });
+  expect(textOf(html).split('\n')).toEqual([
+    '5 requests. By answer: 4 filled, 1 unreadable. By source: 4 default, 1 kraken.',
+    'The newest 3 of 5',
+    'At | Series or list | From | To | For | Verdict | New | Changed | Rejected | Took | HTTP |',
+    '2024-02-01 12:03:07Z | kraken a/b h1 | | | backfill | filled | 24 | 1 | 0 | 1,234 ms | 200 |',
+    '2024-02-01 12:03:07Z | kraken a/b h1 | | | backfill | ' +
+      'unreadable: 2 rows rejected: open is null: {"data":[]} | 0 | 1 | 2 | 1,234 ms | 200 |',
+    '2024-02-01 12:03:07Z | rates | | | backfill of kraken | timeout: no answer | 24 | 1 | 0 | 1,234 ms | |',
+  ]);
+  expect(linksIn(html)).toEqual({ 'kraken a/b h1': './?series=7' });
+  expect(linesOf(Requests, { found: { ...found, counts: [], requests: [] } })).toEqual(['None is recorded.']);
+});
+
 it('takes the limit of a source from no text but a number', () => {
   expect(changeBudget('okx', '30')).toMatchObject({ body: { source: 'okx', perMinute: 30 } });
   for (const text of ['', '30 a minute', '3e1', '0x1e', '1.5', '-3', '0', '1000001', 'NaN']) {
@@ -275,15 +309,14 @@ describe('the list of series', () => {
   });
 
   it('is found by whole words first, with actions of series where one is named, and those of sources', () => {
+    const kraken = {
+      ...{ name: 'kraken', text: '', isPaused: true, isLowered: true, hold: 'kraken is resumed', again: null },
+    };
     const model = modelOf(
       ['binance bitcoin/tether m15', 'binance bitcoin/tether m1', 'kraken bitcoin/euro m1'].map((name, id) =>
         seriesLine({ name, id: id + 1 }),
       ),
-      {
-        sources: [
-          { name: 'kraken', text: '', isPaused: true, isLowered: false, hold: 'kraken is resumed', again: null },
-        ],
-      },
+      { sources: [kraken] },
     );
     const names = (typed: string) =>
       find(model, [['events', 'Events']], typed, '').found.map(({ kind, name }) => `${kind} ${name}`);
@@ -293,13 +326,26 @@ describe('the list of series', () => {
       'series binance bitcoin/tether m15',
     ]);
     expect(names('untr kraken')).toEqual(['action Untrack: kraken bitcoin/euro m1']);
-    expect(names('kraken')).toEqual(['action Resume kraken', 'series kraken bitcoin/euro m1']);
+    expect(names('kraken')).toEqual([
+      'action Resume kraken',
+      'action Change the budget of kraken',
+      'action Reset the budget of kraken',
+      'series kraken bitcoin/euro m1',
+    ]);
+    expect(names('budg')).toEqual(['action Change the budget of kraken', 'action Reset the budget of kraken']);
+    // As its button in the list of sources does.
+    const running = modelOf([], { sources: [{ ...kraken, isPaused: false }] });
+    expect(find(running, [], 'pause kraken', '').found).toMatchObject([
+      { action: { confirm: 'Pause kraken, on all machines?' } },
+    ]);
     expect(names('')).toEqual([
       'view Events',
       'action Retry all now',
       'action Pause',
       'action Resume',
       'action Resume kraken',
+      'action Change the budget of kraken',
+      'action Reset the budget of kraken',
     ]);
   });
 
