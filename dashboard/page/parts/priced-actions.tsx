@@ -1,7 +1,12 @@
 /** Actions that make requests, each with its cost beside it before it is used. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { systemClock } from '../../../clock.ts';
+import { sum } from '../../../model/sum.ts';
+import type { SeriesLine } from '../../shapes.ts';
+import type { Model } from '../state/model.ts';
 import { mayNotAct, postAction } from '../state/server.ts';
+import { useModel } from '../state/use-model.ts';
 import { type Action, ActionBar } from './actions.tsx';
 import { Copyable } from './copyable.tsx';
 
@@ -11,6 +16,8 @@ const nothing: Readonly<Record<string, string>> = {
   verify: 'nothing is covered',
   repair: 'no difference is known',
 };
+/** A cost is read again as what it depends on changes, at most so often. */
+const againMs = 10_000;
 const isPriced = ({ action }: Action) => Object.hasOwn(nothing, action);
 
 /** @param isAskedFor whether a button asks for the costs: of another source, its list of markets may be requested. */
@@ -29,6 +36,9 @@ export function PricedActions({
   const isAsking = useRef(false);
   /** Whether a cost was read before the last action ended. */
   const isOld = useRef(false);
+  const figures = figuresOf(useModel(), actions);
+  /** The figures when the costs were last asked for, and when that was. */
+  const last = useRef({ figures: '', atMs: 0 });
   const wanted = useRef(actions);
   wanted.current = actions;
   const ofCost = actions.filter(isPriced);
@@ -36,6 +46,7 @@ export function PricedActions({
     if (isAsking.current) return;
     isAsking.current = true;
     isOld.current = false;
+    last.current = { figures, atMs: systemClock.monotonicMs() };
     const asked = wanted.current;
     const isStill = () => !isOld.current && bodiesOf(asked) === bodiesOf(wanted.current);
     for (const { title, action, body } of asked.filter(isPriced)) {
@@ -57,6 +68,12 @@ export function PricedActions({
     setCosts({});
     if (!isAskedFor) void ask();
   }, [bodiesOf(actions)]);
+  useEffect(() => {
+    if (isAskedFor || isAsking.current || ofCost.length === 0 || figures === last.current.figures) return;
+    const waitMs = Math.max(0, last.current.atMs + againMs - systemClock.monotonicMs());
+    const again = systemClock.after(waitMs, () => void ask());
+    return () => again.stop();
+  }, [figures, costs]);
   return (
     <>
       {isAskedFor && (
@@ -77,6 +94,24 @@ export function PricedActions({
       {isRefused && ofCost.map(({ title, command }) => <Copyable key={title} command={command} />)}
     </>
   );
+}
+
+/** What costs depend on, as far as the stream tells it: others act too, and a backfill moves. */
+function figuresOf({ series, summary }: Model, actions: readonly Action[]): string {
+  const ids = actions.flatMap(({ body }) => ('series' in body ? (body.series as readonly string[]) : []));
+  const named = ids.map((id) => series.get(Number(id)));
+  // Without names all are meant, and what is no id is a pattern.
+  const lines = named.length > 0 && named.every((line) => line !== undefined) ? named : [...series.values()];
+  const total = (figure: (line: SeriesLine) => number) => sum(lines.map(figure));
+  const ofCommands = ['verify', 'repair'].flatMap((lane) => summary?.requests.lanes[lane]?.slice(-2) ?? []);
+  return [
+    total(({ coveredMs, emptyMs }) => coveredMs + emptyMs),
+    total(({ failedMs, awaitingMs }) => failedMs + awaitingMs),
+    total(({ blocked }) => (blocked === null ? 0 : 1)),
+    sum(ofCommands),
+    summary?.queue?.waiting,
+    summary?.perMinute,
+  ].join();
 }
 
 const bodiesOf = (actions: readonly Action[]) => JSON.stringify(actions.map(({ body }) => body));

@@ -187,6 +187,12 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await chosen.getByRole('button', { name: 'Repair', exact: true }).click();
       await chosen.getByText('Repair: requested 1 window with differences again').waitFor();
       await actions.getByText('Repair no difference is known').waitFor();
+      // Also of one that somebody else finds, and repairs.
+      simulator.revise({ series: bitcoinHours, timeMs, fromMs: 0, values: { volume: decimalText('7.5') } });
+      expect(await tidemark(['verify', '1', '--all'], env)).toMatchObject({ exitCode: 7 });
+      await actions.getByText(/^Repair 1 request to the source, /).waitFor();
+      expect(await tidemark(['repair', '1'], env)).toMatchObject({ exitCode: 0 });
+      await actions.getByText('Repair no difference is known').waitFor();
       // Its own source is not one of those to compare with.
       const other = chosen.getByLabel('Another source');
       expect(await other.inputValue()).toBe('');
