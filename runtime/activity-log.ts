@@ -23,6 +23,7 @@ export function openActivityLog(log: Logger, clock: Clock) {
       counts.answers += 1;
       counts.new += summary.fresh ?? 0;
       counts.changed += summary.changed ?? 0;
+      counts.rejected += summary.rejected ?? 0;
     },
     deferred() {
       counts.deferred += 1;
@@ -44,13 +45,14 @@ export function openActivityLog(log: Logger, clock: Clock) {
   };
 }
 
-const noActivity = () => ({ queued: 0, answers: 0, new: 0, changed: 0, deferred: 0, notStored: 0 });
+const noActivity = () => ({ queued: 0, answers: 0, new: 0, changed: 0, rejected: 0, deferred: 0, notStored: 0 });
 
 /** Such as `stored 62 answers, 89,280 new points; deferred 2 requests`; empty when nothing happened. */
 function activityText(counts: ReturnType<typeof noActivity>): string {
   const points = [
     ...(counts.new > 0 ? [counted(counts.new, 'new point')] : []),
     ...(counts.changed > 0 ? [counted(counts.changed, 'changed point')] : []),
+    ...(counts.rejected > 0 ? [counted(counts.rejected, 'rejected row')] : []),
   ];
   return [
     ...(counts.queued > 0 ? [`queued ${counted(counts.queued, 'request')}`] : []),

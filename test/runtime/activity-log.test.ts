@@ -18,7 +18,7 @@ it('logs what was done since the last line, and nothing when nothing was', async
   activity.pass({ durationMs: 1, added: 1200 });
   activity.pass({ durationMs: 1, added: null });
   activity.worker.stored({ ...stored, summary: { fresh: 1440, changed: 1 } });
-  activity.worker.stored({ ...stored, summary: { fresh: 0, changed: 0 } });
+  activity.worker.stored({ ...stored, summary: { fresh: 0, changed: 0, rejected: 2 } });
   await clock.advance(59_999);
   expect(lines).toEqual([]);
   // The second minute has nothing to say.
@@ -28,7 +28,7 @@ it('logs what was done since the last line, and nothing when nothing was', async
   await activity.close();
   await activity.close();
   expect(lines.map(({ msg }) => msg)).toEqual([
-    'queued 1,200 requests; stored 2 answers, 1,440 new points, 1 changed point',
+    'queued 1,200 requests; stored 2 answers, 1,440 new points, 1 changed point, 2 rejected rows',
     'deferred 1 request; 1 failed commit',
   ]);
 });
