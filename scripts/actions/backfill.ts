@@ -95,7 +95,7 @@ function assertComplete(outcome: BackfillOutcome, acceptRejected: boolean): void
       'INTERRUPTED',
       outcome.rollups === 'stopped'
         ? 'stopped while the rollups were refreshed; every window is stored'
-        : `stopped with ${toGoText(outcome.windowsLeft)}; fetched windows are stored`,
+        : `stopped with ${restText(outcome)}; fetched windows are stored`,
     );
   if (outcome.refusal !== null) throw outcome.refusal;
   if (outcome.rejected > 0 && !acceptRejected)
@@ -104,6 +104,12 @@ function assertComplete(outcome: BackfillOutcome, acceptRejected: boolean): void
       `${counted(outcome.rejected, 'row')} of the range rejected, and no point is stored of ` +
         `${outcome.rejected === 1 ? 'its period' : 'their periods'}; such as: ${outcome.rejectedFor}`,
     );
+}
+
+/** What waits for a later attempt is no request to go. */
+function restText({ windowsLeft, missing, awaiting }: BackfillOutcome): string {
+  const ranges = missing + awaiting;
+  return windowsLeft === 0 && ranges > 0 ? `${counted(ranges, 'range')} missing` : toGoText(windowsLeft);
 }
 
 function isNew({ database, directory }: Config): boolean {

@@ -32,6 +32,7 @@ it('says that requests wait for a retry only where all of them do', () => {
   expect(words(1, closed, failed, refused)).toBe(
     '1 of 200 requests to go, about 15 min, 99.00 % covered; 9 more are refused by the source',
   );
+  expect(words(0, refused, line({}))).toBe('Nothing can be fetched now: 9 requests are refused by the source.');
 });
 
 it('a chart has the finest interval that fits the screen', () => {

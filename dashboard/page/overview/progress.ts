@@ -2,7 +2,7 @@
 
 import { coveredText, progressText, toGoText } from '../../../planning/progress.ts';
 import type { Summary } from '../../shapes.ts';
-import { formatCount } from '../parts/format.ts';
+import { counted, formatCount } from '../parts/format.ts';
 import type { Progress } from '../state/model.ts';
 
 export function progressWords(
@@ -11,9 +11,12 @@ export function progressWords(
   { state, queue }: Summary,
 ): string {
   if (series === 0) return 'No series is tracked.';
-  const more =
-    refused === 0 ? '' : `; ${formatCount(refused)} more ${refused === 1 ? 'is' : 'are'} refused by the source`;
-  if (left === 0) return refused === 0 ? 'Complete: nothing is left to fetch.' : `${toGoText(0)}${more}`;
+  const are = `${refused === 1 ? 'is' : 'are'} refused by the source`;
+  if (left === 0)
+    return refused === 0
+      ? 'Complete: nothing is left to fetch.'
+      : `Nothing can be fetched now: ${counted(refused, 'request')} ${are}.`;
+  const more = refused === 0 ? '' : `; ${formatCount(refused)} more ${are}`;
   // A period may have closed since what is due was counted.
   if (state.left === 0) {
     const waits = isDeferred ? ', waiting for a retry' : '';

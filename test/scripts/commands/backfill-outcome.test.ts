@@ -61,6 +61,18 @@ it('waits for a second answer with --wait, and requests it when it is due', asyn
   expect(lastOf(ended.stdout)).toMatch(/^complete: 3 requests, 48 new points, /);
 });
 
+it('says what is missing when it is stopped while it waits', async () => {
+  const { begin, simulator } = await openWatched();
+  simulator.setFaults({ emptyRate: 1 });
+  const running = begin(`backfill candles ${market} --interval h1 --from 2024-03-01 --to 2024-03-03 --wait`);
+  await waitFor('the wait to be said', () => running.stderr().includes('waiting until'));
+  running.kill('SIGINT');
+  expect(await running.ended).toMatchObject({
+    exitCode: 130,
+    stderr: expect.stringContaining('INTERRUPTED: stopped with 1 range missing; fetched windows are stored'),
+  });
+});
+
 it('waits while many requests fail, and says why', async () => {
   const { beginHere, simulator } = await openWatched();
   const running = beginHere(`backfill candles ${market} --interval m1 --from 2024-03-01 --to 2024-03-07`, {
