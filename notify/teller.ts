@@ -74,6 +74,8 @@ interface Book {
   /** Attempts at the message that is due, and when the next may be made. */
   attempts: { readonly of: string; readonly count: number; readonly nextMs: EpochMs };
   sending: Promise<void> | null;
+  /** Resolves when what is kept by now is written, or could not be. */
+  keeping: Promise<void>;
 }
 
 const lookEveryMs = 10_000;
@@ -277,8 +279,17 @@ export function createTeller(options: TellerOptions) {
     for (const book of shared.values()) await keep(book);
   }
 
-  /** Writes what has changed. What fails is written at the next look. */
-  async function keep(book: Book): Promise<void> {
+  /**
+   * Writes what has changed, one write of a target at a time: an older state must not come last. What fails is written at
+   * the next look.
+   */
+  function keep(book: Book): Promise<void> {
+    const kept = book.keeping.then(() => writeKept(book));
+    book.keeping = kept.catch(() => {});
+    return kept;
+  }
+
+  async function writeKept(book: Book): Promise<void> {
     const { kept, written, entry } = book;
     if (isDeepStrictEqual(kept, written)) return;
     await writeNotified(database, entry.name, isDeepStrictEqual(kept, nothing) ? null : kept);
@@ -305,9 +316,10 @@ export function createTeller(options: TellerOptions) {
 
   return Object.freeze({
     look,
-    /** Resolves when no message is under way. */
+    /** Resolves when no message is under way, and what was told is kept. */
     async idle(): Promise<void> {
-      for (const books of [shared, own]) await Promise.all([...books.values()].map(({ sending }) => sending));
+      for (const books of [shared, own])
+        await Promise.all([...books.values()].map(({ sending, keeping }) => Promise.all([sending, keeping])));
     },
     /** Ends what is under way, keeps what was told, and leaves the place to another scheduler. */
     async close(): Promise<void> {
@@ -334,7 +346,7 @@ const none = { of: '', count: 0, nextMs: 0 };
 function newBook(entry: NotifyEntry): Book {
   return {
     ...{ entry, target: targetOf(entry), seen: null, kept: nothing, written: nothing },
-    ...{ attempts: none, sending: null },
+    ...{ attempts: none, sending: null, keeping: Promise.resolve() },
   };
 }
 
