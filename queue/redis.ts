@@ -53,6 +53,7 @@ const retryMs = (times: number) => Math.min(times * 200, 5000);
 export function redisStore(options: { clock: Clock; url: string; namespace: string }): QueueStore {
   let isCluster = false;
   const connected = new ConnectionState();
+  const own = databaseOf(options.url);
   const connectQueue: BackendFactory<IQueueBackend, 'queue' | 'worker'> = (name, opts, extra) => {
     const redis = {
       ...opts,
@@ -69,7 +70,13 @@ export function redisStore(options: { clock: Clock; url: string; namespace: stri
         ...(opts.connection === 'queue' ? { maxRetriesPerRequest: 5, retryStrategy: producerRetryMs } : {}),
       },
     };
-    return createRedisBackend(name, redis, extra);
+    const backend = createRedisBackend(name, redis, extra);
+    const listClients = backend.getClientList.bind(backend);
+    // Redis lists the clients of all its databases. Those of another one work on other queues of the same name. A
+    // cluster has one database.
+    backend.getClientList = async () =>
+      (await listClients()).map((clients) => clientsOf(isCluster ? '0' : own, clients));
+    return backend;
   };
   return {
     kind: 'redis',
@@ -84,6 +91,20 @@ export function redisStore(options: { clock: Clock; url: string; namespace: stri
     },
     close: async () => {},
   };
+}
+
+/** The number in `redis://host/1` or `redis://host?db=1`, as ioredis reads it. */
+function databaseOf(url: string): string {
+  const { pathname, searchParams } = new URL(url);
+  return searchParams.get('db') ?? (pathname.slice(1) || '0');
+}
+
+function clientsOf(database: string, clients: string): string {
+  const isOther = (client: string) => (/ db=(\d+)/.exec(client)?.[1] ?? database) !== database;
+  return clients
+    .split('\n')
+    .filter((client) => !isOther(client))
+    .join('\n');
 }
 
 const clusterMode = /^redis_mode:cluster/m;
