@@ -4,7 +4,7 @@ import { PartsReporter } from './test/parts/parts-reporter.ts';
 /**
  * The last part of `npm run test:slow`, with nothing beside it: two cores are few for eight containers' health checks.
  */
-const containers = ['test/deploy/compose.test.ts'];
+const containers = ['test/deploy/compose.test.ts', 'test/deploy/rolling-restart.test.ts'];
 /**
  * Faults, hostile sources, random trials, simulated exchanges, upgrades, and commands that run for long: the first part
  * of `npm run test:slow`.

@@ -280,8 +280,8 @@ export function createTeller(options: TellerOptions) {
   }
 
   /**
-   * Writes what has changed, one write of a target at a time: an older state must not come last. What fails is written at
-   * the next look.
+   * Writes what has changed, one write of a target at a time: an older state must not come last. What fails is written
+   * at the next look.
    */
   function keep(book: Book): Promise<void> {
     const kept = book.keeping.then(() => writeKept(book));
