@@ -18,7 +18,7 @@ create or replace view tidemark.help as
            pg_catalog.pg_get_function_arguments(p.oid), pg_catalog.pg_get_function_result(p.oid),
            coalesce(pg_catalog.obj_description(p.oid, 'pg_proc'), '')
     from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-    -- Functions with the rights of their owner are for the service.
+      -- Functions with the rights of their owner are for service and workers.
     where not p.prosecdef and not exists (
       select from pg_catalog.pg_depend d
       where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')

@@ -14,7 +14,7 @@ begin
   if cardinality(found) <> 1 then raise exception 'TimescaleDB has % functions %', cardinality(found), name; end if;
   return found[1];
 end $$;
-comment on function tidemark.of_timescale is 'A function of TimescaleDB with its schema.';
+comment on function tidemark.of_timescale is 'Internal: a function of TimescaleDB with its schema.';
 revoke all on function tidemark.of_timescale(text) from public;
 
 --: function tidemark.move_chunk_to_columnstore(text)
