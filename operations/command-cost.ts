@@ -2,14 +2,19 @@
 
 import { aboutText, counted, formatCount } from '../model/format.ts';
 import { minuteMs } from '../model/intervals.ts';
+import type { LaneRule } from '../model/lanes.ts';
 import type { Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
+import { requestsBetween } from '../planning/budget.ts';
 import type { EstimateRules, PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
 import { readSourceTexts } from '../store/series/sources.ts';
+import { backlogAt, readDemand } from './backfill/eta.ts';
 import { type OperationContext, withQueues } from './context.ts';
 import { readBudget } from './estimate.ts';
 import { costOfPart, type SourceCost } from './source-cost.ts';
+import { type GapsContext, readGapDivision } from './source-gaps.ts';
+import { readQueueFacts } from './status/queue-facts.ts';
 
 /** Windows of a series that a source is asked for. */
 export interface AskedWindows {
@@ -33,10 +38,16 @@ const onlyRequests: Omit<EstimateRules, 'requestsPerMinute'> = {
   reread: { periods: 0, rangeMs: 0, everyMs: 0 },
 };
 
-/** @returns the sources that are asked for something, in the order of the windows. */
+type CostContext = GapsContext & Pick<OperationContext, 'openQueues' | 'clock'>;
+
+/**
+ * @param slots of its windows: those of a backfill take turns with others, those of a command have a tenth beside it.
+ * @returns the sources that are asked for something, in the order of the windows.
+ */
 export async function costOfCommand(
-  context: Pick<OperationContext, 'database' | 'sources' | 'openQueues' | 'clock'>,
+  context: CostContext,
   asked: Iterable<AskedWindows>,
+  slots: Extract<LaneRule['slots'], 'backfill' | 'command'>,
 ): Promise<CommandCost[]> {
   const registry = await context.sources();
   const parts = new Map<string, PlannedSeries[]>();
@@ -55,9 +66,28 @@ export async function costOfCommand(
     const part = { source: { setup: registry.get(source) }, planned, unarchived: [], wanted: 0 };
     const rules = { ...onlyRequests, requestsPerMinute };
     const cost = await costOfPart(context, { ...part, lostMs: 0, unpublishedMs: 0 }, rules, context.clock.now());
-    costs.push({ ...cost, sourceText: nameOf(source), queued: await queuedOf(context, source) });
+    const between = slots === 'command' && requestsPerMinute > 0 ? await readBetween(context, cost) : 0;
+    const durationMs = cost.durationMs === null ? null : cost.durationMs + (between * minuteMs) / requestsPerMinute;
+    costs.push({ ...cost, durationMs, sourceText: nameOf(source), queued: await queuedOf(context, source) });
   }
   return costs;
+}
+
+/** Requests of a backfill that come between those of the command; 0 while the queue does not answer. */
+async function readBetween(
+  context: CostContext,
+  { source, requests, requestsPerMinute }: Pick<SourceCost, 'source' | 'requests' | 'requestsPerMinute'>,
+): Promise<number> {
+  // The backlog is not read for a few requests.
+  if (requestsBetween(requests, Number.POSITIVE_INFINITY, requestsPerMinute) === 0) return 0;
+  const queue = await withQueues(context, (queues) => readQueueFacts(context, queues, [source], new Map())).catch(
+    () => null,
+  );
+  if (queue === null) return 0;
+  const nowMs = context.clock.now();
+  const { divide } = await readGapDivision(context, nowMs);
+  const demand = await readDemand(context, queue, { nowMs, divide });
+  return requestsBetween(requests, backlogAt(source, demand), requestsPerMinute);
 }
 
 /** 0 while the queue does not answer: a cost is shown without it too. */

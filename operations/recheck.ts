@@ -374,6 +374,7 @@ function costAt(
       const source = sourcesOf.get(one.seriesId)?.source;
       return source === undefined || !sources.includes(source) ? [] : [{ ...one, source }];
     }),
+    'command',
   );
 }
 

@@ -49,5 +49,5 @@ export async function costOfRetry(context: OperationContext, chosen: ActedOn, no
       ...{ source: source.name, series, ranges: gaps, windows },
     })),
   );
-  return costOfCommand(context, asked);
+  return costOfCommand(context, asked, 'backfill');
 }

@@ -230,6 +230,16 @@ const commandShare = 0.1;
 /** Slots for commands (verify, repair), beside the planner's. What a backfill has queued comes first. */
 export const commandSlots = (load: Load): number => slotsOf(commandShare, load);
 
+/**
+ * Requests of a backfill that come between those of a command: its slots are filled again behind a minute of them.
+ *
+ * @param backlog windows of the source that are neither fetched nor queued.
+ */
+export function requestsBetween(requests: number, backlog: number, requestsPerMinute: number): number {
+  const rounds = Math.ceil(requests / commandSlots({ requestsPerMinute, queued: 0 })) - 1;
+  return Math.min(backlog, Math.max(0, rounds) * horizonOf(requestsPerMinute));
+}
+
 interface Load {
   readonly requestsPerMinute: number;
   readonly queued: number;

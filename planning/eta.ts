@@ -65,9 +65,10 @@ export interface Turns {
   readonly queued: number;
 }
 
+export const unqueued = ({ left, queued }: Turns) => Math.max(0, left - queued);
+
 /** Requests to a source until all windows of `own` are fetched, those of others that come before included. */
 export function requestsUntil(own: readonly Turns[], others: readonly Turns[]): number {
-  const unqueued = ({ left, queued }: Turns) => Math.max(0, left - queued);
   const rounds = own.reduce((most, one) => Math.max(most, unqueued(one)), 0);
   const before = others.map((one) => Math.min(one.left, one.queued) + Math.min(unqueued(one), rounds));
   return sum(own.map(({ left }) => left)) + sum(before);

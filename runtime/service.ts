@@ -15,7 +15,7 @@ import { defaultSource } from '../model/sources.ts';
 import type { OperationContext } from '../operations/context.ts';
 import { Disposer } from '../operations/disposer.ts';
 import { joinQueues } from '../operations/sources/queues.ts';
-import { readQueueFacts } from '../operations/status/facts.ts';
+import { readQueueFacts } from '../operations/status/queue-facts.ts';
 import type { QueueBackend } from '../queue/backend.ts';
 import { openCluster } from '../queue/redis.ts';
 import { mayBecomeReader, readerRole } from '../schema/roles.ts';

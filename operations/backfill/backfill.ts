@@ -49,7 +49,7 @@ import {
   refusalSaid,
 } from '../source-health.ts';
 import { distinctSources, joinQueues } from '../sources/queues.ts';
-import { readQueueFacts } from '../status/facts.ts';
+import { readQueueFacts } from '../status/queue-facts.ts';
 import { etaOfRanges, readDemand } from './eta.ts';
 import {
   type BackfillOutcome,

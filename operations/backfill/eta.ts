@@ -7,7 +7,7 @@ import type { EpochMs } from '../../model/intervals.ts';
 import { isTracking } from '../../model/lanes.ts';
 import { clip, type Range } from '../../model/ranges.ts';
 import { sum } from '../../model/sum.ts';
-import { type RecentAnswers, requestsEtaMs, requestsUntil } from '../../planning/eta.ts';
+import { type RecentAnswers, requestsEtaMs, requestsUntil, type Turns, unqueued } from '../../planning/eta.ts';
 import { isHeld, type QueueFacts } from '../../planning/headline.ts';
 import { recordedBackfills, seriesOfBackfills } from '../../store/ledger/backfills.ts';
 import { readRateRefusals, readRecentAnswers } from '../../store/ledger/recent-answers.ts';
@@ -112,6 +112,19 @@ function turnsOf(
   return { id, seriesIds: [...ranges.keys()], left };
 }
 
+function turnsAt(source: string, { sources }: QueueFacts): (taker: Taker) => Turns {
+  const { queued } = sources.find((one) => one.source === source) ?? {};
+  return ({ seriesIds, left }) => ({
+    left: left.get(source) ?? 0,
+    queued: sum(seriesIds.map((seriesId) => queued?.get(seriesId) ?? 0)),
+  });
+}
+
+/** Windows of a source that somebody goes on with, and that are not in the queue yet. */
+export function backlogAt(source: string, { takers, queue }: Demand): number {
+  return sum(takers.map(turnsAt(source, queue)).map(unqueued));
+}
+
 /** @param of.id of the backfill; null: it is not recorded. @returns null: unknown, or nothing is requested now. */
 export function etaOfRanges(
   { id, ranges }: { readonly id: number | null; readonly ranges: Ranges },
@@ -129,11 +142,8 @@ export function etaOfRanges(
   const wanted = [...whole.left].filter(([, windows]) => windows > 0).map(([source]) => source);
   if (wanted.some((source) => held.has(source))) return null;
   const work = wanted.map((source) => {
-    const { perMinute = 0, queued } = queue.sources.find((one) => one.source === source) ?? {};
-    const turns = ({ seriesIds, left }: Taker) => ({
-      left: left.get(source) ?? 0,
-      queued: sum(seriesIds.map((seriesId) => queued?.get(seriesId) ?? 0)),
-    });
+    const { perMinute = 0 } = queue.sources.find((one) => one.source === source) ?? {};
+    const turns = turnsAt(source, queue);
     return { source, perMinute, asked: requestsUntil(own.map(turns), others.map(turns)) };
   });
   // New periods are not a part of the ranges.

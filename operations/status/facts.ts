@@ -3,13 +3,11 @@
 import { messageOf, type TidemarkError } from '../../errors.ts';
 import { type EpochMs, intervalMs } from '../../model/intervals.ts';
 import { reasons } from '../../model/reasons.ts';
-import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
-import { budgetInForce, type LoweredBudget, loweredInForce, requestsLeft, totalBudget } from '../../planning/budget.ts';
+import { requestsLeft } from '../../planning/budget.ts';
 import type { Headline, State } from '../../planning/conditions.ts';
 import {
   databaseAway,
-  type QueueFacts,
   queueAway,
   type SourceState,
   type StoredFacts,
@@ -34,7 +32,6 @@ import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { countTracked, type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
 import { windowsLeft } from '../backfill/outcome.ts';
-import type { OperationContext } from '../context.ts';
 import { isUnreachable } from '../poll-until.ts';
 import {
   countBySource,
@@ -44,6 +41,7 @@ import {
   readGapDivision,
   requestsOf,
 } from '../source-gaps.ts';
+import { readQueueFacts } from './queue-facts.ts';
 
 type FactsContext = GapsContext & {
   /** Where jobs run; absent: `database`. */
@@ -161,40 +159,6 @@ async function leftBySource(
     for (const source of lists.get(seriesId)?.map((one) => one.source) ?? [])
       left.set(source, (left.get(source) ?? 0) + count);
   return left;
-}
-
-/**
- * Of the default source also where no series has it: lists are polled from it.
- *
- * @param inUse the sources of tracked series, whose budgets count; if there is none, that of the default one does.
- * @param lowered the figures of users. @throws whatever the queue throws.
- */
-export async function readQueueFacts(
-  { sources }: Pick<OperationContext, 'sources'>,
-  queues: QueueBackend,
-  inUse: readonly string[],
-  lowered: ReadonlyMap<string, LoweredBudget>,
-): Promise<QueueFacts & { /** Of all sources; 0: no limit. */ readonly perMinute: number }> {
-  const registry = await sources();
-  const [schedulers, ...found] = await Promise.all([
-    queues.planning.countWorkers(),
-    ...[...new Set([defaultSource, ...inUse])].map(async (source) => {
-      const requests = queues.requestsOf(source);
-      const [workers, pausedMs, budgets, ranges] = await Promise.all([
-        requests.countWorkers(),
-        requests.pausedForMs(),
-        queues.connectedBudgets(source),
-        requests.queuedRanges(),
-      ]);
-      const queued = new Map([...ranges].map(([seriesId, of]) => [seriesId, of.length]));
-      const own = registry.find(source)?.facts ?? { requestsPerMinute: 0, isBudgetStated: false };
-      const ownPerMinute = budgetInForce(own, budgets);
-      const inForce = loweredInForce(ownPerMinute, lowered.get(source));
-      return { source, workers, pausedMs, perMinute: inForce?.perMinute ?? ownPerMinute, lowered: inForce, queued };
-    }),
-  ]);
-  const budgeted = found.filter(({ source }) => inUse.length === 0 || inUse.includes(source));
-  return { schedulers, sources: found, perMinute: totalBudget(budgeted.map(({ perMinute }) => perMinute)) };
 }
 
 /** The headline while the database or the queue is unreachable. */

@@ -16,7 +16,8 @@ import type { BackfillOutcome } from '../../operations/backfill/outcome.ts';
 import { askedOf, type Recorded, recorded } from '../../operations/backfill/record.ts';
 import { askQueues } from '../../operations/context.ts';
 import { assertNotPaused } from '../../operations/source-health.ts';
-import { awayHeadline, readQueueFacts } from '../../operations/status/facts.ts';
+import { awayHeadline } from '../../operations/status/facts.ts';
+import { readQueueFacts } from '../../operations/status/queue-facts.ts';
 import {
   atSource,
   noteNearNames,

@@ -15,7 +15,8 @@ import { isUnreachable } from '../../operations/poll-until.ts';
 import { heldText, loweredJson, outageJson, pauseJson, withRetry } from '../../operations/source-health.ts';
 import { joinQueues } from '../../operations/sources/queues.ts';
 import { readSources, type SourceState } from '../../operations/sources/state.ts';
-import { awayHeadline, extentOfTracked, readQueueFacts, readStoredFacts } from '../../operations/status/facts.ts';
+import { awayHeadline, extentOfTracked, readStoredFacts } from '../../operations/status/facts.ts';
+import { readQueueFacts } from '../../operations/status/queue-facts.ts';
 import {
   budgetInForce,
   differingBudgets,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { longestRange } from '../../model/request-range.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { commandSlots } from '../../planning/budget.ts';
+import { commandSlots, requestsBetween } from '../../planning/budget.ts';
 import { allWindows, type CoveredSeries, countWindows, sampleWindows, windowsAround } from '../../planning/sample.ts';
 
 const minutes: SeriesKey = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'm1' };
@@ -90,4 +90,12 @@ it('leaves a tenth of a minute to all commands together', () => {
   expect(commandSlots({ requestsPerMinute: 500, queued: 60 })).toBe(0);
   expect(commandSlots({ requestsPerMinute: 1, queued: 0 })).toBe(1);
   expect(commandSlots({ requestsPerMinute: 0, queued: 0 })).toBe(100);
+});
+
+it('puts a minute of a backfill between two shares of a command, as long as its backlog lasts', () => {
+  const between = (requests: number, backlog = 5000) => requestsBetween(requests, backlog, 500);
+  expect([0, 1, 50].map((requests) => between(requests))).toEqual([0, 0, 0]);
+  expect([51, 100, 101].map((requests) => between(requests))).toEqual([500, 500, 1000]);
+  expect(between(100_000)).toBe(5000);
+  expect(between(100_000, 0)).toBe(0);
 });

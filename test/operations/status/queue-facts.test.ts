@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultSource } from '../../../model/sources.ts';
 import type { OperationContext } from '../../../operations/context.ts';
-import { readQueueFacts } from '../../../operations/status/facts.ts';
+import { readQueueFacts } from '../../../operations/status/queue-facts.ts';
 import { readConfig } from '../../../settings/config.ts';
 import { defaultKind, openQueue, prepareQueue } from '../../queue/queue-parts.ts';
 
