@@ -64,12 +64,13 @@ export type BackfillKind = (typeof backfillKinds)[number];
 /**
  *   running      Its process runs, or a scheduler makes its requests.
  *   waiting      As `running`, and nothing of it can be requested before a later time. No row has it.
+ *   paused       As `running`, and a user has paused what it requests. No row has it.
  *   done         Everything in it is covered, as far as it is tracked and a source has it.
  *   failed       It ended with an error, and nobody goes on with it.
  *   cancelled    Somebody has cancelled it.
  *   interrupted  Its process was stopped or killed, and nobody goes on with it.
  */
-export const backfillStates = ['running', 'waiting', 'done', 'failed', 'cancelled', 'interrupted'] as const;
+export const backfillStates = ['running', 'waiting', 'paused', 'done', 'failed', 'cancelled', 'interrupted'] as const;
 export type BackfillState = (typeof backfillStates)[number];
 
 /** Whether it tracks ranges, which a scheduler fills too. */

@@ -258,6 +258,33 @@ export async function readHolds(
   return (seriesId) => seriesHold(askableIn(lists.get(seriesId) ?? []), holdOf);
 }
 
+/** What is said of the pause that holds up all requests, or all for these series; null: there is none. */
+export async function readPaused(
+  { database }: Pick<OperationContext, 'database'>,
+  seriesIds: readonly number[],
+  nowMs: EpochMs,
+): Promise<{ readonly all: string | null; of(seriesIds: readonly number[]): string | null }> {
+  const pause = await readPause(database.pool);
+  const pauses = await readSourcePauses(database);
+  if (pause !== null || pauses.size === 0) {
+    const all = pause === null ? null : `requests are ${sinceText(pause)}`;
+    return { all, of: () => all };
+  }
+  const lists = await readSourceLists(database.pool, seriesIds);
+  const nameOf = await readSourceTexts(database, nowMs);
+  const textOf = (source: string) => {
+    const one = pauses.get(source);
+    return one === undefined ? null : pausedText(source, one, nameOf(source));
+  };
+  return {
+    all: null,
+    of(ids) {
+      const texts = ids.map((id) => seriesHold(askableIn(lists.get(id) ?? []), textOf));
+      return texts.includes(null) ? null : (texts[0] ?? null);
+    },
+  };
+}
+
 /** What is said of pauses that hold up requests to these sources. */
 export async function pausesOf(
   { database }: Pick<OperationContext, 'database'>,

@@ -30,6 +30,7 @@ import {
   type GapsContext,
   readGapDivision,
 } from '../source-gaps.ts';
+import { readPaused } from '../source-health.ts';
 import { type Demand, etaOfRanges, readDemand } from './eta.ts';
 import { partsWithin, portionsOf } from './outcome.ts';
 
@@ -66,12 +67,13 @@ interface Facts {
   readonly divide: DivideGaps;
   readonly gaps: readonly Gap[];
   readonly rows: readonly SeriesStatus[];
+  readonly paused: Awaited<ReturnType<typeof readPaused>>;
 }
 
 /** Rows of the ledger are counted for so many that go on. */
 const counting = 20;
 
-const isOpen = ({ state }: Pick<Backfill, 'state'>) => state === 'running' || state === 'waiting';
+const isOpen = ({ state }: Pick<Backfill, 'state'>) => ['running', 'waiting', 'paused'].includes(state);
 
 /** @param queue null: it does not answer. @param of.id null: all. */
 export async function listBackfills(
@@ -95,6 +97,7 @@ export async function listBackfills(
     demand: isNone ? null : await readDemand(context, queue, { nowMs, divide }),
     gaps: seriesIds.length === 0 ? [] : explainUnasked(await listGaps(database, query), divide),
     rows: seriesIds.length === 0 ? [] : await seriesStatus(database, query),
+    paused: await readPaused(context, seriesIds, nowMs),
   };
   const found: Backfill[] = [];
   for (const one of recorded) {
@@ -119,10 +122,10 @@ function describe(
   if (!isTracking(kind)) {
     if (!isAlive) return { ...over, state: 'interrupted', result: result ?? 'its process has ended' };
     const { done, of, ...noted } = one.progress ?? { done: 0, of: 0, etaMs: null };
-    const etaMs = of === done ? null : noted.etaMs;
+    const etaMs = of === done || facts.paused.all !== null ? null : noted.etaMs;
     const text = nonEmpty([toGoText(of - done, of), etaMs === null ? '' : aboutText(etaMs)]).join(', ');
     const progress = one.progress === null ? '' : text;
-    return { ...base, state: 'running', progress, left: of - done, etaMs };
+    return { ...base, ...runningText(progress, facts.paused.all), left: of - done, etaMs };
   }
   const ranges = new Map(series.map(({ seriesId, range }) => [seriesId, range]));
   const gaps = facts.gaps.flatMap((gap) => {
@@ -161,8 +164,16 @@ function describe(
   );
   const isWaiting = left === 0 && waiting.length > 0;
   const progress = isWaiting ? waitingText(extent, waiting) : progressText({ ...extent, left, etaMs });
-  if (isMade) return { ...base, state: isWaiting ? 'waiting' : 'running', progress, left, etaMs, result: null };
+  if (isMade && isWaiting) return { ...base, state: 'waiting', progress, left, etaMs, result: null };
+  const paused = left === 0 ? null : facts.paused.of([...divided.keys()]);
+  if (isMade) return { ...base, ...runningText(progress, paused), left, etaMs, result: null };
   return { ...base, state: unended, progress, left, etaMs, result: result ?? 'nobody goes on with it' };
+}
+
+/** @param paused what is said of the pause that holds it up; null: there is none. */
+function runningText(progress: string, paused: string | null): Pick<Backfill, 'state' | 'progress'> {
+  if (paused === null) return { state: 'running', progress };
+  return { state: 'paused', progress: nonEmpty([progress, paused]).join('; ') };
 }
 
 async function answersOf(

@@ -9,7 +9,8 @@ import { readConfig } from '../../../settings/config.ts';
 import { insertBackfill, settleBackfills } from '../../../store/ledger/backfills.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { writePause } from '../../../store/settings/settings.ts';
+import { endPause, writePause } from '../../../store/settings/settings.ts';
+import { endSourcePause, writeSourcePause } from '../../../store/settings/source-orders.ts';
 import { bitcoinHours } from '../../queue/queue-parts.ts';
 import { openOwnStore } from '../../store/open-store.ts';
 
@@ -197,4 +198,35 @@ it('says of one that waits how many ranges do, why, and until when', async () =>
   expect(await line()).toMatchObject({ state: 'waiting', left: 0, progress: both });
   await database.pool.query('update tidemark.series set blocked_until = null');
   expect(await line()).toMatchObject({ state: 'running', left: 1, progress: '1 of 2 requests to go, 45.00 % covered' });
+});
+
+it('says of one that a user has paused since when, by whom, and what', async () => {
+  const { database, cover, line } = await watched(true);
+  const rest = '2 of 2 requests to go, 0.00 % covered';
+  const running = { state: 'running', left: 2, progress: rest };
+  expect(await line()).toMatchObject(running);
+  await writePause(database, { sinceMs: day(99), by: 'ann' });
+  const paused = { ...running, state: 'paused', progress: `${rest}; requests are paused since 2024-04-09 by ann` };
+  expect(await line()).toMatchObject(paused);
+  await endPause(database, nowMs);
+  // Another source is asked in place of the paused one.
+  await database.pool.query(
+    `insert into tidemark.series_sources (series_id, rank, source, symbol) values (2, 2, 'okx', 'ETH-USDT')`,
+  );
+  await writeSourcePause(database, defaultSource, { sinceMs: day(99), by: null });
+  expect(await line()).toMatchObject({ state: 'running' });
+  await cover(1, days(0, 10));
+  const ofSource = expect.stringMatching(/ covered; requests to the default source are paused since 2024-04-09$/);
+  expect(await line()).toMatchObject({ state: 'paused', left: 1, progress: ofSource });
+  await endSourcePause(database, defaultSource, nowMs);
+  expect(await line()).toMatchObject({ state: 'running', progress: '1 of 2 requests to go, 50.00 % covered' });
+});
+
+it('says of a verification that all requests are paused', async () => {
+  const { database, line } = await watched();
+  const series = [{ seriesId: 1, range: days(0, 10), before: null, after: null }];
+  await insertBackfill(database.pool, { kind: 'verify', by: 'ann', series }, { nowMs: nowMs + 1, isAlive: true });
+  expect(await line()).toMatchObject({ state: 'running', progress: '' });
+  await writePause(database, { sinceMs: day(99), by: null });
+  expect(await line()).toMatchObject({ state: 'paused', progress: 'requests are paused since 2024-04-09' });
 });
