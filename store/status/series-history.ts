@@ -312,7 +312,7 @@ const fetches = statement({
   isPlannedAnew: true,
   text: `
     select time as "timeMs", range, lane, attempt, verdict, status, fresh, changed, unchanged, rejected,
-           rejected_for as "rejectedFor", duration_ms as "durationMs", error, source, body
+           duration_ms as "durationMs", rejected_for as "rejectedFor", error, source, body
     from tidemark.fetches
     where series_id = $seriesId and ($within is null or range && $within) order by time desc limit $most`,
   parameters: { ...newestOf, within: nullable(range) },
