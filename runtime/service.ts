@@ -281,13 +281,12 @@ export function openDashboard(
       const inUse = await sourcesInUse(database);
       const lowered = await readLoweredBudgets(database);
       const requests = joinQueues(opened, [...new Set([defaultSource, ...inUse])]);
-      const [depth, workers, windows, facts] = await Promise.all([
+      const [depth, workers, { windows, perMinute, ...facts }] = await Promise.all([
         requests.depth(),
         requests.countWorkers(),
-        requests.queuedRanges(),
         readQueueFacts(context, opened, inUse, lowered),
       ]);
-      return { depth: { ...depth, workers }, windows, perMinute: facts.perMinute, facts };
+      return { depth: { ...depth, workers }, windows, perMinute, facts };
     }),
   };
 }

@@ -3,7 +3,7 @@
 import { byLane, windowLanes } from '../../model/lanes.ts';
 import type { Window } from '../../model/window.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
-import type { ClaimedWindow, QueuedRange } from '../../queue/requests.ts';
+import type { ClaimedWindow } from '../../queue/requests.ts';
 import type { SeriesSource } from '../../store/series/sources.ts';
 
 /** The source of each series. */
@@ -38,10 +38,6 @@ export function joinQueues(queues: QueueBackend, sources: readonly string[]) {
       const depths = await Promise.all(all.map((requests) => requests.depth()));
       const sum = (count: 'waiting' | 'active' | 'delayed') => depths.reduce((total, depth) => total + depth[count], 0);
       return { waiting: sum('waiting'), active: sum('active'), delayed: sum('delayed') };
-    },
-    async queuedRanges(): Promise<ReadonlyMap<number, readonly QueuedRange[]>> {
-      const found = await Promise.all(all.map((requests) => requests.queuedRanges()));
-      return new Map(found.flatMap((ranges) => [...ranges]));
     },
     /** The longest pause of any. */
     async pausedForMs() {

@@ -4,7 +4,15 @@ import { defaultSource } from '../../model/sources.ts';
 import { budgetInForce, type LoweredBudget, loweredInForce, totalBudget } from '../../planning/budget.ts';
 import type { QueueFacts } from '../../planning/headline.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
+import type { QueuedRange } from '../../queue/requests.ts';
 import type { OperationContext } from '../context.ts';
+
+export interface QueuesRead extends QueueFacts {
+  /** Of all sources; 0: no limit. */
+  readonly perMinute: number;
+  /** Windows in the queues and those under way, by series. */
+  readonly windows: ReadonlyMap<number, readonly QueuedRange[]>;
+}
 
 /**
  * Of the default source also where no series has it: lists are polled from it.
@@ -17,8 +25,9 @@ export async function readQueueFacts(
   queues: QueueBackend,
   inUse: readonly string[],
   lowered: ReadonlyMap<string, LoweredBudget>,
-): Promise<QueueFacts & { /** Of all sources; 0: no limit. */ readonly perMinute: number }> {
+): Promise<QueuesRead> {
   const registry = await sources();
+  const windows = new Map<number, readonly QueuedRange[]>();
   const [schedulers, ...found] = await Promise.all([
     queues.planning.countWorkers(),
     ...[...new Set([defaultSource, ...inUse])].map(async (source) => {
@@ -30,6 +39,7 @@ export async function readQueueFacts(
         requests.queuedRanges(),
       ]);
       const queued = new Map([...ranges].map(([seriesId, of]) => [seriesId, of.length]));
+      for (const [seriesId, of] of ranges) windows.set(seriesId, [...(windows.get(seriesId) ?? []), ...of]);
       const own = registry.find(source)?.facts ?? { requestsPerMinute: 0, isBudgetStated: false };
       const ownPerMinute = budgetInForce(own, budgets);
       const inForce = loweredInForce(ownPerMinute, lowered.get(source));
@@ -37,5 +47,6 @@ export async function readQueueFacts(
     }),
   ]);
   const budgeted = found.filter(({ source }) => inUse.length === 0 || inUse.includes(source));
-  return { schedulers, sources: found, perMinute: totalBudget(budgeted.map(({ perMinute }) => perMinute)) };
+  const perMinute = totalBudget(budgeted.map((one) => one.perMinute));
+  return { schedulers, sources: found, perMinute, windows };
 }
