@@ -44,6 +44,9 @@ export const windowLanes = laneNames.filter((lane): lane is WindowLane => lane !
 /** Of windows that are not covered. */
 export const fillingLanes = windowLanes.filter((lane) => !lanes[lane].rereads);
 
+/** Of windows that are requested because their range is tracked, and by no command of their name. */
+export const trackingLanes = windowLanes.filter((lane) => lanes[lane].slots !== 'command');
+
 /** An entry for each lane. */
 export function byLane<Name extends Lane, Value>(names: readonly Name[], value: (lane: Name) => Value) {
   return Object.fromEntries(names.map((lane) => [lane, value(lane)])) as Record<Name, Value>;

@@ -14,7 +14,7 @@
 
 import type { Clock } from '../../clock.ts';
 import { type EpochMs, hourMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
-import { fillingLanes } from '../../model/lanes.ts';
+import { trackingLanes } from '../../model/lanes.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
 import { untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
@@ -121,7 +121,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   let perMinute = setup.facts.requestsPerMinute;
   const requestsOfLastMinute = lastMinuteOf(context, name);
   const ledger = ledgerMinutes(database, {
-    ...{ sinceMs: startedMs, seriesIds: request.seriesIds, lanes: fillingLanes, backfillId: request.id },
+    ...{ sinceMs: startedMs, seriesIds: request.seriesIds, lanes: trackingLanes, backfillId: request.id },
   });
   // The beginning of a series may become known.
   const trackedNow = atMostEverySecond(clock, () => readSeries(context, request, startedMs));

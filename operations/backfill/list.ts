@@ -5,7 +5,7 @@
 
 import { aboutText, counted, nonEmpty } from '../../model/format.ts';
 import type { EpochMs } from '../../model/intervals.ts';
-import { type BackfillKind, type BackfillState, fillingLanes, isTracking } from '../../model/lanes.ts';
+import { type BackfillKind, type BackfillState, isTracking, trackingLanes } from '../../model/lanes.ts';
 import { clip } from '../../model/ranges.ts';
 import { reasons } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
@@ -182,7 +182,7 @@ async function answersOf(
   series: readonly SeriesOfBackfill[],
 ): Promise<Answers> {
   const seriesIds = series.map(({ seriesId }) => seriesId);
-  const lanes = isTracking(kind) ? fillingLanes : [kind];
+  const lanes = isTracking(kind) ? trackingLanes : [kind];
   const asked = { sinceMs: askedMs, seriesIds, lanes, backfillId: id };
   const all = await ledgerMinutes(database, asked).read(endedMs ?? askedMs);
   const minutes = all.filter(({ minuteMs }) => endedMs === null || minuteMs <= endedMs);
