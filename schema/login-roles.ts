@@ -133,6 +133,12 @@ async function createLogin(client: pg.ClientBase, name: string, kind: LoginKind)
     }
   }
   if (there.mark === markOf(kind)) return false;
+  // Made by hand before a restore, which grants it its rights.
+  if (there.mark === null && !there.logs && name === loginRoles[kind]) {
+    await client.query(`alter role ${role} login`);
+    await client.query(`comment on role ${role} is ${pg.escapeLiteral(markOf(kind))}`);
+    return true;
+  }
   const isOther = there.mark !== null && Object.values(marks).includes(there.mark);
   const why = isOther ? 'is of another kind' : 'was not created by Tidemark';
   const message = `role ${JSON.stringify(name)} exists and ${why}`;
@@ -141,9 +147,9 @@ async function createLogin(client: pg.ClientBase, name: string, kind: LoginKind)
 
 const markOfRole = statement({
   name: 'mark-of-role',
-  text: `select shobj_description(oid, 'pg_authid') as mark from pg_roles where rolname = $name`,
+  text: `select shobj_description(oid, 'pg_authid') as mark, rolcanlogin as logs from pg_roles where rolname = $name`,
   parameters: { name: text },
-  row: { mark: nullable(text) },
+  row: { mark: nullable(text), logs: bool },
 });
 
 async function changeSettings(client: pg.ClientBase, role: string, kind: LoginKind): Promise<void> {

@@ -1,6 +1,6 @@
 /** Tests the commands of docs/operations.md that back up and restore a database. */
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { unprivilegedAccount } from '../../embedded/unprivileged.ts';
@@ -98,7 +98,13 @@ function suite({ folder, timescale, plain }: Exclude<typeof programs, string>): 
       const env = await source();
       const clusters = kind === 'TimescaleDB' ? timescale : plain;
       const [old, restored] = await Promise.all([startCluster(clusters), startCluster(clusters)]);
-      expect(await tidemark(['migrate'], { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
+      const password = join(emptyDirectory(), 'password');
+      writeFileSync(password, 'secret');
+      const migrate = [
+        'migrate',
+        ...['worker', 'service', 'viewer'].map((kind) => `--${kind}-password-file=${password}`),
+      ];
+      expect(await tidemark(migrate, { DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
       expect(await tidemark(backfill('2024-03-03'), { ...env, DATABASE_URL: old })).toMatchObject({ exitCode: 0 });
       if (kind === 'TimescaleDB') {
         const { pool } = databaseAt(old);
@@ -125,7 +131,11 @@ function suite({ folder, timescale, plain }: Exclude<typeof programs, string>): 
         );
         expect(before.timescale?.jobs.length).toBeGreaterThanOrEqual(9);
       }
-      const there = { ...env, DATABASE_URL: target.href };
+      expect(await tidemark(migrate, { DATABASE_URL: target.href })).toMatchObject({ exitCode: 0 });
+      // Each part has its rights and its password there.
+      const asWorker = new URL(target);
+      Object.assign(asWorker, { username: 'tidemark_worker', password: 'secret' });
+      const there = { ...env, DATABASE_URL: asWorker.href };
       expect(await tidemark(['verify', '--all'], there)).toMatchObject({ exitCode: 0 });
       expect(await tidemark(backfill('2024-03-05'), there)).toMatchObject({ exitCode: 0 });
       const days = await databaseAt(target.href).pool.query(
