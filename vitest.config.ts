@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { PartsReporter } from './test/parts/parts-reporter.ts';
 
 /**
- * The last part of `npm run test:slow`, with nothing beside it: two cores are few for eight containers' health checks.
+ * The last part of `npm run test:slow`, one by one with nothing beside it: two cores are few for ten containers' health checks.
  */
 const containers = ['test/deploy/compose.test.ts', 'test/deploy/rolling-restart.test.ts'];
 /**
@@ -53,6 +53,7 @@ export default defineConfig(({ mode }) => ({
     restoreMocks: true,
     // For two cores: a test waits half of its time.
     maxWorkers: 4,
+    fileParallelism: mode !== 'containers',
     // Limits for what hangs; no test measures time.
     testTimeout: 600_000,
     hookTimeout: 600_000,
