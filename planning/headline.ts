@@ -321,8 +321,9 @@ const troubleText = (what: string, { ranges, first, causes }: Trouble) => {
 };
 const verb = (count: number, one: string, several: string) => (count === 1 ? one : several);
 
-function budgetText({ source }: SourceState, queue: QueueFacts): string {
-  const of = source === defaultSource ? '' : ` of ${source}`;
+function budgetText(one: SourceState, queue: QueueFacts, sources: readonly SourceState[]): string {
+  const { source } = one;
+  const of = source === defaultSource && sources.length === 1 ? '' : ` of ${nameOf(one, sources)}`;
   const { perMinute, lowered } = queueOf(queue, source);
   const why = lowered === null ? '' : ` (${loweredText(lowered)})`;
   return `the budget of ${formatCount(perMinute)} requests a minute${of}${why}`;
@@ -366,7 +367,7 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
       return perMinute > 0 && lastMinute >= fullShare * perMinute;
     });
     const rest = progressText({ ...facts.tracked, left, etaMs });
-    const by = full === undefined ? '' : `, limited by ${budgetText(full, queue)}`;
+    const by = full === undefined ? '' : `, limited by ${budgetText(full, queue, facts.sources)}`;
     const kind = by === '' ? 'catching_up' : 'limited_by_budget';
     found.push(
       moves

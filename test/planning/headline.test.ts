@@ -331,6 +331,16 @@ describe('the headline', () => {
     expect(of({ ...idle, left: 2 }).text).toBe('no worker is connected for okx: 2 requests to go');
   });
 
+  it('names the source whose budget limits, where there are several', () => {
+    const full = { ...answering, left: 7000, asked: 7000, lastMinute: 199 };
+    const okx = { ...answering, source: 'okx' };
+    const queue = { schedulers: 1, sources: [running, { ...running, source: 'okx' }] };
+    const of = (sources: SourceState[]) => stateOf(facts({ ...due, sources, queue })).headline.text;
+    expect(of([full, okx])).toContain('limited by the budget of 200 requests a minute of the default source: ');
+    expect(of([answering, { ...full, source: 'okx' }])).toContain('200 requests a minute of okx: ');
+    expect(of([full])).toContain('limited by the budget of 200 requests a minute: ');
+  });
+
   it('takes the spacing of a small budget for no ban', () => {
     const slow = { schedulers: 1, sources: [{ ...running, perMinute: 6, pausedMs: 9900 }] };
     const refused = { ...answering, refusal: { timeMs: nowMs, message: 'status 429' } };
