@@ -32,6 +32,8 @@ export interface SourceState {
   readonly left: number;
   /** Those of them that it is asked for before other sources. */
   readonly asked: number;
+  /** Those of `asked` whose periods did not close just now. */
+  readonly behind: number;
   /** Whether a series of it has periods that close from now on. */
   readonly isFollowed: boolean;
   /** Requests of the last minute. */
@@ -155,7 +157,10 @@ function etaOf(facts: StateFacts): number | null {
   const sources = facts.sources.filter(isNeeded);
   if (facts.pause !== null) return null;
   if ('away' in queue || queue.schedulers === 0 || sources.some((one) => isHeld(one, queue))) return null;
-  const work = sources.map(({ source, asked }) => ({ source, asked, perMinute: queueOf(queue, source).perMinute }));
+  // What closed just now is fetched at once, also from a source that has nothing else to fetch.
+  const late = sources.filter(({ behind }) => behind > 0);
+  if (facts.left > 0 && late.length === 0) return null;
+  const work = late.map(({ source, asked }) => ({ source, asked, perMinute: queueOf(queue, source).perMinute }));
   return requestsEtaMs(work, recent, { readAtMs, arriving });
 }
 

@@ -16,6 +16,8 @@ const rateWindowMs = minuteMs;
 const brokenWindowMs = 5 * minuteMs;
 /** How much longer than those before a break, or the time to the next one, may last. */
 const unlike = 1.5;
+/** How many times more the work does between two breaks than what was done before it had begun. */
+const begunTimes = 4;
 const minEvents = 10;
 const maxWindowMs = 10 * minuteMs;
 /** Fewer samples give no reliable rate. */
@@ -62,11 +64,11 @@ export function perMs(samples: readonly Sample[], leastMs = minMs): number | nul
  *
  * @returns null: the work is held now.
  */
-function withoutHolds(seen: readonly Sample[]): { seen: readonly Sample[]; windowMs: number } | null {
-  const [first, last] = [seen[0], seen.at(-1)];
-  if (first === undefined || last === undefined) return { seen, windowMs: rateWindowMs };
-  const [allMs, done] = [last.atMs - first.atMs, last.done - first.done];
-  const missed = breaksOf(seen).filter((one) => (lengthOf(one) * done) / (allMs - lengthOf(one)) > missedSteps);
+function withoutHolds(all: readonly Sample[]): { seen: readonly Sample[]; windowMs: number } | null {
+  const seen = sinceBegun(all);
+  const last = seen.at(-1);
+  if (last === undefined) return { seen, windowMs: rateWindowMs };
+  const missed = missedIn(seen);
   const current = missed.find(({ endMs }) => endMs === last.atMs);
   const isShort = (one: Break) => one !== current && lengthOf(one) < minuteMs;
   const short = missed.filter(isShort);
@@ -83,6 +85,33 @@ function withoutHolds(seen: readonly Sample[]): { seen: readonly Sample[]; windo
   if (current !== undefined && lengthOf(current) > stoppedMs) return null;
   const fromMs = short.length > 1 ? (short.at(-1)?.endMs ?? 0) : Number.NEGATIVE_INFINITY;
   return { seen: missed.reduce(without, between(fromMs, last.atMs)), windowMs: rateWindowMs };
+}
+
+/**
+ * Leaves out the little that was done between breaks before the work began, such as what a source was asked again: the
+ * breaks were times in which there was nothing to do.
+ */
+function sinceBegun(seen: readonly Sample[]): readonly Sample[] {
+  const [first, last] = [seen[0], seen.at(-1)];
+  if (first === undefined || last === undefined) return seen;
+  const missed = missedIn(seen);
+  const starts = [first.atMs, ...missed.map(({ endMs }) => endMs)];
+  const stretches = starts.map((fromMs, place) => {
+    const toMs = missed[place]?.startMs ?? last.atMs;
+    const of = seen.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
+    return { fromMs, done: (of.at(-1)?.done ?? 0) - (of[0]?.done ?? 0) };
+  });
+  const most = Math.max(...stretches.map(({ done }) => done));
+  const begun = stretches.find(({ done }) => done * begunTimes >= most);
+  return begun === undefined ? seen : seen.filter(({ atMs }) => atMs >= begun.fromMs);
+}
+
+/** The times without progress in which several steps were missed. */
+function missedIn(seen: readonly Sample[]): Break[] {
+  const [first, last] = [seen[0], seen.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const [allMs, done] = [last.atMs - first.atMs, last.done - first.done];
+  return breaksOf(seen).filter((one) => (lengthOf(one) * done) / (allMs - lengthOf(one)) > missedSteps);
 }
 
 /**

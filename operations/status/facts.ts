@@ -31,7 +31,6 @@ import { readLoweredBudgets, readSourcePauses } from '../../store/settings/sourc
 import { readRefusedUntil } from '../../store/settings/source-refusal.ts';
 import { countTracked, type SeriesStatus, seriesStatus } from '../../store/status/status.ts';
 import { readFailingJobs } from '../../store/upkeep/jobs.ts';
-import { windowsLeft } from '../backfill/outcome.ts';
 import { isUnreachable } from '../poll-until.ts';
 import {
   countBySource,
@@ -67,7 +66,8 @@ export async function readStoredFacts(
   const divided = divideWorkable(gaps, nowMs, divide);
   const windows = countEach(divided);
   const due = awaiting.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== null);
-  const behind = sum(windowsLeft(gaps.filter(isBehind), nowMs, divide).values());
+  const behind = countBySource(divideWorkable(gaps.filter(isBehind), nowMs, divide).values());
+  const allBehind = sum([...behind.values()]);
   return {
     readAtMs: nowMs,
     pause: await readPause(database.pool),
@@ -77,10 +77,10 @@ export async function readStoredFacts(
     series,
     arriving,
     left: sum(windows.values()),
-    behind,
+    behind: allBehind,
     // What closed just now is fetched at once. The pace of a backfill that has ended, or was cancelled, says nothing of
     // it.
-    recent: behind === 0 ? [] : await readRecentAnswers(database, nowMs),
+    recent: allBehind === 0 ? [] : await readRecentAnswers(database, nowMs),
     failed: troubleOf(failed.filter((gap) => !isLost(gap))),
     beyondDepth: troubleOf(failed.filter(isLost)),
     blocked: troubleOf(gaps.filter(({ reason }) => reason === 'blocked')),
@@ -91,7 +91,7 @@ export async function readStoredFacts(
     },
     rejected: await readRejected(database),
     failingJobs: await readFailingJobs(primary),
-    sources: await readSourceStates(context, { windows, asked: countBySource(divided.values()) }, nowMs),
+    sources: await readSourceStates(context, { windows, asked: countBySource(divided.values()), behind }, nowMs),
   };
 }
 
@@ -119,9 +119,12 @@ function troubleOf(gaps: readonly Gap[]): Trouble {
   return { ranges: gaps.length, first: first?.message ?? null, causes: counts.size };
 }
 
+/** By source. */
+type Counts = ReadonlyMap<string, number>;
+
 async function readSourceStates(
   { database, sources }: Pick<FactsContext, 'database' | 'sources'>,
-  { windows, asked }: { windows: ReadonlyMap<number, number>; asked: ReadonlyMap<string, number> },
+  { windows, asked, behind }: Readonly<Record<'asked' | 'behind', Counts>> & { windows: ReadonlyMap<number, number> },
   nowMs: EpochMs,
 ): Promise<SourceState[]> {
   const left = await leftBySource(database, windows);
@@ -136,6 +139,7 @@ async function readSourceStates(
       source,
       left: left.get(source) ?? 0,
       asked: asked.get(source) ?? 0,
+      behind: behind.get(source) ?? 0,
       isFollowed,
       lastMinute: requests.get(source) ?? 0,
       ...(await readTroubleOf(database, source, nowMs)),

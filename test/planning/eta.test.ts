@@ -223,6 +223,39 @@ describe('the ETA of ten simulated backfills', () => {
   });
 });
 
+describe('the ETA of a backfill whose source gave little before, and was away soon after its beginning', () => {
+  const perSecond = 572 / 60;
+  const answers = (fromS: number, toS: number, each: number) =>
+    Array.from({ length: Math.floor((toS - fromS) * each) }, (_, place) => (fromS + place / each) * 1000);
+  const quiet = (everyS: number, amount: number, count: number) =>
+    Array.from({ length: count }, (_, place) => -(place + 1) * everyS * 1000 + 2000).flatMap((atMs) =>
+      Array.from({ length: amount }, (_, more) => atMs + more * 100),
+    );
+
+  it.each([
+    ['nothing', []],
+    ['an answer each minute', quiet(60, 1, 10)],
+    ['ten answers each minute', quiet(60, 10, 10)],
+    ['four answers in its last minutes', quiet(40, 1, 4)],
+  ] as const)('is right within 15 % after $0', (_, before) => {
+    const made = [...before, ...answers(0, 20, perSecond), ...answers(53, 260, perSecond)];
+    for (let second = 70; second < 260; second += 10) {
+      const nowMs = startMs + second * 1000;
+      const ledger = new Map<number, number>();
+      for (const atMs of made.map((ms) => startMs + ms).filter((ms) => ms <= nowMs && ms > nowMs - recentMs)) {
+        const endMs = Math.floor(atMs / answersMs) * answersMs + answersMs;
+        ledger.set(endMs, (ledger.get(endMs) ?? 0) + 1);
+      }
+      const recent = [...ledger]
+        .toSorted(([one], [other]) => one - other)
+        .map(([endMs, count]) => ({ source: defaultSource, endMs, answers: count, refreshes: 0 }));
+      const work = [{ source: defaultSource, asked: 5720, perMinute: 600 }];
+      const etaMs = requestsEtaMs(work, recent, { readAtMs: nowMs, arriving: 0 });
+      expect(Math.abs((etaMs ?? 0) / minuteMs - 10), `${second} s`).toBeLessThan(1.5);
+    }
+  });
+});
+
 describe('the requests until some windows are fetched', () => {
   const turns = (left: number, queued = 0) => ({ left, queued });
 

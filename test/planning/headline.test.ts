@@ -9,7 +9,7 @@ import type { SourceOutage } from '../../planning/source-outage.ts';
 const nowMs = Date.UTC(2026, 0, 31, 6);
 
 const answering: SourceState = {
-  ...{ source: defaultSource, left: 0, asked: 0, isFollowed: true, lastMinute: 2 },
+  ...{ source: defaultSource, left: 0, asked: 0, behind: 0, isFollowed: true, lastMinute: 2 },
   ...{ outage: null, unanswered: null, refusal: null, refusedUntilMs: null, isUsedUp: false, pause: null },
 };
 const running: SourceQueue = { source: defaultSource, workers: 2, pausedMs: 300, perMinute: 200, lowered: null };
@@ -64,7 +64,7 @@ const due = {
   left: 7000,
   behind: 6990,
   recent: steadily(200),
-  sources: [{ ...answering, left: 7000, asked: 7000, lastMinute: 120 }],
+  sources: [{ ...answering, left: 7000, asked: 7000, behind: 6990, lastMinute: 120 }],
 };
 
 const states: [string, Headline['kind'], Headline['level'], string, Partial<StateFacts>][] = [
@@ -100,14 +100,14 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'catching_up',
     'waiting',
     '7,000 of 9,000 requests to go, 27.28 % covered, no request in the last minute',
-    { ...due, recent: [], sources: [{ ...answering, left: 7000, asked: 7000, lastMinute: 0 }] },
+    { ...due, recent: [], sources: [{ ...answering, left: 7000, asked: 7000, behind: 6990, lastMinute: 0 }] },
   ],
   [
     'a full budget',
     'limited_by_budget',
     'working',
     'catching up, limited by the budget of 200 requests a minute: 7,000 of 9,000 requests to go, about 35 min, 27.28 % covered',
-    { ...due, sources: [{ ...answering, left: 7000, asked: 7000, lastMinute: 199 }] },
+    { ...due, sources: [{ ...answering, left: 7000, asked: 7000, behind: 6990, lastMinute: 199 }] },
   ],
   [
     'a dead source',
@@ -364,13 +364,21 @@ describe('the ETA', () => {
   it('is that of the source that ends last, each at its own rate', () => {
     const queue = { schedulers: 1, sources: [running, { ...running, source: 'okx', perMinute: 12 }] };
     const okx = { ...answering, source: 'okx' };
-    const both = (asked: number) => [...due.sources, { ...okx, left: asked, asked }];
+    const both = (asked: number) => [...due.sources, { ...okx, left: asked, asked, behind: asked }];
     const recent = steadily(200).flatMap((one) => [one, { ...one, source: 'okx', answers: 1 }]);
     expect(eta({ recent, queue, sources: both(0) })).toBe(35 * minuteMs);
     expect(eta({ recent, queue, sources: both(600) })).toBe(50 * minuteMs);
     // One that has not answered yet is the last if its budget says so.
     expect(eta({ recent: steadily(200), queue, sources: both(2) })).toBe(35 * minuteMs);
     expect(eta({ recent: steadily(200), queue, sources: both(600) })).toBeNull();
+  });
+
+  it('does not wait for a source of which only periods are missing that closed just now', () => {
+    const queue = { schedulers: 1, sources: [running, { ...running, source: 'okx' }] };
+    const recent = steadily(200).flatMap((one) => [one, { ...one, source: 'okx', answers: 1, refreshes: 1 }]);
+    const okx = { ...answering, source: 'okx', left: 12, asked: 12 };
+    expect(eta({ arriving: 12, recent, queue, sources: [...due.sources, okx] })).toBe(35 * minuteMs);
+    expect(eta({ arriving: 12, recent, queue, sources: [...due.sources, { ...okx, behind: 12 }] })).toBeNull();
   });
 
   it('is that of the time when the answers were read', () => {

@@ -76,6 +76,16 @@ describe('the rate', () => {
     for (const seconds of [45, 200]) expect(perMs(steadily(seconds, 5, refused))).toBeCloseTo(0.005, 4);
   });
 
+  it('forgets the little that was done, with its breaks, before the work began', () => {
+    const idle = Array.from({ length: 4 }).reduce<readonly Sample[]>(
+      (seen) => steadily(38, 0, steadily(2, 1, seen)),
+      steadily(2, 1),
+    );
+    const held = steadily(33, 0, steadily(20, 9.5, idle));
+    for (const seconds of [12, 30, 60, 100]) expect(perMs(steadily(seconds, 9.5, held))).toBeCloseTo(0.0095, 3);
+    for (const seconds of [15, 30]) expect(perMs(steadily(seconds, 9.5, idle))).toBeCloseTo(0.0095, 3);
+  });
+
   it('excludes the newest interruption as soon as work goes on', () => {
     const before = steadily(60, 8);
     expect(perMs(steadily(4, 8, steadily(120, 0, before)))).toBeCloseTo(0.008, 3);
