@@ -65,7 +65,7 @@ export const backfillKinds = ['backfill', 'track', 'watch_list', 'repair', 'veri
 export type BackfillKind = (typeof backfillKinds)[number];
 
 /**
- *   running      Its process runs, or a scheduler makes its requests.
+ *   running      Its process runs, or a scheduler makes its requests, or may: the queue does not answer.
  *   waiting      As `running`, and nothing of it can be requested before a later time. No row has it.
  *   paused       As `running`, and a user has paused what it requests. No row has it.
  *   done         Everything in it is covered, as far as it is tracked and a source has it.

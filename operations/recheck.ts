@@ -387,9 +387,11 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [], cost: [] };
   const { lane: kind, by, signal } = request;
   const stored = { fresh: 0, revised: 0 };
+  let answered = 0;
   const onSettled = (settled: RecheckedWindow) => {
     stored.fresh += settled.fresh;
     stored.revised += settled.revised;
+    if (settled.message === null && settled.kind !== unboundedKind) answered += 1;
     request.onSettled(settled);
   };
   const work = (record: Recorded) => runRecheck(context, { ...request, onSettled, signal: record.signal }, record);
@@ -404,12 +406,13 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
       ...(changed === null ? [] : [changed]),
       ...(differing.length === 0 ? [] : [`${formatCount(differing.length)} ${differ}`]),
     ];
+    const windows = counted(request.count, 'window');
     const said = [
-      `${counted(request.count, 'window')} requested`,
+      outcome.isWhole ? `${windows} requested` : `stopped after ${formatCount(answered)} of ${windows}`,
       ...(found.length === 0 && !isPart ? [nothing] : found),
       ...(unanswered.length === 0 ? [] : [`${formatCount(unanswered.length)} unanswered`]),
     ].join(', ');
-    return outcome.isWhole ? said : new TidemarkError('INTERRUPTED', `stopped; ${said}`);
+    return outcome.isWhole ? said : new TidemarkError('INTERRUPTED', said);
   });
 }
 

@@ -133,7 +133,8 @@ function describe(
     return range === undefined ? [] : clip([gap], range).map((piece) => ({ ...gap, ...piece }));
   });
   const unended = one.state === 'running' ? 'interrupted' : one.state;
-  const mayGoOn = gaps.some(({ cause }) => reasons[cause].isRequestable);
+  // Of one that is not covered nothing is missing while its newest period has not closed.
+  const mayGoOn = gaps.length === 0 || gaps.some(({ cause }) => reasons[cause].isRequestable);
   if (!isAlive) {
     if (series.length > 0 && series.every(({ isCovered }) => isCovered))
       return { ...over, state: 'done', result: backfillEnds.covered };
@@ -151,7 +152,8 @@ function describe(
   const divided = divideWorkable(gaps, facts.nowMs, facts.divide);
   const portions = portionsOf(gaps, partsWithin(facts.rows, ranges, facts.divide), countEach(divided));
   const left = sum(portions.map((portion) => portion.left));
-  const isMade = isAlive || (facts.queue?.schedulers ?? 0) > 0;
+  // Whether a scheduler is there is not known while the queue does not answer.
+  const isMade = isAlive || facts.queue === null || facts.queue.schedulers > 0;
   const { demand } = facts;
   const etaMs = demand === null || !isMade || left === 0 ? null : etaOfRanges({ id, ranges }, demand);
   const extent = {

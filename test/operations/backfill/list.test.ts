@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { dayMs, minuteMs } from '../../../model/intervals.ts';
+import { dayMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import type { Range } from '../../../model/ranges.ts';
 import { defaultSource } from '../../../model/sources.ts';
 import { listBackfills } from '../../../operations/backfill/list.ts';
@@ -18,6 +18,7 @@ const startMs = Date.UTC(2024, 0, 1);
 const day = (index: number) => startMs + index * dayMs;
 const days = (from: number, to: number): Range => ({ startMs: day(from), endMs: day(to) });
 const nowMs = day(100);
+const nobody: QueueFacts = { schedulers: 0, sources: [] };
 
 /** A backfill of the watch list for ten days of two series. */
 async function watched(isAlive = false) {
@@ -43,8 +44,9 @@ async function watched(isAlive = false) {
     narrow: (index: number, range: Range) => set(index, 'tracked', range),
     untrack: (index: number) =>
       database.pool.query('update tidemark.series set untracked_at = now() where id = $1', [seriesIds[index]]),
-    async line() {
-      const [found] = await listBackfills(context, null, { nowMs, id: null, most: 10 });
+    /** @param queue by default one without a scheduler. */
+    async line(queue: QueueFacts | null = nobody, atMs = nowMs) {
+      const [found] = await listBackfills(context, queue, { nowMs: atMs, id: null, most: 10 });
       const { state, result, progress, left } = found ?? {};
       return { state, result, progress, left };
     },
@@ -95,6 +97,33 @@ it('ends one of which no source gives the rest', async () => {
   );
   expect(await line()).toEqual({ state: 'done', result: 'complete but for 2 ranges that no source gives', ...ended });
 });
+
+it('goes on until the newest period has closed, of which nothing is missing before', async () => {
+  const { cover, line } = await watched();
+  for (const index of [0, 1]) await cover(index, { startMs: day(0), endMs: day(10) - hourMs });
+  const scheduled = { ...nobody, schedulers: 1 };
+  expect(await line(scheduled, day(10))).toMatchObject({ state: 'running', result: null, left: 0 });
+  expect(await line(nobody, day(10))).toMatchObject({ state: 'interrupted', result: 'nobody goes on with it' });
+  for (const index of [0, 1]) await cover(index, days(0, 10));
+  expect(await line(scheduled, day(10))).toEqual({ state: 'done', result: 'complete', ...ended });
+});
+
+it.each(['running', 'failed', 'interrupted'])(
+  'tells no end of one that is %s while the queue is away',
+  async (state) => {
+    const { database, line } = await watched();
+    const result = state === 'running' ? null : 'SOURCE_UNREACHABLE: no answer';
+    await database.pool.query('update tidemark.backfills set state = $1, result = $2', [state, result]);
+    expect(await line(nobody)).toMatchObject({ state: state === 'running' ? 'interrupted' : state });
+    const open = await line({ ...nobody, schedulers: 1 });
+    expect(open).toMatchObject({ state: 'running', result: null });
+    expect(await line(null)).toEqual(open);
+    await database.pool.query(`update tidemark.series set blocked_until = to_timestamp($1), blocked_kind = 'x'`, [
+      (nowMs + dayMs) / 1000,
+    ]);
+    expect(await line(null)).toMatchObject({ state: 'waiting', result: null });
+  },
+);
 
 /** Two backfills of minutes, of which the second begins after the pace of a minute of the first one. */
 async function beside(schedulers: number) {

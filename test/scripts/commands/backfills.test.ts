@@ -185,6 +185,14 @@ it('records repairs, verifications, tracking and the watch list, and cancels eac
   expect(await say(`backfills cancel ${id}`)).toBe(`cancelled backfill ${id}; stored points stay\n`);
   expect(await verifying.ended).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('CANCELLED') });
   expect(JSON.parse(await say('status --json')).queue).toMatchObject({ waiting: 0, delayed: 0 });
+  const stopped = begin('verify --all', { SOURCE_REQUESTS_PER_MINUTE: '30' });
+  await waitFor('an answer', async () => ((await linesOf(world))[0]?.answers?.requests ?? 0) >= 2);
+  stopped.kill('SIGINT');
+  const [, compared] = / INTERRUPTED: stopped after (\d+) windows?;/.exec((await stopped.ended).stderr) ?? [];
+  expect((await linesOf(world))[0]).toMatchObject({
+    state: 'interrupted',
+    result: expect.stringMatching(new RegExp(`^INTERRUPTED: stopped after ${compared} of \\d+ windows$`)),
+  });
 
   write(
     'candles:\n  - exchange: binance\n    base: ethereum\n    quote: tether\n    interval: h1\n    from: 2024-03-01\n',
