@@ -27,7 +27,7 @@ import { askableIn, readSourceLists, readSourceTexts } from '../store/series/sou
 import { readPause } from '../store/settings/settings.ts';
 import { readSourcePauses } from '../store/settings/source-orders.ts';
 import { readRefusal, readRefusedUntil } from '../store/settings/source-refusal.ts';
-import { askQueues, type OperationContext } from './context.ts';
+import { askQueues, type OperationContext, withQueues } from './context.ts';
 
 /** Failed requests without a success after which the source is considered unusable. */
 const hopelessAfter = 4;
@@ -237,14 +237,16 @@ export function againOf(unanswered: ReadonlyMap<string, Unanswered>): (source: s
 
 /** What has to come before anything is requested of a series: null where nothing has to. For `explainGap`. */
 export async function readHolds(
-  context: Pick<OperationContext, 'database'>,
+  context: Pick<OperationContext, 'database' | 'openQueues'>,
   seriesIds: readonly number[],
   { outages, nowMs }: { readonly outages: readonly SourceOutage[]; readonly nowMs: EpochMs },
 ): Promise<(seriesId: number) => string | null> {
   const { database } = context;
   if ((await readPause(database.pool)) !== null) return () => everyHold;
   const lists = await readSourceLists(database.pool, seriesIds);
-  const bans = await readBans(context, [...new Set([...lists.values()].flat().map(({ source }) => source))], nowMs);
+  const sources = [...new Set([...lists.values()].flat().map(({ source }) => source))];
+  const bans = await readBans(context, sources, nowMs);
+  const withoutWorker = await readWithoutWorker(context, sources);
   const pauses = await readSourcePauses(database);
   const nameOf = await readSourceTexts(database, nowMs);
   const holdOf = (source: string) => {
@@ -252,10 +254,29 @@ export async function readHolds(
       isPaused: pauses.has(source),
       isAway: outages.some((outage) => outage.source === source),
       refusedUntilMs: bans.get(source) ?? null,
+      hasNoWorker: withoutWorker.has(source),
     };
     return holdText(source, state, nameOf(source));
   };
   return (seriesId) => seriesHold(askableIn(lists.get(seriesId) ?? []), holdOf);
+}
+
+/** Those of the sources that have no worker; none of them where the queue does not say. */
+export async function readWithoutWorker(
+  context: Pick<OperationContext, 'openQueues'>,
+  sources: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (sources.length === 0) return new Set();
+  const readIdle = async (queues: QueueBackend) => {
+    const counts = await Promise.all(sources.map((source) => queues.requestsOf(source).countWorkers()));
+    return sources.filter((_, place) => counts[place] === 0);
+  };
+  return new Set(
+    await withQueues(context, readIdle).catch((error: unknown) => {
+      if (error instanceof TidemarkError) return [];
+      throw error;
+    }),
+  );
 }
 
 /** What is said of the pause that holds up all requests, or all for these series; null: there is none. */

@@ -241,6 +241,7 @@ export function holdOf(source: SourceState, facts: StateFacts): string | null {
       isPaused: source.pause !== null,
       isAway: source.outage !== null,
       refusedUntilMs: source.refusedUntilMs ?? bannedUntilMs,
+      hasNoWorker: !('away' in facts.queue) && state.workers === 0,
     },
     nameOf(source, facts.sources),
   );

@@ -96,14 +96,30 @@ export const everyHold = 'requests are resumed';
  */
 export function holdText(
   source: string,
-  state: { readonly isPaused: boolean; readonly isAway: boolean; readonly refusedUntilMs: EpochMs | null },
+  state: {
+    readonly isPaused: boolean;
+    readonly isAway: boolean;
+    readonly refusedUntilMs: EpochMs | null;
+    /** The queue says so. */
+    readonly hasNoWorker: boolean;
+  },
   name = sourceText(source),
 ): string | null {
   if (state.isPaused) return `${name} is resumed`;
   if (state.isAway) return `${name} answers`;
-  if (state.refusedUntilMs === null) return null;
-  return `${name} accepts requests, ${formatTime(wholeSecond(state.refusedUntilMs))}`;
+  if (state.refusedUntilMs !== null)
+    return `${name} accepts requests, ${formatTime(wholeSecond(state.refusedUntilMs))}`;
+  return state.hasNoWorker ? `a worker is connected${forSource(source, name)}` : null;
 }
+
+/** Such as `no worker is connected for kraken`. @param name of the source, in a sentence. */
+export function withoutWorkerText(source: string, name = sourceText(source)): string {
+  return `no worker is connected${forSource(source, name)}`;
+}
+
+/** The only source needs no name. */
+const forSource = (source: string, name: string) =>
+  source === defaultSource && name === sourceText(source) ? '' : ` for ${name}`;
 
 /** The default source is a Market Data Service. */
 const ofDefault: Readonly<Partial<Record<SourceOutage['kind'], string>>> = Object.freeze({

@@ -4,7 +4,7 @@ import { datasetOf } from '../../model/datasets/index.ts';
 import { counted, formatCount, formatDuration, formatPercent, formatSpan, formatTime } from '../../model/format.ts';
 import { type EpochMs, nextPeriodStart } from '../../model/intervals.ts';
 import { overlaps, type Range } from '../../model/ranges.ts';
-import { explainGap, rejectedText, verdictText } from '../../model/reasons.ts';
+import { explainGap, reasons, rejectedText, verdictText } from '../../model/reasons.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { defaultSource, fileSource } from '../../model/sources.ts';
 import { askQueues } from '../../operations/context.ts';
@@ -18,10 +18,11 @@ import {
   readHolds,
   readOutages,
   readUnanswered,
+  readWithoutWorker,
 } from '../../operations/source-health.ts';
 import { awayHeadline } from '../../operations/status/facts.ts';
 import { recencyText } from '../../planning/periods.ts';
-import { outageText, type Unanswered, unansweredText } from '../../planning/source-outage.ts';
+import { outageText, type Unanswered, unansweredText, withoutWorkerText } from '../../planning/source-outage.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { checksumVerdict } from '../../store/ledger/ledger.ts';
@@ -69,11 +70,14 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
   const bans = await readBans(context, sources, nowMs);
   const pauses = await pausesOf(context, sources, nowMs);
   const hold = (await readHolds(context, seriesIds, { outages, nowMs }))(history.seriesId);
+  const isLeft = gaps.some(({ cause }) => reasons[cause].isRequestable);
+  const withoutWorker = await readWithoutWorker(context, sources);
   return [
     ...outages.flatMap((outage) => [outageText(outage, nowMs, nameOf(outage.source)), '']),
     ...[...unanswered.values()].flatMap((one) => [unansweredText(one, nameOf(one.source)), '']),
     ...pauses.flatMap((text) => [text, '']),
     ...[...bans].flatMap(([source, untilMs]) => [banText(source, untilMs, nameOf(source)), '']),
+    ...(isLeft ? [...withoutWorker] : []).flatMap((source) => [withoutWorkerText(source, nameOf(source)), '']),
     `${seriesName(history.series)}, id ${history.seriesId}`,
     ...trackedLines(history),
     ...(status === undefined ? [] : coveredLines(status, history, nowMs)),
@@ -104,7 +108,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       gaps.length,
     ),
     ...(history.untrackedMs === null && history.blocked === null
-      ? await nextLines(context, history, { nowMs, gaps, bans, unanswered, nameOf })
+      ? await nextLines(context, history, { nowMs, gaps, bans, withoutWorker, unanswered, nameOf })
       : []),
     ...listed('Last requests:', history.fetches.map(fetchLine)),
     ...listed(
@@ -205,12 +209,14 @@ async function nextLines(
     nowMs,
     gaps,
     bans,
+    withoutWorker,
     unanswered,
     nameOf,
   }: {
     nowMs: EpochMs;
     gaps: readonly Gap[];
     bans: ReadonlyMap<string, EpochMs>;
+    withoutWorker: ReadonlySet<string>;
     unanswered: ReadonlyMap<string, Unanswered>;
     nameOf: (source: string) => string;
   },
@@ -236,7 +242,9 @@ async function nextLines(
           `Next${of}: ${windowText(now)}, ` +
             (bans.has(source)
               ? `when ${nameOf(source)} accepts requests again.`
-              : `${againOf(unanswered)(source) ?? 'as soon as the budget allows'}.`),
+              : withoutWorker.has(source)
+                ? 'when a worker is connected.'
+                : `${againOf(unanswered)(source) ?? 'as soon as the budget allows'}.`),
         );
       else if (then !== undefined)
         lines.push(

@@ -3,7 +3,14 @@ import { minuteMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { conditionKinds, type Headline } from '../../planning/conditions.ts';
 import type { RecentAnswers } from '../../planning/eta.ts';
-import { databaseAway, type SourceQueue, type SourceState, type StateFacts, stateOf } from '../../planning/headline.ts';
+import {
+  databaseAway,
+  holdOf,
+  type SourceQueue,
+  type SourceState,
+  type StateFacts,
+  stateOf,
+} from '../../planning/headline.ts';
 import type { SourceOutage } from '../../planning/source-outage.ts';
 
 const nowMs = Date.UTC(2026, 0, 31, 6);
@@ -339,6 +346,20 @@ describe('the headline', () => {
     expect(of([full, okx])).toContain('limited by the budget of 200 requests a minute of the default source: ');
     expect(of([answering, { ...full, source: 'okx' }])).toContain('200 requests a minute of okx: ');
     expect(of([full])).toContain('limited by the budget of 200 requests a minute: ');
+  });
+
+  it('lets a source without a worker wait for one, where the queue says so', () => {
+    const idle = { schedulers: 1, sources: [{ ...running, workers: 0 }] };
+    const okx = { ...answering, source: 'okx' };
+    const hold = (one: SourceState, given: Partial<StateFacts>) => holdOf(one, facts({ ...due, ...given }));
+    expect(hold(answering, { queue: idle })).toBe('a worker is connected');
+    expect(hold(answering, { queue: idle, sources: [answering, okx] })).toBe(
+      'a worker is connected for the default source',
+    );
+    expect(hold(okx, { queue: idle, sources: [okx] })).toBe('a worker is connected for okx');
+    expect(hold({ ...answering, outage }, { queue: idle })).toBe('the source answers');
+    expect(hold(answering, { queue: { away: 'gone' } })).toBeNull();
+    expect(hold(answering, {})).toBeNull();
   });
 
   it('takes the spacing of a small budget for no ban', () => {

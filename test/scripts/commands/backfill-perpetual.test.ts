@@ -174,7 +174,7 @@ it('why says when the next event is due', async () => {
   await run(backfill);
   // Within seconds of that it is requested at once. A time at midnight has no clock.
   expect(await say('why 1')).toMatch(
-    /Next of binance-usdm-funding: refresh of .*, (from 20.* on, when the next event is due|as soon as the budget allows)\./,
+    /Next of binance-usdm-funding: refresh of .*, (from 20.* on, when the next event is due|when a worker is connected)\./,
   );
 });
 

@@ -4,12 +4,13 @@ import { openWatched } from './watch-list-parts.ts';
 
 const name = 'binance bitcoin/tether m1';
 const series = '--exchange binance --base bitcoin --quote tether --interval m1';
+const queueAway = { REDIS_URL: 'redis://127.0.0.1:1' };
 const days = '--from 2024-01-01 --to 2024-01-03';
 
 it('status, gaps, why and plan state an outage of the source, until it answers', async () => {
   const { say, fails, json, simulator } = await openWatched();
   await say(`track candles ${series} ${days}`);
-  expect(await say('gaps')).toContain('awaits a request');
+  expect(await say('gaps')).toContain('waits until a worker is connected');
   expect(await json('gaps')).toMatchObject({ sourceOutage: null });
   await simulator.close();
 
@@ -85,7 +86,7 @@ it('gaps, why and plan tell of each source that is away, by the names that statu
 });
 
 it('gaps and why tell of the first request that timed out, and when it is asked again', async () => {
-  const { say, query } = await openWatched();
+  const { say, run, query } = await openWatched();
   await say(`track candles ${series} ${days}`);
   await query(
     `insert into tidemark.fetches (time, dataset, series_id, range, lane, attempt, verdict, fresh, changed, unchanged,
@@ -99,9 +100,24 @@ it('gaps and why tell of the first request that timed out, and when it is asked 
     expect(text).toMatch(
       new RegExp(`^the last request to the source timed out at .*Z: no complete answer; asked again ${again}$`, 'm'),
     );
-    expect(text).toMatch(new RegExp(`2024-01-02.*failed: no complete answer \\(again ${again}\\)`));
+    expect(text).toMatch(/2024-01-02.*failed: no complete answer \(again once a worker is connected\)/);
+    // Whether a worker is connected is not known.
+    const { stdout } = await run(words, queueAway);
+    expect(stdout).toMatch(new RegExp(`2024-01-02.*failed: no complete answer \\(again ${again}\\)`));
   }
-  expect(await say('why 1')).toMatch(new RegExp(`^Next: .*, ${again}\\.$`, 'm'));
   await say('pause');
   for (const words of ['gaps', 'why 1']) expect(await say(words)).not.toMatch(/the last request/);
+});
+
+it('gaps and why say that no worker is connected, where the queue answers and something is left', async () => {
+  const { say, run } = await openWatched();
+  await say(`track candles ${series} ${days}`);
+  expect(await say('gaps')).toMatch(/ waits until a worker is connected$/m);
+  const why = await say('why 1');
+  expect(why).toMatch(/^no worker is connected\n/);
+  expect(why).toContain(': waits until a worker is connected');
+  expect(why).toMatch(/^Next: .*, when a worker is connected\.$/m);
+  for (const words of ['gaps', 'why 1']) expect((await run(words, queueAway)).stdout).toContain('awaits a request');
+  await say(`backfill candles ${series} ${days}`);
+  expect(await say('why 1')).not.toMatch(/^no worker/);
 });

@@ -20,7 +20,7 @@ it('explains what is tracked, covered, missing and why, past requests and change
 
   await say('backfill history --asset bitcoin --interval h1 --from 2d');
   expect(await say('why bitcoin h1')).toMatch(
-    /^Next: refresh of .+ to .+, (?:from .+:01Z on, when the open h1 period has closed|as soon as .+)\.$/m,
+    /^Next: refresh of .+ to .+, (?:from .+:01Z on, when the open h1 period has closed|when a worker .+)\.$/m,
   );
 
   await say(`track candles ${series} --from 2024-03-01 --to 2024-04-10`);
@@ -34,8 +34,8 @@ it('explains what is tracked, covered, missing and why, past requests and change
     update tidemark.series set revised = 1`);
   const stdout = await say('why 1');
   expect(stdout).toMatch(/^Missing, 2 gaps:\n {2}2024-03-05 to 2024-03-06, 1 d: failed: status 500 \(again at /m);
-  expect(stdout).toContain('2024-03-06 to 2024-04-10, 35 d: awaits a request');
-  expect(stdout).toMatch(/^Next: backfill of 2024-03-06 to 2024-04-05, as soon as/m);
+  expect(stdout).toContain('2024-03-06 to 2024-04-10, 35 d: waits until a worker is connected');
+  expect(stdout).toMatch(/^Next: backfill of 2024-03-06 to 2024-04-05, when a worker is connected\.$/m);
   expect(stdout).toContain('1 value; the newest:\n  2024-03-02 05:00Z was close 1.50 until 2024-03-02 09:00Z');
   expect(stdout).toMatch(/In quarantine, 1 row; the newest:\n.*high below low: {"high":"1"}/);
 
@@ -124,7 +124,7 @@ it('names what each source would be asked for next, and promises nothing that no
   await gives('binance-archive', 'binance');
   expect(await say('why 1')).toMatch(/^Next of binance: backfill of 2024-03-02 to 2024-03-02 16:40Z/m);
   await query("update tidemark.series set begins = '2017-01-01Z'");
-  expect(await say('why 1')).toMatch(/^Next of binance-archive: backfill of 2024-03-02 to 2024-04-01, as soon/m);
+  expect(await say('why 1')).toMatch(/^Next of binance-archive: backfill of 2024-03-02 to 2024-04-01, when a worker/m);
   const [message, startedMs] = ['status 451', Date.now()];
   const refusal = { kind: 'country_refused', message, startedMs, nowMs: startedMs, retryAtMs: null };
   await changeRefusal(database, 'binance-archive', () => afterRefusal(null, refusal));
