@@ -138,8 +138,11 @@ function describe(
   if (!isAlive) {
     if (series.length > 0 && series.every(({ isCovered }) => isCovered))
       return { ...over, state: 'done', result: backfillEnds.covered };
-    if (series.every(({ isTracked }) => !isTracked))
-      return { ...over, state: unended, result: result ?? backfillEnds.untracked };
+    if (series.every(({ isTracked }) => !isTracked)) {
+      const refusal = series.find((of) => of.refusal !== null)?.refusal ?? null;
+      const state = one.state === 'running' && refusal !== null ? 'failed' : unended;
+      return { ...over, state, result: result ?? refusal ?? backfillEnds.untracked };
+    }
     if (series.every(({ isSettled }) => isSettled)) return { ...over, state: 'done', result: backfillEnds.settled };
     if (!mayGoOn && one.state !== 'failed')
       return {

@@ -154,6 +154,9 @@ const stillTracked = `case when s.untracked_at is null then tstzmultirange(o.ran
 const isCovered = 's.covered @> o.range';
 const isSettled = `s.covered @> ${stillTracked}`;
 const isTracked = `${stillTracked} <> '{}'`;
+/** Why nothing of it is tracked: its source does not know it. Null: another reason. */
+const refusal = `case when s.untracked_at is not null and ${isUnknown}
+  then 'UNKNOWN_AT_SOURCE: ' || coalesce(s.blocked_message, 'not found') end`;
 
 /** Ends those that are covered as far as they are tracked, and those of which nothing is tracked any more. */
 export const settleBackfills = statement({
@@ -161,16 +164,18 @@ export const settleBackfills = statement({
   text: `
     with open as (
       select b.id, bool_and(${isCovered}) as covered, bool_and(${isSettled}) as settled,
-             bool_or(${isTracked}) as tracked
+             bool_or(${isTracked}) as tracked,
+             (array_agg(${refusal} order by s.id) filter (where ${refusal} is not null))[1] as refusal
       from tidemark.backfills b join tidemark.backfill_series o on o.backfill_id = b.id
         join tidemark.series s on s.id = o.series_id
       where b.ended_at is null and ${tracks} and not ${isAlive} group by b.id
     )
     update tidemark.backfills b set ended_at = $nowMs, seen_at = null,
            state = case when covered or tracked then 'done'
-                        when b.state = 'running' then 'interrupted' else b.state end,
+                        when b.state <> 'running' then b.state
+                        when refusal is not null then 'failed' else 'interrupted' end,
            result = case when covered then '${backfillEnds.covered}' when tracked then '${backfillEnds.settled}'
-                         else coalesce(b.result, '${backfillEnds.untracked}') end
+                         else coalesce(b.result, refusal, '${backfillEnds.untracked}') end
     from open where open.id = b.id and (covered or settled or not tracked)`,
   parameters: { nowMs: time },
 });
@@ -209,11 +214,19 @@ export const seriesOfBackfills = statement({
   isPlannedAnew: true,
   text: `
     select o.backfill_id as "backfillId", ${identityColumns}, o.range, ${isCovered} as "isCovered",
-           ${isSettled} as "isSettled", ${isTracked} as "isTracked"
+           ${isSettled} as "isSettled", ${isTracked} as "isTracked", ${refusal} as refusal
     from tidemark.backfill_series o join tidemark.series s on s.id = o.series_id
     where o.backfill_id = any ($ids) order by o.backfill_id, s.id`,
   parameters: { ids: listOf(int8) },
-  row: { backfillId: int8, ...identity, range, isCovered: bool, isSettled: bool, isTracked: bool },
+  row: {
+    backfillId: int8,
+    ...identity,
+    range,
+    isCovered: bool,
+    isSettled: bool,
+    isTracked: bool,
+    refusal: nullable(text),
+  },
 });
 
 /** @returns nothing when it has ended. */

@@ -85,6 +85,19 @@ it('ends one of which nothing is tracked any more', async () => {
   expect(await line()).toEqual(over);
 });
 
+it('says of one that its source did not know why it has failed, also in the record', async () => {
+  const { database, untrack, line, settle } = await watched();
+  for (const index of [0, 1]) await untrack(index);
+  await database.pool.query(
+    `update tidemark.series set blocked_kind = 'not_found', blocked_message = 'not found: did you mean "binance"?'`,
+  );
+  const result = 'UNKNOWN_AT_SOURCE: not found: did you mean "binance"?';
+  const failed = { state: 'failed', result, ...ended };
+  expect(await line()).toEqual(failed);
+  await settle();
+  expect(await line()).toEqual(failed);
+});
+
 it('ends one of which no source gives the rest', async () => {
   const { database, cover, line } = await watched();
   for (const index of [0, 1]) await cover(index, days(5, 10));

@@ -92,7 +92,8 @@ it('is not tracked any longer when workers are told so, where a command or the p
   const why = await say('why binanse bitcoin/tether h1');
   expect(why).toMatch(/; untracked since .*, as the source does not know it: .*binanse .* not found: did you mean /);
   expect(why).not.toContain('refuses the series until');
-  expect(await say('backfills')).toContain('no longer tracked');
+  const [line] = await json<object[]>('backfills');
+  expect(line).toMatchObject({ state: 'failed', result: expect.stringMatching(/^UNKNOWN_AT_SOURCE: .*did you mean /) });
 });
 
 it('names in the watch list what the source does not know', async () => {
