@@ -190,6 +190,11 @@ function showPart(): () => void {
     part?.scrollIntoView();
     // What can have the focus gets it, so that the next Tab goes on there.
     part?.focus({ preventScroll: true });
+    // What is folded opens, and its first field gets it.
+    if (part instanceof HTMLDetailsElement) {
+      part.open = true;
+      part.querySelector<HTMLElement>('input, select')?.focus();
+    }
     return part !== null;
   });
 }

@@ -1,10 +1,9 @@
 /** What asks for ranges: who, how far it is, its answers and failures, and its end. */
 
-import { isTracking } from '../../../model/lanes.ts';
 import { madeText } from '../../../planning/progress.ts';
 import type { BackfillLine } from '../../shapes.ts';
-import { ActionBar } from '../parts/actions.tsx';
-import { counted, formatCount, formatSecond, formatTime } from '../parts/format.ts';
+import { ActionBar, cancelOf, namesOf } from '../parts/actions.tsx';
+import { counted, formatSecond, formatTime } from '../parts/format.ts';
 import { LoadedPage } from '../parts/loaded-page.tsx';
 import { type Cell, ListSection } from '../parts/table.tsx';
 import { fetchBackfills } from '../state/server.ts';
@@ -40,7 +39,7 @@ export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
             askedOf(line),
             `${line.state}: ${[line.progress, line.result].filter(Boolean).join('; ')}`,
             answersOf(line),
-            cancelOf(line),
+            cancelCell(line),
           ])}
       />
       <ListSection
@@ -61,10 +60,10 @@ export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
   );
 }
 
-function whatOf({ id, kind, names: [first = ''], series, fromMs, toMs }: BackfillLine): string {
-  const more = series > 1 ? ` and ${formatCount(series - 1)} more` : '';
+function whatOf(line: BackfillLine): string {
+  const { id, kind, fromMs, toMs } = line;
   const range = fromMs === null || toMs === null ? '' : `, ${formatTime(fromMs)} to ${formatTime(toMs)}`;
-  return `${kind.replace('_', ' ')} ${id}: ${first}${more}${range}`;
+  return `${kind.replace('_', ' ')} ${id}: ${namesOf(line)}${range}`;
 }
 
 /** `cancelled by …`: its result begins with the state; others are told after theirs. */
@@ -88,13 +87,8 @@ function answersOf({ answers }: BackfillLine): Cell {
   );
 }
 
-function cancelOf({ id, kind }: BackfillLine): Cell {
-  if (kind === 'watch_list') return 'change the watch list';
-  const back = isTracking(kind) ? 'What it tracks is taken back, and stored' : 'Stored';
-  const action = {
-    ...{ title: `Cancel ${id}`, action: 'cancel', body: { backfill: id } },
-    command: `npx tidemark backfills cancel ${id}`,
-    confirm: `Cancel ${kind.replace('_', ' ')} ${id}? ${back} points stay.`,
-  };
-  return <ActionBar key={id} label={`Cancel ${id}`} actions={[action]} />;
+function cancelCell(line: BackfillLine): Cell {
+  const action = cancelOf(line);
+  if (action === null) return 'change the watch list';
+  return <ActionBar key={line.id} label={action.title} actions={[action]} />;
 }

@@ -4,7 +4,9 @@ import { Fragment } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { systemClock } from '../../../clock.ts';
 import { type DatasetName, datasetNames, datasetOf, datasetText } from '../../../model/datasets/index.ts';
+import { isTracking } from '../../../model/lanes.ts';
 import { keyNames } from '../../../model/series.ts';
+import type { BackfillLine } from '../../shapes.ts';
 import { type Answer, fetchActions, postAction } from '../state/server.ts';
 import { useModel } from '../state/use-model.ts';
 import { Copyable } from './copyable.tsx';
@@ -191,6 +193,22 @@ export const commonActions: readonly Action[] = [
   { title: 'Resume', action: 'resume', body: {}, command: 'npx tidemark resume' },
 ];
 
+/** Cancels what asks for ranges; null: it is cancelled by a change of the watch list. */
+export function cancelOf({ id, kind }: BackfillLine): Action | null {
+  if (kind === 'watch_list') return null;
+  const back = isTracking(kind) ? 'What it tracks is taken back, and stored' : 'Stored';
+  return {
+    ...{ title: `Cancel ${id}`, action: 'cancel', body: { backfill: id } },
+    command: `npx tidemark backfills cancel ${id}`,
+    confirm: `Cancel ${kind.replace('_', ' ')} ${id}? ${back} points stay.`,
+  };
+}
+
+/** `binance bitcoin/tether h1 and 2 more`. */
+export function namesOf({ names: [first = ''], series }: BackfillLine): string {
+  return `${first}${series > 1 ? ` and ${formatCount(series - 1)} more` : ''}`;
+}
+
 /** Tracks a series, after a look at what they cost. */
 export function TrackForm() {
   const [dataset, setDataset] = useState<DatasetName>('candles');
@@ -223,7 +241,7 @@ export function TrackForm() {
     }
   };
   return (
-    <details>
+    <details id="track">
       <summary>Track a series</summary>
       <form
         class="controls"

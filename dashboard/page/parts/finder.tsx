@@ -1,16 +1,25 @@
 /** Finds series, views and actions by a few letters: a dialog that `/` and Ctrl-K open. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { BackfillLine } from '../../shapes.ts';
 import { hrefOf, readAddress, type ViewName } from '../state/address.ts';
 import type { Model } from '../state/model.ts';
 import { navigate } from '../state/navigation.ts';
+import { fetchBackfills } from '../state/server.ts';
 import { useModel } from '../state/use-model.ts';
-import { type Action, actionsOf, commonActions } from './actions.tsx';
+import { type Action, actionsOf, cancelOf, commonActions, namesOf } from './actions.tsx';
 import { formatCount } from './format.ts';
 import { PricedActions } from './priced-actions.tsx';
 import { BudgetOf, budgetTitle, pauseOf, resetBudget } from './source-orders.tsx';
 
-type Found = { readonly kind: 'view' | 'series'; readonly name: string; readonly href: string } | FoundAction;
+type Found = FoundPlace | FoundAction;
+
+interface FoundPlace {
+  /** `action`: it is done there. */
+  readonly kind: 'view' | 'series' | 'action';
+  readonly name: string;
+  readonly href: string;
+}
 
 interface FoundAction {
   readonly kind: 'action';
@@ -31,6 +40,7 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
   const [typed, setTyped] = useState('');
   const [place, setPlace] = useState(0);
   const [action, setAction] = useState<FoundAction | null>(null);
+  const [backfills, setBackfills] = useState<readonly BackfillLine[]>([]);
   /** Counts how often it was opened. */
   const [opened, setOpened] = useState(0);
   const open = () => {
@@ -39,6 +49,8 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
     setAction(null);
     if (dialog.current?.open === false) dialog.current.showModal();
     setOpened((count) => count + 1);
+    // Without them, their view is found.
+    fetchBackfills().then(setBackfills, () => setBackfills([]));
   };
   // After the drawing: the field is absent while an action is shown, whose button comes first.
   useLayoutEffect(() => {
@@ -55,11 +67,11 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
-  const { found, more } = find(model, links, typed, location.search);
+  const { found, more } = find(model, links, typed, location.search, backfills);
   const chosen = Math.min(place, found.length - 1);
   const take = (one: Found | undefined) => {
     if (one === undefined) return;
-    if (one.kind === 'action') {
+    if (!('href' in one)) {
       setAction(one);
       return;
     }
@@ -144,6 +156,7 @@ export function find(
   links: ReadonlyArray<readonly [view: ViewName, title: string]>,
   typed: string,
   search: string,
+  backfills: readonly BackfillLine[] = [],
 ): { found: readonly Found[]; more: number } {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const { view, seriesId } = readAddress(search);
@@ -154,10 +167,19 @@ export function find(
     { kind: 'action', name: budgetTitle(source.name), action: null, source: source.name },
     ...(source.isLowered ? [asFound(resetBudget(source.name))] : []),
   ]);
+  const cancels = backfills.flatMap((line): Found[] => {
+    const action = line.progress === null ? null : cancelOf(line);
+    const title = `Cancel ${line.kind.replace('_', ' ')} ${line.id} (${namesOf(line)})`;
+    return action === null ? [] : [asFound({ ...action, title })];
+  });
   const all: Found[] = [
     ...links.map(([of, name]) => ({ kind: 'view' as const, name, href: hrefOf({ view: of }) })),
     ...(own === undefined ? [] : ofSeries(own.id, own.name)),
     ...commonActions.map(asFound),
+    { kind: 'action', name: 'Track a market', href: `${hrefOf({})}#track` },
+    ...(cancels.length > 0 && words.length > 0
+      ? cancels
+      : [{ kind: 'action' as const, name: 'Cancel a backfill', href: hrefOf({ view: 'backfills' }) }]),
     ...ofSources,
   ];
   const namesAction = words.some((word) => word.length > 2 && actedWith.some((verb) => verb.startsWith(word)));

@@ -106,6 +106,15 @@ describeNeeding('chromium', 'the views in a browser', () => {
     await page.keyboard.press('Escape');
     await finder.waitFor({ state: 'hidden' });
 
+    // The form opens, and its first field has the keys.
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('track');
+    await selected(/^Track a market action$/);
+    await page.keyboard.press('Enter');
+    await finder.waitFor({ state: 'hidden' });
+    await page.locator('#track-dataset:focus').waitFor();
+    await page.getByRole('button', { name: 'Show the cost' }).waitFor();
+
     // A slash in a field is a slash; the last view after the arrow up.
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('searchbox', { name: 'Find' }).fill('bitcoin/');

@@ -13,7 +13,7 @@ import { CalendarSection } from '../../../dashboard/page/parts/calendar.tsx';
 import { find } from '../../../dashboard/page/parts/finder.tsx';
 import { State } from '../../../dashboard/page/parts/headline.tsx';
 import { changeBudget } from '../../../dashboard/page/parts/source-orders.tsx';
-import type { SeriesLine } from '../../../dashboard/shapes.ts';
+import type { BackfillLine, SeriesLine } from '../../../dashboard/shapes.ts';
 import { dayMs, hourMs } from '../../../model/intervals.ts';
 import type { Headline } from '../../../planning/conditions.ts';
 import { quietSummary, seriesLine } from '../lines.ts';
@@ -343,10 +343,44 @@ describe('the list of series', () => {
       'action Retry all now',
       'action Pause',
       'action Resume',
+      'action Track a market',
+      'action Cancel a backfill',
       'action Resume kraken',
       'action Change the budget of kraken',
       'action Reset the budget of kraken',
     ]);
+    expect(find(model, [], 'track', '').found).toEqual([{ kind: 'action', name: 'Track a market', href: './#track' }]);
+  });
+
+  it('is found with what cancels each backfill that can be, or leads to their list', () => {
+    const line: BackfillLine = {
+      ...{
+        id: 7,
+        kind: 'backfill',
+        askedMs: 0,
+        by: 'ann@host',
+        state: 'running',
+        names: ['binance bitcoin/tether h1'],
+      },
+      ...{ series: 3, fromMs: 0, toMs: 1, progress: '2 of 9 requests to go', left: 2, etaMs: null, result: null },
+      ...{ endedMs: null, answers: null },
+    };
+    const of = (typed: string, lines: readonly BackfillLine[]) => find(modelOf([]), [], typed, '', lines).found;
+    const list = { kind: 'action', name: 'Cancel a backfill', href: './?view=backfills' };
+    expect(of('cancel', [])).toEqual([list]);
+    expect(
+      of('cancel', [
+        { ...line, kind: 'watch_list' },
+        { ...line, progress: null },
+      ]),
+    ).toEqual([list]);
+    const [one, ...more] = of('cancel', [line]);
+    expect(one).toMatchObject({
+      name: 'Cancel backfill 7 (binance bitcoin/tether h1 and 2 more)',
+      action: { action: 'cancel', body: { backfill: 7 }, command: 'npx tidemark backfills cancel 7' },
+    });
+    expect(more).toEqual([]);
+    expect(of('cancel tether', [line])).toHaveLength(1);
   });
 
   it('shows fifty series at a time, on a narrow screen twenty, and the page of the address', () => {
