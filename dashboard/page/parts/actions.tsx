@@ -209,10 +209,14 @@ export function namesOf({ names: [first = ''], series }: BackfillLine): string {
   return `${first}${series > 1 ? ` and ${formatCount(series - 1)} more` : ''}`;
 }
 
+/** What may be left out of what is tracked. */
+const optional = ['to', 'source'] as const;
+
 /** Tracks a series, after a look at what they cost. */
 export function TrackForm() {
   const [dataset, setDataset] = useState<DatasetName>('candles');
   const { of, intervals, word } = datasetOf(dataset);
+  const sources = useModel().summary?.sources ?? [];
   const names = keyNames[of].filter((name) => name !== 'interval');
   const [cost, setCost] = useState<{ readonly words: string; readonly track: Action } | null>(null);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
@@ -227,8 +231,10 @@ export function TrackForm() {
     const given = new FormData(form);
     const text = (name: string) => String(given.get(name) ?? '');
     const key = Object.fromEntries(names.map((name) => [name, text(name)]));
-    const body = { dataset, ...key, from: text('from'), intervals: [text('interval')] };
-    const options = [...names, 'interval', 'from'].map((name) => `--${name} ${text(name)}`);
+    const chosen = optional.filter((name) => text(name).trim() !== '');
+    const more = Object.fromEntries(chosen.map((name) => [name, text(name)]));
+    const body = { dataset, ...key, from: text('from'), intervals: [text('interval')], ...more };
+    const options = [...names, 'interval', 'from', ...chosen].map((name) => `--${name} ${text(name)}`);
     const command = `npx tidemark track ${word} ${options.join(' ')}`;
     takeBack();
     const planned = edits.current;
@@ -278,6 +284,23 @@ export function TrackForm() {
             />
           </span>
         ))}
+        {optional.map((name) => (
+          <span key={name} class="field">
+            <label for={`track-${name}`}>{name} (optional)</label>
+            <input
+              id={`track-${name}`}
+              name={name}
+              list={name === 'source' ? 'track-sources' : undefined}
+              autocomplete="off"
+              spellcheck={false}
+            />
+          </span>
+        ))}
+        <datalist id="track-sources">
+          {sources.map(({ name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
         <span class="field">
           <label for="track-interval">interval</label>
           <select id="track-interval" name="interval" defaultValue="h1">

@@ -37,13 +37,15 @@ describeNeeding('chromium', 'actions in a browser', () => {
         ['base', 'bitcoin'],
         ['quote', 'tether'],
         ['from', '2024-03-01'],
+        ['to (optional)', '2024-03-20'],
+        ['source (optional)', 'default'],
       ] as const)
         await page.getByLabel(name, { exact: true }).fill(value);
       await press('Show the cost');
       await said(/^[\d,]+ requests, .+ points, [\d,]+ MB/);
       await expectAccessible(page, 'the cost of tracking');
       await press('Track');
-      await said('tracking binance bitcoin/tether h1 from 2024-03-01');
+      await said('tracking binance bitcoin/tether h1 from 2024-03-01 to 2024-03-20');
       await page.locator('.series').getByText('binance bitcoin/tether h1').waitFor();
 
       isAccepted = false;
