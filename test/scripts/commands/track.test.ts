@@ -7,7 +7,7 @@ it('a name means the series that is spelled so, and is refused where only case t
   for (const asset of ['BTC', 'btc'])
     await say(`track history --asset ${asset} --interval d1 --from 2024-02-01 --to 2024-03-01`);
   expect(await say('untrack btc d1')).toContain('no longer tracking btc d1');
-  expect(await say('why BTC d1')).toMatch(/^BTC d1, id 1\n/);
+  expect(await say('why BTC d1')).toMatch(/^BTC d1, id 1$/m);
   await fails(
     'why Btc d1',
     2,
