@@ -38,7 +38,6 @@ interface SeriesRoutesOptions {
 
 /** Entries of each list of a series. */
 const maxEntries = 20;
-const maxRawCharacters = 500;
 /** A client that takes nothing for so long has left: its download would hold a connection. */
 const stalledMs = minuteMs;
 
@@ -180,7 +179,7 @@ async function seriesDetail(
     gaps: gaps.slice(-maxEntries).reverse().map(missingRange),
     fetches: history.fetches.map(pastRequest),
     revisions: history.revisions,
-    rejections: history.rejections.map((row) => ({ ...row, raw: row.raw.slice(0, maxRawCharacters) })),
+    rejections: history.rejections,
   };
 }
 

@@ -11,7 +11,7 @@ export interface ReplyFacts {
   /** Decoded size of the body. */
   readonly bytes: number;
   readonly durationMs: number;
-  /** The beginning of the body, in one line; absent: it is no text. */
+  /** The rejected rows, or else the beginning of the body, in one line; absent: it is no text. */
   readonly body?: string | undefined;
 }
 

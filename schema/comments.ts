@@ -243,6 +243,8 @@ const own: Readonly<Record<string, string>> = {
   'tidemark.derived_series.interval': 'Interval without a series of its own.',
   'tidemark.derived_series.series_id': 'The series that it is derived from.',
   'tidemark.derived_series.derived_from': 'Interval of that series.',
+  'tidemark.fetches.body':
+    'In one line rejected rows of the answer, or the beginning of one that did not fill its range; null: neither.',
   'tidemark.fetches.range': 'The requested window; null: a poll.',
   'tidemark.fetches.series_id': 'The series; null: a poll.',
   'tidemark.fetches.time': 'When the request was answered or failed.',

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { DatasetName } from '../model/datasets/index.ts';
+import { formatCount } from '../model/format.ts';
 import type { EpochMs, Interval } from '../model/intervals.ts';
 import { linesOf, type Point, pointObject } from '../model/point-lines.ts';
 import { type Range, subtract } from '../model/ranges.ts';
@@ -10,7 +11,7 @@ import type { Answer, PointsAnswer, RejectedRow, ReplyFacts } from '../planning/
 import { missingPeriods, type UpstreamCoverage } from '../planning/upstream-coverage.ts';
 import { coverageHeader, readCoverage } from '../v2/coverage-header.ts';
 import { epochMs } from '../v2/resources.ts';
-import { bodyToShow, type Reply } from './attempt.ts';
+import { bodyToShow, type Reply, wordsToShow } from './attempt.ts';
 import { messagesOf, replyError, statesUnknownId } from './error-response.ts';
 import { parseExactJson } from './json.ts';
 import { pointReader, type RowReader } from './rows.ts';
@@ -69,6 +70,23 @@ export function replyFacts(reply: Reply): ReplyFacts {
   // A file within a zip has bytes of zero in its head.
   const isText = !body.subarray(0, shownBytes).includes(0);
   return { status, bytes: body.length, durationMs, ...(isText && { body: bodyToShow(reply, shownBytes) }) };
+}
+
+/** Of rejected rows in the ledger: both of a pair that differs, and others as they fit. */
+const [leastQuoted, quotedCharacters] = [2, 1000];
+
+/** The answer with its rejected rows in place of its beginning, which says nothing of them. */
+export function quotingRejected<Of extends Answer<unknown, unknown>>(answer: Of, reply: Reply): Of {
+  const { rejected } = answer;
+  if (rejected.length === 0) return answer;
+  let length = 0;
+  const quoted = rejected.filter(({ raw }, place) => {
+    length += raw.length;
+    return place < leastQuoted || length <= quotedCharacters;
+  });
+  const more = rejected.length - quoted.length;
+  const rows = [...quoted.map(({ raw }) => raw), ...(more === 0 ? [] : [`and ${formatCount(more)} more`])].join(', ');
+  return { ...answer, body: wordsToShow(reply, rows, rows.length) };
 }
 
 /**

@@ -98,13 +98,13 @@ const plainWord = /^[a-z]+$/i;
  * Words of the answer, in one line without tags and credentials, also where it quotes the key: a plain word where it
  * stands alone.
  */
-export function wordsToShow({ secret }: Reply, words: string): string {
+export function wordsToShow({ secret }: Reply, words: string, longest = maxExcerpt): string {
   const clean = withoutCredentials(withoutTags(words));
-  if (secret === null || secret.length < shortestQuoted) return excerpt(clean);
+  if (secret === null || secret.length < shortestQuoted) return excerpt(clean, longest);
   const hidden = '(the API key)';
   if (plainWord.test(secret))
-    return excerpt(clean.replace(new RegExp(`(?<=^|\\W|%[\\da-f]{2})${secret}(?!\\w)`, 'gi'), hidden));
-  return excerpt(clean.replaceAll(secret, hidden).replaceAll(encodeURIComponent(secret), hidden));
+    return excerpt(clean.replace(new RegExp(`(?<=^|\\W|%[\\da-f]{2})${secret}(?!\\w)`, 'gi'), hidden), longest);
+  return excerpt(clean.replaceAll(secret, hidden).replaceAll(encodeURIComponent(secret), hidden), longest);
 }
 
 /** The text of a page in HTML, or of an error in XML. Others are returned as they are. */
@@ -261,11 +261,11 @@ function headerLookup(headers: Readonly<Record<string, string | string[] | undef
 const maxExcerpt = 300;
 
 /** The beginning of `text` on one line, without control characters: it may reach a terminal. */
-function excerpt(text: string): string {
+function excerpt(text: string, longest = maxExcerpt): string {
   // Truncate first: cleaning a body of megabytes is slow.
   const line = text
-    .slice(0, 4 * maxExcerpt)
+    .slice(0, 4 * longest)
     .replaceAll(/[\s\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')
     .trim();
-  return line.length <= maxExcerpt ? line : `${line.slice(0, maxExcerpt - 1)}…`;
+  return line.length <= longest ? line : `${line.slice(0, longest - 1)}…`;
 }

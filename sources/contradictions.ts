@@ -19,7 +19,7 @@ interface Consistent<Rows> {
   readonly rejected: readonly RejectedRow[];
 }
 
-/** The points without those that contradict one another, which are rejected. */
+/** The points without those that contradict one another, which are the first ones that are rejected. */
 export function consistentPoints<Of extends Consistent<PointLines>>(answer: Of): Of {
   const { rows } = answer;
   const out = contradicting(rows.timesMs, (place) => pointAt(rows, place).values);
@@ -29,7 +29,7 @@ export function consistentPoints<Of extends Consistent<PointLines>>(answer: Of):
     return { raw: JSON.stringify(pointObject(rows.dataset, point)), ...disputed('period'), timeMs: point.timeMs };
   });
   const kept = [...rows.timesMs.keys()].filter((place) => !out.has(place));
-  return { ...answer, rows: pickPoints(rows, kept), rejected: [...answer.rejected, ...rejected] };
+  return { ...answer, rows: pickPoints(rows, kept), rejected: [...rejected, ...answer.rejected] };
 }
 
 /** The same of the entries of a list. */
@@ -44,7 +44,7 @@ export function consistentEntries<Of extends Consistent<readonly ListRow[]>>(ans
   const rejected = [...out].map(
     (place): RejectedRow => ({ raw: JSON.stringify(rows[place]), ...disputed(list.entry), timeMs: null }),
   );
-  return { ...answer, rows: rows.filter((_, place) => !out.has(place)), rejected: [...answer.rejected, ...rejected] };
+  return { ...answer, rows: rows.filter((_, place) => !out.has(place)), rejected: [...rejected, ...answer.rejected] };
 }
 
 const disputed = (key: string) => ({ reason: `another row of the same ${key} has other values`, isDisputed: true });

@@ -11,7 +11,7 @@ import { type DatasetName, datasetText } from '../model/datasets/index.ts';
 import { type ListName, lists } from '../model/lists/index.ts';
 import { offerOf } from '../model/sources.ts';
 import type { Answer, PointsAnswer } from '../planning/answer.ts';
-import { madeEarlier, replyFacts } from './answer.ts';
+import { madeEarlier, quotingRejected, replyFacts } from './answer.ts';
 import { attempt, type Reply } from './attempt.ts';
 import { openConnections, proxyFor } from './connections.ts';
 import { consistentEntries, consistentPoints } from './contradictions.ts';
@@ -119,7 +119,7 @@ export function openSource(options: SourceOptions) {
       const reply = await send(path);
       options.onReply?.({ cost: resource.cost ?? 1, used: profile.used?.(reply.header) ?? null });
       if (reply.status !== 200) throw profile.refusal(reply, clock.now());
-      const answer = process(await resource.read(reply, query, clock.now(), checksum), reply);
+      const answer = quotingRejected(process(await resource.read(reply, query, clock.now(), checksum), reply), reply);
       report('ok', answer, { rows: answer.rows.length, rejected: answer.rejected.length });
       return checksum === null ? answer : { ...answer, checksum: replyFacts(checksum) };
     } catch (error) {

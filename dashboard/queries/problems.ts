@@ -81,14 +81,11 @@ export const failureCauses = statement({
   row: { message: text, series: int4, ranges: int4, nextMs: time, isRefused: bool },
 });
 
-const maxRawLength = 500;
-
 /** Rows in quarantine, the newest first. */
 export const newestRejected = statement({
   name: 'dashboard-quarantine',
   text: `
-    select q.dataset, s.id as "seriesId", ${seriesNameSql} as name, q.seen_at as "seenAtMs", q.reason,
-           left(q.raw, ${maxRawLength}) as raw
+    select q.dataset, s.id as "seriesId", ${seriesNameSql} as name, q.seen_at as "seenAtMs", q.reason, q.raw
     from (select * from tidemark.quarantine order by id desc limit $most) q
     left join tidemark.series s on s.id = q.series_id order by q.id desc`,
   parameters: { most: int4 },

@@ -152,7 +152,7 @@ export const pastRequest = message({
   rejectedFor: z.string().nullable(),
   durationMs: z.number(),
   error: z.string().nullable(),
-  /** The beginning of the body of an answer that did not fill its range or had rejected rows; null: it has none. */
+  /** Rejected rows of an answer, or the beginning of one that did not fill its range; null: it has none. */
   body: z.string().nullable(),
   source: z.string(),
 });

@@ -125,7 +125,7 @@ async function explain(context: Context, history: SeriesHistory, nowMs: EpochMs)
       status === undefined || status.quarantined < history.rejections.length
         ? 'In quarantine, the newest rows:'
         : `In quarantine, ${counted(status.quarantined, 'row')}; the newest:`,
-      history.rejections.map(({ seenAtMs, reason, raw }) => `${formatTime(seenAtMs)}, ${reason}: ${raw.slice(0, 200)}`),
+      history.rejections.map(({ seenAtMs, reason, raw }) => `${formatTime(seenAtMs)}, ${reason}: ${raw}`),
     ),
   ];
 }
@@ -286,14 +286,15 @@ function fetchLine(fetch: PastFetch): string {
   const range = fetch.range === null ? '' : ` ${formatTime(fetch.range.startMs)} to ${formatTime(fetch.range.endMs)}`;
   const attempt = fetch.attempt > 1 ? `, attempt ${fetch.attempt}` : '';
   const rejection = rejectedText(fetch);
-  const body = fetch.body === null ? '' : `${rejection === null ? ', ' : ': '}${fetch.body.slice(0, shownBody)}`;
-  const rejected = rejection === null ? '' : `; ${rejection}`;
+  const answer = fetch.body === null ? '' : `, ${fetch.body.slice(0, shownBody)}`;
+  // Rejected rows are quoted whole.
+  const body = rejection === null ? answer : `; ${[rejection, fetch.body].filter((text) => text !== null).join(': ')}`;
   const came =
     fetch.verdict === checksumVerdict
       ? 'the checksum of the file'
       : fetch.error === null
         ? `${verdict}, ${formatCount(fetch.fresh)} new, ${formatCount(fetch.changed)} changed, ` +
-          `${formatCount(fetch.unchanged)} unchanged${rejected}${body}`
+          `${formatCount(fetch.unchanged)} unchanged${body}`
         : `${verdict}${fetch.status === null ? '' : ` (${fetch.status})`}: ${fetch.error}`;
   const by = fetch.source === defaultSource ? '' : `, ${fetch.source}`;
   return (

@@ -54,7 +54,7 @@ export const ledgerRows = rowsOf({
   isSent: bool,
   source: text,
   /**
-   * The beginning of the body, in one line, of an answer that did not fill its range or had rejected rows; null: it was
+   * In one line the rejected rows of an answer, or the beginning of one that did not fill its range; null: it was
    * another, or had none.
    */
   body: nullable(text),

@@ -49,3 +49,24 @@ test('and rates of a currency', async () => {
     Array(2).fill('another row of the same currency has other values'),
   );
 });
+
+test.each([
+  ['as bytes', ''],
+  ['as JSON', ' '],
+])('quotes the rows that differ of a long answer, not its beginning, read %s', async (_, space) => {
+  const close = (last: string) => `1.${'0'.repeat(120)}${last}`;
+  const of = [...Array(500).keys()].map((hour) => candle(hour, close('5')));
+  const other = candle(480, close('7'));
+  const rows = [`{"open":null,"period":0}`, ...of.slice(1), other];
+  const { baseUrl } = await serveBody(`{"data":${space}[${rows.join()}],"timestamp":1}`);
+  const { rejected, body } = await candlesAt(sourceAt(baseUrl), market);
+  expect(rejected.map(({ isDisputed }) => isDisputed)).toEqual([true, true, undefined]);
+  expect(body).toBe(`${of[480]}, ${other}, {"open":null,"period":0}`);
+});
+
+test('quotes at least two rejected rows, and says how many more there are', async () => {
+  const rows = [...Array(30).keys()].map((hour) => `{"open":"${'9'.repeat(700)}","period":${hour * hourMs}}`);
+  const { baseUrl } = await serveBody(`{"data":[${rows.join()}],"timestamp":1}`);
+  const { body } = await candlesAt(sourceAt(baseUrl), market);
+  expect(body).toBe(`${rows[0]}, ${rows[1]}, and 28 more`);
+});

@@ -32,12 +32,19 @@ it('explains what is tracked, covered, missing and why, past requests and change
     insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw)
     values (now(), 'candles', 1, 'high below low', '{"high":"1"}');
     update tidemark.series set revised = 1`);
+  const row = (last: string) => `{"high":"1.${'0'.repeat(250)}${last}"}`;
+  await query(`
+    update tidemark.fetches set rejected = 2, rejected_for = 'they differ', body = '${row('5')}, ${row('7')}';
+    insert into tidemark.quarantine (seen_at, dataset, series_id, reason, raw)
+    values (now(), 'candles', 1, 'too long', '${row('9')}')`);
   const stdout = await say('why 1');
+  expect(stdout).toContain(`0 unchanged; 2 rows rejected: they differ: ${row('5')}, ${row('7')} (`);
+  expect(stdout).toContain(`too long: ${row('9')}\n`);
   expect(stdout).toMatch(/^Missing, 2 gaps:\n {2}2024-03-05 to 2024-03-06, 1 d: failed: status 500 \(again at /m);
   expect(stdout).toContain('2024-03-06 to 2024-04-10, 35 d: waits until a worker is connected');
   expect(stdout).toMatch(/^Next: backfill of 2024-03-06 to 2024-04-05, when a worker is connected\.$/m);
   expect(stdout).toContain('1 value; the newest:\n  2024-03-02 05:00Z was close 1.50 until 2024-03-02 09:00Z');
-  expect(stdout).toMatch(/In quarantine, 1 row; the newest:\n.*high below low: {"high":"1"}/);
+  expect(stdout).toMatch(/In quarantine, 2 rows; the newest:\n.*\n.*high below low: {"high":"1"}/);
 
   await say(`track candles ${series.replace('h1', 'd1')} --from 2024-03-01 --to 2024-03-05`);
   await query(`
