@@ -5,6 +5,9 @@ import { type EpochMs, type Interval, intervalMs, periodStart } from './interval
 import type { Range } from './ranges.ts';
 import type { SeriesKey } from './series.ts';
 
+/** Closed periods that a refresh reads again: most late changes come in the first minutes after a period. */
+export const refreshedPeriods = 2;
+
 interface OneRequest extends Range {
   readonly seriesId: number;
   readonly series: SeriesKey;

@@ -4,7 +4,7 @@ import { datasetOf } from '../model/datasets/index.ts';
 import { counted, formatDuration, formatTime } from '../model/format.ts';
 import { type EpochMs, type Interval, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import type { Range } from '../model/ranges.ts';
-import type { SeriesKey } from '../model/series.ts';
+import { type SeriesKey, untilExpiry } from '../model/series.ts';
 import type { Depth } from '../model/sources.ts';
 
 /**
@@ -42,6 +42,19 @@ export function periodOf(timeMs: EpochMs, interval: Interval): Range {
 /** The whole periods that a range touches. */
 export function periodsIn({ startMs, endMs }: Range, interval: Interval): Range {
   return { startMs: periodStart(startMs, interval), endMs: nextPeriodStart(endMs, interval) };
+}
+
+/** The whole closed periods of a series that a range touches: at least one. @param range.endMs null: open-ended. */
+export function askedRange(
+  series: SeriesKey,
+  range: { readonly startMs: EpochMs; readonly endMs: EpochMs | null },
+  { nowMs, graceMs }: { readonly nowMs: EpochMs; readonly graceMs: number },
+): Range {
+  const { interval } = series;
+  const closedMs = closedUpTo(series, nowMs, graceMs);
+  const lastMs = untilExpiry(series, range.endMs);
+  const { startMs, endMs } = periodsIn({ startMs: range.startMs, endMs: lastMs ?? closedMs }, interval);
+  return { startMs, endMs: Math.max(Math.min(endMs, closedMs), startMs + intervalMs[interval]) };
 }
 
 /** The times whose period a range touches. @param within absent: all. */

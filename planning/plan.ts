@@ -14,7 +14,15 @@ import { cut, overlaps, type Range, subtract } from '../model/ranges.ts';
 import { requestsFor } from '../model/request-range.ts';
 import type { SeriesKey } from '../model/series.ts';
 import type { ArchiveFiles } from '../model/sources.ts';
-import { asksAlone, asksDays, asksFile, asksNewest, type Window, withWitnesses } from '../model/window.ts';
+import {
+  asksAlone,
+  asksDays,
+  asksFile,
+  asksNewest,
+  refreshedPeriods,
+  type Window,
+  withWitnesses,
+} from '../model/window.ts';
 import { type Beginning, type HeldBack, holdBack, mayBeProbed, probedSeries } from './beginning.ts';
 import type { FreeSlots } from './budget.ts';
 import { newestEnd } from './periods.ts';
@@ -51,7 +59,7 @@ export interface PlanRules {
   readonly longestRangeMs: (series: SeriesKey) => number;
   /** Of an archive, whose windows are those of its files; null or absent: cuts by the longest range. */
   readonly files?: ArchiveFiles | null | undefined;
-  /** Closed periods that each refresh reads again; default 2. */
+  /** Closed periods that each refresh reads again; default {@link refreshedPeriods}. */
   readonly rereadPeriods?: number | undefined;
 }
 
@@ -132,9 +140,6 @@ function turn(series: SeriesGaps, cursor: number): number {
   return series.seriesId > cursor ? series.seriesId - cursor : series.seriesId - cursor + 2 ** 32;
 }
 
-/** Most late changes come in the first minutes after a period. */
-const defaultRereadPeriods = 2;
-
 /**
  * The newest range of a series for one request, if it is due. It reaches back to the newest stored point and over the
  * last closed periods: a quiet minute of a thin market then is a hole between points instead of an empty answer, and
@@ -147,7 +152,7 @@ function tailOf(series: SeriesGaps, spanMs: number, input: PlanRules): (Range & 
   const closedTail = newestGap?.endMs === series.closedUpToMs ? newestGap.startMs : null;
   const wantedFromMs = closedTail ?? (series.refreshDue ? series.closedUpToMs : null);
   if (wantedFromMs === null || wantedFromMs >= endMs) return null;
-  const reachMs = (input.rereadPeriods ?? defaultRereadPeriods) * intervalMs[series.series.interval];
+  const reachMs = (input.rereadPeriods ?? refreshedPeriods) * intervalMs[series.series.interval];
   // A range without a point of its own is requested alone, as below: points before it prove nothing.
   const isSilent = (series.silent ?? []).some((range) => startsIn(wantedFromMs, range));
   const backToMs =

@@ -1,7 +1,8 @@
 /** Applies a watch list in one transaction, so that a crash leaves all changes or none. */
 
 import { createHash } from 'node:crypto';
-import { type EpochMs, intervalMs, periodStart } from '../model/intervals.ts';
+import type { EpochMs } from '../model/intervals.ts';
+import { askedRange } from '../planning/periods.ts';
 import { nameOfChange, type SeriesChange } from '../planning/watch-list-changes.ts';
 import { type Database, inTransaction } from '../store/db/database.ts';
 import { type BackfilledSeries, insertBackfill } from '../store/ledger/backfills.ts';
@@ -68,10 +69,7 @@ export function applyWatchList(
 /** What a change asks for that was not tracked before; nothing: it only narrows. */
 function askedBy({ kind, series, seriesId, before, after }: SeriesChange, nowMs: EpochMs): BackfilledSeries[] {
   if (seriesId === null || after === null || (kind !== 'added' && kind !== 'widened' && kind !== 'moved')) return [];
-  const { interval } = series;
-  const startMs = periodStart(after.startMs, interval);
-  const closedMs = periodStart(Math.min(after.endMs ?? nowMs, nowMs), interval);
-  return [{ seriesId, range: { startMs, endMs: Math.max(closedMs, startMs + intervalMs[interval]) }, before, after }];
+  return [{ seriesId, range: askedRange(series, after, { nowMs, graceMs: 0 }), before, after }];
 }
 
 /** What applying it would change. Nothing of it stays. */

@@ -13,20 +13,19 @@
  */
 
 import type { Clock } from '../../clock.ts';
-import { type EpochMs, hourMs, intervalMs, minuteMs, nextPeriodStart, periodStart } from '../../model/intervals.ts';
+import { type EpochMs, hourMs, intervalMs, minuteMs } from '../../model/intervals.ts';
 import { trackingLanes } from '../../model/lanes.ts';
 import { clip, lengthMs, overlaps, type Range } from '../../model/ranges.ts';
-import { untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { sum } from '../../model/sum.ts';
 import { budgetInForce, differingBudgets, lowerBudget } from '../../planning/budget.ts';
 import { pausedText } from '../../planning/headline.ts';
-import { closedUpTo } from '../../planning/periods.ts';
 import { type BackfillProgress, isPausedBySource } from '../../planning/progress.ts';
 import { passedOverAfterMs } from '../../planning/source-share.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import { acceptEmptyAnswers } from '../../store/commit/empty-answers.ts';
 import { readLackingValues } from '../../store/commit/reread.ts';
+import type { BackfilledSeries } from '../../store/ledger/backfills.ts';
 import { countFetchesSince } from '../../store/ledger/ledger.ts';
 import { ledgerMinutes, tallyFetches } from '../../store/ledger/ledger-minutes.ts';
 import { countRejected, readQuarantined } from '../../store/ledger/quarantine.ts';
@@ -65,12 +64,10 @@ import {
 export interface BackfillRequest {
   /** Of its record; absent: it has none. */
   readonly id?: number;
-  readonly seriesIds: readonly number[];
+  /** What is asked for, as it is recorded. */
+  readonly series: readonly BackfilledSeries[];
   /** Those of them that are tracked for this backfill alone: no more than it, where the source does not know them. */
   readonly newIds?: readonly number[];
-  readonly fromMs: EpochMs;
-  /** Null: up to the last closed period. */
-  readonly toMs: EpochMs | null;
   /** Waits for second answers, however long they take. */
   readonly wait?: boolean;
   /** Accepts one empty answer as confirmation. */
@@ -97,22 +94,23 @@ const idlePollMs = 1000;
 export async function runBackfill(context: OperationContext, request: BackfillRequest): Promise<BackfillOutcome> {
   const { database, clock } = context;
   const { newIds = [] } = request;
-  const lists = await readSourceLists(database.pool, request.seriesIds);
+  const ranges: Ranges = new Map(request.series.map(({ seriesId, range }) => [seriesId, range]));
+  const seriesIds = [...ranges.keys()];
+  const lists = await readSourceLists(database.pool, seriesIds);
   await assertNotPaused(
     context,
     [...lists.values()].map((list) => list.map(({ source }) => source)),
   );
   const startedMs = clock.now();
-  const ranges = await rangesOf(context, request, startedMs);
-  const sourcesOf = await readSourcesOf(database, request.seriesIds);
-  const sources = await readAllSources(database, request.seriesIds);
+  const sourcesOf = await readSourcesOf(database, seriesIds);
+  const sources = await readAllSources(database, seriesIds);
   const parts = inProcessWorkers(context, ranges, { sources });
   let isFirst = true;
   let reportedWait: string | null = null;
   /** What was said of each source that refuses requests, or that somebody paused. */
   const refusals = new Map<string, string>();
   let accepted = 0;
-  const [only, ...others] = distinctSources(request.seriesIds, sourcesOf);
+  const [only, ...others] = distinctSources(seriesIds, sourcesOf);
   // A backfill of several sources reports the budget of the default one.
   const registry = await context.sources();
   const single = only === undefined || others.length > 0 ? undefined : registry.find(only);
@@ -121,10 +119,11 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
   let perMinute = setup.facts.requestsPerMinute;
   const requestsOfLastMinute = lastMinuteOf(context, name);
   const ledger = ledgerMinutes(database, {
-    ...{ sinceMs: startedMs, seriesIds: request.seriesIds, lanes: trackingLanes, backfillId: request.id },
+    ...{ sinceMs: startedMs, seriesIds, lanes: trackingLanes, backfillId: request.id },
   });
   // The beginning of a series may become known.
-  const trackedNow = atMostEverySecond(clock, () => readSeries(context, request, startedMs));
+  const { graceMs } = context.config.worker;
+  const trackedNow = atMostEverySecond(clock, () => seriesStatus(database, { nowMs: startedMs, graceMs, seriesIds }));
   const loweredNow = atMostEverySecond(clock, () => readLoweredBudgets(database));
   const pausesNow = atMostEverySecond(clock, () => readSourcePauses(database));
   const tallyNow = atMostEverySecond(clock, async () => tallyFetches(await ledger.read(clock.now())));
@@ -148,7 +147,6 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
 
   /** The sources that are to be asked for a value that files lack. */
   async function sourcesToAdd(nowMs: EpochMs): Promise<string[]> {
-    const { seriesIds } = request;
     const found: string[] = [];
     for (const source of sources) {
       const offers = registry.find(source)?.facts.offers ?? [];
@@ -232,7 +230,7 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
     assertSourceUsable(tallyFetches(await ledger.read(clock.now())), name);
     for (const source of await sourcesToAdd(nowMs + hourMs))
       request.progress.say(`${source} did not give values that files lack: run or backfill asks it again later`);
-    const rollups = await refreshRollupsAtEnd(context, request.seriesIds, request.signal);
+    const rollups = await refreshRollupsAtEnd(context, seriesIds, request.signal);
     if (rollups === 'stopped') return { ...(await outcome()), rollups, interrupted: true };
     const rejected = await countRejected(database, ranges);
     const reasons = rejected === 0 ? [] : await readQuarantined.on(database.pool, {});
@@ -240,9 +238,9 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
       ...(await outcome()),
       rollups,
       rejected,
-      rejectedFor: reasons.find(({ seriesId }) => request.seriesIds.includes(seriesId))?.reason ?? null,
-      withoutPoints: await withoutPoints(context, request.seriesIds),
-      refusal: await refusalOf(context, gaps, request),
+      rejectedFor: reasons.find(({ seriesId }) => seriesIds.includes(seriesId))?.reason ?? null,
+      withoutPoints: await withoutPoints(context, seriesIds),
+      refusal: await refusalOf(context, gaps, { seriesIds, newIds }),
     };
   }
 
@@ -257,24 +255,6 @@ export async function runBackfill(context: OperationContext, request: BackfillRe
 }
 
 type Ranges = ReadonlyMap<number, Range>;
-
-/** The requested range per series, in whole closed periods. */
-async function rangesOf(context: OperationContext, request: BackfillRequest, nowMs: EpochMs): Promise<Ranges> {
-  const { graceMs } = context.config.worker;
-  const rows = await readSeries(context, request, nowMs);
-  const ranges = rows.map((row): [number, Range] => {
-    const closedMs = closedUpTo(row.series, nowMs, graceMs);
-    const { interval } = row.series;
-    const lastMs = untilExpiry(row.series, request.toMs);
-    const toMs = lastMs === null ? closedMs : nextPeriodStart(lastMs, interval);
-    return [row.seriesId, { startMs: periodStart(request.fromMs, interval), endMs: Math.min(toMs, closedMs) }];
-  });
-  return new Map(ranges);
-}
-
-function readSeries({ config, database }: OperationContext, { seriesIds }: BackfillRequest, nowMs: EpochMs) {
-  return seriesStatus(database, { nowMs, graceMs: config.worker.graceMs, seriesIds });
-}
 
 async function missingWithin(context: OperationContext, ranges: Ranges, nowMs: EpochMs): Promise<Gap[]> {
   const { graceMs } = context.config.worker;

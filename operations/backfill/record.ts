@@ -6,9 +6,9 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
 import { messageOf, TidemarkError } from '../../errors.ts';
-import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
+import type { EpochMs } from '../../model/intervals.ts';
 import { isTracking } from '../../model/lanes.ts';
-import { untilExpiry } from '../../model/series.ts';
+import { askedRange } from '../../planning/periods.ts';
 import type { Database } from '../../store/db/database.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
 import {
@@ -101,15 +101,11 @@ export async function recorded<Result>(
 /** The windows of a repair or a verification in the queue, for whoever cancels it. */
 export const runOf = (backfillId: number): string => backfillId.toString(16).padStart(16, '0');
 
-/** The part of a tracked series that is asked for: up to the last period that has begun to close, at least one. */
+/** What is asked for of a tracked series. */
 export function askedOf(
   { seriesId, series, before, tracked }: Pick<TrackedSeries, 'seriesId' | 'series' | 'before' | 'tracked'>,
   { fromMs, toMs }: { readonly fromMs: EpochMs; readonly toMs: EpochMs | null },
-  nowMs: EpochMs,
+  at: { readonly nowMs: EpochMs; readonly graceMs: number },
 ): BackfilledSeries {
-  const { interval } = series;
-  const startMs = periodStart(fromMs, interval);
-  const lastMs = Math.min(untilExpiry(series, toMs) ?? nowMs, nowMs);
-  const endMs = Math.max(periodStart(lastMs, interval), startMs + intervalMs[interval]);
-  return { seriesId, range: { startMs, endMs }, before, after: tracked };
+  return { seriesId, range: askedRange(series, { startMs: fromMs, endMs: toMs }, at), before, after: tracked };
 }

@@ -21,17 +21,18 @@ export async function* trackSelection(
 
 /** Tracks them, and records who asked for it where it widens what is tracked. */
 export async function trackRecorded(
-  context: Pick<OperationContext, 'database' | 'clock'>,
+  context: Pick<OperationContext, 'clock' | 'config' | 'database'>,
   selection: KeptSelection<SourcedSelection>,
   by: string,
 ): Promise<readonly TrackedSeries[]> {
-  const { clock, database } = context;
+  const { clock, config, database } = context;
   const all: TrackedSeries[] = [];
   for await (const tracked of trackSelection(context, selection)) all.push(tracked);
   const nowMs = clock.now();
+  const at = { nowMs, graceMs: config.worker.graceMs };
   const asked = all
     .filter(({ change }) => change !== 'unchanged')
-    .map((one) => askedOf(one, { fromMs: selection.trackFromMs(one.series), toMs: selection.toMs }, nowMs));
+    .map((one) => askedOf(one, { fromMs: selection.trackFromMs(one.series), toMs: selection.toMs }, at));
   if (asked.length > 0)
     await insertBackfill(database.pool, { kind: 'track', by, series: asked }, { nowMs, isAlive: false });
   return all;

@@ -61,16 +61,14 @@ export async function run(asked: Selection, options: BackfillOptions): Promise<v
     const newIds: number[] = [];
     for await (const tracked of trackSelection(context, selection)) {
       const fromMs = selection.trackFromMs(tracked.series);
-      series.push(askedOf(tracked, { fromMs, toMs: selection.toMs }, context.clock.now()));
+      const at = { nowMs: context.clock.now(), graceMs: context.config.worker.graceMs };
+      series.push(askedOf(tracked, { fromMs, toMs: selection.toMs }, at));
       if (tracked.before === null) newIds.push(tracked.seriesId);
     }
     const backfill = async (record: Recorded): Promise<BackfillOutcome> => {
       const outcome = await runBackfill(context, {
         id: record.id,
-        seriesIds: series.map(({ seriesId }) => seriesId),
-        newIds,
-        fromMs: selection.fromMs,
-        toMs: selection.toMs,
+        ...{ series, newIds },
         wait: options.wait === true,
         acceptEmpty: options.acceptEmpty === true,
         signal: record.signal,

@@ -188,7 +188,8 @@ async function fetchAndReport(
     `PostgreSQL runs under ${context.config.directory}, the simulator at ${simulator.url} with a budget of ` +
       `${requestsPerMinute.withKey} requests a minute.`,
   );
-  const stored = await seriesStatus(database, { nowMs: startedMs, graceMs: context.config.worker.graceMs });
+  const { graceMs } = context.config.worker;
+  const stored = await seriesStatus(database, { nowMs: startedMs, graceMs });
   const points = stored.reduce((sum, row) => sum + row.points, 0);
   if (points > 0)
     console.log(`${label} ${counted(points, 'point')} are already stored; only missing windows are fetched.`);
@@ -197,14 +198,12 @@ async function fetchAndReport(
     const fromMs = parseTime(from, '--from', startedMs);
     const sources = source === undefined ? null : [{ source, symbol: 'BTCUSDT', isArchive: false }];
     const tracked = await trackSeriesOf(database, sources, series, fromMs, null);
-    asked.push(askedOf(tracked, { fromMs, toMs: null }, startedMs));
+    asked.push(askedOf(tracked, { fromMs, toMs: null }, { nowMs: startedMs, graceMs }));
   }
   for (const list of polledLists) await trackList(database, list, demoRefreshMs);
   const backfill = async (record: Recorded) => {
     const outcome = await runBackfill(context, {
-      seriesIds: asked.map(({ seriesId }) => seriesId),
-      fromMs: 0,
-      toMs: null,
+      series: asked,
       ...{ signal: record.signal, look: record.look },
       progress: showProgress(context.clock, '[synthetic] '),
     });

@@ -8,6 +8,7 @@
 
 import { type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import type { Lane } from '../../model/lanes.ts';
+import { refreshedPeriods } from '../../model/window.ts';
 import type { Database } from '../db/database.ts';
 import { bool, int4, int8, listOf, nullable, oneOf, type RowOf, statement, text, time } from '../db/statement.ts';
 import { checksumVerdict } from './ledger.ts';
@@ -19,7 +20,7 @@ const sliceMs = hourMs;
  * @param of.sinceMs the first time that counts; absent: `keptMs` before now.
  * @param of.keptMs how much of the past counts; absent: all since the first time.
  * @param of.seriesIds only requests for these; absent: all. @param of.lanes likewise.
- * @param of.backfillId only requests for the ranges of this backfill; absent: all.
+ * @param of.backfillId only requests for the ranges of this backfill, without refreshes of what is newer; absent: all.
  */
 export function ledgerMinutes(
   database: Database,
@@ -88,6 +89,9 @@ const minutesBetween = statement({
       and ($backfillId is null or exists (
         select from tidemark.backfill_series o
         where o.backfill_id = $backfillId and o.series_id = f.series_id and o.range && f.range
+          and (f.lane <> 'refresh' or lower(f.range) < upper(o.range) - ${refreshedPeriods} * (
+            select period from tidemark.series where id = o.series_id
+          ))
       ))
     group by 1, 2, 3, 4, 5`,
   parameters: {

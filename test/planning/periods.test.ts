@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
-import { recencyOf, recencyText } from '../../planning/periods.ts';
+import { askedRange, recencyOf, recencyText } from '../../planning/periods.ts';
 
 const nowMs = Date.UTC(2024, 0, 31, 18, 1, 10);
 const closedUpToMs = Date.UTC(2024, 0, 31, 18);
@@ -32,4 +32,19 @@ it.each([
   expect(textOf(null)).toBe(said);
   expect(textOf(nowMs + 1)).toBe(said);
   expect(textOf(nowMs)).toBe('');
+});
+
+it('asks for the closed periods that a range touches, as they are tracked, and for at least one', () => {
+  const series = { dataset: 'candles', exchange: 'x', baseId: 'a', quoteId: 'b', interval: 'h1' } as const;
+  const hours = (startHour: number, endHour: number | null, nowHour: number) => {
+    const range = { startMs: startHour * hourMs, endMs: endHour === null ? null : endHour * hourMs };
+    const { startMs, endMs } = askedRange(series, range, { nowMs: nowHour * hourMs, graceMs: minuteMs });
+    return [startMs / hourMs, endMs / hourMs];
+  };
+  expect(hours(0.5, 4.5, 100)).toEqual([0, 5]);
+  expect(hours(0, 4, 100)).toEqual([0, 4]);
+  expect(hours(0, null, 100.5)).toEqual([0, 100]);
+  // Its last period may still change.
+  expect(hours(0, 100, 100)).toEqual([0, 99]);
+  expect(hours(99.5, null, 100)).toEqual([99, 100]);
 });

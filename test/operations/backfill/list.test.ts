@@ -214,6 +214,8 @@ it('counts the requests of a backfill alone: not those beside it, nor those of i
   // With an archive a range is read from both, as `plan` counts it.
   await record('reread', days(1, 2));
   await record('refresh', days(50, 51));
+  // A refresh of what is newer reads the last periods again.
+  await record('refresh', { startMs: day(10) - 2 * hourMs, endMs: day(11) });
   expect(await answers()).toEqual({
     ...{ requests: 7, points: 7 * 24, kinds: { filled: 5 } },
     failures: [{ kind: 'timeout', requests: 2, message: 'no answer' }],
