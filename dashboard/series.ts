@@ -162,7 +162,7 @@ async function seriesDetail(
 ): Promise<SeriesDetail> {
   const found = await charted(database, seriesId);
   const history = await readSeriesHistory(database, { seriesId, nowMs, most: maxEntries });
-  const gaps = await listGaps(database, { nowMs, graceMs, seriesIds: [seriesId] });
+  const gaps = await listGaps(database, { nowMs, graceMs, seriesIds: [seriesId], ledger: true });
   return {
     id: seriesId,
     name: seriesName(found.series),

@@ -45,6 +45,8 @@ const unrequestable = { words: 'not requested', isRequestable: false } as const;
 
 export const reasons = {
   not_asked: { ...usual, shown: 'not_asked', counts: 'missing', words: 'awaits a request' },
+  /** Its last request failed, and the queue sends it once more. Only after the last attempt has it failed. */
+  retried: { ...usual, shown: 'not_asked', counts: 'missing', words: 'last request failed' },
   /** The archive has no file of that time yet, and no other source follows it. */
   not_published: { ...usual, shown: 'not_asked', counts: 'missing', ...unrequestable },
   /** Answered without a point. */

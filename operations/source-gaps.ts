@@ -182,7 +182,7 @@ export function explainUnasked(gaps: readonly Gap[], divide: DivideGaps): Gap[] 
         clip(ranges, gap).map((piece) => ({ ...gap, ...piece, cause, message }));
       const asked = subtract([gap], normalize([...lost, ...unpublished]));
       return [
-        ...pieces(asked, 'not_asked', null),
+        ...pieces(asked, gap.cause, gap.message),
         ...pieces(lost, 'beyond_depth', tooOld),
         ...pieces(unpublished, 'not_published', notPublished),
       ].sort((one, other) => one.startMs - other.startMs);

@@ -36,9 +36,9 @@ comment on function tidemark.closed_series is
 -- Deferred windows of two plans may overlap. A period is requested when the last of them is due, so that one gives its
 -- reason. What the next source of the series is asked for is not_asked, unless that source is deferred too. (The files
 -- of an archive come late: what failed is not left to them.) Overlaps are searched among neighbours only, because
--- thousands may be deferred. With the ledger, recent requests for what is missing give the reason where nothing is
--- deferred, as for a window that is retried: for two hours, which is longer than any pause of the queue. That is too
--- slow for a loop.
+-- thousands may be deferred. With the ledger, recent requests for what is missing tell where nothing is deferred
+-- which window is retried, and has not failed yet: for two hours, which is longer than any pause of the queue. That is
+-- too slow for a loop.
 create or replace function tidemark.deferred_parts(at timestamptz, grace interval, ids integer[], ledger boolean)
 returns table (
   series_id integer, range tstzrange, reason text, message text, retry_at timestamptz, since timestamptz, source text,
@@ -60,7 +60,7 @@ language sql stable parallel safe as $$
     from deferred
     union all
     (select distinct on (f.series_id, f.range) f.series_id, f.range,
-            case when f.error is null then 'not_asked' else 'failed' end, f.error, null::timestamptz,
+            case when f.error is null then 'not_asked' else 'retried' end, f.error, null::timestamptz,
             null::timestamptz, f.time, f.source, false
      from tidemark.fetches f
      where $4 and f.verdict <> 'checksum' and f.time > $1 - interval '2 hours'

@@ -164,7 +164,7 @@ export type Gap = RowOf<typeof gapPieces.row>;
 /**
  * Lists every gap as a range, split where the reason changes, in order of series and time.
  *
- * @param query.ledger whether recent failed requests give the reason where nothing is deferred: too slow for a loop.
+ * @param query.ledger whether to tell by recent failed requests which windows are retried: too slow for a loop.
  */
 export async function listGaps(
   database: Database,

@@ -194,7 +194,7 @@ it('status, gaps and the page count the same as failed and as awaiting, also whe
   const seriesIds = status.map(({ seriesId }) => seriesId);
   const bands = await readBands(database, { ...{ nowMs, graceMs: 0, seriesIds }, range: null, columns: 2 });
   for (const { seriesId, series, failedMs, awaitingMs, blocked } of status) {
-    if (blocked !== null || series.dataset !== 'candles' || series.baseId === 'retried') continue;
+    if (blocked !== null || series.dataset !== 'candles') continue;
     const listed = [lengths(seriesId, 'failed'), lengths(seriesId, 'awaits_second_answer')];
     expect([series.baseId, failedMs, awaitingMs]).toEqual([series.baseId, ...listed]);
     const band = bands.find(({ id }) => id === seriesId);

@@ -100,7 +100,7 @@ it('gaps and why tell of the first request that timed out, and when it is asked 
     expect(text).toMatch(
       new RegExp(`^the last request to the source timed out at .*Z: no complete answer; asked again ${again}$`, 'm'),
     );
-    expect(text).toMatch(/2024-01-02.*failed: no complete answer \(again once a worker is connected\)/);
+    expect(text).toMatch(/2024-01-02.* last request failed: no complete answer \(again once a worker is connected\)/);
     // Whether a worker is connected is not known.
     const { stdout } = await run(words, queueAway);
     expect(stdout).toMatch(new RegExp(`2024-01-02.*failed: no complete answer \\(again ${again}\\)`));

@@ -112,9 +112,9 @@ it('reports the last failure of a window that is being retried, and none after a
   await defer(35, 40, nowMs + 1000, 'deferred');
   await fail(30, 40, 1, 'status 504');
   expect(await listed(true)).toEqual([
-    [0, 10, 'failed', 'status 502', null],
+    [0, 10, 'not_asked', 'status 502', null],
     [15, 30, 'not_asked', null, null],
-    [30, 35, 'failed', 'status 504', null],
+    [30, 35, 'not_asked', 'status 504', null],
     [35, 40, 'failed', 'deferred', nowMs + 1000],
   ]);
   expect(await listed(false)).toEqual([
