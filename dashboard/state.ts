@@ -43,14 +43,13 @@ const openMinutes = 3;
 /** Intervals of slow-changing parts, and of the most expensive ones. */
 const slowIntervalMs = 10_000;
 const rareIntervalMs = 60_000;
-/** Interval of the facts behind the headline: the gaps of all series are read. */
-const factsIntervalMs = 5000;
+/** Interval of the rules by which requests are counted. */
+const rulesIntervalMs = 5000;
 
 /** @returns reads a snapshot; call it for one snapshot at a time. */
 export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   const { database, queue, clock, graceMs, ports, perMinute, synthetic, replica } = options;
-  const facts = cachedFor(factsIntervalMs, (nowMs) => ports.readFacts(nowMs));
-  const counting = cachedFor(factsIntervalMs, async (nowMs) => {
+  const counting = cachedFor(rulesIntervalMs, async (nowMs) => {
     const countRequestsFor = await ports.readRequestCounter(nowMs);
     // Most ranges stay the same for many snapshots.
     const known = new Map<string, number>();
@@ -63,8 +62,6 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   });
   const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
-  // Both of one moment: a sentence has what is to go beside what is covered.
-  const tracked = { readAtMs: 0, extent: extentOf([]) };
   const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions(database)));
   return async () => {
     const nowMs = clock.now();
@@ -74,13 +71,12 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
     const lines = await readSeriesLines(database, { nowMs, graceMs, requestsFor });
     const requests = await readMinutes(nowMs);
     const queueState = await queueRead;
-    const stored = await facts(nowMs);
-    if (stored.readAtMs !== tracked.readAtMs)
-      Object.assign(tracked, { readAtMs: stored.readAtMs, extent: extentOf(lines) });
+    // Each time: a sentence has what is to go beside what is covered, and the tiles beside it have the lines.
+    const stored = await ports.readFacts(nowMs);
     const whole: StateFacts = {
       ...stored,
       nowMs,
-      tracked: tracked.extent,
+      tracked: extentOf(lines),
       queue: queueState?.facts ?? { away: queue.problem() },
     };
     return {

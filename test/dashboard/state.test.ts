@@ -80,3 +80,23 @@ it.each([
   const sources = quietQueue.facts.sources.map((source) => ({ ...source, pausedMs }));
   expect((await conditions({ sources }))[kind]).toMatch(sentence);
 });
+
+it('has the headline of the same moment as the lines', async () => {
+  const read = stateReader({
+    database: store.database,
+    queue: createQueueReader(systemClock, async () => ({
+      ...quietQueue,
+      facts: { ...quietQueue.facts, schedulers: 1 },
+    })),
+    clock: clockAt(() => nowMs),
+    ...{ ports: plainPorts(store.database, 0), graceMs: 0, perMinute: 0, synthetic: false },
+  });
+  const seen = async () => {
+    const { series, summary } = await read();
+    return { isComplete: series[0]?.missingMs === 0, left: summary.state.left };
+  };
+  expect(await seen()).toEqual({ isComplete: false, left: 1 });
+  await query('update tidemark.series set covered = tstzmultirange(tracked) where id = $1', [seriesId]);
+  expect(await seen()).toEqual({ isComplete: true, left: 0 });
+  await query(`update tidemark.series set covered = '{}' where id = $1`, [seriesId]);
+});
