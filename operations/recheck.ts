@@ -140,14 +140,14 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
   const counts = {
     /** Completely compared windows. */
     compared: 0,
-    /**
-     * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated.
-     * Differing points elsewhere in them count.
-     */
-    unbounded: 0,
     points: 0,
     rewritten: 0,
   };
+  /**
+   * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated.
+   * Differing points elsewhere in them count.
+   */
+  const unbounded: CoveredWindow[] = [];
   const outcome = await recheck(context, {
     ...planned,
     lane: 'verify',
@@ -158,13 +158,13 @@ export async function verify(context: OperationContext, request: VerifyRequest) 
       counts.points += settled.points;
       counts.rewritten += settled.rewritten;
       if (settled.message !== null) return;
-      if (settled.kind === unboundedKind) counts.unbounded += 1;
-      else counts.compared += 1;
+      if (settled.kind !== unboundedKind) counts.compared += 1;
+      else unbounded.push(settled.window);
     },
   });
   /** Rejected rows of the covered ranges: there is nothing to compare of their periods. */
   const rejected = await countRejected(database, new Map(covered.map(hullOf)));
-  return { windows, ...counts, rejected, ...outcome };
+  return { windows, requested: planned.count, ...counts, unbounded, rejected, ...outcome };
 }
 
 /** The whole periods of a range. @param within absent: everything. */
@@ -388,10 +388,12 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
   const { lane: kind, by, signal } = request;
   const stored = { fresh: 0, revised: 0 };
   let answered = 0;
+  let unbounded = 0;
   const onSettled = (settled: RecheckedWindow) => {
     stored.fresh += settled.fresh;
     stored.revised += settled.revised;
     if (settled.message === null && settled.kind !== unboundedKind) answered += 1;
+    if (settled.message === null && settled.kind === unboundedKind) unbounded += 1;
     request.onSettled(settled);
   };
   const work = (record: Recorded) => runRecheck(context, { ...request, onSettled, signal: record.signal }, record);
@@ -410,6 +412,7 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     const said = [
       outcome.isWhole ? `${windows} requested` : `stopped after ${formatCount(answered)} of ${windows}`,
       ...(found.length === 0 && !isPart ? [nothing] : found),
+      ...(unbounded === 0 ? [] : [`${formatCount(unbounded)} unbounded`]),
       ...(unanswered.length === 0 ? [] : [`${formatCount(unanswered.length)} unanswered`]),
     ].join(', ');
     return outcome.isWhole ? said : new TidemarkError('INTERRUPTED', said);

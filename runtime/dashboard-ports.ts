@@ -97,7 +97,7 @@ async function runAction(
         ...{ ...(await actedOn(context, request)), sample, against, by, begins },
         ...{ signal, progress: () => progress, note: (text: string) => void notes.push(text) },
       };
-      const { compared, windows, differing, unanswered, isWhole } = await verify(context, ofVerify);
+      const { compared, windows, differing, unanswered, unbounded, isWhole } = await verify(context, ofVerify);
       const points = differing.reduce((sum, settled) => sum + countDiffering(settled), 0);
       return ended(isWhole, [
         `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}` +
@@ -107,6 +107,7 @@ async function runAction(
             : compared === 0 && unanswered.length > 0
               ? 'nothing could be compared'
               : 'nothing differs'),
+        ...(unbounded.length === 0 ? [] : [`${counted(unbounded.length, 'window')} unbounded, so not verified`]),
         ...(unanswered.length === 0 ? [] : [`${counted(unanswered.length, 'window')} could not be compared`]),
         ...notes,
       ]);

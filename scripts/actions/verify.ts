@@ -3,6 +3,7 @@
 import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount, formatSpan } from '../../model/format.ts';
 import type { Range } from '../../model/ranges.ts';
+import { seriesName } from '../../model/series.ts';
 import { type Verification, verify } from '../../operations/recheck.ts';
 import type { RecheckedWindow } from '../../operations/recheck-state.ts';
 import { withContext } from '../../runtime/context.ts';
@@ -72,17 +73,25 @@ function verificationText(outcome: Verification, against: string | null, within:
         ? `${counted(rewritten, 'point')} equal as numbers with other digits (1.10, 1.1): kept as first received`
         : `${counted(rewritten, 'point')} equal to that tick, with other digits`,
     );
-  if (outcome.unbounded > 0)
+  const [first] = outcome.unbounded;
+  if (first !== undefined) {
+    const which = `${outcome.unbounded.length === 1 ? '' : 'the first: '}${seriesName(first.series)} ${formatSpan(first)}`;
     lines.push(
-      `${counted(outcome.unbounded, 'window')} not verified: unbounded, the answer may be truncated, or is empty`,
+      `${counted(outcome.unbounded.length, 'window')} not verified: unbounded, the answer may be truncated, or is empty ` +
+        `(${which})`,
     );
+  }
   if (outcome.rejected > 0)
     lines.push(`${counted(outcome.rejected, 'rejected row')} in quarantine: their periods were not compared`);
   return [...lines, ...unansweredText(unanswered, 'compared')].join('\n');
 }
 
-function comparedText({ windows, compared, points, differing, isWhole }: Verification, against: string | null): string {
-  const all = counted(windows, 'covered window');
+function comparedText(
+  { windows, requested, compared, points, differing, isWhole }: Verification,
+  against: string | null,
+): string {
+  const drawn = requested < windows ? ` (${formatCount(requested)} drawn)` : '';
+  const all = `${counted(windows, 'covered window')}${drawn}`;
   if (compared === 0) return `none of ${all} ${isWhole ? 'could be' : 'was'} compared${isWhole ? '' : ' so far'}`;
   const found =
     differing.length === 0
@@ -101,10 +110,12 @@ function verificationJson({
   differences,
   unanswered,
   cost,
+  unbounded,
   ...counts
 }: Verification): JsonDocument<'verify'> {
   return {
     ...counts,
+    unbounded: unbounded.length,
     cost: commandCostJson(cost),
     differing: differing.length,
     differingPoints: pointsOf(differing),

@@ -321,7 +321,8 @@ const repair = z
 
 const verify = z
   .strictObject({
-    windows: count,
+    windows: count.describe('covered windows'),
+    requested: count.describe('those of them that were drawn, or all'),
     compared: count,
     unbounded: count,
     points: count,

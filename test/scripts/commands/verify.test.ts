@@ -49,7 +49,7 @@ it('compares a sample, changes nothing and costs one request per window', async 
   });
   expect(asked()).toBe(5);
   expect(await say('verify --sample 2')).toMatch(
-    /compared 2 of 5 covered windows, [\d,]+ points, digit by digit: nothing differs/,
+    /compared 2 of 5 covered windows \(2 drawn\), [\d,]+ points, digit by digit: nothing differs/,
   );
   expect(asked()).toBe(7);
   const one = await json('verify binance bitcoin/tether H1 --all');
@@ -236,7 +236,7 @@ it('reports unbounded windows, empty answers and periods of rejected rows as not
   simulator.setFaults({ emptyRate: 1 });
   await run(`backfill candles ${kraken} ${days}`, isEmptyAtOnce);
   expect(await say('verify --all kraken ethereum/euro m1')).toMatch(
-    /4 windows not verified: unbounded, the answer may be truncated, or is empty/,
+    /4 windows not verified: unbounded, the answer may be truncated, or is empty \(the first: kraken ethereum\/euro m1 from 20/,
   );
   simulator.setFaults({});
   const [rejected] = await query(
@@ -351,7 +351,7 @@ it('compares and repairs only the whole periods that a range touches, and tells 
   ]);
   expect(asked()).toBe(2);
   expect(await say(`verify --sample 1 ${part}`)).toMatch(
-    /^1 request to the source, 0\.017 % of a minute's budget, about 1 s\ncompared 1 of 2 covered windows, /,
+    /^1 request to the source, 0\.017 % of a minute's budget, about 1 s\ncompared 1 of 2 covered windows \(1 drawn\), /,
   );
 
   for (const timeMs of [changedMs, extraMs]) simulator.revise({ series: minutes, timeMs, fromMs: 0, values: null });
