@@ -153,8 +153,9 @@ export function requestQueue(
       return ranges;
     },
 
-    /** Removes the windows of a series, except active ones and those of commands. */
-    dropSeries: (seriesId: number) => drop((window) => window.seriesId === seriesId && window.run === undefined),
+    /** Removes the windows of a series, except active ones and, unless they are dropped too, those of commands. */
+    dropSeries: (seriesId: number, { commands = false } = {}) =>
+      drop((window) => window.seriesId === seriesId && (commands || window.run === undefined)),
 
     /** Removes the windows of a command run, except active ones. */
     dropRun: (run: string) => drop((window) => window.run === run),

@@ -28,6 +28,8 @@ const relations: Readonly<Record<string, string>> = {
     ]),
   ),
   'tidemark.migrations': 'Migrations that this database has.',
+  'tidemark.actions':
+    'Actions at the dashboard, such as track or repair, and deletions of series: who, when, what, and the result.',
   ...Object.fromEntries(
     eachList.flatMap(({ entry, entries, keeps, tables: { listed, states } }) => [
       [`tidemark.${listed}`, `Each ${entry} that a poll has listed.`],
@@ -41,7 +43,7 @@ const relations: Readonly<Record<string, string>> = {
 
 const columns: Readonly<Record<string, string>> = {
   ...Object.fromEntries(datasetNames.flatMap((one) => datasets[one].columns.map(({ name, about }) => [name, about]))),
-  action: 'What was asked for: retry, verify, repair, track, untrack, pause or resume.',
+  action: 'What was asked for: retry, verify, repair, track, untrack, pause or resume; of a command only delete.',
   address: 'E-mail address of the holder.',
   after: 'Values since the change, as JSON with decimals that keep their digits.',
   answered_at: 'When the source was asked for it last.',
@@ -222,7 +224,7 @@ const own: Readonly<Record<string, string>> = {
   'public.source_differences.time': 'Time of the point.',
   'public.dashboard_actions.address': 'Network address that asked for it.',
   'public.dashboard_actions.time': 'When it was asked for.',
-  'tidemark.actions.address': 'Network address that asked for it.',
+  'tidemark.actions.address': 'Network address that asked for it; of a deletion user@host.',
   'tidemark.actions.time': 'When it was asked for.',
   'tidemark.backfills.asked_at': 'When it was asked for.',
   'tidemark.backfill_series.backfill_id': 'The backfill.',

@@ -1,13 +1,14 @@
 /**
  * Roles that log in, each with what its part of Tidemark needs:
  *
- *   worker   fetches, plans and commits: it reads and changes rows, and changes no schema. Scheduler, workers, commands
- *            and the actions of the dashboard work as it.
+ *   worker   fetches, plans and commits: it reads and changes rows, deletes no series, and changes no schema.
+ *            Scheduler, workers, commands and the actions of the dashboard work as it.
  *   service  reads all data but keys, and may switch to the reader (roles.ts), whose functions look up keys and count
  *            requests.
  *   viewer   reads all data but keys: Grafana, a notebook, an analyst.
  *
- * The owner migrates, and issues keys. Rights belong to one database, roles and passwords to the whole server.
+ * The owner migrates, issues keys, and deletes series with their data. Rights belong to one database, roles and
+ * passwords to the whole server.
  */
 
 import pg from 'pg';
@@ -191,6 +192,8 @@ async function grantRights(
   const lacking = await lackedRights.on(client, { role: name, views, kept, ofOwner, writes });
   for (const { relation, rights } of lacking) await client.query(`grant ${rights} on ${relation} to ${role}`);
   if (!writes) return;
+  // Earlier versions granted it.
+  await client.query(`revoke delete on tidemark.series from ${role}`);
   await client.query(`grant execute on function ${workerFunctions.join(', ')} to ${role}`);
   if (queueSchema === null) return;
   const schema = pg.escapeIdentifier(queueSchema);
@@ -208,7 +211,8 @@ const lackedRights = statement({
     with wanted as (
       select c.oid, r.name as "right" from pg_class c, unnest('{select,insert,update,delete}'::text[]) r (name)
       where c.relnamespace = 'tidemark'::regnamespace and c.relkind in ('r', 'p', 'v') and c.relname <> all ($kept)
-        and (r.name = 'select' or $writes and c.relkind <> 'v' and c.relname <> all ($ofOwner))
+        and (r.name = 'select' or $writes and c.relkind <> 'v' and c.relname <> all ($ofOwner)
+                                  and (c.relname, r.name) <> ('series', 'delete'))
       union all
       select name::regclass, 'select' from unnest($views) name
     )

@@ -18,7 +18,10 @@ const commands: Readonly<Record<string, readonly [summary: string, declarations:
     'track series, which `run` backfills and refreshes, and lists, which it polls',
     () => import('./commands/track.ts'),
   ],
-  untrack: ['untrack a series or a list; stored points stay', () => import('./commands/track.ts')],
+  untrack: [
+    'untrack a series or a list; stored points stay, unless --delete-data deletes them',
+    () => import('./commands/track.ts'),
+  ],
   apply: [
     'apply the watch list: show the changes and their cost, then make them; stored points stay',
     () => import('./commands/apply.ts'),

@@ -7,6 +7,7 @@ import type { EpochMs } from '../model/intervals.ts';
 import { done, type Outcome } from '../queue/jobs.ts';
 import { isLockWait } from '../store/db/database.ts';
 import { isUnavailable } from '../store/db/failure.ts';
+import { isSeriesGone } from '../store/series/lock.ts';
 import { deferWork, nameOf, pause } from './deferral.ts';
 import { backoffMs } from './source-failure.ts';
 import type { Work } from './work.ts';
@@ -31,6 +32,10 @@ export async function afterStoreTrouble<Answer>(
   attempt: AttemptFacts,
   context: WorkerContext,
 ): Promise<Outcome> {
+  if (work.window !== null && isSeriesGone(error)) {
+    context.log.info(nameOf(work), 'the series was deleted meanwhile');
+    return done;
+  }
   const nowMs = context.clock.now();
   const { isTransient, message } = storeTroubleOf(error);
   context.events?.notStored({ isTransient });

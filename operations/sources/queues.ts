@@ -50,8 +50,8 @@ export function joinQueues(queues: QueueBackend, sources: readonly string[]) {
     async dropRun(run: string) {
       for (const requests of all) await requests.dropRun(run);
     },
-    async dropSeries(seriesId: number) {
-      for (const requests of all) await requests.dropSeries(seriesId);
+    async dropSeries(seriesId: number, of: { readonly commands?: boolean } = {}) {
+      for (const requests of all) await requests.dropSeries(seriesId, of);
     },
   };
 }

@@ -3,21 +3,31 @@
  * the lists that they poll.
  */
 
-import { badArgument } from '../../errors.ts';
-import { formatDuration, formatSpan, formatTime, isoTime } from '../../model/format.ts';
+import { badArgument, TidemarkError } from '../../errors.ts';
+import { counted, formatDuration, formatSpan, formatTime, isoTime } from '../../model/format.ts';
 import { minuteMs } from '../../model/intervals.ts';
 import { listName, lists, type PolledList, wholeLists } from '../../model/lists/index.ts';
 import type { Selection } from '../../model/selection.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
+import { sum } from '../../model/sum.ts';
 import { parseInterval } from '../../model/time-text.ts';
+import {
+  assertMayDelete,
+  dataText,
+  deleteSeries,
+  finishDeletion,
+  readDeletable,
+} from '../../operations/tracking/delete-data.ts';
 import { atSource, noteNearNames, withinRetention } from '../../operations/tracking/selection.ts';
 import { trackRecorded } from '../../operations/tracking/track.ts';
 import { didYouMean } from '../../planning/near-names.ts';
 import { withContext } from '../../runtime/context.ts';
 import { isListKnown, listStatus, type TrackedList, trackList, untrackList } from '../../store/lists/lists.ts';
+import { type Deletion, type OpenDeletion, openDeletions, type StoredData } from '../../store/series/delete-data.ts';
 import { type TrackedSeries, untrackSeries } from '../../store/series/series.ts';
 import { findSeries } from '../../store/status/series-history.ts';
 import { userAtHost } from '../input/asked-by.ts';
+import { askOnTerminal, confirmByWord } from '../input/confirm.ts';
 import type { SelectingOptions } from '../input/selectors.ts';
 import type { JsonDocument } from '../output/documents.ts';
 import { noteOnStderr } from '../output/table.ts';
@@ -54,8 +64,16 @@ function asJson({ seriesId, series, created, tracked, change }: TrackedSeries): 
   };
 }
 
-/** @param words ids or names of series. */
-export async function untrackAll(words: readonly string[]): Promise<void> {
+export interface UntrackOptions {
+  readonly deleteData?: true;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
+/** @param words ids or names of series. @throws TidemarkError BAD_ARGUMENT for an option of a deletion. */
+export async function untrackAll(words: readonly string[], { yes, json }: UntrackOptions): Promise<void> {
+  if (yes || json)
+    throw badArgument(`${yes ? '--yes' : '--json'} goes with --delete-data, which deletes stored points`);
   await withContext({ command: 'untrack', needsDatabase: true }, async ({ clock, database }) => {
     for (const seriesId of await findSeries(database, words)) {
       const { series, untrackedMs } = await untrackSeries(database, seriesId, clock.now());
@@ -66,6 +84,75 @@ export async function untrackAll(words: readonly string[]): Promise<void> {
       );
     }
   });
+}
+
+/**
+ * Deletes series with their data after a confirmation, and first ends what a deletion before has left.
+ *
+ * @throws TidemarkError BAD_ARGUMENT, DATABASE_REFUSED, INTERRUPTED.
+ */
+export async function deleteAll(words: readonly string[], options: UntrackOptions): Promise<void> {
+  await withContext({ command: 'untrack', needsDatabase: true, handlesSignals: true }, async (context, signal) => {
+    await assertMayDelete(context);
+    const say = ({ request }: OpenDeletion, before: string) =>
+      console.log(
+        options.json
+          ? JSON.stringify(deletedJson(request))
+          : `${before}deleted ${seriesName(request.series)}: ${dataText(request)}`,
+      );
+    try {
+      const left = await openDeletions(context.database);
+      for (const one of left) {
+        await finishDeletion(context, one, signal);
+        say(one, 'went on where it was stopped, and ');
+      }
+      const seriesIds = await findSeries(context.database, words).catch((error: unknown) => {
+        const typed = words.join(' ').toLowerCase();
+        const isMeant = ({ request }: OpenDeletion) =>
+          typed === String(request.id) || typed === seriesName(request.series).toLowerCase();
+        if (left.some(isMeant)) return [];
+        throw error;
+      });
+      const data = await readDeletable(context, seriesIds);
+      if (data.length === 0) return;
+      if (options.yes !== true) {
+        context.phase(null);
+        await confirmByWord('delete', consequenceOf(data), options.json ? null : askOnTerminal(signal));
+      }
+      const by = userAtHost();
+      for (const one of data) {
+        signal.throwIfAborted();
+        const deleted = await deleteSeries(context, one, by, signal);
+        if (deleted !== null) say(deleted, '');
+      }
+    } catch (error) {
+      if (!signal.aborted || error !== signal.reason) throw error;
+      const remedy = 'run the same command again: it deletes the rest';
+      throw new TidemarkError('INTERRUPTED', 'stopped before all was deleted', { remedy });
+    }
+  });
+}
+
+function consequenceOf(data: readonly StoredData[]): string {
+  const lines = data.map((one) => `${seriesName(one.series)}: ${dataText(one)}`);
+  const [only = ''] = lines;
+  if (lines.length === 1) return `This deletes, irreversibly, ${only}.`;
+  const points = sum(data.map((one) => one.points));
+  const shown = lines.slice(0, maxLines).join('; ');
+  const more = lines.length > maxLines ? `; and ${lines.length - maxLines} more` : '';
+  return `This deletes, irreversibly, ${lines.length} series with ${counted(points, 'point')}: ${shown}${more}.`;
+}
+
+/** Series that are named before they are deleted. */
+const maxLines = 20;
+
+function deletedJson({ id, series, points, earliest, newest, requests, revisions, rejected }: Deletion) {
+  const document: JsonDocument<'untrack'> = {
+    seriesId: id,
+    ...seriesJson(series),
+    deleted: { points, from: isoTime(earliest), to: isoTime(newest), revisions, requests, rejected },
+  };
+  return document;
 }
 
 /** As the option says. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { formatDuration } from '../../model/format.ts';
 import type { List } from '../../model/list.ts';
 import { eachList, type ListName, type PolledList } from '../../model/lists/index.ts';
-import type { TrackOptions } from '../actions/track.ts';
+import type { TrackOptions, UntrackOptions } from '../actions/track.ts';
 import { addSelections, nameOf } from '../input/selectors.ts';
 
 export function trackCommand(track: Command): void {
@@ -31,8 +31,14 @@ export function trackCommand(track: Command): void {
 export function untrackCommand(untrack: Command): void {
   untrack
     .argument('<series...>', 'ids or names of series, as `status` shows them, or a pattern such as "kraken *"')
+    .option('--delete-data', 'also delete all that is stored of them: points, revisions, ledger, rejected rows')
+    .option('--yes', 'delete without asking')
+    .option('--json', 'print what was deleted as JSON, a line each')
     .helpCommand(false)
-    .action(async (words: string[]) => (await import('../actions/track.ts')).untrackAll(words));
+    .action(async (words: string[], options: UntrackOptions) => {
+      const { deleteAll, untrackAll } = await import('../actions/track.ts');
+      return options.deleteData ? deleteAll(words, options) : untrackAll(words, options);
+    });
   for (const list of eachList) {
     const what = list.askedFor === 'asset' ? `the ${list.entries} of an asset` : list.word;
     ofList(untrack, list, `stop polling ${what}`).action(async (options: OfAsset) =>

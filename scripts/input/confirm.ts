@@ -29,6 +29,18 @@ export async function confirmByName({ name, consequence, given, ask }: Confirmat
 }
 
 /**
+ * The same for what `--yes` confirms beforehand: the user types a word.
+ *
+ * @throws TidemarkError BAD_ARGUMENT unless it was typed.
+ */
+export async function confirmByWord(word: string, consequence: string, ask: Ask | null): Promise<void> {
+  if (ask === null) throw badArgument(consequence.replace(/\.$/, ''), 'add --yes to confirm');
+  const answer = await ask(`${consequence}\nType ${word} to confirm: `);
+  if (answer.trim() !== word)
+    throw badArgument(`${JSON.stringify(answer)} does not confirm it; nothing was done`, `type ${word}`);
+}
+
+/**
  * Prompts on the terminal. Ctrl-C, Ctrl-D and `signal` throw INTERRUPTED. @returns null: input or output is not a
  * terminal.
  */

@@ -474,6 +474,18 @@ const trackList = z
   .strictObject({ ...list, everySeconds: amount, change: z.enum(['created', 'resumed', 'changed', 'unchanged']) })
   .describe('`track assets --json`, and so for the other lists: the tracked list');
 
+const untrack = ofSeries({
+  seriesId,
+  deleted: z.strictObject({
+    points: count,
+    from: timeOrNull,
+    to: timeOrNull,
+    revisions: count,
+    requests: count.describe('rows of the ledger'),
+    rejected: count,
+  }),
+}).describe('`untrack --delete-data --json`: a line per series');
+
 const sourceRefusals = z
   .strictObject({
     source: text,
@@ -607,6 +619,7 @@ export const documents = {
   status,
   track,
   'track-list': trackList,
+  untrack,
   verify,
 } as const;
 

@@ -9,6 +9,7 @@ import { closedUpTo } from '../../planning/periods.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { int4, nullable, range, statement, time } from '../db/statement.ts';
 import { recordFetch } from '../ledger/ledger.ts';
+import { assertAllThere } from '../series/lock.ts';
 import { publishResult } from './command-results.ts';
 import { recordConfirmedEmpty, recordEmptyAnswer } from './empty-answers.ts';
 import type { PreparedWindow } from './prepare-window.ts';
@@ -62,15 +63,16 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
 
 /** Reads the earliest time with a point, and locks the series for the rest of the transaction. */
 async function lockBeginning(client: pg.PoolClient, seriesId: number): Promise<EpochMs | null> {
-  const [row] = await lockKnown.on(client, { seriesId });
-  return row?.known ?? null;
+  const found = await lockKnown.on(client, { seriesId });
+  assertAllThere(found, [seriesId]);
+  return found[0]?.known ?? null;
 }
 
 const lockKnown = statement({
   name: 'lock-beginning',
-  text: 'select least(earliest, begins) as known from tidemark.series where id = $seriesId for no key update',
+  text: 'select id, least(earliest, begins) as known from tidemark.series where id = $seriesId for no key update',
   parameters: { seriesId: int4 },
-  row: { known: nullable(time) },
+  row: { id: int4, known: nullable(time) },
 });
 
 function closedDaysEnd({ window, answer, nowMs, rules: { graceMs } }: ProbeCommit): EpochMs {

@@ -343,7 +343,7 @@ export function acceptEmptyAnswers(
   return inTransaction(database, async (client) => {
     // A commit with points deletes the empty ranges that it refutes. It either comes first, or finds this
     // range covered.
-    await lockSeries.on(client, { seriesIds: [seriesId] });
+    await lockSeries(client, [seriesId]);
     const accepted = await acceptFirst.on(client, { seriesId, within });
     const [first] = accepted;
     if (first === undefined) return false;

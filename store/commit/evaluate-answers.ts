@@ -156,7 +156,10 @@ async function readMaxRows(
   windows: readonly PreparedWindow[],
   nowMs: EpochMs,
 ): Promise<Map<string, number>> {
-  await lockSeries.on(client, { seriesIds: windows.map(({ window }) => window.seriesId) });
+  await lockSeries(
+    client,
+    windows.map(({ window }) => window.seriesId),
+  );
   const found = await mostRows.on(client, { since: nowMs - recentMs });
   const most = new Map(found.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.rows]));
   for (const window of windows) {

@@ -47,7 +47,7 @@ export async function openMissing(
       return { startMs, endMs: startMs + intervalMs[series.interval] };
     });
     await inTransaction(database, async (client) => {
-      await lockSeries.on(client, { seriesIds: [seriesId] });
+      await lockSeries(client, [seriesId]);
       await open.on(client, { seriesId, source, periods: normalize(periods), now: nowMs });
     });
   }

@@ -45,7 +45,7 @@ async function removeOf(
   nowMs: EpochMs,
   within: Range | null,
 ) {
-  await lockSeries.on(client, { seriesIds: [seriesId] });
+  await lockSeries(client, [seriesId]);
   const rows = await removals[series.dataset].on(client, { seriesId, now: nowMs, within });
   const [first] = rows;
   if (first === undefined) return [];

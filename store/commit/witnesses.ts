@@ -61,7 +61,10 @@ export async function reopenSilences(
 ): Promise<ReopenedWindow[]> {
   if (windows.every(({ changes }) => changes.unexpected == null))
     return windows.map((window) => ({ ...window, reopened: [] }));
-  await lockSeries.on(client, { seriesIds: windows.map(({ window }) => window.seriesId) });
+  await lockSeries(
+    client,
+    windows.map(({ window }) => window.seriesId),
+  );
   const reopening: ReopenedWindow[] = [];
   for (const window of windows) reopening.push({ ...window, reopened: await findSilences(client, window) });
   return reopening;

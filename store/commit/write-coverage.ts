@@ -8,6 +8,7 @@ import type { Verdict } from '../../planning/verdict.ts';
 import { bool, float8, int4, nullable, type RowOf, range, ranges, rowsOf, statement, time } from '../db/statement.ts';
 import { ledgerInsert, ledgerRow, ledgerRows, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
+import { assertAllThere } from '../series/lock.ts';
 import { neverPauses } from '../series/never-pauses.ts';
 import { isAwaiting } from '../series/reason-sets.ts';
 import { daysBehind } from '../series/rollups-behind.ts';
@@ -118,12 +119,16 @@ function statedVerdict({ window, points, evaluation: { verdict, covered }, lacki
 }
 
 async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWindow[]): Promise<void> {
-  await moveCoverages.on(client, {
+  const found = await moveCoverages.on(client, {
     moved: windows.map(movedRow),
     given: givenBy(windows),
     ledger: windows.map((window) => ledgerRow(ledgerEntry(window, statedVerdict(window)))),
     recentSeconds: recentMs / 1000,
   });
+  assertAllThere(
+    found,
+    windows.map(({ window }) => window.seriesId),
+  );
 }
 
 /** What a window changes in its series; null: nothing. */
@@ -201,8 +206,10 @@ const moveCoverages = statement({
            most_rows = case when l.was_more then s.most_rows else t.most_rows end,
            most_rows_at = case when l.was_more then s.most_rows_at else t.at end
       from total t join locked l on l.id = t.series_id
-     where s.id = t.series_id`,
+     where s.id = t.series_id
+    returning s.id`,
   parameters: { moved, given: givenRows, ledger: ledgerRows, recentSeconds: float8 },
+  row: { id: int4 },
 });
 
 /** The time of the newest point in the covered part of a window; undefined: it has none. */

@@ -96,7 +96,13 @@ export function ledgerRow(entry: NewEntry): LedgerEntry {
   };
 }
 
-const recordFetches = statement({ name: 'record-fetch', text: ledgerInsert, parameters: { ledger: ledgerRows } });
+const recordFetches = statement({
+  name: 'record-fetch',
+  // Of a series that was deleted meanwhile nothing is recorded.
+  text: `${ledgerInsert} where series_id is null or exists (
+           select from tidemark.series s where s.id = ledger.series_id for key share of s)`,
+  parameters: { ledger: ledgerRows },
+});
 
 /** Adds a row, within the caller's transaction when `client` is one. */
 export async function recordFetch(client: pg.Pool | pg.PoolClient, entry: NewEntry): Promise<void> {

@@ -1,12 +1,41 @@
 /**
  * The lock on series, which coverage moves under. Points are locked before it, so that no two transactions deadlock.
+ *
+ * A series may be deleted with its data meanwhile (delete-data.ts). Its row goes first, so a transaction that finds no
+ * row to lock rolls back, and leaves nothing of a series that is gone.
  */
 
+import type pg from 'pg';
+import { codeOf, TidemarkError } from '../../errors.ts';
 import { int4, listOf, statement } from '../db/statement.ts';
 
-/** Locks series for the rest of the transaction, in the order of their ids: two transactions never deadlock. */
-export const lockSeries = statement({
+/**
+ * Locks series for the rest of the transaction, in the order of their ids: two transactions never deadlock.
+ *
+ * @throws TidemarkError UNKNOWN_SERIES when one was deleted meanwhile: see {@link isSeriesGone}.
+ */
+export async function lockSeries(client: pg.PoolClient, seriesIds: readonly number[]): Promise<void> {
+  assertAllThere(await lock.on(client, { seriesIds }), seriesIds);
+}
+
+const lock = statement({
   name: 'lock-series',
-  text: 'select from tidemark.series where id = any ($seriesIds) order by id for no key update',
+  text: 'select id from tidemark.series where id = any ($seriesIds) order by id for no key update',
   parameters: { seriesIds: listOf(int4) },
+  row: { id: int4 },
 });
+
+/** @param found the rows of those that are there. @throws TidemarkError UNKNOWN_SERIES */
+export function assertAllThere(found: ReadonlyArray<{ readonly id: number }>, seriesIds: readonly number[]): void {
+  if (found.length === new Set(seriesIds).size) return;
+  const there = new Set(found.map(({ id }) => id));
+  const gone = seriesIds.find((id) => !there.has(id));
+  throw new TidemarkError('UNKNOWN_SERIES', `series ${gone} was deleted meanwhile`);
+}
+
+const foreignKey = '23503';
+
+/** Whether a statement failed because its series was deleted meanwhile. */
+export function isSeriesGone(error: unknown): boolean {
+  return (error instanceof TidemarkError && error.code === 'UNKNOWN_SERIES') || codeOf(error) === foreignKey;
+}

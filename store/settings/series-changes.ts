@@ -41,7 +41,10 @@ export async function writeSeriesChanges(
   changes: readonly SeriesChange[],
   nowMs: EpochMs,
 ): Promise<SeriesChange[]> {
-  await lockSeries.on(client, { seriesIds: changes.flatMap(({ seriesId }) => seriesId ?? []) });
+  await lockSeries(
+    client,
+    changes.flatMap(({ seriesId }) => seriesId ?? []),
+  );
   const stopped = changes.flatMap(({ kind, seriesId }) => (kind === 'stopped' && seriesId !== null ? [seriesId] : []));
   await stopSeries.on(client, { stopped, now: nowMs });
   await changeAges.on(client, { kept: changes.filter(({ kind }) => kind === 'kept') });

@@ -12,7 +12,7 @@ import { days, hours } from '../../model/rollup-levels.ts';
 import { type Database, inTransaction, isLockWait } from '../db/database.ts';
 import { float8, int4, listOf, nullable, type RowOf, statement, time } from '../db/statement.ts';
 import { timestamp } from '../db/values.ts';
-import { lockSeries } from '../series/lock.ts';
+import { isSeriesGone, lockSeries } from '../series/lock.ts';
 import { isRolledUp } from '../series/rollups-behind.ts';
 import { isHypertable } from '../timescale/extension.ts';
 import { bucketColumns, candleColumns } from './rollup-definitions.ts';
@@ -89,8 +89,8 @@ export async function refreshRollups(database: Database, options: RefreshOptions
           await inTransaction(database, (client) => rollUp(client, piece, timescale));
         }
       } catch (error) {
-        if (!isLockWait(error)) throw error;
-        locked.push(range);
+        if (isLockWait(error)) locked.push(range);
+        else if (!isSeriesGone(error)) throw error;
       }
     }
     left = locked;
@@ -115,7 +115,7 @@ async function rollUp(client: pg.PoolClient, piece: RangeBehind, timescale: bool
   // Points first and then the series' row, in the order of a commit and of retention: the other order could deadlock.
   await client.query(`select from tidemark.candle_points where ${within} limit 1`, values);
   // A commit that has not ended locks the row too, or adds its days again afterwards.
-  await lockSeries.on(client, { seriesIds: [seriesId] });
+  await lockSeries(client, [seriesId]);
   const fromPoints = [hours, days].filter((rollup) => periodMs < rollup.periodMs)[0];
   for (const rollup of [hours, days]) {
     if (periodMs >= rollup.periodMs) continue;

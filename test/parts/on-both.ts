@@ -21,6 +21,7 @@ const onBothDatabases: Readonly<Record<string, string>> = {
   'test/docs/examples.test.ts': 'every view and function answers on both',
   'test/trials/store-and-planner.test.ts': 'commits, retention and plans, against a model',
   'test/store/commit/commit-windows.test.ts': 'chunks are made and locked before a commit on TimescaleDB alone',
+  'test/store/series/delete-data.test.ts': 'rows are deleted from chunks of the columnstore, or from tables',
   'test/store/status/sizes.test.ts': 'a hypertable is measured by other functions',
   'test/store/upkeep/retention.test.ts': 'a chunk is dropped on TimescaleDB, its rows are deleted elsewhere',
   'test/store/upkeep/refresh-rollups.test.ts':

@@ -321,7 +321,7 @@ onEachBackend('the requests queue', (kind) => {
     expect(ran).toEqual(['refresh', 'verify', 'backfill', 'reread']);
   });
 
-  test('can drop the windows of one series, without those of commands', async () => {
+  test('can drop the windows of one series, with or without those of commands', async () => {
     const queues = await openQueue(await prepareQueue(kind));
     const mine = [windowAt(1, 'refresh', 12), windowAt(2, 'backfill', 12)];
     const asked = { ...windowAt(3, 'verify', 12), run: 'aa11' };
@@ -330,6 +330,8 @@ onEachBackend('the requests queue', (kind) => {
     const { windows } = await queues.requests.claimedWindows();
     expect([...windows.keys()].sort()).toEqual([1, 12, 2]);
     expect(windows.get(12)).toMatchObject([{ lane: 'verify' }]);
+    await queues.requests.dropSeries(12, { commands: true });
+    expect([...(await queues.requests.claimedWindows()).windows.keys()].sort()).toEqual([1, 2]);
   });
 
   test('counts only the workers of this installation', async () => {

@@ -57,6 +57,8 @@ onEachDatabase('login roles', (on) => {
       if (schema === queueSchema) return rights !== (kind === 'worker' ? 'select insert update delete' : null);
       if (['api_keys', 'request_times'].includes(name)) return rights !== null;
       const writes = kind === 'worker' && relkind === 'r' && name !== 'migrations';
+      // A series is deleted with its data, by the owner alone.
+      if (writes && name === 'series') return rights !== 'select insert update';
       return rights !== (writes ? 'select insert update delete' : 'select');
     });
     expect(wrong).toEqual([]);
@@ -135,11 +137,15 @@ onEachDatabase('login roles', (on) => {
     const may = `select has_table_privilege($1, 'public.candles', 'select') as reads`;
     for (const kind of kinds) await rows(`revoke all on public.candles from ${nameOf(kind)}`);
     await rows(`revoke insert on tidemark.settings from ${nameOf('worker')}`);
+    // As earlier versions had it.
+    await rows(`grant delete on tidemark.series to ${nameOf('worker')}`);
     await renewLogins(store.database, queueSchema);
     for (const kind of kinds) expect(await rows(may, [nameOf(kind)])).toEqual([{ reads: true }]);
     const writes = `select has_table_privilege($1, 'tidemark.settings', 'insert') as may`;
     expect(await rows(writes, [nameOf('worker')])).toEqual([{ may: true }]);
     expect(await rows(writes, [nameOf('viewer')])).toEqual([{ may: false }]);
+    const deletes = `select has_table_privilege($1, 'tidemark.series', 'delete') as may`;
+    expect(await rows(deletes, [nameOf('worker')])).toEqual([{ may: false }]);
   });
 
   it('a role stays of its kind', async () => {

@@ -12,6 +12,7 @@ import { recordGiven } from '../../store/commit/given-ranges.ts';
 import type { PointChanges } from '../../store/commit/write-points.ts';
 import { int4, int8, nullable, range, ranges, statement, time } from '../../store/db/statement.ts';
 import { markChangedMonths } from '../../store/series/changed-months.ts';
+import { lockSeries } from '../../store/series/lock.ts';
 import { daysBehind } from '../../store/series/rollups-behind.ts';
 
 /** Coverage of a part of a series, as stated by a file. */
@@ -42,6 +43,7 @@ export async function addFileCoverage(
   const firstMs = timeAt(runs[0], 'first');
   const lastMs = timeAt(runs.at(-1), 'last');
   const isChanged = changes.fresh + changes.changed > 0 && firstMs !== null && lastMs !== null;
+  await lockSeries(client, [seriesId]);
   await recordGiven(client, [{ seriesId, source: fileSource, ranges: stated.covered }]);
   await coverByFile.on(client, {
     seriesId,

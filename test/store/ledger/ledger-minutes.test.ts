@@ -3,6 +3,8 @@ import { type EpochMs, hourMs, minuteMs } from '../../../model/intervals.ts';
 import { timestamp } from '../../../store/db/values.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { ledgerMinutes, tallyFetches } from '../../../store/ledger/ledger-minutes.ts';
+import { trackSeries } from '../../../store/series/series.ts';
+import { market } from '../../schema/api/candles.ts';
 import { openOwnStore } from '../open-store.ts';
 
 const nowMs = Date.UTC(2024, 2, 1, 12, 0, 30);
@@ -12,6 +14,7 @@ const rows = (nowMs - startMs) / everyMs;
 
 it('a read of the ledger counts like a full read', async () => {
   const { database } = await openOwnStore();
+  for (const exchange of ['a', 'b']) await trackSeries(database, market(exchange, 'h1'), startMs, null);
   await database.pool.query(
     `insert into tidemark.fetches (time, dataset, series_id, lane, attempt, verdict, status, fresh, changed, unchanged,
                                    rejected, bytes, duration_ms, error)
