@@ -21,7 +21,7 @@ import { counted, formatCount } from '../model/format.ts';
 import { type EpochMs, type Interval, intervalMs } from '../model/intervals.ts';
 import { mayBeName, printable } from '../model/names.ts';
 import type { Range } from '../model/ranges.ts';
-import type { Selection } from '../model/selection.ts';
+import { chooseMarket, type Selection } from '../model/selection.ts';
 import { seriesOfKey } from '../model/series.ts';
 import { shapeProblem } from '../model/shape-problem.ts';
 import { isAge, parseIsoTime, timeOfAge, wrongInterval } from '../model/time-text.ts';
@@ -69,9 +69,9 @@ const range = { intervals, from: time, to: time.nullish(), source: nameText.null
 const tracking = z.discriminatedUnion('dataset', [
   z.strictObject({
     dataset: z.enum(marketDatasets),
-    exchange: nameText,
-    base: nameText,
-    quote: nameText,
+    exchange: nameText.nullish(),
+    base: nameText.nullish(),
+    quote: nameText.nullish(),
     /** The market as the source names it. */
     symbol: z.string().trim().min(1).max(100).nullish(),
     ...range,
@@ -302,7 +302,7 @@ function selectionOf(given: z.output<typeof tracking>, nowMs: EpochMs): Selectio
   const { startMs: fromMs, endMs } = rangeOf(given.from, given.to, nowMs);
   const toMs = given.to == null ? null : endMs;
   const { dataset } = given;
-  const { names, own } = namesOf(given);
+  const { names, source } = namesOf(given);
   return {
     series: given.intervals.map((interval) => {
       const series = seriesOfKey(dataset, [...names, interval]);
@@ -311,14 +311,19 @@ function selectionOf(given: z.output<typeof tracking>, nowMs: EpochMs): Selectio
     }),
     fromMs,
     toMs,
-    source: given.source == null ? null : { name: given.source, ...own },
+    source,
   };
 }
 
+/** @throws ServiceRefusal 400 for a market of which too little is said. */
 function namesOf(given: z.output<typeof tracking>) {
-  if ('asset' in given) return { names: [given.asset], own: { symbol: null } };
-  const { exchange, base, quote, symbol = null } = given;
-  return { names: [exchange, base, quote], own: { exchange, base, quote, symbol } };
+  if ('asset' in given)
+    return { names: [given.asset], source: given.source == null ? null : { name: given.source, symbol: null } };
+  const { exchange, base, quote, source, symbol } = given;
+  const said = Object.entries({ exchange, base, quote, source, symbol }).filter(([, words]) => words != null);
+  const { lacks, names, source: choice } = chooseMarket(Object.fromEntries(said));
+  if (lacks[0] !== undefined) throw new ServiceRefusal(400, `bad ${lacks[0]}: missing`);
+  return { names: [names.exchange, names.base, names.quote], source: choice };
 }
 
 /** Milliseconds since 1970, or as `--from` takes it. */

@@ -25,3 +25,27 @@ export interface SourceChoice {
   readonly base?: string | undefined;
   readonly quote?: string | undefined;
 }
+
+const ofMarket = ['exchange', 'base', 'quote'] as const;
+
+/** What a user says of a market. */
+export type MarketWords = Readonly<
+  Partial<Record<(typeof ofMarket)[number] | 'source' | 'symbol', string | undefined>>
+>;
+
+/**
+ * The market that a user selects. With a source its symbol names the market, and the names are optional.
+ *
+ * @returns `lacks`: what else has to be said, first the names.
+ */
+export function chooseMarket(said: MarketWords) {
+  const { exchange, base, quote } = said;
+  const [name, symbol = null] = [said.source?.trim(), said.symbol?.trim()];
+  const areNamed = name === undefined || (symbol === null && exchange !== undefined);
+  const lacks: (keyof MarketWords)[] = areNamed ? ofMarket.filter((one) => said[one] === undefined) : [];
+  if (name === undefined && symbol !== null) lacks.push('source');
+  if (symbol === null && !areNamed) lacks.push('symbol');
+  const names = { exchange: exchange ?? name ?? '', base: base ?? 'base', quote: quote ?? 'quote' };
+  const source: SourceChoice | null = name === undefined ? null : { name, symbol, exchange, base, quote };
+  return { lacks, names, source };
+}

@@ -7,7 +7,7 @@ import { type DatasetName, datasetNames, datasets } from '../../model/datasets/i
 import type { EpochMs } from '../../model/intervals.ts';
 import { mayBeName, visible } from '../../model/names.ts';
 import type { Range } from '../../model/ranges.ts';
-import type { Selection, SourceChoice } from '../../model/selection.ts';
+import { chooseMarket, type Selection, type SourceChoice } from '../../model/selection.ts';
 import { keyNames, nameEnds, type SeriesKey, seriesOfKey } from '../../model/series.ts';
 import { wrongInterval } from '../../model/time-text.ts';
 import { parseTime } from './parse-options.ts';
@@ -72,27 +72,27 @@ export function addSelections<Options extends SelectingOptions>(
   }
 }
 
-function choiceOf({ source, symbol }: SourceOptions): SourceChoice | null {
-  return source === undefined ? null : { name: source.trim(), symbol: symbol?.trim() ?? null };
+function choiceOf({ source }: SourceOptions): SourceChoice | null {
+  return source === undefined ? null : { name: source.trim(), symbol: null };
 }
 
-/** With a source its symbol names the market, and the names are optional. */
 function marketChosen(
   dataset: DatasetName,
   options: SeriesNames & SourceOptions & Partial<RangeOptions>,
   command: Command,
 ): Pick<Selection, 'series' | 'source'> {
-  const choice = choiceOf(options);
-  const isNamed = choice === null || (choice.symbol === null && options.exchange !== undefined);
-  requireOptions(command, options, isNamed ? [...keyNames.market, 'from'] : ['interval', 'from']);
-  if (choice === null && options.symbol !== undefined) throw badArgument('--symbol needs --source');
-  if (choice !== null && choice.symbol === null && !isNamed)
+  const { lacks, names, source } = chooseMarket(options);
+  requireOptions(command, options, [
+    ...lacks.filter((one) => one !== 'source' && one !== 'symbol'),
+    'interval',
+    'from',
+  ]);
+  if (lacks.includes('source')) throw badArgument('--symbol needs --source');
+  if (lacks.includes('symbol'))
     throw badArgument(
       '--source needs --symbol, such as --symbol BTC/USDT; of a Market Data Service --exchange, --base and --quote',
     );
-  const { exchange, base, quote, interval = '' } = options;
-  const named = { exchange: exchange ?? options.source ?? '', base: base ?? 'base', quote: quote ?? 'quote', interval };
-  return { series: seriesNamed(dataset, named), source: choice === null ? null : { ...choice, exchange, base, quote } };
+  return { series: seriesNamed(dataset, { ...names, interval: options.interval ?? '' }), source };
 }
 
 /** Refuses a command without one of its options, which it needs in this case only. */

@@ -241,6 +241,17 @@ it('refuses what has no token, another site, type, method or body, does nothing,
     status: 422,
     said: { error: expect.stringContaining('no source is named') },
   });
+  const { dataset, intervals, from } = named;
+  const ofSymbol = { dataset, intervals, from, source: 'nowhere', symbol: 'BTC/USDT' };
+  expect((await post('track', ofSymbol, own)).said.error).toContain('no source is named');
+  for (const [body, lack] of [
+    [{ ...ofSymbol, source: null }, 'exchange'],
+    [{ ...ofSymbol, symbol: null }, 'symbol'],
+    [{ ...named, quote: null }, 'quote'],
+    [{ ...named, symbol: 'BTC/USDT' }, 'source'],
+  ] as const)
+    for (const action of ['track', 'plan'])
+      expect(await post(action, body, own)).toMatchObject({ status: 400, said: { error: `bad ${lack}: missing` } });
   for (const [action, more] of [
     ['pause', {}],
     ['resume', {}],
@@ -259,6 +270,7 @@ it('refuses what has no token, another site, type, method or body, does nothing,
   expect((await rows()).map(({ action, state }) => [action, state])).toEqual([
     ['untrack', 'failed'],
     ['retry', 'failed'],
+    ['track', 'failed'],
     ['track', 'failed'],
     ['pause', 'failed'],
     ['resume', 'failed'],

@@ -209,8 +209,8 @@ export function namesOf({ names: [first = ''], series }: BackfillLine): string {
   return `${first}${series > 1 ? ` and ${formatCount(series - 1)} more` : ''}`;
 }
 
-/** What may be left out of what is tracked. */
-const optional = ['to', 'source'] as const;
+/** What may be left out of what is tracked. With a source its symbol names a market, without other names. */
+const optionalOf = { asset: ['to', 'source'], market: ['to', 'source', 'symbol'] } as const;
 
 /** Tracks a series, after a look at what they cost. */
 export function TrackForm() {
@@ -218,6 +218,8 @@ export function TrackForm() {
   const { of, intervals, word } = datasetOf(dataset);
   const sources = useModel().summary?.sources ?? [];
   const names = keyNames[of].filter((name) => name !== 'interval');
+  const optional = optionalOf[of];
+  const [hasSymbol, setHasSymbol] = useState(false);
   const [cost, setCost] = useState<{ readonly words: string; readonly track: Action } | null>(null);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   /** Counts the changes of the fields: a cost is that of the fields as they were. */
@@ -230,11 +232,11 @@ export function TrackForm() {
   const plan = async (form: HTMLFormElement) => {
     const given = new FormData(form);
     const text = (name: string) => String(given.get(name) ?? '');
-    const key = Object.fromEntries(names.map((name) => [name, text(name)]));
-    const chosen = optional.filter((name) => text(name).trim() !== '');
-    const more = Object.fromEntries(chosen.map((name) => [name, text(name)]));
-    const body = { dataset, ...key, from: text('from'), intervals: [text('interval')], ...more };
-    const options = [...names, 'interval', 'from', ...chosen].map((name) => `--${name} ${text(name)}`);
+    const isGiven = (name: string) => text(name).trim() !== '';
+    const [named, more] = [names.filter(isGiven), optional.filter(isGiven)];
+    const key = Object.fromEntries([...named, ...more].map((name) => [name, text(name)]));
+    const body = { dataset, ...key, from: text('from'), intervals: [text('interval')] };
+    const options = [...named, 'interval', 'from', ...more].map((name) => `--${name} ${text(name)}`);
     const command = `npx tidemark track ${word} ${options.join(' ')}`;
     takeBack();
     const planned = edits.current;
@@ -251,7 +253,10 @@ export function TrackForm() {
       <summary>Track a series</summary>
       <form
         class="controls"
-        onInput={takeBack}
+        onInput={({ currentTarget }) => {
+          takeBack();
+          setHasSymbol(String(new FormData(currentTarget).get('symbol') ?? '').trim() !== '');
+        }}
         onSubmit={(event) => {
           event.preventDefault();
           void plan(event.currentTarget);
@@ -278,7 +283,7 @@ export function TrackForm() {
               id={`track-${name}`}
               name={name}
               defaultValue={name === 'from' ? '1y' : ''}
-              required
+              required={name === 'from' || !hasSymbol}
               autocomplete="off"
               spellcheck={false}
             />

@@ -48,6 +48,22 @@ describeNeeding('chromium', 'actions in a browser', () => {
       await said('tracking binance bitcoin/tether h1 from 2024-03-01 to 2024-03-20');
       await page.locator('.series').getByText('binance bitcoin/tether h1').waitFor();
 
+      for (const [name, value] of [
+        ['exchange', ''],
+        ['base', ''],
+        ['quote', ''],
+        ['symbol (optional)', 'BTC/USDT'],
+        ['source (optional)', 'nowhere'],
+      ] as const)
+        await page.getByLabel(name, { exact: true }).fill(value);
+      await press('Show the cost');
+      await said(/no source is named "nowhere"/);
+      await page
+        .getByText(
+          'npx tidemark track candles --interval h1 --from 2024-03-01 --to 2024-03-20 --source nowhere --symbol BTC/USDT',
+        )
+        .waitFor();
+
       isAccepted = false;
       await press('Pause');
       isAccepted = true;
