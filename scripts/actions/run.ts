@@ -13,6 +13,7 @@ import { assertPortFree, runService } from '../../runtime/service.ts';
 import { areSourcesWanted, assertDefaultSource } from '../../runtime/sources.ts';
 import { tellTargets } from '../../runtime/telling.ts';
 import { openLog } from '../../settings/log.ts';
+import { missingInternals } from '../../store/timescale/internals.ts';
 import { keepLake } from '../../transfer/lake/keep-lake.ts';
 
 interface ProcessRoles {
@@ -40,6 +41,8 @@ export async function run(command: string, roles: ProcessRoles): Promise<void> {
     const context = await start('the database', () =>
       openContext({ command, defaultLogLevel: 'info', config, handlesSignals: true, isMeasured: true }),
     );
+    const missing = await missingInternals(context.database.pool);
+    if (missing !== null) log.warn(`${missing}: points are stored, and not moved to the columnstore; upgrade Tidemark`);
     const queues = await start('the queue', () => context.openQueues());
     const { facts, url } = (await context.sources()).get(defaultSource);
     const activity = openActivityLog(log, context.clock);
