@@ -24,9 +24,11 @@ describeNeeding('timescale', 'what is read of TimescaleDB', () => {
       await client.query('begin');
       await client.query('alter table _timescaledb_catalog.dimension rename interval_length to other');
       await client.query('alter function _timescaledb_functions.chunk_status_text(regclass) rename to other');
-      expect(await missingInternals(client)).toMatch(
-        /^TimescaleDB 2\S+ lacks _timescaledb_catalog\.dimension\.interval_length, _timescaledb_functions\.chunk_status_text\(regclass\), which this/,
-      );
+      const missing = [
+        '_timescaledb_catalog.dimension.interval_length',
+        '_timescaledb_functions.chunk_status_text(regclass)',
+      ];
+      expect(await missingInternals(client)).toContain(` lacks ${missing.join(', ')}, which`);
     } finally {
       await client.query('rollback');
       client.release();
