@@ -75,10 +75,10 @@ function verificationText(outcome: Verification, against: string | null, within:
     );
   const [first] = outcome.unbounded;
   if (first !== undefined) {
-    const which = `${outcome.unbounded.length === 1 ? '' : 'the first: '}${seriesName(first.series)} ${formatSpan(first)}`;
+    const count = outcome.unbounded.length;
+    const which = `${count === 1 ? '' : 'the first: '}${seriesName(first.series)} ${formatSpan(first)}`;
     lines.push(
-      `${counted(outcome.unbounded.length, 'window')} not verified: unbounded, the answer may be truncated, or is empty ` +
-        `(${which})`,
+      `${counted(count, 'window')} not verified: unbounded, the answer may be truncated, or is empty ` + `(${which})`,
     );
   }
   if (outcome.rejected > 0)
