@@ -39,7 +39,8 @@ export async function cancelBackfill(
     const [cancelled] = await cancelOpen.on(client, { id, by, nowMs: clock.now() });
     return cancelled === undefined ? null : takeBack.on(client, { id, nowMs: clock.now() });
   });
-  if (taken === null) throw badArgument(`backfill ${id} has ended: ${found.state}`, '`tidemark backfills` lists them');
+  if (taken === null)
+    throw badArgument(`backfill ${id} has ended: ${found.state}`, `\`tidemark backfills show ${id}\` has how`);
   const series = await seriesOfBackfills.on(database.pool, { ids: [id] });
   const seriesIds = series.map(({ seriesId }) => seriesId);
   await withQueues(context, async (queues) => {

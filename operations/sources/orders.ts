@@ -66,7 +66,10 @@ export async function changeBudget(
     return `the budget of ${source} ${isNew ? 'is again' : 'was not lowered; it is'} ${ownText}`;
   }
   if (own > 0 && perMinute > own)
-    throw badArgument(`${source} allows ${ownText}, and ${formatCount(perMinute)} is more`);
+    throw badArgument(
+      `${source} allows ${ownText}, and ${formatCount(perMinute)} is more`,
+      `\`tidemark sources budget ${source} --reset\` has it use all of them`,
+    );
   await writeLoweredBudget(database, source, { perMinute, sinceMs: clock.now(), by });
   return (
     `the budget of ${source} is ${formatCount(perMinute)} a minute, in place of ${ownText}; ` +

@@ -7,7 +7,7 @@ import { type DatasetName, datasetNames, datasetOf, datasetText } from '../../..
 import { isTracking } from '../../../model/lanes.ts';
 import { keyNames } from '../../../model/series.ts';
 import type { BackfillLine } from '../../shapes.ts';
-import { type Answer, fetchActions, postAction } from '../state/server.ts';
+import { type Answer, fetchActions, postAction, RequestError } from '../state/server.ts';
 import { useModel } from '../state/use-model.ts';
 import { Copyable } from './copyable.tsx';
 import { aboutText, asSentence, formatCount, wholeSecond } from './format.ts';
@@ -35,7 +35,12 @@ type Outcome = {
   readonly text: string;
   /** When it was answered; null: it goes on, or was not sent. What it says may not hold for long. */
   readonly atMs: number | null;
-} & ({ readonly kind: 'said' } | { readonly kind: 'refused'; readonly command: string });
+} & ({ readonly kind: 'said' } | { readonly kind: 'refused'; readonly command: string | null });
+
+/** The command that does at a terminal what was refused here; null: it is refused there too. */
+export function commandInstead(error: unknown, command: string): string | null {
+  return error instanceof RequestError && [400, 422].includes(error.status) ? null : command;
+}
 
 /** A row of buttons, and what became of the last one that was used, and of those that were not answered by then. */
 export function ActionBar({
@@ -104,7 +109,7 @@ export function ActionBar({
       if (state === 'running') await follow(Number(id), title, command);
     } catch (error) {
       const text = asSentence(`${title}: ${(error as Error).message}`);
-      tell({ kind: 'refused', text, atMs: model.nowMs(), command });
+      tell({ kind: 'refused', text, atMs: model.nowMs(), command: commandInstead(error, command) });
     } finally {
       asking.current.delete(title);
       if (isHere.current) onEnded();
@@ -144,7 +149,7 @@ export function OutcomeView({ outcomes }: { outcomes: readonly Outcome[] }) {
               {outcome.text}
               <AnsweredAt atMs={outcome.atMs} />
             </p>
-            <Copyable command={outcome.command} />
+            {outcome.command !== null && <Copyable command={outcome.command} />}
           </Fragment>
         ),
       )}
@@ -245,7 +250,10 @@ export function TrackForm() {
       if (planned === edits.current) setCost({ words, track: { title: 'Track', action: 'track', body, command } });
     } catch (error) {
       if (planned === edits.current)
-        setOutcome({ kind: 'refused', text: asSentence((error as Error).message), atMs: null, command });
+        setOutcome({
+          ...{ kind: 'refused', text: asSentence((error as Error).message), atMs: null },
+          command: commandInstead(error, command),
+        });
     }
   };
   return (

@@ -57,7 +57,7 @@ export const mayNotAct = () => refusedToken !== undefined && refusedToken === se
 
 export type Answer = Readonly<Record<string, unknown>>;
 
-/** @throws Error with what the service said. */
+/** @throws RequestError with what the service said. */
 export async function postAction(action: string, body: object): Promise<Answer> {
   const token = sessionStorage.getItem(tokenName);
   const answer = await fetch(`dashboard/actions/${action}`, {
@@ -68,7 +68,8 @@ export async function postAction(action: string, body: object): Promise<Answer> 
   const said = (await answer.json().catch(() => ({}))) as Answer;
   if (answer.ok) return said;
   if (answer.status === 401) refusedToken = token;
-  throw new Error([said.error ?? `the server answered ${answer.status}`, said.remedy].filter(Boolean).join('; '));
+  const text = [said.error ?? `the server answered ${answer.status}`, said.remedy].filter(Boolean).join('; ');
+  throw new RequestError(answer.status, text);
 }
 
 /** The newest actions, whoever asked for them; none while they cannot be read. */

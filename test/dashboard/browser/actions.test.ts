@@ -58,11 +58,8 @@ describeNeeding('chromium', 'actions in a browser', () => {
         await page.getByLabel(name, { exact: true }).fill(value);
       await press('Show the cost');
       await said(/no source is named "nowhere"/);
-      await page
-        .getByText(
-          'npx tidemark track candles --interval h1 --from 2024-03-01 --to 2024-03-20 --source nowhere --symbol BTC/USDT',
-        )
-        .waitFor();
+      // At a terminal it would be refused too.
+      expect(await page.getByText('npx tidemark track candles --interval').count()).toBe(0);
 
       isAccepted = false;
       await press('Pause');

@@ -1,8 +1,9 @@
 /** The words of problems, events, polled lists and actions. */
 
 import { expect, it } from 'vitest';
-import { OutcomeView, wordsOfCost } from '../../../dashboard/page/parts/actions.tsx';
+import { commandInstead, OutcomeView, wordsOfCost } from '../../../dashboard/page/parts/actions.tsx';
 import { Sections } from '../../../dashboard/page/problems/problems.tsx';
+import { RequestError } from '../../../dashboard/page/state/server.ts';
 import type { ActionLine, Problems } from '../../../dashboard/shapes.ts';
 import { dayMs, hourMs } from '../../../model/intervals.ts';
 import { htmlOf, linesOf, textOf } from './rendered.ts';
@@ -77,4 +78,11 @@ it('says what an action costs, and what became of it', () => {
   expect(lines).toEqual([
     ...['Retry: 1 range. 06:07:08Z', 'Verify: running.', 'Pause: no. 06:07:08Z', 'npx tidemark pause Copy'],
   ]);
+});
+
+it('offers the command of a refused action where it may work at a terminal', () => {
+  const command = 'npx tidemark sources budget kraken 9999';
+  const offered = [400, 422, 401, 403, 409, 500].map((status) => commandInstead(new RequestError(status, ''), command));
+  expect(offered).toEqual([null, null, command, command, command, command]);
+  expect(commandInstead(new TypeError('Failed to fetch'), command)).toBe(command);
 });

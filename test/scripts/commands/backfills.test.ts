@@ -64,7 +64,7 @@ it('lists one that runs elsewhere with the figures of status, and its end', { ti
   await world.fails(`backfill ${candles.replace('binance', 'binanse')} --interval h1 --from 2024-03-01`, 4, 'UNKNOWN');
   expect((await linesOf(world))[0]).toMatchObject({ id: 3, state: 'failed', progress: null, left: null });
   await world.fails('backfills show 4', 2, 'UNKNOWN_BACKFILL');
-  await world.fails('backfills cancel 2', 2, 'backfill 2 has ended: done');
+  await world.fails('backfills cancel 2', 2, 'backfill 2 has ended: done; `tidemark backfills show 2` has how');
 });
 
 it('says of a killed one that nobody goes on, until a scheduler does', { timeout: processesMs }, async () => {

@@ -117,7 +117,7 @@ it('lowers the budget of a source until it is reset, and says so', async () => {
   await say(`track ${tracking('binance')}`);
   for (const words of ['', ' 30 --reset']) await fails(`sources budget binance${words}`, 2, 'either a number');
   await fails('sources budget binance 0', 2, 'is not a number from 1');
-  await fails('sources budget binance 3001', 2, 'binance allows 3,000 requests a minute, and 3,001 is more');
+  await fails('sources budget binance 3001', 2, 'and 3,001 is more; `tidemark sources budget binance --reset` has');
   await fails('sources budget bybitt 3', 2, 'did you mean "bybit"?');
   expect(await say('sources budget binance --reset')).toBe(
     'the budget of binance was not lowered; it is 3,000 requests a minute\n',
