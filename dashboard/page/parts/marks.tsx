@@ -13,6 +13,11 @@ export const rowPx = 14;
 const lastNamePercent = 85;
 const leastPercent = 0.4;
 
+/** Where a name begins that fits beside `x`: at the right edge of the pane further left, or the price axis cuts it. */
+export function nameWithin(x: number, width: number, paneWidth: number): number {
+  return Math.max(0, Math.min(x, paneWidth - width - 3));
+}
+
 /** A row for each kind, in the range of what is below: also an empty one, so that nothing moves when marks come. */
 export function MarkRows({ marks, range: { startMs, endMs } }: { marks: readonly StoredEvent[]; range: Range }) {
   const percent = (timeMs: number) => Math.min(100, Math.max(0, (100 * (timeMs - startMs)) / (endMs - startMs)));

@@ -15,7 +15,7 @@ import {
 import { hourMs, minuteMs, type Range } from '../../../model/intervals.ts';
 import type { Layer } from '../../layers.ts';
 import type { StoredEvent } from '../../shapes.ts';
-import { markKinds, rowPx } from '../parts/marks.tsx';
+import { markKinds, nameWithin, rowPx } from '../parts/marks.tsx';
 import type { Shade } from './chart-piece.ts';
 import { shifted, timeIn, type Zone } from './zone.ts';
 
@@ -211,8 +211,10 @@ export class Shading implements IPanePrimitive<Time> {
       context.font = '11px sans-serif';
       context.fillStyle = colour('--text');
       const isFree = place.x >= (named.get(kind) ?? 0);
-      if (isFree) context.fillText(kind, place.x + 3, row * rowPx);
-      if (isFree) named.set(kind, place.x + 3 + context.measureText(kind).width);
+      const { width } = context.measureText(kind);
+      const nameX = nameWithin(place.x + 3, width, paneWidth);
+      if (isFree) context.fillText(kind, nameX, row * rowPx);
+      if (isFree) named.set(kind, nameX + width);
       context.restore();
     }
     for (const { layer, ...shade } of this.shades) {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { rangeOf, segmentAt } from '../../../dashboard/page/parts/band.tsx';
+import { nameWithin } from '../../../dashboard/page/parts/marks.tsx';
 import { joinPieces, type Piece } from '../../../dashboard/page/series/chart-piece.ts';
 import { PointedValues, ValueTable } from '../../../dashboard/page/series/chart-section.tsx';
 import { ChosenRange, FoundRange, factsOf } from '../../../dashboard/page/series/chosen-range.tsx';
@@ -289,4 +290,9 @@ it('a range has its times in the zone of the chart', () => {
       `2024-02-01 05:31:01+05:30 | ${times} | backfill | filled | 1 | 0 | 0 | 1 ms |`,
     ]),
   );
+});
+
+it('keeps the name of a mark within the pane of the chart', () => {
+  expect([10, 480, 900].map((x) => nameWithin(x, 40, 500))).toEqual([10, 457, 457]);
+  expect(nameWithin(5, 40, 20)).toBe(0);
 });
