@@ -74,7 +74,9 @@ const failingJobs = statement({
             case when isfinite(s.last_run_started_at) then s.last_run_started_at end as "lastRunMs",
             case when s.last_run_status is distinct from 'Failed' then 'no background worker of the server runs it'
                  else coalesce((select e.err_message from timescaledb_information.job_errors e
-                                where e.job_id = j.job_id order by e.start_time desc limit 1), 'failed') end as message
+                                where e.job_id = j.job_id order by e.start_time desc limit 1),
+                               case when pg_has_role(current_user, j.owner, 'member') then 'it has no message'
+                                    else 'only ' || j.owner || ' may read why' end) end as message
      from timescaledb_information.jobs j left join timescaledb_information.job_stats s using (job_id)
      where j.scheduled and coalesce(j.hypertable_schema, 'tidemark') = 'tidemark'
        and j.proc_schema = '_timescaledb_functions' and j.proc_name <> 'policy_telemetry'

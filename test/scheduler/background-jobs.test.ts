@@ -84,6 +84,14 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
       state: 'failed',
       message: expect.stringContaining('policy_compression_execute'),
     });
+    const client = await database.pool.connect();
+    await client.query('create role sees_no_errors');
+    await client.query('set role sees_no_errors');
+    const seen = await readFailingJobs({ ...database, pool: client as never });
+    expect(seen.find(({ of }) => of === 'tidemark.candle_points')?.message).toMatch(/^only \S+ may read why$/);
+    await client.query('reset role');
+    await client.query('drop role sees_no_errors');
+    client.release();
     const lines: string[] = [];
     const queueOptions = await prepareQueue(defaultKind(), store.url);
     const schedulers: RunningScheduler[] = [];
@@ -147,7 +155,9 @@ describeNeeding('timescale', "TimescaleDB's background workers", () => {
     expect(failingJobs.at(-1)).toMatchObject({
       kind: 'columnstore',
       state: 'failed',
-      message: expect.stringMatching(/^TimescaleDB 2\..* lacks .*chunk_status_text\(regclass\), which .*; upgrade Tidemark/),
+      message: expect.stringMatching(
+        /^TimescaleDB 2\..* lacks .*chunk_status_text\(regclass\), which .*; upgrade Tidemark/,
+      ),
     });
     expect([chunksDue, rollupsBehind]).toEqual([0, 1]);
     await rename('away', 'chunk_status_text');
