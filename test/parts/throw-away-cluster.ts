@@ -68,6 +68,8 @@ export interface Cluster {
   start(removed?: string): Promise<Tethered>;
   /** A streaming replica in another directory. Its server, and the primary's, must not run while it is created. */
   replica(directory: string): Promise<Cluster>;
+  /** Another cluster of the same programs and accounts, whose data are in a directory. */
+  at(data: string): Promise<Cluster>;
 }
 
 export async function initCluster(programs: ClusterPrograms, directory: string): Promise<Cluster> {
@@ -115,6 +117,7 @@ function clusterAt(data: string, server: ServerOf): Cluster {
   return {
     url,
     data,
+    at: async (other) => clusterAt(other, { ...server, port: await freePort() }),
     async replica(directory) {
       const copy = join(directory, 'data');
       const { prefix } = launch;
