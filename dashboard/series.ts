@@ -172,6 +172,7 @@ async function seriesDetail(
     fromMs: history.tracked.startMs,
     toMs: history.tracked.endMs,
     untrackedMs: history.untrackedMs,
+    unknown: history.unknown,
     sources: askableIn((await readSourceLists(database.pool, [seriesId])).get(seriesId) ?? []),
     earliestMs: found.earliestMs,
     newestMs: found.newestMs,

@@ -239,6 +239,8 @@ const seriesDetail = message({
   fromMs: time,
   toMs: time.nullable(),
   untrackedMs: time.nullable(),
+  /** Why it has no point, in the words of its source; null: its source knows it. */
+  unknown: z.string().nullable(),
   /** That are asked for it, in order. */
   sources: listOf(z.string()),
   earliestMs: time.nullable(),

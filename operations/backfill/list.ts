@@ -18,6 +18,7 @@ import {
   recordedBackfills,
   type SeriesOfBackfill,
   seriesOfBackfills,
+  settledText,
 } from '../../store/ledger/backfills.ts';
 import { ledgerMinutes, tallyFetches } from '../../store/ledger/ledger-minutes.ts';
 import { type Gap, listGaps } from '../../store/series/gaps.ts';
@@ -143,7 +144,10 @@ function describe(
       const state = one.state === 'running' && refusal !== null ? 'failed' : unended;
       return { ...over, state, result: result ?? refusal ?? backfillEnds.untracked };
     }
-    if (series.every(({ isSettled }) => isSettled)) return { ...over, state: 'done', result: backfillEnds.settled };
+    if (series.every(({ isSettled }) => isSettled)) {
+      const unknown = series.filter(({ refusal }) => refusal !== null).map((of) => seriesName(of.series));
+      return { ...over, state: 'done', result: settledText(unknown) };
+    }
     if (!mayGoOn && one.state !== 'failed')
       return {
         ...over,

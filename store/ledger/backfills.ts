@@ -25,7 +25,7 @@ import {
   text,
   time,
 } from '../db/statement.ts';
-import { identity, identityColumns, isUnknown } from '../series/series.ts';
+import { identity, identityColumns, isUnknown, seriesNameSql } from '../series/series.ts';
 
 export interface BackfilledSeries {
   readonly seriesId: number;
@@ -146,7 +146,19 @@ export const backfillEnds = {
   /** Covered as far as it is tracked. */
   settled: 'complete; the rest is no longer tracked',
   untracked: 'no longer tracked',
+  /** The same as `settled`, where the source does not know some of it: their names follow. */
+  unknown: 'complete; not known to the source, and no longer tracked: ',
 } as const;
+
+/** How many series that their source does not know are named. */
+const named = 3;
+
+/** How one ended of which nothing more is tracked. @param unknown names of series that their source does not know. */
+export function settledText(unknown: readonly string[]): string {
+  if (unknown.length === 0) return backfillEnds.settled;
+  const rest = unknown.length - named;
+  return `${backfillEnds.unknown}${unknown.slice(0, named).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
 
 /** What is still tracked of the range `o` of the series `s`. */
 const stillTracked = `case when s.untracked_at is null then tstzmultirange(o.range * s.tracked)
@@ -165,7 +177,8 @@ export const settleBackfills = statement({
     with open as (
       select b.id, bool_and(${isCovered}) as covered, bool_and(${isSettled}) as settled,
              bool_or(${isTracked}) as tracked,
-             (array_agg(${refusal} order by s.id) filter (where ${refusal} is not null))[1] as refusal
+             (array_agg(${refusal} order by s.id) filter (where ${refusal} is not null))[1] as refusal,
+             array_agg(${seriesNameSql} order by s.id) filter (where ${refusal} is not null) as unknown
       from tidemark.backfills b join tidemark.backfill_series o on o.backfill_id = b.id
         join tidemark.series s on s.id = o.series_id
       where b.ended_at is null and ${tracks} and not ${isAlive} group by b.id
@@ -174,7 +187,11 @@ export const settleBackfills = statement({
            state = case when covered or tracked then 'done'
                         when b.state <> 'running' then b.state
                         when refusal is not null then 'failed' else 'interrupted' end,
-           result = case when covered then '${backfillEnds.covered}' when tracked then '${backfillEnds.settled}'
+           result = case when covered then '${backfillEnds.covered}'
+                         when tracked and unknown is null then '${backfillEnds.settled}'
+                         when tracked then '${backfillEnds.unknown}' || array_to_string(unknown[:${named}], ', ')
+                           || case when cardinality(unknown) > ${named}
+                                   then ' and ' || cardinality(unknown) - ${named} || ' more' else '' end
                          else coalesce(b.result, refusal, '${backfillEnds.untracked}') end
     from open where open.id = b.id and (covered or settled or not tracked)`,
   parameters: { nowMs: time },

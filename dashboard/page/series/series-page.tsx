@@ -135,13 +135,15 @@ export function factsOf(line: SeriesLine, nowMs: number): string {
 
 export function Parts({ detail, nowMs, hold }: { detail: SeriesDetail; nowMs: number; hold: string | null }) {
   const { againOf } = useModel();
-  const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs } = detail;
+  const { id, gaps, gapsInAll, fetches, revisions, rejections, fromMs, toMs, untrackedMs, unknown } = detail;
   return (
     <>
       <p>
         {untrackedMs === null
           ? `Tracked from ${formatTime(fromMs)} ${toMs === null ? 'on' : `to ${formatTime(toMs)}`}.`
-          : `Not asked for any more since ${formatSecond(untrackedMs)}. What is stored stays.`}
+          : `Not asked for any more since ${formatSecond(untrackedMs)}${
+              unknown === null ? '. What is stored stays.' : `, as the source does not know it: ${unknown}`
+            }`}
       </p>
       <ListSection
         title="Gaps"

@@ -49,9 +49,24 @@ it('a band has the range of the same state around a column', () => {
 
 const none: SeriesDetail = {
   ...{ id: 7, name: 'kraken bitcoin/euro h1', dataset: 'candles', interval: 'h1', fromMs: startMs, toMs: null },
-  ...{ panes: [], sources: ['kraken'], untrackedMs: null, earliestMs: null, newestMs: null, gapsInAll: 0 },
+  ...{
+    panes: [],
+    sources: ['kraken'],
+    untrackedMs: null,
+    unknown: null,
+    earliestMs: null,
+    newestMs: null,
+    gapsInAll: 0,
+  },
   ...{ gaps: [], fetches: [], revisions: [], rejections: [] },
 };
+
+it('the details say why a series is not asked for any more, where its source does not know it', () => {
+  const text = (unknown: string | null) =>
+    textOf(htmlOf(Parts, { detail: { ...none, untrackedMs: startMs, unknown }, nowMs: startMs, hold: null }));
+  expect(text(null)).toContain('Not asked for any more since 2024-02-01. What is stored stays.');
+  expect(text('no such market')).toContain('since 2024-02-01, as the source does not know it: no such market');
+});
 
 it('the details list gaps with links to their ranges, requests, revisions and rejected rows', () => {
   const gap = {

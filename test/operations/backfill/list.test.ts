@@ -6,7 +6,7 @@ import { listBackfills } from '../../../operations/backfill/list.ts';
 import type { QueueFacts } from '../../../planning/headline.ts';
 import { readRegistry } from '../../../runtime/sources.ts';
 import { readConfig } from '../../../settings/config.ts';
-import { insertBackfill, settleBackfills } from '../../../store/ledger/backfills.ts';
+import { insertBackfill, settleBackfills, settledText } from '../../../store/ledger/backfills.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { endPause, writePause } from '../../../store/settings/settings.ts';
@@ -71,6 +71,22 @@ it('ends one of which the rest is no longer tracked, also in the record', async 
   expect(await line()).toEqual(done);
   await settle();
   expect(await line()).toEqual(done);
+});
+
+it('names what its source did not know of one that has ended, also in the record', async () => {
+  const { database, cover, untrack, line, settle } = await watched();
+  await cover(0, days(0, 10));
+  await untrack(1);
+  await database.pool.query(
+    `update tidemark.series set blocked_kind = 'not_found', blocked_message = 'not found' where base_id = 'ethereum'`,
+  );
+  const name = 'binance ethereum/tether h1';
+  const done = { state: 'done', result: `complete; not known to the source, and no longer tracked: ${name}`, ...ended };
+  expect(await line()).toEqual(done);
+  await settle();
+  expect(await line()).toEqual(done);
+  const many = ['a', 'b', 'c', 'd', 'e'];
+  expect(settledText(many)).toMatch(/: a, b, c and 2 more$/);
 });
 
 it('ends one of which nothing is tracked any more', async () => {
