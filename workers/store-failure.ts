@@ -33,7 +33,7 @@ export async function afterStoreTrouble<Answer>(
   context: WorkerContext,
 ): Promise<Outcome> {
   if (work.window !== null && isSeriesGone(error)) {
-    context.log.info(nameOf(work), 'the series was deleted meanwhile');
+    context.log.info({ ...nameOf(work), cause: messageOf(error) }, 'the series of an answer is gone');
     return done;
   }
   const nowMs = context.clock.now();

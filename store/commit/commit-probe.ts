@@ -9,7 +9,8 @@ import { closedUpTo } from '../../planning/periods.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { int4, nullable, range, statement, time } from '../db/statement.ts';
 import { recordFetch } from '../ledger/ledger.ts';
-import { assertAllThere } from '../series/lock.ts';
+import { assertSame } from '../series/lock.ts';
+import { identity, identityColumns } from '../series/series.ts';
 import { publishResult } from './command-results.ts';
 import { recordConfirmedEmpty, recordEmptyAnswer } from './empty-answers.ts';
 import type { PreparedWindow } from './prepare-window.ts';
@@ -36,7 +37,7 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
       window,
       timesMs: probe.timesMs,
       rejected: answer.rejected.length,
-      knownMs: await lockBeginning(client, seriesId),
+      knownMs: await lockBeginning(client, window),
       closedDaysMs: closedDaysEnd(probe),
     });
     if (shown.doubt !== null) return { beginsMs: null, empty: null, doubt: shown.doubt };
@@ -62,17 +63,18 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
 }
 
 /** Reads the earliest time with a point, and locks the series for the rest of the transaction. */
-async function lockBeginning(client: pg.PoolClient, seriesId: number): Promise<EpochMs | null> {
-  const found = await lockKnown.on(client, { seriesId });
-  assertAllThere(found, [seriesId]);
+async function lockBeginning(client: pg.PoolClient, window: ProbeCommit['window']): Promise<EpochMs | null> {
+  const found = await lockKnown.on(client, { seriesId: window.seriesId });
+  assertSame(found, [window]);
   return found[0]?.known ?? null;
 }
 
 const lockKnown = statement({
   name: 'lock-beginning',
-  text: 'select id, least(earliest, begins) as known from tidemark.series where id = $seriesId for no key update',
+  text: `select ${identityColumns}, least(earliest, begins) as known
+         from tidemark.series s where id = $seriesId for no key update`,
   parameters: { seriesId: int4 },
-  row: { id: int4, known: nullable(time) },
+  row: { ...identity, known: nullable(time) },
 });
 
 function closedDaysEnd({ window, answer, nowMs, rules: { graceMs } }: ProbeCommit): EpochMs {

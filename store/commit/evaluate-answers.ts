@@ -10,7 +10,7 @@ import { closedUpTo } from '../../planning/periods.ts';
 import { proofOf } from '../../planning/proof.ts';
 import { type Contradiction, type Evaluation, evaluateAnswer } from '../../planning/verdict.ts';
 import { bool, int4, range, rowsOf, statement, text, time } from '../db/statement.ts';
-import { lockSeries } from '../series/lock.ts';
+import { lockSeriesOf } from '../series/lock.ts';
 import { withOtherSources } from '../series/sources.ts';
 import type { PreparedWindow } from './prepare-window.ts';
 import type { PointChanges } from './write-points.ts';
@@ -156,9 +156,9 @@ async function readMaxRows(
   windows: readonly PreparedWindow[],
   nowMs: EpochMs,
 ): Promise<Map<string, number>> {
-  await lockSeries(
+  await lockSeriesOf(
     client,
-    windows.map(({ window }) => window.seriesId),
+    windows.map(({ window }) => window),
   );
   const found = await mostRows.on(client, { since: nowMs - recentMs });
   const most = new Map(found.map((row) => [`${row.dataset} ${row.interval} ${row.source}`, row.rows]));

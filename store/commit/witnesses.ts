@@ -14,7 +14,7 @@ import { byDataset, type DatasetName } from '../../model/datasets/index.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import { bool, int4, nullable, range, statement, time } from '../db/statement.ts';
-import { lockSeries } from '../series/lock.ts';
+import { lockSeriesOf } from '../series/lock.ts';
 import type { EvaluatedWindow } from './evaluate-answers.ts';
 import type { PreparedWindow, WitnessPoints } from './prepare-window.ts';
 import { mergePoints, type PointChanges } from './write-points.ts';
@@ -61,9 +61,9 @@ export async function reopenSilences(
 ): Promise<ReopenedWindow[]> {
   if (windows.every(({ changes }) => changes.unexpected == null))
     return windows.map((window) => ({ ...window, reopened: [] }));
-  await lockSeries(
+  await lockSeriesOf(
     client,
-    windows.map(({ window }) => window.seriesId),
+    windows.map(({ window }) => window),
   );
   const reopening: ReopenedWindow[] = [];
   for (const window of windows) reopening.push({ ...window, reopened: await findSilences(client, window) });

@@ -8,10 +8,11 @@ import type { Verdict } from '../../planning/verdict.ts';
 import { bool, float8, int4, nullable, type RowOf, range, ranges, rowsOf, statement, time } from '../db/statement.ts';
 import { ledgerInsert, ledgerRow, ledgerRows, type NewEntry, recordFetch } from '../ledger/ledger.ts';
 import { type ChangedSpan, markChangedMonths } from '../series/changed-months.ts';
-import { assertAllThere } from '../series/lock.ts';
+import { assertSame } from '../series/lock.ts';
 import { neverPauses } from '../series/never-pauses.ts';
 import { isAwaiting } from '../series/reason-sets.ts';
 import { daysBehind } from '../series/rollups-behind.ts';
+import { identity, identityColumns } from '../series/series.ts';
 import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts';
 import { isTailWithout, recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';
@@ -125,9 +126,9 @@ async function moveCoverage(client: pg.PoolClient, windows: readonly ReopenedWin
     ledger: windows.map((window) => ledgerRow(ledgerEntry(window, statedVerdict(window)))),
     recentSeconds: recentMs / 1000,
   });
-  assertAllThere(
+  assertSame(
     found,
-    windows.map(({ window }) => window.seriesId),
+    windows.map(({ window }) => window),
   );
 }
 
@@ -207,9 +208,9 @@ const moveCoverages = statement({
            most_rows_at = case when l.was_more then s.most_rows_at else t.at end
       from total t join locked l on l.id = t.series_id
      where s.id = t.series_id
-    returning s.id`,
+    returning ${identityColumns}`,
   parameters: { moved, given: givenRows, ledger: ledgerRows, recentSeconds: float8 },
-  row: { id: int4 },
+  row: identity,
 });
 
 /** The time of the newest point in the covered part of a window; undefined: it has none. */

@@ -7,7 +7,9 @@
 
 import type pg from 'pg';
 import { codeOf, TidemarkError } from '../../errors.ts';
+import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { int4, listOf, statement } from '../db/statement.ts';
+import { identity, identityColumns } from './series.ts';
 
 /**
  * Locks series for the rest of the transaction, in the order of their ids: two transactions never deadlock.
@@ -18,6 +20,19 @@ export async function lockSeries(client: pg.PoolClient, seriesIds: readonly numb
   assertAllThere(await lock.on(client, { seriesIds }), seriesIds);
 }
 
+/** The same for windows, whose series are to be those of their ids. @throws TidemarkError UNKNOWN_SERIES */
+export async function lockSeriesOf(client: pg.PoolClient, windows: readonly Identified[]): Promise<void> {
+  const seriesIds = windows.map(({ seriesId }) => seriesId);
+  assertSame(await lockIdentified.on(client, { seriesIds }), windows);
+}
+
+const lockIdentified = statement({
+  name: 'lock-identified-series',
+  text: `select ${identityColumns} from tidemark.series s where id = any ($seriesIds) order by id for no key update`,
+  parameters: { seriesIds: listOf(int4) },
+  row: identity,
+});
+
 const lock = statement({
   name: 'lock-series',
   text: 'select id from tidemark.series where id = any ($seriesIds) order by id for no key update',
@@ -25,8 +40,31 @@ const lock = statement({
   row: { id: int4 },
 });
 
-/** @param found the rows of those that are there. @throws TidemarkError UNKNOWN_SERIES */
-export function assertAllThere(found: ReadonlyArray<{ readonly id: number }>, seriesIds: readonly number[]): void {
+/**
+ * Whether the rows are those of the windows. A queue that is younger than its database, which was restored from a
+ * backup, may have windows of series whose ids others got.
+ *
+ * @param found the rows of those that are there. @throws TidemarkError UNKNOWN_SERIES
+ */
+export function assertSame(found: readonly Identified[], windows: readonly Identified[]): void {
+  assertAllThere(
+    found.map(({ seriesId: id }) => ({ id })),
+    windows.map(({ seriesId }) => seriesId),
+  );
+  const names = new Map(found.map(({ seriesId, series }) => [seriesId, seriesName(series)]));
+  for (const { seriesId, series } of windows) {
+    const [name, meant] = [names.get(seriesId), seriesName(series)];
+    if (name !== meant) throw new TidemarkError('UNKNOWN_SERIES', `series ${seriesId} is ${name}, and not ${meant}`);
+  }
+}
+
+interface Identified {
+  readonly seriesId: number;
+  readonly series: SeriesKey;
+}
+
+/** @throws TidemarkError UNKNOWN_SERIES */
+function assertAllThere(found: ReadonlyArray<{ readonly id: number }>, seriesIds: readonly number[]): void {
   if (found.length === new Set(seriesIds).size) return;
   const there = new Set(found.map(({ id }) => id));
   const gone = seriesIds.find((id) => !there.has(id));

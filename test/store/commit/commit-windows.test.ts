@@ -543,4 +543,14 @@ onEachDatabase('commitWindow', (kind) => {
     expect(await stored()).toEqual([]);
     expect(await gaps()).toEqual(['0-60 not_asked']);
   });
+
+  it.each([[[]], [upTo(60)]])('stores nothing under an id that another series has by now', async (rows) => {
+    const other = { ...series, baseId: 'restored' };
+    await expect(commit(rows, { series: other })).rejects.toMatchObject({
+      code: 'UNKNOWN_SERIES',
+      message: `series ${seriesId} is x base-${market}/tether m1, and not x restored/tether m1`,
+    });
+    expect(await stored()).toEqual([]);
+    expect(await gaps()).toEqual(['0-60 not_asked']);
+  });
 });
