@@ -81,6 +81,11 @@ export function nonEmpty(texts: readonly string[]): string[] {
   return texts.filter((text) => text !== '');
 }
 
+/** A command to copy: words of a user or a source stay what they are in a POSIX shell. */
+export function shellCommand(...words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+}
+
 /** `1 window`, `2 windows`. */
 export function counted(value: number, thing: string): string {
   return `${formatCount(value)} ${thing}${value === 1 ? '' : 's'}`;

@@ -2,7 +2,7 @@
 
 import { messageOf, TidemarkError } from '../../errors.ts';
 import { type DatasetName, datasetOf, datasetText } from '../../model/datasets/index.ts';
-import { formatTime } from '../../model/format.ts';
+import { formatTime, shellCommand } from '../../model/format.ts';
 import { dayMs, type EpochMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { marketKind, quoteProblem } from '../../model/market.ts';
 import type { SourceChoice } from '../../model/selection.ts';
@@ -383,10 +383,12 @@ async function findMarket(
   }
   const found = pairs.get(wanted) ?? markets.find((market) => market.symbol.toUpperCase() === wanted);
   if (found !== undefined) return found;
+  const [search = ''] = wanted.split('/');
+  const command = shellCommand('tidemark', 'markets', '--source', source.facts.name, '--search', search);
   throw new TidemarkError(
     'UNKNOWN_AT_SOURCE',
     `${source.facts.name} has no market ${JSON.stringify(symbol)}${didYouMean(wanted, pairs.keys())}`,
-    { remedy: `\`tidemark markets --source ${source.facts.name} --search ${wanted.split('/')[0]}\` lists its markets` },
+    { remedy: `\`${command}\` lists its markets` },
   );
 }
 

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { stopped, systemClock } from '../../clock.ts';
 import { makeDirectory } from '../../directories.ts';
 import { TidemarkError } from '../../errors.ts';
-import { counted, formatDuration } from '../../model/format.ts';
+import { counted, formatDuration, shellCommand } from '../../model/format.ts';
 import { type EpochMs, hourMs, periodStart } from '../../model/intervals.ts';
 import type { PolledList } from '../../model/lists/index.ts';
 import type { CandleSeries, SeriesKey } from '../../model/series.ts';
@@ -132,16 +132,11 @@ function writeCommandLine({ directory, watchList = '', source, scheduler }: Conf
     SOURCE_REQUESTS_PER_MINUTE: String(source.requestsPerMinute),
     REFRESH_SECONDS: String(scheduler.refreshMs / 1000),
   };
-  const set = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
-  const command = [process.execPath, process.argv[1] ?? ''].map(quoted).join(' ');
+  const set = Object.entries(variables).map(([name, value]) => `export ${name}=${shellCommand(value)}\n`);
+  const command = shellCommand(process.execPath, process.argv[1] ?? '');
   const text = `#!/bin/sh\n# Of \`tidemark demo\`, at each start.\n${set.join('')}exec ${command} "$@"\n`;
   writeFileSync(path, text, { mode: 0o755 });
-  return quoted(path);
-}
-
-/** A word of a shell. */
-function quoted(word: string): string {
-  return /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return shellCommand(path);
 }
 
 async function show(context: Context, simulator: RunningSimulator, once: boolean, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import { Fragment } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { systemClock } from '../../../clock.ts';
 import { type DatasetName, datasetNames, datasetOf, datasetText } from '../../../model/datasets/index.ts';
+import { shellCommand } from '../../../model/format.ts';
 import { isTracking } from '../../../model/lanes.ts';
 import { keyNames } from '../../../model/series.ts';
 import type { BackfillLine } from '../../shapes.ts';
@@ -217,6 +218,10 @@ export function namesOf({ names: [first = ''], series }: BackfillLine): string {
 /** What may be left out of what is tracked. With a source its symbol names a market, without other names. */
 const optionalOf = { asset: ['to', 'source'], market: ['to', 'source', 'symbol'] } as const;
 
+export function trackCommand(word: string, options: readonly (readonly [name: string, value: string])[]): string {
+  return shellCommand('npx', 'tidemark', 'track', word, ...options.flatMap(([name, value]) => [`--${name}`, value]));
+}
+
 /** Tracks a series, after a look at what they cost. */
 export function TrackForm() {
   const [dataset, setDataset] = useState<DatasetName>('candles');
@@ -241,8 +246,10 @@ export function TrackForm() {
     const [named, more] = [names.filter(isGiven), optional.filter(isGiven)];
     const key = Object.fromEntries([...named, ...more].map((name) => [name, text(name)]));
     const body = { dataset, ...key, from: text('from'), intervals: [text('interval')] };
-    const options = [...named, 'interval', 'from', ...more].map((name) => `--${name} ${text(name)}`);
-    const command = `npx tidemark track ${word} ${options.join(' ')}`;
+    const command = trackCommand(
+      word,
+      [...named, 'interval', 'from', ...more].map((name) => [name, text(name)]),
+    );
     takeBack();
     const planned = edits.current;
     try {

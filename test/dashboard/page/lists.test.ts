@@ -1,7 +1,8 @@
 /** The words of problems, events, polled lists and actions. */
 
 import { expect, it } from 'vitest';
-import { commandInstead, OutcomeView, wordsOfCost } from '../../../dashboard/page/parts/actions.tsx';
+import { commandInstead, OutcomeView, trackCommand, wordsOfCost } from '../../../dashboard/page/parts/actions.tsx';
+import { changeBudget } from '../../../dashboard/page/parts/source-orders.tsx';
 import { Sections } from '../../../dashboard/page/problems/problems.tsx';
 import { RequestError } from '../../../dashboard/page/state/server.ts';
 import type { ActionLine, Problems } from '../../../dashboard/shapes.ts';
@@ -85,4 +86,13 @@ it('offers the command of a refused action where it may work at a terminal', () 
   const offered = [400, 422, 401, 403, 409, 500].map((status) => commandInstead(new RequestError(status, ''), command));
   expect(offered).toEqual([null, null, command, command, command, command]);
   expect(commandInstead(new TypeError('Failed to fetch'), command)).toBe(command);
+});
+
+it('quotes the text of a field for a shell', () => {
+  expect(changeBudget('okx', '30; id').command).toBe("npx tidemark sources budget okx '30; id'");
+  const command = trackCommand('candles', [
+    ['symbol', "a'b; touch x"],
+    ['from', '1y'],
+  ]);
+  expect(command).toBe("npx tidemark track candles --symbol 'a'\\''b; touch x' --from 1y");
 });

@@ -261,3 +261,9 @@ it('finds a stored market by the symbol of its source in export, why and verify,
   ] as const)
     await fails(`export candles ${words}`, exitCode, said);
 });
+
+it('offers a command whose words a shell takes as they are', async () => {
+  const { run } = await open();
+  const { stderr } = await run(`track candles ${hoursOf('$(id)/USDT')} ${since}`);
+  expect(stderr).toContain("`tidemark markets --source binance --search '$(ID)'` lists its markets");
+});
