@@ -23,7 +23,7 @@ import { costOfRetry, retriedText, retry } from '../operations/retry.ts';
 import { countAll, readGapDivision } from '../operations/source-gaps.ts';
 import { changeBudget, pauseSource, resumeSource } from '../operations/sources/orders.ts';
 import { readStoredFacts } from '../operations/status/facts.ts';
-import { atSource, noteNearNames, withinRetention } from '../operations/tracking/selection.ts';
+import { atSource, noteNearNames, noteUnusedDefault, withinRetention } from '../operations/tracking/selection.ts';
 import { estimateSelection, trackRecorded } from '../operations/tracking/track.ts';
 import { diskInAll } from '../planning/estimate.ts';
 import { countDiffering } from '../store/commit/differences.ts';
@@ -179,6 +179,7 @@ async function resolve(context: OperationContext, asked: Selection) {
   const note = (text: string) => void notes.push(text);
   const selection = await withinRetention(context, await atSource(context, asked), note);
   await noteNearNames(context, selection, note);
+  await noteUnusedDefault(context, selection, note);
   return { selection, notes };
 }
 

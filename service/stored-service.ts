@@ -66,6 +66,11 @@ const maxConnections = 4096;
 /** A few hundred of the largest responses. */
 const maxCacheBytes = 64 * 1024 * 1024;
 
+/** An order of a key. Those of the dashboard have a password, and work while Redis, which counts requests, is away. */
+function isOrder({ method, url }: FastifyRequest): boolean {
+  return method === 'POST' && !url.startsWith('/dashboard/');
+}
+
 /** Creates the service. It does not listen yet. */
 export async function createStoredService(options: StoredServiceOptions): Promise<FastifyInstance> {
   const { reading, accounts, counter, perMinute, clock, timeouts = defaultTimeouts } = options;
@@ -93,7 +98,7 @@ export async function createStoredService(options: StoredServiceOptions): Promis
       if (options.onServed !== undefined) addRequestMetrics(app, options.onServed);
       addWebSecurity(app);
       if (options.replicaLagMs !== undefined) addReplicaLag(app, options.replicaLagMs);
-      admission.addTo(app, (request) => isInterfaceRequest(request) || request.method === 'POST');
+      admission.addTo(app, (request) => isInterfaceRequest(request) || isOrder(request));
       addHealth(app, {
         clock,
         isDraining: options.isDraining,

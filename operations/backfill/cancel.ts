@@ -30,7 +30,7 @@ export async function cancelBackfill(
   const { database, clock } = context;
   const [found] = await recordedBackfills.on(database.pool, { id, most: 1 });
   if (found === undefined) throw new TidemarkError('UNKNOWN_BACKFILL', `no backfill has the id ${id}`);
-  if (found.kind === 'watch_list')
+  if (found.kind === 'watch_list' && found.endedMs === null)
     throw badArgument(
       `backfill ${id} is the watch list's, which would track it again`,
       'change the watch list, with `prune: true` for what it no longer has, and `tidemark apply`',

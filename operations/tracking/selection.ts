@@ -4,12 +4,13 @@ import { badArgument } from '../../errors.ts';
 import { formatTime } from '../../model/format.ts';
 import { type EpochMs, intervalMs, periodStart } from '../../model/intervals.ts';
 import type { Selection } from '../../model/selection.ts';
-import { isOfMarket, type SeriesKey } from '../../model/series.ts';
+import { isOfMarket, type SeriesKey, seriesName } from '../../model/series.ts';
+import { defaultSource } from '../../model/sources.ts';
 import { namesMeant } from '../../planning/near-names.ts';
 import { readKnownNames } from '../../store/series/known-names.ts';
-import type { SeriesSource } from '../../store/series/sources.ts';
+import { readNamedSeries, type SeriesSource } from '../../store/series/sources.ts';
 import { listRetentions } from '../../store/upkeep/retention.ts';
-import type { OperationContext } from '../context.ts';
+import { askQueues, type OperationContext } from '../context.ts';
 import { chooseSource } from '../sources/markets.ts';
 import { asStored } from '../sources/names.ts';
 
@@ -86,6 +87,28 @@ export async function noteNearNames(
     series.map((one) => [nameWithoutInterval(one), namesMeant(one, { exchanges, assets: listsAssets ? assets : [] })]),
   );
   for (const [name, meant] of meantOf) if (meant !== '') note(`${name}${meant}${then === '' ? '' : ` ${then}`}`);
+}
+
+/**
+ * Notes that nothing is asked of the default source, where series are to come from it: this process does not know its
+ * address, and no worker that does is connected.
+ */
+export async function noteUnusedDefault(
+  context: OperationContext,
+  { series, sources }: SourcedSelection,
+  note: (text: string) => void,
+): Promise<void> {
+  const { problem } = (await context.sources()).get(defaultSource);
+  if (sources !== null || problem === null) return;
+  const named = await readNamedSeries(context.database);
+  if (series.every((one) => (named.get(seriesName(one)) ?? defaultSource) !== defaultSource)) return;
+  const workers = await askQueues(
+    context,
+    (queues) => queues.requestsOf(defaultSource).countWorkers(),
+    () => null,
+  );
+  if (workers !== 0) return;
+  note(`no source is asked for this: ${problem}, and no worker with it is connected; \`--source\` names an exchange`);
 }
 
 const nameWithoutInterval = (series: SeriesKey) =>

@@ -18,7 +18,7 @@ import {
   finishDeletion,
   readDeletable,
 } from '../../operations/tracking/delete-data.ts';
-import { atSource, noteNearNames, withinRetention } from '../../operations/tracking/selection.ts';
+import { atSource, noteNearNames, noteUnusedDefault, withinRetention } from '../../operations/tracking/selection.ts';
 import { trackRecorded } from '../../operations/tracking/track.ts';
 import { didYouMean } from '../../planning/near-names.ts';
 import { withContext } from '../../runtime/context.ts';
@@ -37,6 +37,7 @@ export async function trackAll(asked: Selection, options: SelectingOptions): Pro
   await withContext({ command: 'track' }, async (context) => {
     const selection = await withinRetention(context, await atSource(context, asked), noteOnStderr);
     await noteNearNames(context, selection, noteOnStderr);
+    await noteUnusedDefault(context, selection, noteOnStderr);
     for (const tracked of await trackRecorded(context, selection, userAtHost()))
       console.log(options.json ? JSON.stringify(asJson(tracked)) : asText(tracked));
   });

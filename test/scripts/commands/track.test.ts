@@ -59,3 +59,15 @@ it('track shows the whole tracked range, and status shows it in full in a pipe',
     ...{ created: false, change: 'resumed', tracked: { from: '2024-02-10T00:00:00.000Z', to: null } },
   });
 });
+
+it('track says when nothing is asked for what it tracks', async () => {
+  const { run } = await openWatched();
+  const words = 'track candles --exchange okx --base bitcoin --quote tether --interval d1 --from 2024-02-01';
+  expect((await run(words)).stderr).toBe('');
+  const { stdout, stderr } = await run(words, { SOURCE_URL: '' });
+  expect(stdout).toContain('already tracked, range unchanged: okx bitcoin/tether d1');
+  expect(stderr).toBe(
+    'tidemark: no source is asked for this: SOURCE_URL is not set, and no worker with it is connected; `--source` names ' +
+      'an exchange\n',
+  );
+});

@@ -187,6 +187,18 @@ describe('a caller', () => {
   });
 });
 
+it('counts no order of the dashboard, which works while requests cannot be counted', async () => {
+  const away = async () => Promise.reject(new Error('Command timed out'));
+  const app = await openFacing(store, {
+    ...{ clock: clockAt(() => nowMs), perMinute: { withoutKey: 5, withKey: 5 } },
+    counter: { count: away, check: away, close: async () => {} },
+    addDashboard: (to) => void to.post('/dashboard/actions/pause', async () => 'paused'),
+  });
+  onTestFinished(() => app.close());
+  expect((await app.inject({ method: 'POST', url: '/dashboard/actions/pause' })).body).toBe('paused');
+  expect((await app.inject({ method: 'POST', url: '/keys' })).statusCode).toBe(503);
+});
+
 describe('keys', () => {
   let app: FastifyInstance;
   beforeAll(async () => {
