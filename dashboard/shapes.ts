@@ -107,6 +107,7 @@ const state = message({
   wantedMs: z.number(),
   coveredMs: z.number(),
   etaMs: z.number().nullable(),
+  waiting: z.string().nullable(),
 }) satisfies z.ZodType<State>;
 
 const summary = message({

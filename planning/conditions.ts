@@ -69,6 +69,8 @@ export interface State extends Extent {
   readonly also: readonly Headline[];
   /** Requests to go, of those that can be made now. */
   readonly left: number;
-  /** Null: unknown, or nothing moves. */
+  /** Null: unknown, nothing moves, or all that is left waits. */
   readonly etaMs: number | null;
+  /** Until when all that is left waits, and why; null: it does not. */
+  readonly waiting: string | null;
 }

@@ -11,7 +11,7 @@ import { sum } from '../model/sum.ts';
 import { type LoweredBudget, loweredText } from './budget.ts';
 import { conditionKinds, conditions, type Headline, type State } from './conditions.ts';
 import { type RecentAnswers, requestsEtaMs } from './eta.ts';
-import { type Extent, progressText, toGoText } from './progress.ts';
+import { type Extent, progressText, toGoText, type WaitingRange, waitingText } from './progress.ts';
 import { everyHold, holdText, nextTry, outageSince, type SourceOutage, type Unanswered } from './source-outage.ts';
 
 /** Requests are paused: since when, and who did it; null: a command. */
@@ -96,6 +96,8 @@ export interface StoredFacts {
   /** Ranges that were answered empty or stale. */
   /** `stale`: those of the ranges whose answer was stale, not empty. */
   readonly awaiting: { readonly ranges: number; readonly stale: number; readonly nextMs: EpochMs | null };
+  /** Missing ranges that are requested again later. */
+  readonly waiting: readonly WaitingRange[];
   /** Rejected rows of periods without a point, the series that have any, and why one of them was. */
   readonly rejected: { readonly rows: number; readonly series: number; readonly reason: string | null };
   readonly failingJobs: readonly { readonly kind: string; readonly of: string | null; readonly message: string }[];
@@ -129,11 +131,12 @@ export function queueAway(message: string): Headline {
 
 export function stateOf(facts: StateFacts): State {
   const etaMs = etaOf(facts);
+  const waiting = facts.left > 0 || facts.waiting.length === 0 ? null : waitingText(facts.tracked, facts.waiting);
   const found = [
     ...queueConditions(facts),
     ...facts.sources.flatMap((one) => sourceConditions(one, facts).map((found) => ({ ...found, source: one.source }))),
     ...storeConditions(facts),
-    ...progressConditions(facts, etaMs),
+    ...progressConditions(facts, { etaMs, waiting }),
   ];
   // Credits that are used up stop the requests of a source, as a ban does.
   const rank = ({ kind, level }: Headline) => {
@@ -143,7 +146,7 @@ export function stateOf(facts: StateFacts): State {
   const healthy = condition('healthy', `up to date: ${formatCount(facts.series)} series`);
   if (found.every(({ level }) => level === 'ok')) found.push(healthy);
   const [headline = healthy, ...also] = found.toSorted((one, other) => rank(one) - rank(other));
-  return { headline, also, ...facts.tracked, left: facts.left, etaMs };
+  return { headline, also, ...facts.tracked, left: facts.left, etaMs, waiting };
 }
 
 function condition(kind: Headline['kind'], text: string, changes: Partial<Headline> = {}): Headline {
@@ -155,7 +158,7 @@ function condition(kind: Headline['kind'], text: string, changes: Partial<Headli
 function etaOf(facts: StateFacts): number | null {
   const { recent, readAtMs, arriving, queue } = facts;
   const sources = facts.sources.filter(isNeeded);
-  if (facts.pause !== null) return null;
+  if (facts.pause !== null || (facts.left === 0 && facts.waiting.length > 0)) return null;
   if ('away' in queue || queue.schedulers === 0 || sources.some((one) => isHeld(one, queue))) return null;
   // What closed just now is fetched at once, also from a source that has nothing else to fetch.
   const late = sources.filter(({ behind }) => behind > 0);
@@ -338,7 +341,7 @@ function budgetText(one: SourceState, queue: QueueFacts, sources: readonly Sourc
 /** Share of the budget from which on it is what limits. */
 const fullShare = 0.9;
 
-function progressConditions(facts: StateFacts, etaMs: number | null): Headline[] {
+function progressConditions(facts: StateFacts, { etaMs, waiting }: Pick<State, 'etaMs' | 'waiting'>): Headline[] {
   const { series, left, behind, awaiting, queue } = facts;
   const sources = facts.sources.filter(isNeeded);
   const found: Headline[] = [];
@@ -381,6 +384,9 @@ function progressConditions(facts: StateFacts, etaMs: number | null): Headline[]
         : condition(kind, `${rest}, no request in the last minute`, { level: 'waiting' }),
     );
   }
+  // What awaits a second answer says so itself.
+  if (waiting !== null && facts.waiting.length > awaiting.ranges)
+    found.push(condition('catching_up', waiting, { level: 'waiting' }));
   if (awaiting.ranges > 0) {
     const { ranges, stale, nextMs } = awaiting;
     const how = stale === 0 ? 'empty' : stale < ranges ? 'empty or stale' : 'stale';

@@ -63,6 +63,13 @@ export interface WaitingRange {
   readonly retryAtMs: EpochMs;
 }
 
+/** What of these gaps is requested again later. */
+export function waitingOf(gaps: ReadonlyArray<{ cause: Reason; retryAtMs: EpochMs | null }>, nowMs: EpochMs) {
+  return gaps.flatMap(({ cause, retryAtMs }): WaitingRange[] =>
+    reasons[cause].isRequestable && retryAtMs !== null && retryAtMs > nowMs ? [{ cause, retryAtMs }] : [],
+  );
+}
+
 /**
  * Of ranges of which nothing can be requested now: `2 ranges are asked again, the first at 2026-01-31 06:00Z (failed,
  * refused by the source), 27.28 % covered`.

@@ -11,7 +11,7 @@ import { reasons } from '../../model/reasons.ts';
 import { seriesName } from '../../model/series.ts';
 import { sum } from '../../model/sum.ts';
 import type { QueueFacts } from '../../planning/headline.ts';
-import { type Answers, progressText, toGoText, waitingText } from '../../planning/progress.ts';
+import { type Answers, progressText, toGoText, waitingOf, waitingText } from '../../planning/progress.ts';
 import {
   backfillEnds,
   type RecordedBackfill,
@@ -168,9 +168,7 @@ function describe(
     wantedMs: sum(portions.map((portion) => portion.wantedMs)),
     coveredMs: sum(portions.map((portion) => portion.doneMs)),
   };
-  const waiting = gaps.flatMap(({ cause, retryAtMs }) =>
-    reasons[cause].isRequestable && retryAtMs !== null && retryAtMs > facts.nowMs ? [{ cause, retryAtMs }] : [],
-  );
+  const waiting = waitingOf(gaps, facts.nowMs);
   const isWaiting = left === 0 && waiting.length > 0;
   const progress = isWaiting ? waitingText(extent, waiting) : progressText({ ...extent, left, etaMs });
   if (isMade && isWaiting) return { ...base, state: 'waiting', progress, left, etaMs, result: null };

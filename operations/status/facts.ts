@@ -15,7 +15,7 @@ import {
   type Trouble,
 } from '../../planning/headline.ts';
 import { isBacklog } from '../../planning/periods.ts';
-import { type Extent, extentOf } from '../../planning/progress.ts';
+import { type Extent, extentOf, waitingOf } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
 import type { Database } from '../../store/db/database.ts';
 import { explainDatabaseError } from '../../store/db/failure.ts';
@@ -89,6 +89,7 @@ export async function readStoredFacts(
       stale: stale.length,
       nextMs: due.length === 0 ? null : due.reduce((first, ms) => Math.min(first, ms)),
     },
+    waiting: waitingOf(gaps, nowMs),
     rejected: await readRejected(database),
     failingJobs: await readFailingJobs(primary),
     sources: await readSourceStates(context, { windows, asked: countBySource(divided.values()), behind }, nowMs),
@@ -188,6 +189,6 @@ export async function readState(context: FactsContext, queues: QueueBackend, now
   } catch (thrown) {
     const error = explainDatabaseError(thrown);
     if (!isUnreachable(error)) throw error;
-    return { headline: awayHeadline(error), also: [], ...nothing, left: 0, etaMs: null };
+    return { headline: awayHeadline(error), also: [], ...nothing, left: 0, etaMs: null, waiting: null };
   }
 }

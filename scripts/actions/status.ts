@@ -25,7 +25,7 @@ import {
   loweredInForce,
   loweredText,
 } from '../../planning/budget.ts';
-import type { Headline } from '../../planning/conditions.ts';
+import type { Headline, State } from '../../planning/conditions.ts';
 import { type SourceQueue, type StateFacts, sinceText, stateOf } from '../../planning/headline.ts';
 import { pausesOf, pausesText, progressText } from '../../planning/progress.ts';
 import type { QueueBackend } from '../../queue/backend.ts';
@@ -340,7 +340,7 @@ function asText(status: Status, showsAll: boolean): string {
     ...nonEmpty([
       headlineLine(status.state.headline),
       ...status.state.also.map((condition) => `also: ${headlineLine(condition)}`),
-      status.state.left === 0 ? '' : `backfill: ${progressText(status.state)}`,
+      backfillLine(status.state),
       `database: PostgreSQL ${versions.postgres}, ${store}${embedded}`,
       status.usesDefault ? `source: ${status.source ?? 'not set (SOURCE_URL)'}` : '',
       message === null
@@ -362,6 +362,11 @@ function asText(status: Status, showsAll: boolean): string {
     ...(status.lists.length === 0 ? [] : [listsTable(status.lists, status.nowMs, terminalWidth()), '']),
     (showsAll ? seriesTable : seriesOverview)(status.series, status.nowMs, terminalWidth()),
   ].join('\n');
+}
+
+function backfillLine(state: State): string {
+  const rest = state.left === 0 ? state.waiting : progressText(state);
+  return rest === null ? '' : `backfill: ${rest}`;
 }
 
 function headlineLine({ text, command }: Headline): string {
@@ -420,7 +425,7 @@ function upkeepLines({ failingJobs, rollupsBehind, chunksDue, locks }: Upkeep): 
 
 function asJson(status: Status): JsonDocument<'status'> {
   const { queue, queueProblem } = status;
-  const { headline, also, left, requests, wantedMs, coveredMs, etaMs } = status.state;
+  const { headline, also, left, requests, wantedMs, coveredMs, etaMs, waiting } = status.state;
   return {
     time: isoTime(status.nowMs),
     headline,
@@ -430,6 +435,7 @@ function asJson(status: Status): JsonDocument<'status'> {
     wantedSeconds: wantedMs / 1000,
     coveredSeconds: coveredMs / 1000,
     etaSeconds: etaMs === null ? null : Math.ceil(etaMs / 1000),
+    waiting,
     database: { ...status.versions, embedded: status.embedded },
     upkeep: {
       ...status.upkeep,

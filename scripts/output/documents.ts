@@ -371,6 +371,7 @@ const status = z
       wantedSeconds: amount,
       coveredSeconds: amount,
       etaSeconds: amount.nullable(),
+      waiting: textOrNull,
       database: z.strictObject({ postgres: text, timescale: textOrNull, embedded: z.boolean() }),
       upkeep: z.strictObject({
         failingJobs: z.array(

@@ -7,32 +7,23 @@ import type { SeriesLine, Summary } from '../../dashboard/shapes.ts';
 import { dayMs, hourMs, minuteMs } from '../../model/intervals.ts';
 import { extentOf } from '../../planning/progress.ts';
 
-it('says that requests wait for a retry only where all of them do', () => {
-  const line = (of: Partial<SeriesLine>) =>
-    ({
-      ...{ wantedMs: 100, coveredMs: 99, requests: 100, requestsLeft: 0 },
-      failedMs: 0,
-      awaitingMs: 0,
-      blocked: null,
-      ...of,
-    }) as SeriesLine;
-  const words = (due: number, ...lines: SeriesLine[]) => {
-    const state = { ...extentOf(lines), left: due, etaMs: 15 * minuteMs };
+it('says what waits, where all that is left does, as status says it', () => {
+  const line = (requestsLeft: number, blocked: string | null = null) =>
+    ({ wantedMs: 100, coveredMs: 99, requests: 100, requestsLeft, blocked }) as SeriesLine;
+  const words = (due: number, lines: SeriesLine[], waiting: string | null = null) => {
+    const state = { ...extentOf(lines), left: due, etaMs: 15 * minuteMs, waiting };
     return progressWords(lines.length, backfillProgress(lines), { state, queue: null } as Summary);
   };
-  // The lines are newer than the count of what is due.
-  const closed = line({ requestsLeft: 1 });
-  const failed = line({ requestsLeft: 1, failedMs: hourMs });
-  const awaiting = line({ requestsLeft: 1, awaitingMs: hourMs });
-  expect(words(0, closed, closed, line({}))).toBe('2 of 300 requests to go, 99.00 % covered');
-  expect(words(0, failed, awaiting, line({}))).toBe('2 of 300 requests to go, waiting for a retry, 99.00 % covered');
-  expect(words(0, failed, closed)).toBe('2 of 200 requests to go, 99.00 % covered');
-  // Others wait for a retry.
-  const refused = line({ requestsLeft: 9, blocked: 'refused' });
-  expect(words(1, closed, failed, refused)).toBe(
+  const again = '2 ranges are asked again at 2026-01-31 06:00Z (failed), 99.00 % covered';
+  expect(words(0, [line(1), line(1), line(0)], again)).toBe(again);
+  const refused = line(9, 'refused');
+  expect(words(0, [refused, line(0)], again)).toBe(again);
+  expect(words(1, [line(1), line(1), refused])).toBe(
     '1 of 200 requests to go, about 15 min, 99.00 % covered; 9 more are refused by the source',
   );
-  expect(words(0, refused, line({}))).toBe('Nothing can be fetched now: 9 requests are refused by the source.');
+  expect(words(0, [line(0)])).toBe('Complete: nothing is left to fetch.');
+  // Such as of what no source keeps.
+  expect(words(0, [line(1), line(0)])).toBe('Nothing can be fetched now, 99.00 % covered.');
 });
 
 it('a chart has the finest interval that fits the screen', () => {

@@ -6,6 +6,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path';
 import { expect, it, onTestFinished, type TestContext } from 'vitest';
 import { systemClock } from '../../clock.ts';
+import { progressWords } from '../../dashboard/page/overview/progress.ts';
+import { backfillProgress } from '../../dashboard/page/state/model.ts';
 import type { Snapshot } from '../../dashboard/shapes.ts';
 import { hourMs, minuteMs } from '../../model/intervals.ts';
 import { sum } from '../../model/sum.ts';
@@ -95,6 +97,9 @@ interface Said {
   /** Their sentences. */
   readonly texts: readonly string[];
   readonly left: number | null;
+  /** Why nothing of what is left is requested before a later time. */
+  readonly waiting?: string | null;
+  readonly isEtaKnown?: boolean;
   /** Covered hours, jobs and workers of the queue, rejected rows, and since when series are silent. */
   readonly figures: Readonly<Record<string, unknown>> | null;
 }
@@ -111,6 +116,8 @@ async function readPage({ page }: World): Promise<Said> {
     conditions: all.map(conditionOf),
     texts: all.map(({ text }) => text),
     left: summary.state.left,
+    waiting: summary.state.waiting,
+    isEtaKnown: summary.state.etaMs !== null,
     figures: {
       covered: sum(series.map(({ coveredMs }) => coveredMs)) / hourMs,
       queue:
@@ -138,7 +145,9 @@ async function readJson({ env }: World): Promise<Said> {
   const series: ReadonlyArray<{ readonly coveredSeconds: number; readonly silentSince: string | null }> = status.series;
   return {
     ...said,
-    left: status.requestsLeft ?? status.windowsLeft,
+    left: status.windowsLeft,
+    waiting: status.waiting,
+    isEtaKnown: status.etaSeconds !== null,
     figures: {
       covered: sum(series.map(({ coveredSeconds }) => coveredSeconds)) / 3600,
       queue:
@@ -150,6 +159,15 @@ async function readJson({ env }: World): Promise<Said> {
       silent: series.map(({ silentSince }) => (silentSince === null ? null : Date.parse(silentSince))).sort(),
     },
   };
+}
+
+/** What the page says of the backfill. */
+async function readProgress({ page }: World): Promise<string> {
+  const stream = await listenTo(page);
+  const { data } = await stream.next(({ name }) => name === 'snapshot');
+  stream.leave();
+  const { summary, series } = data as Snapshot;
+  return progressWords(series.length, backfillProgress(series), summary);
 }
 
 /** The first lines, without the commands behind them. */
@@ -166,6 +184,7 @@ async function readMetrics({ scrape }: World) {
   const held = [...text.matchAll(/^tidemark_condition\{kind="(\w+)",level="(\w+)"\} 1$/gm)];
   const left = /^tidemark_requests_left (\d+)$/m.exec(text)?.[1];
   return {
+    isEtaKnown: /^tidemark_eta_seconds /m.test(text),
     conditions: held.map(([, kind, level]) => `${kind} ${level}`),
     left: left === undefined ? null : Number(left),
     covered: Number(/^tidemark_covered_seconds (\S+)$/m.exec(text)?.[1]) / 3600,
@@ -218,8 +237,8 @@ async function disagreements(world: World, headline: string, isAway: boolean): P
           metrics: isAway
             ? [ofMetrics.includes(headline), true]
             : [
-                [ofMetrics.toSorted(), metrics.left, metrics.covered],
-                [page.conditions.toSorted(), page.left, page.figures?.covered],
+                [ofMetrics.toSorted(), metrics.left, metrics.covered, metrics.isEtaKnown],
+                [page.conditions.toSorted(), page.left, page.figures?.covered, page.isEtaKnown],
               ],
         }),
     ...(metrics === null || !hasPromtool
@@ -298,6 +317,25 @@ it(
     await world.track('m5', ...past);
     await expectAgreed(world, 'rows_rejected bad');
     expect((await readPage(world)).figures?.rejected).toBeGreaterThan(0);
+  },
+  processesMs,
+);
+
+it(
+  'all that is left is asked again later',
+  async () => {
+    const world = await openWorld();
+    world.source.state.answer = (response, rows) =>
+      json(response, 200, { data: rows().map((row) => ({ ...row, high: '0.1' })) });
+    await world.track('m5', ...past);
+    await expect.poll(async () => (await readPage(world)).waiting, { timeout: 120_000 }).not.toBeNull();
+    await expectAgreed(world, 'ranges_failed bad');
+    const { texts, left, waiting, isEtaKnown } = await readPage(world);
+    expect({ left, isEtaKnown }).toEqual({ left: 0, isEtaKnown: false });
+    expect(waiting).toMatch(/^\d+ ranges? (is|are) asked again.* at .* covered$/);
+    expect(texts).toContain(waiting);
+    expect(await readProgress(world)).toBe(waiting);
+    expect((await tidemark(['status'], world.env)).stdout).toContain(`\nbackfill: ${waiting}\n`);
   },
   processesMs,
 );

@@ -57,6 +57,7 @@ export const someState: State = {
   headline: { kind: 'source_away', level: 'bad', text: 'away', source: 'kraken', list: null, command: null },
   also: [{ kind: 'jobs_failing', level: 'ok', text: '1 fails', source: null, list: null, command: null }],
   left: 12,
+  waiting: null,
   requests: 40,
   wantedMs: 10_000,
   coveredMs: 4000,

@@ -39,6 +39,7 @@ function facts(given: Partial<StateFacts> = {}): StateFacts {
     beyondDepth: { ranges: 0, first: null, causes: 0 },
     blocked: { ranges: 0, first: null, causes: 0 },
     awaiting: { ranges: 0, stale: 0, nextMs: null },
+    waiting: [],
     failingJobs: [],
     rejected: { rows: 0, series: 0, reason: null },
     sources: [answering],
@@ -266,6 +267,13 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     { awaiting: { ranges: 3, stale: 1, nextMs: null } },
   ],
   [
+    'ranges that are asked again later',
+    'catching_up',
+    'waiting',
+    '1 range is asked again at 2026-01-31 07:00Z (failed), 27.28 % covered',
+    { waiting: [{ cause: 'failed', retryAtMs: nowMs + 60 * minuteMs }] },
+  ],
+  [
     'a lost queue',
     'queue_away',
     'bad',
@@ -419,6 +427,7 @@ describe('the ETA', () => {
     ['the source has banned', { sources: [{ ...answering, refusal: { timeMs: 0, message: '' } }], queue: paused }],
     ['somebody has paused', { pause: { sinceMs: 0, by: null } }],
     ['the queue is away', { queue: { away: '' } }],
+    ['all that is left waits', { left: 0, behind: 0, waiting: [{ cause: 'failed', retryAtMs: nowMs + 1 }] }],
   ])('is unknown while %s', (_, given) => {
     expect(eta(given)).toBeNull();
   });

@@ -1,27 +1,20 @@
 /** How far the backfill is, in words. */
 
-import { coveredText, progressText, toGoText } from '../../../planning/progress.ts';
+import { coveredText, progressText } from '../../../planning/progress.ts';
 import type { Summary } from '../../shapes.ts';
-import { counted, formatCount } from '../parts/format.ts';
+import { formatCount } from '../parts/format.ts';
 import type { Progress } from '../state/model.ts';
 
-export function progressWords(
-  series: number,
-  { left, refused, isDeferred }: Progress,
-  { state, queue }: Summary,
-): string {
+export function progressWords(series: number, { left, refused }: Progress, { state, queue }: Summary): string {
   if (series === 0) return 'No series is tracked.';
-  const are = `${refused === 1 ? 'is' : 'are'} refused by the source`;
-  if (left === 0)
-    return refused === 0
+  if (state.waiting !== null) return state.waiting;
+  // What no source gives is missing, too.
+  if (state.left === 0)
+    return left + refused === 0
       ? 'Complete: nothing is left to fetch.'
-      : `Nothing can be fetched now: ${counted(refused, 'request')} ${are}.`;
+      : `Nothing can be fetched now, ${coveredText(state)}.`;
+  const are = `${refused === 1 ? 'is' : 'are'} refused by the source`;
   const more = refused === 0 ? '' : `; ${formatCount(refused)} more ${are}`;
-  // A period may have closed since what is due was counted.
-  if (state.left === 0) {
-    const waits = isDeferred ? ', waiting for a retry' : '';
-    return `${toGoText(left, state.requests)}${waits}, ${coveredText(state)}${more}`;
-  }
   // The headline has the reason for which nothing moves.
   const idle = state.etaMs === null && queue?.workers === 0 ? '; no worker is running' : '';
   return `${progressText(state)}${idle}${more}`;

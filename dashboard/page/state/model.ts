@@ -113,16 +113,11 @@ export class Model {
 
 export type Progress = ReturnType<typeof backfillProgress>;
 
-/** Requests to go, those that wait for a retry included: what a source refuses is told apart. */
+/** Requests for what is missing. `refused`: of series that the source refuses as a whole; `left` excludes them. */
 export function backfillProgress(series: readonly SeriesLine[]) {
-  const asked = series.filter(({ blocked }) => blocked === null);
-  const left = sum(asked.map(({ requestsLeft }) => requestsLeft));
-  const refusing = series.filter(({ blocked }) => blocked !== null);
-  const refused = sum(refusing.map(({ requestsLeft }) => requestsLeft));
-  const isDeferred = asked.every((line) => line.requestsLeft === 0 || line.failedMs + line.awaitingMs > 0);
-  /**
-   * `refused`: of series that the source refuses, which nobody makes for now. `left` excludes them.
-   * `isDeferred`: each series that lacks something has a window that waits for a retry, also of an empty answer.
-   */
-  return { left, refused, isDeferred };
+  const of = (lines: readonly SeriesLine[]) => sum(lines.map(({ requestsLeft }) => requestsLeft));
+  return {
+    left: of(series.filter(({ blocked }) => blocked === null)),
+    refused: of(series.filter(({ blocked }) => blocked !== null)),
+  };
 }

@@ -34,7 +34,7 @@ describe('the state above every view', () => {
       headline('2 ranges failed', { level: 'bad', list: 'failing' }),
       headline('1 came back empty', { list: 'awaiting' }),
     ];
-    const state = { headline: away, also, left: 0, requests: 0, wantedMs: 0, coveredMs: 0, etaMs: null };
+    const state = { headline: away, also, left: 0, requests: 0, wantedMs: 0, coveredMs: 0, etaMs: null, waiting: null };
     const model = modelOf([], { state });
     const html = htmlOf(State, {}, { model });
     expect(html).toMatch(/class="headline" role="status" data-level="bad"/);
@@ -56,7 +56,16 @@ describe('the state above every view', () => {
   it('ends a sentence of a source, which has its own full stop, with one', () => {
     const texts = ['banned: use a key to avoid bans.', 'is it away?', 'one more'].map((text) => headline(text));
     const [first = headline(''), ...also] = texts;
-    const state = { headline: first, also, left: 0, requests: 0, wantedMs: 0, coveredMs: 0, etaMs: null };
+    const state = {
+      headline: first,
+      also,
+      left: 0,
+      requests: 0,
+      wantedMs: 0,
+      coveredMs: 0,
+      etaMs: null,
+      waiting: null,
+    };
     expect(linesOf(State, {}, { model: modelOf([], { state }) }).filter((text) => text !== '')).toEqual([
       ...['Banned: use a key to avoid bans.', 'Is it away?', 'One more.'],
     ]);
@@ -72,6 +81,7 @@ describe('the state above every view', () => {
         wantedMs: 0,
         coveredMs: 0,
         etaMs: null,
+        waiting: null,
       },
     });
     expect(linesOf(State, {}, { model })).toEqual(['Up to date.', '', 'X.']);

@@ -104,6 +104,7 @@ it('status --watch prints the status or a document each time in a pipe, and ends
     requests: 21,
     coveredSeconds: 0,
     etaSeconds: null,
+    waiting: null,
     budget: { perMinute: 6000 },
   });
   documents.leaveUnread();
