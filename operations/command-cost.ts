@@ -9,6 +9,7 @@ import { requestsBetween } from '../planning/budget.ts';
 import type { EstimateRules, PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
 import { readSourceTexts } from '../store/series/sources.ts';
+import { readSourcePauses } from '../store/settings/source-orders.ts';
 import { backlogAt, readDemand } from './backfill/eta.ts';
 import { type OperationContext, withQueues } from './context.ts';
 import { readBudget } from './estimate.ts';
@@ -28,6 +29,8 @@ export interface CommandCost
   extends Pick<SourceCost, 'source' | 'requests' | 'requestsPerMinute' | 'durationMs' | 'cost' | 'unit' | 'long'> {
   /** The source in a sentence. */
   readonly sourceText: string;
+  /** It gets none of them until it is resumed. */
+  readonly isPaused: boolean;
   /** Requests to the source that come before, such as those of a backfill. */
   readonly queued: number;
 }
@@ -61,6 +64,7 @@ export async function costOfCommand(
   }
   const costs: CommandCost[] = [];
   const nameOf = await readSourceTexts(context.database, context.clock.now());
+  const pauses = await readSourcePauses(context.database);
   for (const [source, planned] of parts) {
     const requestsPerMinute = await readBudget(context, source);
     const part = { source: { setup: registry.get(source) }, planned, unarchived: [], wanted: 0 };
@@ -68,7 +72,8 @@ export async function costOfCommand(
     const cost = await costOfPart(context, { ...part, lostMs: 0, unpublishedMs: 0 }, rules, context.clock.now());
     const between = slots === 'command' && requestsPerMinute > 0 ? await readBetween(context, cost) : 0;
     const durationMs = cost.durationMs === null ? null : cost.durationMs + (between * minuteMs) / requestsPerMinute;
-    costs.push({ ...cost, durationMs, sourceText: nameOf(source), queued: await queuedOf(context, source) });
+    const isPaused = pauses.has(source);
+    costs.push({ ...cost, durationMs, isPaused, sourceText: nameOf(source), queued: await queuedOf(context, source) });
   }
   return costs;
 }
@@ -95,9 +100,13 @@ async function queuedOf(context: Pick<OperationContext, 'openQueues'>, source: s
   return withQueues(context, async (queues) => (await queues.requestsOf(source).depth()).waiting).catch(() => 0);
 }
 
-/** `12 requests to binance, 2.4 % of a minute's budget, about 2 s, after 250 that are queued (about 30 s)`. */
+/**
+ * `12 requests to binance, 2.4 % of a minute's budget, about 2 s, after 250 that are queued (about 30 s)`, or
+ * `12 requests to binance, which is paused`.
+ */
 export function commandCostText(costs: CommandCost): string {
-  const { sourceText: to, requests, requestsPerMinute, durationMs, cost, long, queued } = costs;
+  const { sourceText: to, requests, requestsPerMinute, durationMs, cost, long, queued, isPaused } = costs;
+  if (isPaused) return `${counted(requests, 'request')} to ${to}, which is paused`;
   const limited =
     durationMs === null
       ? ['no limit']

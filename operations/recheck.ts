@@ -366,13 +366,13 @@ async function readAsked(context: OperationContext, { against, seriesIds }: Plan
 function costAt(
   context: OperationContext,
   { asked }: PlannedRecheck,
-  { sourcesOf, sources }: Pick<AskedSources, 'sourcesOf' | 'sources'>,
+  { sourcesOf, unusable }: Pick<AskedSources, 'sourcesOf' | 'unusable'>,
 ): Promise<CommandCost[]> {
   return costOfCommand(
     context,
     asked.flatMap((one) => {
       const source = sourcesOf.get(one.seriesId)?.source;
-      return source === undefined || !sources.includes(source) ? [] : [{ ...one, source }];
+      return source === undefined || unusable.has(source) ? [] : [{ ...one, source }];
     }),
     'command',
   );
@@ -447,7 +447,7 @@ async function runRecheck(
   const rate = new RateEstimator(clock);
   const { named, sourcesOf, unusable, sources, pauses } = await readAsked(context, request);
   await assertNotPaused(context, [named]);
-  const cost = await costAt(context, request, { sourcesOf, sources });
+  const cost = await costAt(context, request, { sourcesOf, unusable });
   request.begins(cost);
   const parts = inProcessWorkers(context, null, { sources, run });
   const startedMs = clock.now();

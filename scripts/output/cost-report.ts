@@ -276,12 +276,13 @@ export function printCost(costs: readonly CommandCost[]): void {
 }
 
 export function commandCostJson(costs: readonly CommandCost[]): JsonDocument<'retry'>['cost'] {
-  return costs.map(({ source, requests, cost, unit, requestsPerMinute, durationMs, long, queued }) => ({
+  return costs.map(({ source, requests, cost, unit, requestsPerMinute, durationMs, long, queued, isPaused }) => ({
     ...{ source, requests, cost, unit, requestsPerMinute },
     budgetShare: requestsPerMinute === 0 ? null : requests / requestsPerMinute,
     seconds: durationMs === null ? null : durationMs / 1000,
     queued,
     left: long?.left ?? null,
+    paused: isPaused,
   }));
 }
 

@@ -287,6 +287,7 @@ const cost = z.array(
     ...{ source: text, requests: count, cost: count, unit: z.enum(['request', 'weight', 'credit']) },
     ...{ requestsPerMinute: perMinute, budgetShare: amount.nullable(), seconds: amount.nullable() },
     ...{ queued: count, left: count.nullable() },
+    paused: z.boolean().describe('the source gets none of the requests until it is resumed'),
   }),
 );
 

@@ -7,6 +7,7 @@ import { readRegistry } from '../../runtime/sources.ts';
 import { readConfig } from '../../settings/config.ts';
 import { insertBackfill } from '../../store/ledger/backfills.ts';
 import { trackSeries } from '../../store/series/series.ts';
+import { writeSourcePause } from '../../store/settings/source-orders.ts';
 import { bitcoinHours, defaultKind, openQueue, prepareQueue } from '../queue/queue-parts.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
@@ -60,4 +61,10 @@ it('counts the tenth of the budget that a command has beside a backfill, until t
   expect(await cost(6000)).toMatchObject({ minutes: 110 });
   // Takes turns with the backfill.
   expect(await cost(60, 'backfill')).toMatchObject({ minutes: 1 });
+});
+
+it('says that a source is paused, in place of a time', async () => {
+  const { database, cost } = await open();
+  await writeSourcePause(database, defaultSource, { sinceMs: startMs, by: 'ann' });
+  expect(await cost(60)).toMatchObject({ text: '60 requests to the source, which is paused' });
 });

@@ -75,7 +75,7 @@ it(
     const asked = venues.binance.requests().total;
     await fails('verify 1', 6, 'PAUSED');
     expect(await fails('verify', 3, /WINDOWS_UNANSWERED: .* the first: requests to binance are paused/)).toMatch(
-      /compared [1-9]/,
+      /[1-9] requests to binance, which is paused\n.*compared [1-9]/s,
     );
     expect(venues.binance.requests().total).toBe(asked);
   },
