@@ -128,7 +128,8 @@ const ofDefault: Readonly<Partial<Record<SourceOutage['kind'], string>>> = Objec
   unauthorized: 'refuses the API key or its plan',
 });
 
-const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({
+/** What a source does, as after its name. */
+export const whatFails: Readonly<Record<SourceOutage['kind'], string>> = Object.freeze({
   unreachable: 'is unreachable',
   timeout: 'does not answer in time',
   server_error: 'fails',

@@ -15,7 +15,7 @@ import { readSources, type SourceState } from '../../operations/sources/state.ts
 import { awayHeadline } from '../../operations/status/facts.ts';
 import { loweredText } from '../../planning/budget.ts';
 import { sinceText } from '../../planning/headline.ts';
-import { outageText } from '../../planning/source-outage.ts';
+import { outageText, whatFails } from '../../planning/source-outage.ts';
 import { type Context, withContext } from '../../runtime/context.ts';
 import { type LoggedRefusal, readRefusals } from '../../store/ledger/source-refusals.ts';
 import { readSourceTexts, type StoredMarket } from '../../store/series/sources.ts';
@@ -79,7 +79,7 @@ function stateOf(line: SourceState, nowMs: EpochMs): string {
   const { problem, pause, outage, lastRequestMs, series } = line;
   if (problem !== null) return problem;
   if (pause !== null) return sinceText(pause);
-  if (outage !== null) return `${outage.kind} since ${formatTime(outage.sinceMs)}`;
+  if (outage !== null) return `${whatFails[outage.kind]} since ${formatTime(outage.sinceMs)}`;
   const hold = heldText(line, nowMs);
   if (hold !== null) return hold;
   if (lastRequestMs !== null) return `answers, last ${formatDuration(Math.max(0, nowMs - lastRequestMs))} ago`;
