@@ -370,8 +370,10 @@ function progressConditions(facts: StateFacts, { etaMs, waiting }: Pick<State, '
     queue.schedulers === 0 ||
     sources.every((source) => isHeld(source, queue));
   if (behind > 0 && !isStopped) {
-    const moves = sources.some(({ lastMinute }) => lastMinute > 0);
-    const full = sources.find(({ source, lastMinute }) => {
+    // Requests of the last minute may be from before a pause.
+    const asked = sources.filter((source) => !isHeld(source, queue));
+    const moves = asked.some(({ lastMinute }) => lastMinute > 0);
+    const full = asked.find(({ source, lastMinute }) => {
       const { perMinute } = queueOf(queue, source);
       return perMinute > 0 && lastMinute >= fullShare * perMinute;
     });

@@ -377,6 +377,20 @@ describe('the headline', () => {
   });
 });
 
+it('names no budget of a source that was paused at full rate', () => {
+  const queue = { schedulers: 1, sources: [running, { ...running, source: 'okx' }] };
+  const full = { ...answering, left: 7000, asked: 7000, behind: 6990, lastMinute: 199 };
+  const okx = { ...full, source: 'okx', lastMinute: 20 };
+  const of = (one: Partial<SourceState>, other: SourceState) => {
+    const { headline, also } = stateOf(facts({ ...due, sources: [{ ...full, ...one }, other], queue }));
+    return [headline, ...also].map(({ kind, level }) => `${kind} ${level}`);
+  };
+  const pause = { sinceMs: nowMs - 1000, by: null };
+  expect(of({}, okx)).toEqual(['limited_by_budget working']);
+  expect(of({ pause }, okx)).toEqual(['source_paused waiting', 'catching_up working']);
+  expect(of({ pause }, { ...okx, lastMinute: 0 })).toEqual(['source_paused waiting', 'catching_up waiting']);
+});
+
 describe('the ETA', () => {
   const eta = (given: Partial<StateFacts>) => stateOf(facts({ ...due, arriving: 0, ...given })).etaMs;
 
