@@ -1,7 +1,7 @@
 /** What `retry`, `verify` and `repair` are about to request, by source, in the terms of a plan. */
 
-import { aboutText, counted, formatCount } from '../model/format.ts';
-import { minuteMs } from '../model/intervals.ts';
+import { aboutText, counted, formatCount, formatTime, wholeSecond } from '../model/format.ts';
+import { type EpochMs, minuteMs } from '../model/intervals.ts';
 import type { LaneRule } from '../model/lanes.ts';
 import type { Range } from '../model/ranges.ts';
 import type { SeriesKey } from '../model/series.ts';
@@ -10,6 +10,7 @@ import type { EstimateRules, PlannedSeries } from '../planning/estimate.ts';
 import { requestsOfWindow } from '../sources/profiles/profile.ts';
 import { readSourceTexts } from '../store/series/sources.ts';
 import { readSourcePauses } from '../store/settings/source-orders.ts';
+import { readRefusedUntil } from '../store/settings/source-refusal.ts';
 import { backlogAt, readDemand } from './backfill/eta.ts';
 import { type OperationContext, withQueues } from './context.ts';
 import { readBudget } from './estimate.ts';
@@ -31,6 +32,8 @@ export interface CommandCost
   readonly sourceText: string;
   /** It gets none of them until it is resumed. */
   readonly isPaused: boolean;
+  /** It accepts no request before; null: it accepts them. */
+  readonly refusedUntilMs: EpochMs | null;
   /** Requests to the source that come before, such as those of a backfill. */
   readonly queued: number;
 }
@@ -63,8 +66,9 @@ export async function costOfCommand(
     planned.push({ series, missing: ranges, requests, isFollowed: false, density: null });
   }
   const costs: CommandCost[] = [];
-  const nameOf = await readSourceTexts(context.database, context.clock.now());
-  const pauses = await readSourcePauses(context.database);
+  const { database } = context;
+  const nameOf = await readSourceTexts(database, context.clock.now());
+  const pauses = await readSourcePauses(database);
   for (const [source, planned] of parts) {
     const requestsPerMinute = await readBudget(context, source);
     const part = { source: { setup: registry.get(source) }, planned, unarchived: [], wanted: 0 };
@@ -72,8 +76,11 @@ export async function costOfCommand(
     const cost = await costOfPart(context, { ...part, lostMs: 0, unpublishedMs: 0 }, rules, context.clock.now());
     const between = slots === 'command' && requestsPerMinute > 0 ? await readBetween(context, cost) : 0;
     const durationMs = cost.durationMs === null ? null : cost.durationMs + (between * minuteMs) / requestsPerMinute;
-    const isPaused = pauses.has(source);
-    costs.push({ ...cost, durationMs, isPaused, sourceText: nameOf(source), queued: await queuedOf(context, source) });
+    costs.push({
+      ...{ ...cost, durationMs, sourceText: nameOf(source), isPaused: pauses.has(source) },
+      refusedUntilMs: await readRefusedUntil(database, source, context.clock.now()),
+      queued: await queuedOf(context, source),
+    });
   }
   return costs;
 }
@@ -105,17 +112,31 @@ async function queuedOf(context: Pick<OperationContext, 'openQueues'>, source: s
  * `12 requests to binance, which is paused`.
  */
 export function commandCostText(costs: CommandCost): string {
-  const { sourceText: to, requests, requestsPerMinute, durationMs, cost, long, queued, isPaused } = costs;
+  const {
+    sourceText: to,
+    requests,
+    requestsPerMinute,
+    durationMs,
+    cost,
+    long,
+    queued,
+    isPaused,
+    refusedUntilMs,
+  } = costs;
   if (isPaused) return `${counted(requests, 'request')} to ${to}, which is paused`;
   const limited =
     durationMs === null
       ? ['no limit']
       : [`${percent(requests / requestsPerMinute)} of a minute's budget`, aboutText(durationMs)];
   const queuedFor = requestsPerMinute === 0 ? '' : ` (${aboutText((queued * minuteMs) / requestsPerMinute)})`;
-  const before = queued === 0 ? [] : [`after ${formatCount(queued)} that are queued${queuedFor}`];
+  const before = [
+    ...(refusedUntilMs === null ? [] : [formatTime(wholeSecond(refusedUntilMs))]),
+    ...(queued === 0 ? [] : [`${formatCount(queued)} that are queued${queuedFor}`]),
+  ];
+  const after = before.length === 0 ? [] : [`after ${before.join(' and ')}`];
   const credits =
     long === null ? [] : [`about ${formatCount(cost)} of the ${formatCount(long.left)} ${long.unit}s that are left`];
-  return [`${counted(requests, 'request')} to ${to}`, ...limited, ...before, ...credits].join(', ');
+  return [`${counted(requests, 'request')} to ${to}`, ...limited, ...after, ...credits].join(', ');
 }
 
 /** Two digits: a share of a minute may be far more than all of it, or far less than a percent. */

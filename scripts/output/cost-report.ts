@@ -276,14 +276,17 @@ export function printCost(costs: readonly CommandCost[]): void {
 }
 
 export function commandCostJson(costs: readonly CommandCost[]): JsonDocument<'retry'>['cost'] {
-  return costs.map(({ source, requests, cost, unit, requestsPerMinute, durationMs, long, queued, isPaused }) => ({
-    ...{ source, requests, cost, unit, requestsPerMinute },
-    budgetShare: requestsPerMinute === 0 ? null : requests / requestsPerMinute,
-    seconds: durationMs === null ? null : durationMs / 1000,
-    queued,
-    left: long?.left ?? null,
-    paused: isPaused,
-  }));
+  return costs.map(
+    ({ source, requests, cost, unit, requestsPerMinute, durationMs, long, queued, isPaused, refusedUntilMs }) => ({
+      ...{ source, requests, cost, unit, requestsPerMinute },
+      budgetShare: requestsPerMinute === 0 ? null : requests / requestsPerMinute,
+      seconds: durationMs === null ? null : durationMs / 1000,
+      queued,
+      left: long?.left ?? null,
+      paused: isPaused,
+      refusedUntil: isoTime(refusedUntilMs),
+    }),
+  );
 }
 
 export function costJson(cost: PlanCost): JsonDocument<'plan'> {

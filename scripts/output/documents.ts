@@ -288,6 +288,7 @@ const cost = z.array(
     ...{ requestsPerMinute: perMinute, budgetShare: amount.nullable(), seconds: amount.nullable() },
     ...{ queued: count, left: count.nullable() },
     paused: z.boolean().describe('the source gets none of the requests until it is resumed'),
+    refusedUntil: timeOrNull.describe('the source accepts no request before'),
   }),
 );
 

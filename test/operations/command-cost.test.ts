@@ -8,6 +8,7 @@ import { readConfig } from '../../settings/config.ts';
 import { insertBackfill } from '../../store/ledger/backfills.ts';
 import { trackSeries } from '../../store/series/series.ts';
 import { writeSourcePause } from '../../store/settings/source-orders.ts';
+import { changeRefusal } from '../../store/settings/source-refusal.ts';
 import { bitcoinHours, defaultKind, openQueue, prepareQueue } from '../queue/queue-parts.ts';
 import { openOwnStore } from '../store/open-store.ts';
 
@@ -67,4 +68,14 @@ it('says that a source is paused, in place of a time', async () => {
   const { database, cost } = await open();
   await writeSourcePause(database, defaultSource, { sinceMs: startMs, by: 'ann' });
   expect(await cost(60)).toMatchObject({ text: '60 requests to the source, which is paused' });
+});
+
+it('says until when a source accepts no request', async () => {
+  const { database, cost } = await open();
+  const untilMs = Date.UTC(2999, 0, 1, 6);
+  const refused = { kind: 'rate_limited', message: 'slow down', atMs: startMs, inARow: 1, untilMs };
+  await changeRefusal(database, defaultSource, () => ({ ...refused, aloneUntilMs: null, acceptedAtMs: null }));
+  expect(await cost(60)).toMatchObject({
+    text: "60 requests to the source, 100 % of a minute's budget, about 1 min, after 2999-01-01 06:00Z",
+  });
 });

@@ -100,7 +100,7 @@ it('makes only those windows due that a range touches, each as a whole, and tell
     cost: [
       {
         ...{ source: 'default', requests: 1, cost: 1, unit: 'request', requestsPerMinute: 6000 },
-        ...{ budgetShare: 1 / 6000, seconds: 0.01, queued: 0, left: null, paused: false },
+        ...{ budgetShare: 1 / 6000, seconds: 0.01, queued: 0, left: null, paused: false, refusedUntil: null },
       },
     ],
   });

@@ -346,7 +346,7 @@ it('compares and repairs only the whole periods that a range touches, and tells 
   expect(verified.cost).toEqual([
     {
       ...{ source: 'default', requests: 2, cost: 2, unit: 'request', requestsPerMinute: 6000 },
-      ...{ budgetShare: 2 / 6000, seconds: 0.02, queued: 0, left: null, paused: false },
+      ...{ budgetShare: 2 / 6000, seconds: 0.02, queued: 0, left: null, paused: false, refusedUntil: null },
     },
   ]);
   expect(asked()).toBe(2);
