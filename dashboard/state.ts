@@ -6,7 +6,7 @@ import { type EpochMs, minuteMs, type Range } from '../model/intervals.ts';
 import { listName } from '../model/lists/index.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { loweredText } from '../planning/budget.ts';
-import { holdOf, type StateFacts, sentenceOf, sinceText, stateOf } from '../planning/headline.ts';
+import { holdOf, nameOf, type StateFacts, sentenceOf, sinceText, stateOf } from '../planning/headline.ts';
 import { extentOf, pausesOf } from '../planning/progress.ts';
 import { againText, unansweredText } from '../planning/source-outage.ts';
 import type { Database } from '../store/db/database.ts';
@@ -113,7 +113,7 @@ function sourceLines(facts: StateFacts): SourceLine[] {
     const { lastMinute, pause } = source;
     const queue = queues.find((one) => one.source === source.source);
     const lowered = queue?.lowered ?? null;
-    const sentence = sentenceOf(source, facts);
+    const sentence = sentenceOf(source, facts, nameOf(source, facts.sources));
     const hold = holdOf(source, facts);
     const again = hold === null && sentence === null ? source.unanswered : null;
     const text = nonEmpty([

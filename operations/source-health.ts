@@ -7,7 +7,7 @@ import { printable } from '../model/names.ts';
 import { seriesHold } from '../model/reasons.ts';
 import { defaultSource, type Limit, type SourceFacts, sourceText } from '../model/sources.ts';
 import { expectedCost, type LoweredBudget } from '../planning/budget.ts';
-import { type PausedRequests, pausedText, sinceText } from '../planning/headline.ts';
+import { type PausedRequests, pausedText, type QueueFacts, sentenceOf, sinceText } from '../planning/headline.ts';
 import { isPausedBySource } from '../planning/progress.ts';
 import {
   againText,
@@ -22,6 +22,7 @@ import type { SourceSetup } from '../sources/registry.ts';
 import type { SourceError } from '../sources/source-error.ts';
 import { readServiceMessage, readUse } from '../store/ledger/ledger.ts';
 import type { FetchTally } from '../store/ledger/ledger-minutes.ts';
+import { readRateRefusals } from '../store/ledger/recent-answers.ts';
 import { readSourceOutages, readTroubleOf } from '../store/ledger/source-outage.ts';
 import { askableIn, readSourceLists, readSourceTexts } from '../store/series/sources.ts';
 import { readPause } from '../store/settings/settings.ts';
@@ -279,29 +280,41 @@ export async function readWithoutWorker(
   );
 }
 
-/** What is said of the pause that holds up all requests, or all for these series; null: there is none. */
-export async function readPaused(
+/** What is said of what holds requests up: `paused` by a user, or `waiting` for a source. */
+export interface HeldUp {
+  readonly state: 'paused' | 'waiting';
+  readonly text: string;
+}
+
+/** What holds up all requests, or all for these series; null: nothing does. @param queue null: it does not answer. */
+export async function readHeldUp(
   { database }: Pick<OperationContext, 'database'>,
   seriesIds: readonly number[],
-  nowMs: EpochMs,
-): Promise<{ readonly all: string | null; of(seriesIds: readonly number[]): string | null }> {
+  { queue, nowMs }: { readonly queue: QueueFacts | null; readonly nowMs: EpochMs },
+): Promise<{ readonly all: HeldUp | null; of(seriesIds: readonly number[]): HeldUp | null }> {
   const pause = await readPause(database.pool);
-  const pauses = await readSourcePauses(database);
-  if (pause !== null || pauses.size === 0) {
-    const all = pause === null ? null : `requests are ${sinceText(pause)}`;
+  if (pause !== null) {
+    const all = { state: 'paused', text: `requests are ${sinceText(pause)}` } as const;
     return { all, of: () => all };
   }
   const lists = await readSourceLists(database.pool, seriesIds);
   const nameOf = await readSourceTexts(database, nowMs);
-  const textOf = (source: string) => {
-    const one = pauses.get(source);
-    return one === undefined ? null : pausedText(source, one, nameOf(source));
-  };
+  const pauses = await readSourcePauses(database);
+  const refusals = await readRateRefusals(database, nowMs);
+  const held = new Map<string, HeldUp>();
+  for (const source of new Set([...lists.values()].flatMap(askableIn))) {
+    const { outage } = await readTroubleOf(database, source, nowMs);
+    const refusedUntilMs = await readRefusedUntil(database, source, nowMs);
+    const [ofSource, refusal] = [pauses.get(source) ?? null, refusals.get(source) ?? null];
+    const state = { source, outage, pause: ofSource, refusal, refusedUntilMs, isUsedUp: false };
+    const text = sentenceOf(state, { queue: queue ?? { away: '' }, nowMs, pause }, nameOf(source));
+    if (text !== null) held.set(source, { state: ofSource === null ? 'waiting' : 'paused', text });
+  }
   return {
     all: null,
     of(ids) {
-      const texts = ids.map((id) => seriesHold(askableIn(lists.get(id) ?? []), textOf));
-      return texts.includes(null) ? null : (texts[0] ?? null);
+      const names = ids.map((id) => seriesHold(askableIn(lists.get(id) ?? []), (one) => (held.has(one) ? one : null)));
+      return names.includes(null) ? null : (held.get(names[0] ?? '') ?? null);
     },
   };
 }

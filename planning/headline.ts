@@ -134,7 +134,9 @@ export function stateOf(facts: StateFacts): State {
   const waiting = facts.left > 0 || facts.waiting.length === 0 ? null : waitingText(facts.tracked, facts.waiting);
   const found = [
     ...queueConditions(facts),
-    ...facts.sources.flatMap((one) => sourceConditions(one, facts).map((found) => ({ ...found, source: one.source }))),
+    ...facts.sources.flatMap((one) =>
+      sourceConditions(one, facts, nameOf(one, facts.sources)).map((found) => ({ ...found, source: one.source })),
+    ),
     ...storeConditions(facts),
     ...progressConditions(facts, { etaMs, waiting }),
   ];
@@ -224,14 +226,17 @@ function waitsText(left: number, requests?: number): string {
   return left === 0 ? 'new periods are not fetched' : toGoText(left, requests);
 }
 
-function nameOf({ source }: Pick<SourceState, 'source'>, sources: readonly SourceState[]): string {
+export function nameOf({ source }: Pick<SourceState, 'source'>, sources: readonly SourceState[]): string {
   return source === defaultSource && sources.length > 1 ? 'the default source' : sourceText(source);
 }
 
-/** What is said of a source that gets no requests, in a sentence; null: it gets some. */
-export function sentenceOf(source: SourceState, facts: StateFacts): string | null {
-  return sourceConditions(source, facts)[0]?.text ?? null;
+/** What is said of a source that gets no requests, in a sentence; null: it gets some. @param name of the source. */
+export function sentenceOf(source: HeldSource, facts: HeldFacts, name: string): string | null {
+  return sourceConditions(source, facts, name)[0]?.text ?? null;
 }
+
+type HeldSource = Pick<SourceState, 'source' | Hold | 'refusedUntilMs' | 'isUsedUp'>;
+type HeldFacts = Pick<StateFacts, 'queue' | 'nowMs' | 'pause'>;
 
 /** What has to come before anything is requested of a source, as a clause; null: nothing. */
 export function holdOf(source: SourceState, facts: StateFacts): string | null {
@@ -250,9 +255,8 @@ export function holdOf(source: SourceState, facts: StateFacts): string | null {
   );
 }
 
-function sourceConditions(facts: SourceState, { queue, nowMs, sources, pause }: StateFacts): Headline[] {
+function sourceConditions(facts: HeldSource, { queue, nowMs, pause }: HeldFacts, name: string): Headline[] {
   const state = 'away' in queue ? absent : queueOf(queue, facts.source);
-  const name = nameOf(facts, sources);
   const { refusal, outage } = facts;
   if (facts.pause !== null)
     return [

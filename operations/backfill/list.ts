@@ -31,7 +31,7 @@ import {
   type GapsContext,
   readGapDivision,
 } from '../source-gaps.ts';
-import { readPaused } from '../source-health.ts';
+import { type HeldUp, readHeldUp } from '../source-health.ts';
 import { type Demand, etaOfRanges, readDemand } from './eta.ts';
 import { partsWithin, portionsOf } from './outcome.ts';
 
@@ -68,7 +68,7 @@ interface Facts {
   readonly divide: DivideGaps;
   readonly gaps: readonly Gap[];
   readonly rows: readonly SeriesStatus[];
-  readonly paused: Awaited<ReturnType<typeof readPaused>>;
+  readonly heldUp: Awaited<ReturnType<typeof readHeldUp>>;
 }
 
 /** Rows of the ledger are counted for so many that go on. */
@@ -98,7 +98,7 @@ export async function listBackfills(
     demand: isNone ? null : await readDemand(context, queue, { nowMs, divide }),
     gaps: seriesIds.length === 0 ? [] : explainUnasked(await listGaps(database, query), divide),
     rows: seriesIds.length === 0 ? [] : await seriesStatus(database, query),
-    paused: await readPaused(context, seriesIds, nowMs),
+    heldUp: await readHeldUp(context, seriesIds, { queue, nowMs }),
   };
   const found: Backfill[] = [];
   for (const one of recorded) {
@@ -123,10 +123,10 @@ function describe(
   if (!isTracking(kind)) {
     if (!isAlive) return { ...over, state: 'interrupted', result: result ?? 'its process has ended' };
     const { done, of, ...noted } = one.progress ?? { done: 0, of: 0, etaMs: null };
-    const etaMs = of === done || facts.paused.all !== null ? null : noted.etaMs;
+    const etaMs = of === done || facts.heldUp.all !== null ? null : noted.etaMs;
     const text = nonEmpty([toGoText(of - done, of), etaMs === null ? '' : aboutText(etaMs)]).join(', ');
     const progress = one.progress === null ? '' : text;
-    return { ...base, ...runningText(progress, facts.paused.all), left: of - done, etaMs };
+    return { ...base, ...runningText(progress, facts.heldUp.all), left: of - done, etaMs };
   }
   const ranges = new Map(series.map(({ seriesId, range }) => [seriesId, range]));
   const gaps = facts.gaps.flatMap((gap) => {
@@ -172,15 +172,14 @@ function describe(
   const isWaiting = left === 0 && waiting.length > 0;
   const progress = isWaiting ? waitingText(extent, waiting) : progressText({ ...extent, left, etaMs });
   if (isMade && isWaiting) return { ...base, state: 'waiting', progress, left, etaMs, result: null };
-  const paused = left === 0 ? null : facts.paused.of([...divided.keys()]);
-  if (isMade) return { ...base, ...runningText(progress, paused), left, etaMs, result: null };
+  const heldUp = left === 0 ? null : facts.heldUp.of([...divided.keys()]);
+  if (isMade) return { ...base, ...runningText(progress, heldUp), left, etaMs, result: null };
   return { ...base, state: unended, progress, left, etaMs, result: result ?? 'nobody goes on with it' };
 }
 
-/** @param paused what is said of the pause that holds it up; null: there is none. */
-function runningText(progress: string, paused: string | null): Pick<Backfill, 'state' | 'progress'> {
-  if (paused === null) return { state: 'running', progress };
-  return { state: 'paused', progress: nonEmpty([progress, paused]).join('; ') };
+function runningText(progress: string, heldUp: HeldUp | null): Pick<Backfill, 'state' | 'progress'> {
+  if (heldUp === null) return { state: 'running', progress };
+  return { state: heldUp.state, progress: nonEmpty([progress, heldUp.text]).join('; ') };
 }
 
 async function answersOf(

@@ -283,6 +283,37 @@ it('says of one that a user has paused since when, by whom, and what', async () 
   expect(await line()).toMatchObject({ state: 'running', progress: '1 of 2 requests to go, 50.00 % covered' });
 });
 
+it('says of one whose sources are away or refuse requests that it waits, and for what', async () => {
+  const { database, line } = await watched(true);
+  const queue = (pausedMs: number): QueueFacts => ({
+    schedulers: 1,
+    sources: [{ source: defaultSource, workers: 1, pausedMs, perMinute: 60, lowered: null }],
+  });
+  const rest = '2 of 2 requests to go, 0.00 % covered';
+  const fail = async (verdict: string, secondsAgo: number) =>
+    recordFetch(database.pool, {
+      ...{ timeMs: nowMs - secondsAgo * 1000, dataset: 'candles', lane: 'backfill', attempt: 1, source: defaultSource },
+      ...{ seriesId: 1, verdict, status: null, bytes: 0, durationMs: 1, error: `no answer: ${verdict}` },
+    });
+  for (const second of [30, 20]) await fail('unreachable', second);
+  expect(await line(queue(0))).toMatchObject({ state: 'running', progress: rest });
+  await fail('unreachable', 10);
+  const away = 'the source is unreachable since 2024-04-09 23:59:30Z: no answer: unreachable; tried again within 10 s';
+  const waiting = { state: 'waiting', left: 2, progress: `${rest}; ${away}` };
+  expect(await line(queue(0))).toMatchObject(waiting);
+  // Another source is asked in its place.
+  await database.pool.query(
+    `insert into tidemark.series_sources (series_id, rank, source, symbol) values (2, 2, 'okx', 'ETH-USDT')`,
+  );
+  expect(await line(queue(0))).toMatchObject({ state: 'running' });
+  await database.pool.query(`delete from tidemark.series_sources where source = 'okx'`);
+  await fail('rate_limited', 5);
+  const banned = 'the source accepts no request until 2024-04-10 00:00:49Z: no answer: rate_limited';
+  expect(await line(queue(49_000))).toMatchObject({ ...waiting, progress: `${rest}; ${banned}` });
+  await writePause(database, { sinceMs: day(99), by: null });
+  expect(await line(queue(49_000))).toMatchObject({ state: 'paused' });
+});
+
 it('says of a verification that all requests are paused', async () => {
   const { database, line } = await watched();
   const series = [{ seriesId: 1, range: days(0, 10), before: null, after: null }];
