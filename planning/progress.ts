@@ -37,11 +37,11 @@ export function extentOf(rows: ReadonlyArray<Extent & { readonly blocked: string
   };
 }
 
-/** `136 of 147 requests to go`. @param requests in all; absent: unknown. */
-export function toGoText(left: number, requests?: number): string {
-  if (requests === undefined) return `${counted(left, 'request')} to go`;
+/** `136 of 147 requests to go`. @param requests in all; absent: unknown. @param noun what is counted. */
+export function toGoText(left: number, requests?: number, noun: 'request' | 'window' = 'request'): string {
+  if (requests === undefined) return `${counted(left, noun)} to go`;
   // Holes in what is covered take more requests than the range as a whole.
-  return `${formatCount(left)} of ${counted(Math.max(left, requests), 'request')} to go`;
+  return `${formatCount(left)} of ${counted(Math.max(left, requests), noun)} to go`;
 }
 
 /** `27.28 % covered`: of the length of the ranges. */

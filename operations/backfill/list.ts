@@ -122,11 +122,14 @@ function describe(
   if (endedMs !== null) return { ...over, state: one.state };
   if (!isTracking(kind)) {
     if (!isAlive) return { ...over, state: 'interrupted', result: result ?? 'its process has ended' };
-    const { done, of, ...noted } = one.progress ?? { done: 0, of: 0, etaMs: null };
-    const etaMs = of === done || facts.heldUp.all !== null ? null : noted.etaMs;
-    const text = nonEmpty([toGoText(of - done, of), etaMs === null ? '' : aboutText(etaMs)]).join(', ');
-    const progress = one.progress === null ? '' : text;
-    return { ...base, ...runningText(progress, facts.heldUp.all), left: of - done, etaMs };
+    const held = facts.heldUp.all;
+    if (one.progress === null)
+      return { ...base, ...runningText('no window is answered yet', held), left: null, etaMs: null };
+    const { done, of } = one.progress;
+    const etaMs = of === done || held !== null ? null : one.progress.etaMs;
+    // A window may take several requests.
+    const text = nonEmpty([toGoText(of - done, of, 'window'), etaMs === null ? '' : aboutText(etaMs)]).join(', ');
+    return { ...base, ...runningText(text, held), left: of - done, etaMs };
   }
   const ranges = new Map(series.map(({ seriesId, range }) => [seriesId, range]));
   const gaps = facts.gaps.flatMap((gap) => {
@@ -179,7 +182,7 @@ function describe(
 
 function runningText(progress: string, heldUp: HeldUp | null): Pick<Backfill, 'state' | 'progress'> {
   if (heldUp === null) return { state: 'running', progress };
-  return { state: heldUp.state, progress: nonEmpty([progress, heldUp.text]).join('; ') };
+  return { state: heldUp.state, progress: `${progress}; ${heldUp.text}` };
 }
 
 async function answersOf(

@@ -6,7 +6,7 @@ import { listBackfills } from '../../../operations/backfill/list.ts';
 import type { QueueFacts } from '../../../planning/headline.ts';
 import { readRegistry } from '../../../runtime/sources.ts';
 import { readConfig } from '../../../settings/config.ts';
-import { insertBackfill, settleBackfills, settledText } from '../../../store/ledger/backfills.ts';
+import { insertBackfill, noteAlive, settleBackfills, settledText } from '../../../store/ledger/backfills.ts';
 import { recordFetch } from '../../../store/ledger/ledger.ts';
 import { trackSeries } from '../../../store/series/series.ts';
 import { endPause, writePause } from '../../../store/settings/settings.ts';
@@ -314,11 +314,19 @@ it('says of one whose sources are away or refuse requests that it waits, and for
   expect(await line(queue(49_000))).toMatchObject({ state: 'paused' });
 });
 
-it('says of a verification that all requests are paused', async () => {
+it('says of a verification how many windows are to go, and that all requests are paused', async () => {
   const { database, line } = await watched();
   const series = [{ seriesId: 1, range: days(0, 10), before: null, after: null }];
-  await insertBackfill(database.pool, { kind: 'verify', by: 'ann', series }, { nowMs: nowMs + 1, isAlive: true });
-  expect(await line()).toMatchObject({ state: 'running', progress: '' });
+  const id = await insertBackfill(
+    database.pool,
+    { kind: 'verify', by: 'ann', series },
+    { nowMs: nowMs + 1, isAlive: true },
+  );
+  const begun = { state: 'running', progress: 'no window is answered yet', left: null };
+  expect(await line()).toMatchObject(begun);
+  await noteAlive.on(database.pool, { id, progress: { done: 12, of: 40, etaMs: null } });
+  expect(await line()).toMatchObject({ state: 'running', progress: '28 of 40 windows to go', left: 28 });
   await writePause(database, { sinceMs: day(99), by: null });
-  expect(await line()).toMatchObject({ state: 'paused', progress: 'requests are paused since 2024-04-09' });
+  const paused = '28 of 40 windows to go; requests are paused since 2024-04-09';
+  expect(await line()).toMatchObject({ state: 'paused', progress: paused });
 });
