@@ -304,7 +304,7 @@ function selectionOf(given: z.output<typeof tracking>, nowMs: EpochMs): Selectio
   const { dataset } = given;
   const { names, source } = namesOf(given);
   return {
-    series: given.intervals.map((interval) => {
+    series: [...new Set(given.intervals)].map((interval) => {
       const series = seriesOfKey(dataset, [...names, interval]);
       if (series !== null) return series;
       throw new ServiceRefusal(400, `bad intervals: ${wrongInterval(interval, datasets[dataset])}`);

@@ -57,14 +57,14 @@ it(
     const stream = await listenTo(`${address}dashboard/events`);
     const act = (action: string, body: unknown) => post(action, body, { 'x-tidemark-token': token });
 
-    const plan = await act('plan', named);
+    const plan = await act('plan', { ...named, intervals: ['h1', 'h1'] });
     expect(plan).toMatchObject({
       status: 200,
       said: { series: ['binance bitcoin/tether h1'], requests: 2, requestsPerMinute: 6000, notes: [] },
     });
     expect(await rows()).toEqual([]);
 
-    const tracked = await act('track', named);
+    const tracked = await act('track', { ...named, intervals: ['h1', 'h1'] });
     expect(tracked).toMatchObject({ status: 200, said: { state: 'done' } });
     expect(tracked.said.result).toBe('tracking binance bitcoin/tether h1 from 2024-03-01 to 2024-04-01 (id 1)');
     await stream.next((event) => /^up to date: 1 series/.test(headlineOf(event).text));
@@ -161,7 +161,11 @@ it(
       ['untrack', 'done'],
       ['untrack', 'done'],
     ]);
-    expect(found[0]).toMatchObject({ request: named, address: '127.0.0.1', user: null });
+    expect(found[0]).toMatchObject({
+      request: { ...named, intervals: ['h1', 'h1'] },
+      address: '127.0.0.1',
+      user: null,
+    });
     service.kill('SIGTERM');
     expect((await service.ended).exitCode).toBe(0);
     expect(service.stderr()).not.toContain('token');
