@@ -11,7 +11,7 @@
  */
 
 import { badArgument, TidemarkError } from '../errors.ts';
-import { counted, formatCount } from '../model/format.ts';
+import { counted, formatCount, formatTime } from '../model/format.ts';
 import { dayMs, intervalMs, minuteMs } from '../model/intervals.ts';
 import { archivedUpTo, cutByFile } from '../model/months.ts';
 import { clip, type Range } from '../model/ranges.ts';
@@ -594,7 +594,7 @@ interface OtherSource {
 /**
  * What of the covered series another source can be compared on.
  *
- * @throws TidemarkError BAD_ARGUMENT when there is no such source, or it has none of the series.
+ * @throws TidemarkError BAD_ARGUMENT when there is no such source, or it has none of the series, or no file yet.
  */
 async function comparedWith(
   context: OperationContext,
@@ -619,10 +619,17 @@ async function comparedWith(
       `${name} has none of these series${first === undefined ? '' : `, such as ${seriesName(first.series)}`}`,
       'docs/sources.md lists what each source gives; `aliases` of the watch list join its names',
     );
+  const { files } = source.facts;
+  const asked = given.map((entry) => ({ ...entry, ranges: askable(entry, source.facts, nowMs) }));
+  if (files !== null && asked.every(({ ranges }) => ranges.length === 0))
+    throw badArgument(
+      `${name} has no file of that time yet: its files end at ${formatTime(archivedUpTo(nowMs, files))}`,
+      'run the same command again later, or compare what is older',
+    );
   const accepted = await readLongestRanges(context.database, name);
-  const isArchive = source.facts.files !== null;
+  const isArchive = files !== null;
   return {
-    covered: given.map((entry) => ({ ...entry, ranges: askable(entry, source.facts, nowMs) })),
+    covered: asked,
     symbols: new Map<number, SeriesSource>(
       [...symbols].map(([id, symbol]) => [id, { source: name, symbol, isArchive }]),
     ),

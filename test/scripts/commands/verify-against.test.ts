@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { decimalText } from '../../../model/decimal.ts';
-import { hourMs } from '../../../model/intervals.ts';
+import { hourMs, periodStart } from '../../../model/intervals.ts';
 import { startSimulator } from '../../../simulator/start.ts';
 import { bitcoinHours as series } from '../../queue/queue-parts.ts';
 import { openVenues } from './watch-list-parts.ts';
@@ -135,4 +135,18 @@ it('verifies the others where a source is away already, which costs one try', as
   expect(await fails('verify --all', 3, away)).toContain('compared 1 of 4 covered windows, 48 points');
   const tries = `select max(attempt) from tidemark.fetches where source = 'bybit' and lane = 'verify'`;
   expect(await query(tries)).toEqual([{ max: 1 }]);
+});
+
+it('says that an archive has no file yet of what is covered', async () => {
+  const { say, fails } = await openVenues(['binance', 'binance-archive']);
+  const endMs = periodStart(Date.now(), 'h1') - hourMs;
+  const [from, to] = [endMs - hourMs, endMs].map((timeMs) => new Date(timeMs).toISOString());
+  const range = `--from ${from} --to ${to}`;
+  await say(`backfill candles --source binance --symbol BTC/USDT --interval h1 ${range}`);
+  for (const words of ['', ` ${range}`])
+    await fails(
+      `verify --against binance-archive --all${words}`,
+      2,
+      /binance-archive has no file of that time yet: its files end at 20\d\d-\d\d-01/,
+    );
 });
