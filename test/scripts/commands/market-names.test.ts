@@ -10,6 +10,9 @@ const market = (base: string, quote: string, interval = 'h1') =>
 const hoursOf = (symbol: string) => `--source binance --symbol ${symbol} --interval h1`;
 const since = '--from 2024-05-01';
 
+/** Else `track` says that nothing is asked of the default source. */
+const someSource = { SOURCE_URL: 'http://127.0.0.1:9' };
+
 /** Binance, and aliases in the watch list, which nobody applies. */
 async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
   const opened = await openVenues(['binance']);
@@ -23,7 +26,7 @@ async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {
     bySymbol: (interval: string) =>
       say(`track candles --source binance --symbol BTC/USDT --interval ${interval} ${since}`),
     byNames: (base: string, quote: string, interval: string) =>
-      say(`track candles ${market(base, quote, interval)} ${since}`),
+      say(`track candles ${market(base, quote, interval)} ${since}`, someSource),
     async refuses(words: string, line: string) {
       const stderr = expect.stringContaining(line);
       expect(await run(`track candles ${words} ${since}`)).toMatchObject({ exitCode: 2, stderr });
@@ -118,8 +121,8 @@ it('keeps a perpetual apart from the spot market of the same assets, in commands
   const perpetual = market('bitcoin', 'tether:tether');
   const file = twoHours(directory);
   expect(await run(`import ${file} --format binance ${perpetual}`)).toMatchObject({ exitCode: 0, stderr: '' });
-  await say(`track candles ${perpetual} ${since}`);
-  await say(`track candles ${market('bitcoin', 'tether')} ${since}`);
+  await say(`track candles ${perpetual} ${since}`, someSource);
+  await say(`track candles ${market('bitcoin', 'tether')} ${since}`, someSource);
   expect(await names()).toEqual(['binance bitcoin/tether:tether h1', 'binance bitcoin/tether h1']);
   const { series } = await json<{ series: object[] }>('status');
   expect(series).toMatchObject([
@@ -208,7 +211,7 @@ it('refuses names of another settlement than the list has, days that do not exis
   await say(candles(`${inverse} --base bitcoin --quote dollar:bitcoin`));
   list({}, 'aliases: { ETH: ether, USDT: tether }\n');
   await say(candles('--source binance-usdm --symbol ETH/USDT:USDT'));
-  await say(candles(unsourced('ether', 'tether:tether', 'd1')));
+  await say(candles(unsourced('ether', 'tether:tether', 'd1')), someSource);
   await fails(
     candles(unsourced('ether', 'tether:ether')),
     2,
