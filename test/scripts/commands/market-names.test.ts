@@ -11,7 +11,7 @@ const hoursOf = (symbol: string) => `--source binance --symbol ${symbol} --inter
 const since = '--from 2024-05-01';
 
 /** Else `track` says that nothing is asked of the default source. */
-const someSource = { SOURCE_URL: 'http://127.0.0.1:9' };
+const someSource = { SOURCE_URL: 'http://127.0.0.1:9/v2' };
 
 /** Binance, and aliases in the watch list, which nobody applies. */
 async function open(aliases = 'aliases: { BTC: bitcoin, USDT: tether }') {

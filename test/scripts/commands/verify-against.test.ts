@@ -83,7 +83,7 @@ it('names what the other source lacks', async () => {
   await fails('verify --against binance', 2, 'binance is the own source of these series');
   await say(
     'track candles --exchange binance --base no-such --quote tether --interval h1 --from 2024-03-01 --to 2024-03-03',
-    { SOURCE_URL: 'http://127.0.0.1:9' },
+    { SOURCE_URL: 'http://127.0.0.1:9/v2' },
   );
   await query(`update tidemark.series set covered = '{[2024-03-01,2024-03-02)}' where base_id = 'no-such'`);
   const lacks = 'bybit does not have 1 series, such as binance no-such/tether h1';
