@@ -27,6 +27,8 @@ export type QueueReader = ReturnType<typeof createQueueReader>;
 const timeoutMs = 3000;
 /** Wait for a queue that was unavailable at the last read. */
 const awayTimeoutMs = 250;
+/** How long those who use the queue may take to connect to one that is back. */
+const reconnectMs = 10_000;
 /** Interval of looking at it between two reads. */
 const lookMs = 2000;
 
@@ -38,6 +40,9 @@ export function createQueueReader(clock: Clock, readQueue: () => Promise<QueueSn
   let begunMs = Number.NEGATIVE_INFINITY;
   let isAway = false;
   let wasAway = false;
+  /** As it was when it last answered, and since when it does again. */
+  let before: QueueFacts | null = null;
+  let backSinceMs: number | null = null;
 
   function begin(): Promise<QueueSnapshot | null> {
     if (pending !== null) return pending;
@@ -48,11 +53,23 @@ export function createQueueReader(clock: Clock, readQueue: () => Promise<QueueSn
         return null;
       })
       .then((answer) => {
-        isAway = answer === null;
         pending = null;
-        return answer;
+        const found = answer === null || !isAway ? answer : whole(answer);
+        isAway = found === null;
+        if (found !== null) before = found.facts;
+        if (found !== null || answer === null) backSinceMs = null;
+        return found;
       });
     return pending;
+  }
+
+  /** An answer after an outage; null: whoever was connected before it may still come back. */
+  function whole(answer: QueueSnapshot): QueueSnapshot | null {
+    const nowMs = clock.monotonicMs();
+    backSinceMs ??= nowMs;
+    if (nowMs - backSinceMs >= reconnectMs || !lacks(answer.facts, before)) return answer;
+    problem = 'it is back, and its users connect again';
+    return null;
   }
 
   function noteLate(): void {
@@ -81,6 +98,16 @@ export function createQueueReader(clock: Clock, readQueue: () => Promise<QueueSn
     /** The result of the last `read`. */
     latest: () => latest,
   };
+}
+
+/** Whether somebody is not connected who was before. */
+function lacks(now: QueueFacts, before: QueueFacts | null): boolean {
+  if (before === null) return false;
+  const workers = new Map(now.sources.map((one) => [one.source, one.workers]));
+  return (
+    (now.schedulers === 0 && before.schedulers > 0) ||
+    before.sources.some((one) => one.workers > 0 && workers.get(one.source) === 0)
+  );
 }
 
 /** Maps windows to columns of a band: flat pairs of first and one past the last, ascending and disjoint. */

@@ -65,13 +65,16 @@ export function parseIsoTime(text: string): EpochMs | null {
   const [offsetHours = 0, offsetMinutes = 0] = parts.slice(9, 11).map((part) => Number(part ?? 0));
   const offsetMs = (parts[8] === '-' ? -1 : 1) * (offsetHours * hourMs + offsetMinutes * minuteMs);
   const isOffset = offsetHours < 24 && offsetMinutes < 60;
-  return exact && isOffset && timeMs - offsetMs > 0 ? timeMs - offsetMs : null;
+  return exact && isOffset && timeMs - offsetMs >= 0 ? timeMs - offsetMs : null;
 }
 
-/** As {@link parseIsoTime}, of a date as other programs write it: with a fraction of zeros, or `UTC` behind it. */
+/**
+ * As {@link parseIsoTime}, of a date as other programs write it: with a fraction of zeros, or `UTC` behind it. There the
+ * first instant of 1970 stands for no date.
+ */
 export function parseWrittenTime(text: string): EpochMs | null {
   const iso = text.replace(/\.0+(?=\D|$)/, '').replace(/ ?UTC$/, 'Z');
-  return iso.includes('-') ? parseIsoTime(iso) : null;
+  return (iso.includes('-') && parseIsoTime(iso)) || null;
 }
 
 /** An age: `30min`, `6h`, `90d`, `8w`, `11y`. */

@@ -112,8 +112,11 @@ const logins = statement({
            case shobj_description(oid, 'pg_authid') when '${marks.worker}' then 'worker' else 'reads' end as kind
     from pg_roles
     where shobj_description(oid, 'pg_authid') in ('${marks.worker}', '${marks.reads}')
-      -- Granted to itself, not to public: a role of another database of this server has nothing here.
-      and has_table_privilege(oid, 'tidemark.series', 'select')`,
+      -- Granted to itself: a role of another database of this server has nothing here. The ledger is not granted to the
+      -- reader, which all databases share.
+      and exists (select from pg_class c, aclexplode(c.relacl) a
+                  where c.oid = 'tidemark.fetches'::regclass and a.grantee = pg_roles.oid
+                    and a.privilege_type = 'SELECT')`,
   row: { role: text, kind: oneOf<'worker' | 'reads'>() },
 });
 

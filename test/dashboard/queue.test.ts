@@ -59,3 +59,21 @@ it('a queue that does not answer is told after five seconds, and then waited for
   expect(queue.problem()).toBe('no answer for 3 s');
   expect(queue.hasChanged()).toBe(false);
 });
+
+it('is not said to have no worker while those that it had connect again', async () => {
+  const clock = createTestClock();
+  const connected = (schedulers: number) => ({ ...quietQueue, facts: { ...quietQueue.facts, schedulers } });
+  let answer = async () => connected(1);
+  const queue = createQueueReader(clock, () => answer());
+  const schedulers = async () => (await queue.read())?.facts.schedulers;
+  expect(await schedulers()).toBe(1);
+  answer = () => Promise.reject(new Error('connect ECONNREFUSED'));
+  expect(await schedulers()).toBeUndefined();
+  answer = async () => connected(0);
+  expect(await schedulers()).toBeUndefined();
+  expect(queue.problem()).toBe('it is back, and its users connect again');
+  await clock.advance(9000);
+  expect(await schedulers()).toBeUndefined();
+  await clock.advance(1000);
+  expect(await schedulers()).toBe(0);
+});

@@ -28,12 +28,13 @@ it('a time is of UTC, has an offset, or counts milliseconds since 1970', () => {
     expect([text, parseIsoTime(text)]).toEqual([text, six]);
   for (const text of ['2024-02-31', '2024-01-31T06:00+24:00', '2024-01-31+02:00', '1706680800', '2024-01-31T24:00'])
     expect([text, parseIsoTime(text)]).toEqual([text, null]);
+  expect(['1970-01-01', '1969-12-31', '1970-01-01T00:00+01:00'].map(parseIsoTime)).toEqual([0, null, null]);
 });
 
 it('a date that another program wrote may have a fraction of zeros, or UTC behind it', () => {
   const six = Date.UTC(2024, 0, 31, 6);
   for (const text of ['2024-01-31 06:00:00.000000+00', '2024-01-31 06:00:00 UTC', '2024-01-31T08:00:00.0+02:00'])
     expect([text, parseWrittenTime(text)]).toEqual([text, six]);
-  for (const text of [String(six), '2024-01-31 06:00:00.000001', '31.01.2024 06:00'])
+  for (const text of [String(six), '2024-01-31 06:00:00.000001', '31.01.2024 06:00', '1970-01-01'])
     expect([text, parseWrittenTime(text)]).toEqual([text, null]);
 });

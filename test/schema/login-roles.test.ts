@@ -11,7 +11,7 @@ import { moveDueChunks } from '../../store/upkeep/jobs.ts';
 import { writeRetention } from '../../store/upkeep/retention.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { commitPoints, storedPoints } from '../store/committing.ts';
-import { connect, onEachDatabase, useStore } from '../store/open-store.ts';
+import { connect, onEachDatabase, openOwnStore, useStore } from '../store/open-store.ts';
 import { market } from './api/candles.ts';
 
 const kinds: readonly LoginKind[] = ['worker', 'service', 'viewer'];
@@ -146,6 +146,16 @@ onEachDatabase('login roles', (on) => {
     expect(await rows(writes, [nameOf('viewer')])).toEqual([{ may: false }]);
     const deletes = `select has_table_privilege($1, 'tidemark.series', 'delete') as may`;
     expect(await rows(deletes, [nameOf('worker')])).toEqual([{ may: false }]);
+  });
+
+  it('gets nothing in another database of the server, also a service, which may switch to the reader that both share', async () => {
+    const { database: other } = await openOwnStore(on);
+    await renewLogins(other, queueSchema);
+    const granted = await other.pool.query(
+      `select grantee::regrole::text as role from pg_class, aclexplode(relacl) where grantee::regrole::text like $1`,
+      [`%_${suffix}`],
+    );
+    expect(granted.rows).toEqual([]);
   });
 
   it('a role stays of its kind', async () => {
