@@ -69,8 +69,8 @@ export function parseIsoTime(text: string): EpochMs | null {
 }
 
 /**
- * As {@link parseIsoTime}, of a date as other programs write it: with a fraction of zeros, or `UTC` behind it. There the
- * first instant of 1970 stands for no date.
+ * As {@link parseIsoTime}, of a date as other programs write it: with a fraction of zeros, or `UTC` behind it. There
+ * the first instant of 1970 stands for no date.
  */
 export function parseWrittenTime(text: string): EpochMs | null {
   const iso = text.replace(/\.0+(?=\D|$)/, '').replace(/ ?UTC$/, 'Z');
