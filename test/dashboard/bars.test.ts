@@ -69,8 +69,6 @@ describe('bars', () => {
     expect(change(3, { shades: [{ ...shade, layer: 'gap' }] })).toBeNull();
     expect(change(3, { shades: [{ ...shade, layer: 'failed' }] })).toBeNull();
     expect(change(1, { kind: 'bars' })).toBeNull();
-    const small = loaded('100000', '99999');
-    expect(changeOf(small, [60_000, '99999'])?.text).toBe('−1 (under 0.01 %)');
     const candles = new Map([1, 2].map((at) => [at * 60_000, [at * 60_000, '1', '9', '1', `${at}`, '5']] as const));
     const candle: Piece = { ...all, kind: 'candles', rows: candles };
     expect(changeOf(candle, [120_000, '1', '9', '1', '2', '5'])).toEqual({ text: '+1 (+100.00 %)', isDown: false });

@@ -64,9 +64,7 @@ export function changeOf({ rows, kind, periodMs, startMs, shades }: Piece, row: 
   const signed = (text: string) => `${isDown ? '−' : /[1-9]/.test(difference) ? '+' : ''}${text.replace('-', '')}`;
   const share = 100 * (Number(difference) / Number(priceOf(before)));
   const isTold = Number(priceOf(before)) > 0 && Number.isFinite(share);
-  const isSmall = share !== 0 && Math.abs(share) < 0.005;
-  const percent = isSmall ? 'under 0.01' : signed(share.toFixed(2));
-  return { text: `${signed(difference)}${isTold ? ` (${percent} %)` : ''}`, isDown };
+  return { text: `${signed(difference)}${isTold ? ` (${signed(share.toFixed(2))} %)` : ''}`, isDown };
 }
 
 /** What a range of the loaded piece has: `5 d, +3.21 %, lowest 41000.1, highest 44020`; empty: no value. */
