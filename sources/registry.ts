@@ -78,10 +78,12 @@ export function createRegistry(
     const unused = unusedOption(entry, profile);
     if (unused !== null) throw fail(unused);
     const { 'key-variable': variable, 'key-file': keyFile, budget = null } = entry;
-    const apiKey = variable === undefined ? textOf(keyFile) : process.env[variable];
+    const apiKey = (variable === undefined ? textOf(keyFile) : process.env[variable]) || undefined;
     const { archive, credits } = entry;
     const problem = apiKey === undefined ? withoutKey(variable, keyFile) : null;
-    sources.set(name, setupOf(name, profile, url, { apiKey, budget, archive, credits, problem }));
+    // A process that cannot read the key plans with the budget of the workers, which can.
+    const hasKey = variable !== undefined || keyFile !== undefined;
+    sources.set(name, setupOf(name, profile, url, { apiKey, hasKey, budget, archive, credits, problem }));
   }
   for (const [name, { archive }] of Object.entries(entries)) {
     const problem = archive === undefined ? null : archiveProblem(name, archive, sources);
@@ -171,12 +173,14 @@ function setupOf(
   url: string | null,
   {
     apiKey,
+    hasKey = apiKey !== undefined,
     budget = null,
     archive = isOwnAddress(profile, url) ? (profile.archive ?? null) : null,
     credits,
     problem = null,
   }: {
     readonly apiKey?: string | undefined;
+    readonly hasKey?: boolean;
     readonly budget?: number | null;
     readonly archive?: string | null | undefined;
     readonly credits?: number | undefined;
@@ -184,7 +188,7 @@ function setupOf(
   } = {},
 ): SourceSetup {
   const limits = profile
-    .limits(apiKey !== undefined)
+    .limits(hasKey)
     .map((limit) => (limit.unit === 'credit' ? { ...limit, amount: credits ?? limit.amount } : limit));
   return {
     ...{ profile, url, apiKey, problem },
@@ -204,7 +208,7 @@ function setupOf(
 /** A process that does not ask the source, such as the scheduler, needs no key. */
 function withoutKey(variable: string | undefined, keyFile: string | undefined): string | null {
   if (variable !== undefined) return `no key: ${variable} is not set`;
-  return keyFile === undefined ? null : `no key: ${keyFile} cannot be read`;
+  return keyFile === undefined ? null : `no key: ${keyFile} is empty or cannot be read`;
 }
 
 /** The source with its address. @throws TidemarkError BAD_CONFIGURATION when the source cannot be asked. */

@@ -61,3 +61,24 @@ it('reads the longest ranges of the default source, in whole periods', async () 
       'm1 must be a length of 1 to 20000 periods of m1, such as 30d',
     );
 });
+
+it('takes the budget with a key for a source whose entry names one, also where only workers can read it', async () => {
+  const mirror = (key: string) =>
+    `sources: { mirror: { profile: market-data-service, url: 'http://127.0.0.1:1'${key} } }`;
+  const perMinute = async (key: string) => (await read(mirror(key))).get('mirror').facts.requestsPerMinute;
+  expect(await perMinute(`, key-file: ${fileOf('secret\n')}`)).toBe(500);
+  expect(await perMinute(', key-file: /no/such/file')).toBe(500);
+  expect(await perMinute(', key-variable: NO_SUCH_KEY')).toBe(500);
+  expect(await perMinute('')).toBe(200);
+});
+
+it('says that a key is missing where its file or its variable is empty', async () => {
+  process.env.EMPTY_KEY = '';
+  onTestFinished(() => {
+    delete process.env.EMPTY_KEY;
+  });
+  const problem = async (key: string) => (await read(`sources: { coincap-v3: { ${key} } }`)).get('coincap-v3').problem;
+  const file = fileOf('\n');
+  expect(await problem(`key-file: ${file}`)).toBe(`no key: ${file} is empty or cannot be read`);
+  expect(await problem('key-variable: EMPTY_KEY')).toBe('no key: EMPTY_KEY is not set');
+});

@@ -138,7 +138,7 @@ it('a source without its key stops only commands that ask it', async () => {
   const { say, fails, list, venues, sources, track, tracking } = await open();
   for (const [key, problem] of [
     ['key-variable: NO_SUCH_KEY', 'no key: NO_SUCH_KEY is not set'],
-    ['key-file: /no/such/file', 'no key: /no/such/file cannot be read'],
+    ['key-file: /no/such/file', 'no key: /no/such/file is empty or cannot be read'],
   ]) {
     list({ binance: `, ${key}` });
     expect((await sources()).get('binance')).toMatchObject({ problem });
