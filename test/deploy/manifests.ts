@@ -1,12 +1,20 @@
 /** The manifests of Kubernetes as `kubectl kustomize` makes them. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js';
-import type { Job } from 'kubernetes-types/batch/v1.js';
-import type { ConfigMap, Container, Namespace, PodSpec, Service } from 'kubernetes-types/core/v1.js';
-import type { NetworkPolicy } from 'kubernetes-types/networking/v1.js';
+import type { CronJob, Job } from 'kubernetes-types/batch/v1.js';
+import type {
+  ConfigMap,
+  Container,
+  Namespace,
+  PersistentVolumeClaim,
+  PodSpec,
+  Service,
+} from 'kubernetes-types/core/v1.js';
+import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js';
 import { parseAllDocuments } from 'yaml';
 import { emptyDirectory } from '../scripts/command.ts';
@@ -15,6 +23,9 @@ export type Manifest = (
   | Deployment
   | StatefulSet
   | Job
+  | CronJob
+  | PersistentVolumeClaim
+  | Ingress
   | ConfigMap
   | Namespace
   | Service
@@ -36,13 +47,33 @@ function whyNot(): string | null {
 
 export function rendered(overlay: string): { readonly text: string; readonly manifests: readonly Manifest[] } {
   const text = execFileSync('kubectl', ['kustomize', `deploy/kubernetes/${overlay}`], { encoding: 'utf8' });
-  return { text, manifests: parseAllDocuments(text).map((document) => document.toJS() as Manifest) };
+  return { text, manifests: parsed(text) };
 }
+
+const parsed = (text: string) => parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+
+/** What an overlay of somebody else's makes, beside these. @param kustomization its file. */
+export function renderedOwn(kustomization: string): readonly Manifest[] {
+  const directory = mkdtempSync(join(tmpdir(), 'tidemark-overlay-'));
+  try {
+    cpSync('deploy/kubernetes', directory, { recursive: true });
+    mkdirSync(join(directory, 'own'));
+    writeFileSync(join(directory, 'own/kustomization.yaml'), kustomization);
+    return parsed(execFileSync('kubectl', ['kustomize', join(directory, 'own')], { encoding: 'utf8' }));
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** The manifests of a file that is for `kubectl create`. */
+export const inFile = (path: string) => parsed(readFileSync(path, 'utf8'));
 
 /** The pod of a manifest; null: it makes none. */
 export function podOf(manifest: Manifest): PodSpec | null {
   const spec = 'spec' in manifest ? manifest.spec : undefined;
-  return spec !== undefined && typeof spec === 'object' && 'template' in spec ? (spec.template.spec ?? null) : null;
+  if (spec === undefined || typeof spec !== 'object') return null;
+  const maker = 'jobTemplate' in spec ? spec.jobTemplate.spec : spec;
+  return maker !== undefined && 'template' in maker ? (maker.template.spec ?? null) : null;
 }
 
 export const podsOf = (manifests: readonly Manifest[]) =>
@@ -71,6 +102,9 @@ const files: Readonly<Record<string, string>> = {
   Deployment: 'apps/v1',
   StatefulSet: 'apps/v1',
   Job: 'batch/v1',
+  CronJob: 'batch/v1',
+  PersistentVolumeClaim: 'core/v1',
+  Ingress: 'networking/v1',
   NetworkPolicy: 'networking/v1',
   PodDisruptionBudget: 'policy/v1',
 };

@@ -54,7 +54,8 @@ function composed(manifests: readonly Manifest[], ports: ReadonlyMap<string, num
     const replicas = manifest.kind === 'Deployment' ? ((manifest.spec as { replicas?: number }).replicas ?? 1) : 1;
     const volumes = (container.volumeMounts ?? []).flatMap(({ name: mounted, mountPath }) => {
       const secret = pod.volumes?.find((volume) => volume.name === mounted)?.secret?.secretName;
-      if (secret !== undefined) return [`${join(directory, secret)}:${mountPath}:ro`];
+      // One that is not there is optional.
+      if (secret !== undefined) return secret in secrets ? [`${join(directory, secret)}:${mountPath}:ro`] : [];
       return mounted === 'data' ? [`${name}:${mountPath}`] : [];
     });
     const { runAsUser, runAsGroup } = pod.securityContext ?? {};
@@ -116,7 +117,9 @@ group('the arrangement of Kubernetes on an engine', () => {
       writeFileSync(file, JSON.stringify(composed(rendered('everything').manifests, ports)));
       const compose = composeProject(`tidemark-test-rolling-${process.pid}`, [file], {});
       onTestFinished(() => down(compose, '--volumes', '--timeout', '5'), containersMs);
-      await compose('up', '--detach', '--build');
+      // The older program starts with those that only use the image.
+      await compose('build');
+      await compose('up', '--detach');
       // Those that start before the schema is there end, and are started again.
       await waitFor('every pod to be ready', () => isReady(compose, 8), patient);
       const inspected = JSON.stringify(await containers(compose));

@@ -1,11 +1,12 @@
 /** Tests the commands of docs/operations.md that back up and restore a database. */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { unprivilegedAccount } from '../../embedded/unprivileged.ts';
 import { startSimulator } from '../../simulator/start.ts';
 import { hypertables } from '../../store/timescale/hypertables.ts';
+import { inFile, podsOf } from '../deploy/manifests.ts';
 import { databaseAt } from '../faults/database-away.ts';
 import { describeMissing } from '../parts/describe-needing.ts';
 import { dumpPrograms } from '../parts/dump-programs.ts';
@@ -77,11 +78,32 @@ async function seenOf(url: string) {
 async function backUpAndRestore(folder: string, from: string, to: string, kind: 'TimescaleDB' | 'PostgreSQL') {
   const cwd = emptyDirectory();
   const where = { folder, cwd, env: { DATABASE_URL: from, NEW_DATABASE_URL: to } };
-  for (const title of ['A backup', 'Once for a server', `Restored, ${kind}`]) {
+  if (kind === 'TimescaleDB') await backUpOnKubernetes(folder, from, cwd);
+  for (const title of [...(kind === 'PostgreSQL' ? ['A backup'] : []), 'Once for a server', `Restored, ${kind}`]) {
     const ended = await runBlock(blockOf(page, title), where);
     expect(ended, ended.printed).toMatchObject({ exitCode: 0 });
     expect(ended.printed).not.toMatch(/error/i);
   }
+}
+
+/** Runs the script of the CronJob, as the role that docs/kubernetes.md creates. */
+async function backUpOnKubernetes(folder: string, from: string, cwd: string): Promise<void> {
+  const [, create = ''] =
+    /^(create role tidemark_backup [^;]*);$/m.exec(readFileSync('docs/kubernetes.md', 'utf8')) ?? [];
+  await databaseAt(from).pool.query(create.replace(/'.*'/, "'secret'"));
+  const password = join(cwd, 'password');
+  writeFileSync(password, 'secret\n');
+  const [script = ''] = podsOf(inFile('deploy/kubernetes/backup/backup.yaml'))[0]?.container.args ?? [];
+  const here = script.replace('/secrets/backup/password', password).replace('cd /backups', '');
+  const url = new URL(from);
+  Object.assign(url, { username: 'tidemark_backup', password: '' });
+  for (let day = 10; day < 19; day++) writeFileSync(join(cwd, `tidemark-2024-03-${day}T03-17.dump`), '');
+  const ended = await runBlock(here, { folder, cwd, env: { DATABASE_URL: url.href } });
+  expect(ended, ended.printed).toMatchObject({ exitCode: 0 });
+  const kept = readdirSync(cwd).filter((name) => name.endsWith('.dump'));
+  expect(kept.sort()).toHaveLength(7);
+  expect(kept[0]).toBe('tidemark-2024-03-13T03-17.dump');
+  renameSync(join(cwd, kept.at(-1) ?? ''), join(cwd, 'tidemark.dump'));
 }
 
 it('the backup command locks every table with compressed chunks', () => {
