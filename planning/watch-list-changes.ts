@@ -44,6 +44,7 @@ export interface KnownSeries {
   readonly tracked: Span;
   /** False: it was, and is not now. */
   readonly isTracked: boolean;
+  /** Null: the file did not name it when it was last applied. */
   readonly ages: Ages | null;
 }
 
@@ -51,7 +52,7 @@ export interface KnownSeries {
 export const changeKinds = ['added', 'widened', 'narrowed', 'moved', 'stopped'] as const;
 
 export interface SeriesChange {
-  /** `kept`: only what is remembered of its ages changes. */
+  /** `kept`: only what is remembered of its ages changes, or whether the file names it. */
   readonly kind: (typeof changeKinds)[number] | 'kept';
   readonly series: SeriesKey;
   /** Null: it is not known yet. */
@@ -118,7 +119,7 @@ function askedFor(
   { series, starts, endMs }: WantedSeries,
   known: KnownSeries | null,
   nowMs: EpochMs,
-): { span: Span; ages: Ages | null } {
+): { span: Span; ages: Ages } {
   const remembered = known?.isTracked === true ? known.ages : null;
   const ages: Record<string, EpochMs> = {};
   let firstMs = Number.POSITIVE_INFINITY;
@@ -132,7 +133,7 @@ function askedFor(
     startMs: periodStart(firstMs, series.interval),
     endMs: lastMs === null ? null : nextPeriodStart(lastMs, series.interval),
   };
-  return { span, ages: Object.keys(ages).length === 0 ? null : ages };
+  return { span, ages };
 }
 
 /**
@@ -149,7 +150,7 @@ function withinKept(span: Span, known: KnownSeries | null, series: SeriesKey, cu
   return { ...span, startMs: Math.min(keptMs, Math.max(span.startMs, trackedMs)) };
 }
 
-function changeOf(series: SeriesKey, known: KnownSeries | null, after: Span, ages: Ages | null): SeriesChange[] {
+function changeOf(series: SeriesKey, known: KnownSeries | null, after: Span, ages: Ages): SeriesChange[] {
   const seriesId = known?.seriesId ?? null;
   if (known === null || !known.isTracked) return [{ kind: 'added', series, seriesId, before: null, after, ages }];
   const before = known.tracked;
@@ -166,8 +167,9 @@ function endOf({ endMs }: Span): number {
 }
 
 function isSame(a: Ages | null, b: Ages | null): boolean {
-  const entries = Object.entries(a ?? {});
-  return entries.length === Object.keys(b ?? {}).length && entries.every(([age, atMs]) => b?.[age] === atMs);
+  if (a === null || b === null) return a === b;
+  const entries = Object.entries(a);
+  return entries.length === Object.keys(b).length && entries.every(([age, atMs]) => b[age] === atMs);
 }
 
 /** Tells every two series apart: the name of a candle series and of a history may be the same words. */

@@ -91,10 +91,11 @@ export async function retryLostRaces<Result>(attempt: (number: number) => Promis
 }
 
 /**
- * SQLSTATEs of temporary failures: connection (08), serialization and deadlock (40), resources such as a full disk
- * (53), lock not available (55), cancel and shutdown (57), system (58), and a database that is being restored.
+ * SQLSTATEs of temporary failures: connection (08), read only (25006), login (28), serialization and deadlock (40),
+ * resources such as a full disk (53), lock not available (55), cancel and shutdown (57), system (58), and a database
+ * that is being restored.
  */
-const temporaryStates = /^(?:08|40|53|55|57|58|3D000)/;
+const temporaryStates = /^(?:08|25006|28|40|53|55|57|58|3D000)/;
 /**
  * Errors of the operating system, such as ECONNRESET, and of its name resolution. An error of Node begins with ERR_.
  */

@@ -10,7 +10,7 @@ const day = (date: number) => Date.UTC(2026, 0, date);
 const at = (atMs: EpochMs): Start => ({ kind: 'time', atMs });
 
 const known = (from: EpochMs, to: EpochMs | null, more: Partial<KnownSeries> = {}): KnownSeries => ({
-  ...{ seriesId: 1, series, tracked: { startMs: from, endMs: to }, isTracked: true, ages: null },
+  ...{ seriesId: 1, series, tracked: { startMs: from, endMs: to }, isTracked: true, ages: {} },
   ...more,
 });
 
@@ -33,6 +33,7 @@ describe('the changes of a series by a watch list', () => {
   it.each<[string, EpochMs, EpochMs | null, readonly KnownSeries[], SeriesChange['kind'] | null]>([
     ['unknown', day(2), null, [], 'added'],
     ['the same', day(2), null, [known(day(2), null)], null],
+    ['the same, asked for by a command alone', day(2), null, [known(day(2), null, { ages: null })], 'kept'],
     ['the same apart from rounding to whole periods', day(2) + 1000, day(4) - 1000, [known(day(2), day(4))], null],
     ['from earlier', day(1), null, [known(day(2), null)], 'widened'],
     ['into the future', day(2), null, [known(day(2), day(4))], 'widened'],

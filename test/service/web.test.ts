@@ -69,6 +69,7 @@ describe('an unavailable store', () => {
     ['a lost connection', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }), 503],
     ['a statement that takes too long', Object.assign(new Error('x'), { code: '57014' }), 503],
     ['too many connections', Object.assign(new Error('x'), { code: '53300' }), 503],
+    ['a role whose password was changed', Object.assign(new Error('x'), { code: '28P01' }), 503],
     ['a pool without a free connection', new Error('timeout exceeded when trying to connect'), 503],
     ['a value that the database cannot hold', Object.assign(new Error('x'), { code: '22021' }), 400],
     ['a defect', Object.assign(new Error('relation "x" does not exist'), { code: '42P01' }), 500],

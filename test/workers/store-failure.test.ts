@@ -24,6 +24,8 @@ function withCode(code: string, message = 'refused'): Error {
 test.each([
   ['53100', true],
   ['57P01', true],
+  ['28P01', true],
+  ['25006', true],
   ['57014', false],
   ['08006', true],
   ['40001', true],
