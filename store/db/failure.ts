@@ -12,6 +12,8 @@ const refusedLogins = new Set(['28P01', '28000']);
 const connectionMessages =
   /connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|client has encountered a connection error|^SASL:|does not support SSL/i;
 const fullDisk = '53100';
+/** The latter refuses a new session, with the code of an internal error. */
+const fullDiskMessages = /no space left on device|could not write init file/i;
 /** Missing privileges, and a read-only server or session. */
 const refusedStates = new Set(['42501', '25006']);
 /** Undefined schema or table. */
@@ -40,7 +42,7 @@ export function createRemedy(code: unknown, message: string): string | null {
 }
 
 function explanation(error: Error, code: string, message: string): ErrorCode | null {
-  if (code === fullDisk || code === 'ENOSPC' || /no space left on device/i.test(message)) return 'DATABASE_FULL';
+  if (code === fullDisk || code === 'ENOSPC' || fullDiskMessages.test(message)) return 'DATABASE_FULL';
   if (isLockWait(error)) return 'DATABASE_LOCKED';
   if (networkCodes.test(code) || connectionStates.has(code) || connectionMessages.test(message))
     return 'DATABASE_UNREACHABLE';
@@ -111,7 +113,8 @@ export function isUnavailable(error: unknown): boolean {
   return (
     (/^[0-9A-Z]{5}$/.test(code) && temporaryStates.test(code)) ||
     systemErrors.test(code) ||
-    temporaryMessages.test(error.message)
+    temporaryMessages.test(error.message) ||
+    fullDiskMessages.test(error.message)
   );
 }
 
