@@ -73,6 +73,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       .join(' '),
     types,
   });
+  repeatDeadlocked(pool);
   leaveRoom(pool, options.wait?.clock ?? systemClock, options.wait?.onWait);
   pool.on('error', ({ message }) => {
     // A closed pool does not wait until the server has read that its connections end, and the embedded server stops
@@ -93,6 +94,27 @@ export function openDatabase(options: DatabaseOptions): Database {
     else for (const other of resting) internals(other).connection.stream.destroy(error);
   });
   return { pool, url: options.url, close: () => pool.end() };
+}
+
+/** Of one statement. Each comes after a second at least, PostgreSQL's `deadlock_timeout`. */
+const maxDeadlocks = 3;
+
+/**
+ * Repeats a single statement that the server ended as a deadlock: it changed nothing. A chunk that moves to the
+ * columnstore locks tables in another order than a query, and the server ends either of them.
+ */
+function repeatDeadlocked(pool: pg.Pool): void {
+  const query = pool.query.bind(pool) as (...words: unknown[]) => Promise<unknown>;
+  async function repeated(...words: unknown[]): Promise<unknown> {
+    for (let deadlocks = 0; ; deadlocks += 1) {
+      try {
+        return await query(...words);
+      } catch (error) {
+        if (codeOf(error) !== deadlockCode || deadlocks === maxDeadlocks) throw error;
+      }
+    }
+  }
+  Object.assign(pool, { query: repeated });
 }
 
 /** Runs `work` in one transaction on one connection. */
@@ -205,8 +227,9 @@ export async function onLongConnection(
   }
 }
 
+const deadlockCode = '40P01';
 /** Lock timeout, and deadlock. */
-const lockWaitCodes: readonly unknown[] = ['55P03', '40P01'];
+const lockWaitCodes: readonly unknown[] = ['55P03', deadlockCode];
 
 /** Whether another session's lock was in the way. */
 export function isLockWait(error: unknown): boolean {
