@@ -57,7 +57,8 @@ const defaultTimeouts: ServiceTimeouts = Object.freeze({
   requestMs: 10_000,
   headersMs: 5000,
   silentMs: 30_000,
-  keepAliveMs: 30_000,
+  // Longer than the 60 s of most proxies: one that took a connection which ends here meanwhile would answer 502.
+  keepAliveMs: 75_000,
 });
 
 /** Further connections are refused, so that file descriptors remain for the database. */
