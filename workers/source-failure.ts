@@ -34,6 +34,7 @@ import { concernsRequest, refusesAll, type SourceError } from '../sources/source
 import { untrackIfUnknown } from '../store/ledger/backfills.ts';
 import { recordChecksum, recordFetch } from '../store/ledger/ledger.ts';
 import { readKnownNames } from '../store/series/known-names.ts';
+import { assertSeriesOf } from '../store/series/lock.ts';
 import { blockSeries } from '../store/series/series.ts';
 import { deferWork, nameOf, pause } from './deferral.ts';
 import type { Work } from './work.ts';
@@ -145,7 +146,6 @@ export async function afterSourceError<Answer>(
   const { kind, message } = error;
   const seriesId = work.window?.seriesId ?? null;
   const unknownBefore = seriesId !== null && context.source.unknownSeries.has(seriesId);
-  if (seriesId !== null && error.unknownId) context.source.unknownSeries.add(seriesId);
   const isAway = fillsGap(work) && isSilence(error) && context.source.breaker.isOpen();
   const longestDeferMs = isAway ? longestPauseMs : context.rules.failedRetryMs;
   const reaction = reactionTo(error, {
@@ -174,6 +174,9 @@ export async function afterSourceError<Answer>(
     const isAnswered = error.status !== null || kind === 'unexpected';
     await pause(context.source.breaker.failed({ startedMs, nowMs, message, isAnswered }), context.source);
   }
+  // What follows is about the series, and not about the source.
+  if (work.window !== null) await assertSeriesOf(context.database.pool, work.window);
+  if (seriesId !== null && error.unknownId) context.source.unknownSeries.add(seriesId);
   const asked = {
     timeMs: nowMs,
     dataset: work.dataset,

@@ -26,6 +26,18 @@ export async function lockSeriesOf(client: pg.PoolClient, windows: readonly Iden
   assertSame(await lockIdentified.on(client, { seriesIds }), windows);
 }
 
+/** Without the lock. @throws TidemarkError UNKNOWN_SERIES unless the window's series is that of its id. */
+export async function assertSeriesOf(pool: pg.Pool, window: Identified): Promise<void> {
+  assertSame(await identified.on(pool, window), [window]);
+}
+
+const identified = statement({
+  name: 'identified-series',
+  text: `select ${identityColumns} from tidemark.series s where id = $seriesId`,
+  parameters: { seriesId: int4 },
+  row: identity,
+});
+
 const lockIdentified = statement({
   name: 'lock-identified-series',
   text: `select ${identityColumns} from tidemark.series s where id = any ($seriesIds) order by id for no key update`,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { formatTime } from '../../model/format.ts';
+import type { SeriesKey } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { endPause, writePause } from '../../store/settings/settings.ts';
@@ -10,8 +11,8 @@ import { createSourceGate } from '../../workers/source-gate.ts';
 import { quickPauses } from '../faults/quick-pauses.ts';
 import { clockAt, createTestClock } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
-import { collectingLog, onEachBackend, silent } from '../queue/queue-parts.ts';
-import { serveBody } from '../sources/local-server.ts';
+import { bitcoinHours, collectingLog, onEachBackend, silent } from '../queue/queue-parts.ts';
+import { serve, serveBody } from '../sources/local-server.ts';
 import { serveCandles } from './candle-server.ts';
 import {
   coveredOf,
@@ -81,6 +82,25 @@ onEachBackend('a worker', (kind) => {
     await untilIdle(parts);
     expect(await ledgerOf(parts.database)).toHaveLength(1);
     expect(await coveredOf(parts.database)).toBe(wholeTrack(1));
+  });
+
+  test('blocks nothing under an id that another series has by now', async () => {
+    const parts = await openParts(kind);
+    const server = await serve((_request, response) => {
+      response.writeHead(404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: 'baseId not found', timestamp: noonMs }));
+    });
+    const windows = await trackHours(parts, 2);
+    const gone: SeriesKey = { ...bitcoinHours, baseId: 'of-before-the-backup' };
+    await parts.queues.requests.addWindows(windows.map((window) => ({ ...window, series: gone })));
+    await startTestWorker(parts, server.baseUrl);
+    await untilIdle(parts);
+    expect(server.requests.length).toBeGreaterThan(0);
+    const { rows } = await parts.database.pool.query(
+      `select untracked_at, blocked_until, (select count(*) from tidemark.pending_windows) as pending,
+              (select count(*) from tidemark.fetches) as requests from tidemark.series`,
+    );
+    expect(rows).toEqual([{ untracked_at: null, blocked_until: null, pending: 0, requests: 0 }]);
   });
 
   test('defers a window after an answer without a readable row no longer than any', async () => {
