@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { exitCodes } from '../../errors.ts';
 import { environment, secretVariables } from '../../settings/environment.ts';
 import { readWatchList } from '../../watch-list/read.ts';
 import { blockOf } from '../docs/shell-blocks.ts';
@@ -240,11 +241,32 @@ group(title, () => {
     expect(Number(most)).toBeGreaterThanOrEqual(updated + 3 + 3 + 3 * (served + 12) + 2 * each + 2);
   });
 
+  it('repeat a command after what passes, and not after what stays', () => {
+    const [command] = inFile('deploy/kubernetes/command.yaml') as ReadonlyArray<unknown>;
+    const { spec } = command as { spec: { podFailurePolicy: { rules: Record<string, unknown>[] } } };
+    const { rules } = spec.podFailurePolicy;
+    // The first rule that fits counts: a drained node stops the command too.
+    expect(rules.map(({ action }) => action)).toEqual(['Ignore', 'FailJob']);
+    const { usage, different, rejected, interrupted } = exitCodes;
+    expect(rules[1]?.onExitCodes).toEqual({ operator: 'In', values: [usage, different, rejected, interrupted] });
+  });
+
+  it('have blocks of shell on the page that need nothing of an earlier one', () => {
+    const shell = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+    for (const text of shell) if (text.includes('$(random)')) expect(text).toContain('random() {');
+    // With a selector the default is ten lines.
+    for (const [line] of page.matchAll(/kubectl logs --selector[^`]*/g)) expect(line).toContain('--tail=-1');
+  });
+
   it('are as the blocks of docs/kubernetes.md say', () => {
     for (const { text, value } of blocks) {
       if ('components' in value) continue;
       if ('notify' in value) expect(readWatchList(text, Date.UTC(2026, 0, 1))).toMatchObject({ kind: 'list' });
-      else if (value.kind === 'PodMonitor') {
+      else if ('images' in value) {
+        const made = podsOf(renderedOwn(`resources: [../everything]\n${text}`));
+        const images = made.flatMap(({ container }) => (container.name === 'tidemark' ? [container.image] : []));
+        expect(images).toEqual(Array(4).fill('registry.example.com/tidemark:v0.1.0'));
+      } else if (value.kind === 'PodMonitor') {
         const { selector, podMetricsEndpoints } = value.spec as {
           selector: { matchLabels: Record<string, string> };
           podMetricsEndpoints: { port: string }[];
