@@ -22,6 +22,7 @@ describeWithRegistry('the packed tarball installs globally, and the demo runs fr
   const tarball = join(checkout, `tidemark-${version}.tgz`);
   const contents = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n');
   expect(contents.filter((name) => /^package\/(dist\/)?(bench|test)\b|\.map$/.test(name))).toEqual([]);
+  expect(contents).toContain('package/deploy/systemd/tidemark@.service');
 
   const [prefix, home, folder] = [openDirectory(), openDirectory(), openDirectory()];
   const install = 'install --global --engine-strict --prefer-offline --no-audit --no-fund --prefix'.split(' ');
