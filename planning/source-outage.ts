@@ -34,9 +34,9 @@ export const longestPauseMs = 10_000;
 
 export interface SourceOutage {
   readonly source: string;
-  /** The last successful request before it, or the first failure if there was none. */
+  /** Its first failure. */
   readonly sinceMs: EpochMs;
-  /** The first failure since the last successful request. */
+  /** The first failure since the last successful request: later, where outages less than a minute apart are one. */
   readonly failingSinceMs: EpochMs;
   readonly lastTriedMs: EpochMs;
   readonly kind: (typeof sourceTrouble)[number];

@@ -127,14 +127,13 @@ async function wholeOutage(
   source: string,
   found: Omit<Awaited<ReturnType<typeof readFailures>>, 'attempt'> & { readonly failingSinceMs: EpochMs },
 ): Promise<SourceOutage> {
-  const { failures: _, limitedAtMs: __, successAtMs, failingSinceMs, ...last } = found;
+  const { failures: _, limitedAtMs: __, successAtMs: ___, failingSinceMs, ...last } = found;
   const [whole] = await outages.on(database.pool, {
     ...{ source, sinceMs: failingSinceMs - hourMs, untilMs: Number.POSITIVE_INFINITY, most: 1 },
   });
   return {
     ...({ source, failingSinceMs, ...last } as Omit<SourceOutage, 'sinceMs'>),
-    // Its failures may be too many to look at.
-    sinceMs: Math.min(successAtMs ?? failingSinceMs, whole?.timeMs ?? failingSinceMs),
+    sinceMs: whole?.timeMs ?? failingSinceMs,
   };
 }
 
@@ -148,6 +147,7 @@ const words = (values: readonly string[]) => `'{${values.join(',')}}'::text[]`;
 /**
  * Outages, and bans where no source is named, newest first. An outage is a run of failures without a success between
  * them; outages less than a minute apart are one, as where a source that comes and goes answers a request now and then.
+ * It begins with its first failure, also where that is before `sinceMs`.
  */
 export const outages = statement({
   name: 'outages',
@@ -183,8 +183,13 @@ export const outages = statement({
       from joined group by source, is_ban, number order by 4 desc limit $most
     )
     select coalesce(case when not is_ban then (
-             select s.time from tidemark.fetches s where s.time < w.begun and s.error is null
-               and s.verdict <> '${checksumVerdict}' and s.source = w.source order by s.time desc limit 1
+             select f.time from tidemark.fetches f
+             where f.time <= w.begun and f.source = w.source and f.verdict = any (${words(sourceTrouble)})
+               and f.time > coalesce((
+                 select s.time from tidemark.fetches s where s.time < w.begun and s.error is null
+                   and s.verdict <> '${checksumVerdict}' and s.source = w.source order by s.time desc limit 1
+               ), '-infinity')
+             order by f.time limit 1
            ) end, begun) as "timeMs", ended as "untilMs", (
              select s.time from tidemark.fetches s where s.time > w.ended and s.error is null
                and s.verdict <> '${checksumVerdict}' and s.source = w.source order by s.time limit 1

@@ -101,7 +101,7 @@ it('logs outages, bans, revisions and untracked series, newest first', async () 
     'outage: the source: ECONNREFUSED (4 requests)',
   ]);
   const outage = events.findLast(({ kind }) => kind === 'outage');
-  expect((outage?.untilMs ?? 0) - (outage?.timeMs ?? 0)).toBe(5 * 60_000);
+  expect((outage?.untilMs ?? 0) - (outage?.timeMs ?? 0)).toBe(4 * 60_000);
   expect(events.find(({ kind }) => kind === 'revision')?.name).toBe('kraken bitcoin/euro h1');
 });
 

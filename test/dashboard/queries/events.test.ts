@@ -71,7 +71,7 @@ it('marks outages, bans, pauses and upgrades of a time', async () => {
     '50 to 60 pause: kraken paused by a command',
     '30 to 40 pause: all requests paused by ann at 127.0.0.1',
     '20 to 80 ban: kraken: HTTP 429, for an hour (1 request)',
-    '0 to 5 outage: the source: ECONNREFUSED (4 requests)',
+    '1 to 5 outage: the source: ECONNREFUSED (4 requests)',
   ];
   expect(all.slice(1)).toEqual(marks);
   // What began before the range and lasts into it is marked, and nothing that is beside it.
@@ -86,7 +86,7 @@ it('marks outages, bans, pauses and upgrades of a time', async () => {
       source,
     ]);
     const name = place === 0 ? 'the source' : 'the default source';
-    expect((await told(at(-60), nowMs)).at(-1)).toBe(`0 to 5 outage: ${name}: ECONNREFUSED (4 requests)`);
+    expect((await told(at(-60), nowMs)).at(-1)).toBe(`1 to 5 outage: ${name}: ECONNREFUSED (4 requests)`);
   }
   const events = await readEvents(database, { sinceMs: noonMs - hourMs, nowMs, most: 50 });
   expect(events.filter(({ kind }) => kind === 'pause').map(({ text }) => text)).toHaveLength(3);

@@ -30,18 +30,20 @@ it.each([true, false])(
     if (isAfter) await answer(9 * dayMs);
     await fail(8 * dayMs, 5 * dayMs, 2 * dayMs, 0.1 * dayMs);
     expect(await outage()).toMatchObject({
-      ...{ kind: 'server_error', sinceMs: nowMs - (isAfter ? 9 : 8) * dayMs, failingSinceMs: nowMs - 8 * dayMs },
+      ...{ kind: 'server_error', sinceMs: nowMs - 8 * dayMs, failingSinceMs: nowMs - 8 * dayMs },
       lastTriedMs: nowMs - 0.1 * dayMs,
     });
+    // Of the log it is older than what is looked at.
+    expect(await logged()).toMatchObject([{ timeMs: nowMs - 8 * dayMs, requests: 3 }]);
   },
 );
 
-it('an outage begins with the newest success of its source, and ends with one', async () => {
+it('an outage begins with the first failure after the newest success of its source, and ends with a success', async () => {
   await fail(8 * dayMs, 5 * dayMs, 2 * dayMs);
   await answer(3 * hourMs);
   await fail(50 * minuteMs, 40 * minuteMs, 30 * minuteMs);
   await answer(10 * minuteMs, undefined, 'kraken');
-  expect(await outage()).toMatchObject({ sinceMs: nowMs - 3 * hourMs, failingSinceMs: nowMs - 50 * minuteMs });
+  expect(await outage()).toMatchObject({ sinceMs: nowMs - 50 * minuteMs, failingSinceMs: nowMs - 50 * minuteMs });
   expect(await outage('kraken')).toBeNull();
   await answer(10 * minuteMs);
   expect(await outage()).toBeNull();
@@ -60,13 +62,13 @@ it('outages that are less than a minute apart are one, for the log as for the st
   await fail(...secondsAgo(520, 510, 500));
   const [first, ...more] = await logged();
   expect(more).toEqual([]);
-  expect(first).toMatchObject({ timeMs: nowMs - hourMs, untilMs: nowMs - 500_000, requests: 9 });
-  expect(await outage()).toMatchObject({ sinceMs: nowMs - hourMs, failingSinceMs: nowMs - 520_000 });
+  expect(first).toMatchObject({ timeMs: nowMs - 600_000, untilMs: nowMs - 500_000, requests: 9 });
+  expect(await outage()).toMatchObject({ sinceMs: nowMs - 600_000, failingSinceMs: nowMs - 520_000 });
 
   await answer(490_000);
   await fail(...secondsAgo(400, 390, 380));
   expect(await logged()).toHaveLength(2);
-  expect(await outage()).toMatchObject({ sinceMs: nowMs - 490_000 });
+  expect(await outage()).toMatchObject({ sinceMs: nowMs - 400_000 });
 });
 
 it('a source that limits requests after an outage answers, for as long as it does', async () => {
@@ -75,7 +77,7 @@ it('a source that limits requests after an outage answers, for as long as it doe
   await answer(20 * minuteMs, { verdict: 'rate_limited', error: 'status 429' });
   expect(await outage()).toBeNull();
   await fail(10 * minuteMs);
-  expect(await outage()).toMatchObject({ sinceMs: nowMs - hourMs, lastTriedMs: nowMs - 10 * minuteMs });
+  expect(await outage()).toMatchObject({ sinceMs: nowMs - 50 * minuteMs, lastTriedMs: nowMs - 10 * minuteMs });
 });
 
 it('failures that are always followed by a success are no outage, however close they are', async () => {

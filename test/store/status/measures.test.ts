@@ -124,7 +124,7 @@ it('measures report the last success of the source, and the failures since', asy
   // A 404 that names no id, as sources in trouble send on valid paths.
   await fetch(25_000, 'not_found', 404);
   expect(await measureRequests(database, nowMs)).toMatchObject({ failuresSince: 3 });
-  expect(await outage()).toMatchObject({ kind: 'not_found', sinceMs: nowMs - 80_000 });
+  expect(await outage()).toMatchObject({ kind: 'not_found', sinceMs: nowMs - 70_000 });
   await fetch(20_000, 'filled');
   expect(await outage()).toBeNull();
   expect(await measureRequests(database, nowMs)).toMatchObject({ successAtMs: nowMs - 20_000, failuresSince: 0 });
