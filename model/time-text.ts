@@ -86,6 +86,9 @@ export function isAge(text: string): boolean {
   return agePattern.test(text);
 }
 
+/** Among ages: they are only remembered, for a file that names the series again. */
+export const notNamedMark = 'not_named';
+
 /**
  * The time that lies the age before `nowMs`, UTC, by calendar years. May be before 1970.
  *

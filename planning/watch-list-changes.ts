@@ -9,7 +9,7 @@
 
 import { type EpochMs, nextPeriodStart, periodStart } from '../model/intervals.ts';
 import { keyOf, type SeriesKey, untilExpiry } from '../model/series.ts';
-import { timeOfAge } from '../model/time-text.ts';
+import { notNamedMark, timeOfAge } from '../model/time-text.ts';
 
 export type Start = { readonly kind: 'time'; readonly atMs: EpochMs } | { readonly kind: 'age'; readonly age: string };
 
@@ -44,7 +44,7 @@ export interface KnownSeries {
   readonly tracked: Span;
   /** False: it was, and is not now. */
   readonly isTracked: boolean;
-  /** Null: the file did not name it when it was last applied. */
+  /** Null: no file has named it. Marked: one did, and did not when it was last applied. */
   readonly ages: Ages | null;
 }
 
@@ -112,6 +112,15 @@ export function seriesChanges(input: {
     }),
   );
   return { changes: [...changes, ...stopped], left: [], notKept, cut };
+}
+
+/** What is remembered of tracked series that a file does not name. */
+export function notNamed(left: readonly KnownSeries[]): SeriesChange[] {
+  return left.flatMap(({ series, seriesId, tracked, ages }) => {
+    if (ages === null || notNamedMark in ages) return [];
+    const marked = { ...ages, [notNamedMark]: 0 };
+    return [{ kind: 'kept' as const, series, seriesId, before: tracked, after: tracked, ages: marked }];
+  });
 }
 
 /** Whole periods, as they are tracked. */

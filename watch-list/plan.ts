@@ -9,6 +9,7 @@ import { timeOfAge } from '../model/time-text.ts';
 import {
   type KnownSeries,
   nameOfChange,
+  notNamed,
   type SeriesChange,
   type Span,
   seriesChanges,
@@ -120,8 +121,9 @@ export async function planWatchList(
     const source = sources.get(name);
     return source !== undefined && isUnlisted(source);
   });
-  // What they have is not known.
-  const prune = context.prune && unlisted.length === 0 && missing.size === 0;
+  // Otherwise what they have is not known.
+  const isWhole = unlisted.length === 0 && missing.size === 0;
+  const prune = context.prune && isWhole;
   const wasPolled = (dataset: string) => (standing(dataset)?.completedMs ?? null) !== null;
   const { series, lists, notes, waiting } = resolve(list, {
     ...{ missing, whyMissing: context.whyUnpolled },
@@ -136,10 +138,11 @@ export async function planWatchList(
   const known = await readKnownSeries(client);
   const keptSinceMs = (key: SeriesKey) => cuts.get(key.dataset)?.cutMs ?? null;
   const changes = seriesChanges({ wanted: series, known, prune, nowMs, keptSinceMs });
+  const changed = [...changes.changes, ...(isWhole ? notNamed(changes.left) : [])];
   const polled = listChanges(lists, standings, prune);
   const before = await readRereadOverride(client);
   return {
-    series: changes.changes,
+    series: changed,
     lists: polled.changes,
     sources: await changedSources(client, series, known),
     aliases,
@@ -154,11 +157,7 @@ export async function planWatchList(
       const series = changes.cut.filter((key) => key.dataset === dataset);
       return series.length === 0 ? [] : [{ dataset, ...cut, series }];
     }),
-    after: {
-      series: seriesAfter(known, changes.changes),
-      lists: listsAfter(standings, polled.changes),
-      reread: list.reread,
-    },
+    after: { series: seriesAfter(known, changed), lists: listsAfter(standings, polled.changes), reread: list.reread },
   };
 }
 

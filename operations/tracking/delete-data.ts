@@ -46,7 +46,7 @@ export async function readDeletable(
     const refused = (why: string, remedy: string) =>
       new TidemarkError('BAD_ARGUMENT', `${seriesName(series)} ${why}; nothing was deleted`, { remedy });
     if (isWatched)
-      throw refused('is in the watch list, which would track it again', 'take it out, and `tidemark untrack` it first');
+      throw refused('is in the watch list, which would track it again', 'take it out, and `tidemark apply` first');
     if (running !== null)
       throw refused(`is being fetched by backfill ${running}`, `\`tidemark backfills cancel ${running}\` stops it`);
   }

@@ -25,7 +25,7 @@ import {
   text,
   time,
 } from '../db/statement.ts';
-import { identity, identityColumns, isUnknown, seriesNameSql } from '../series/series.ts';
+import { identity, identityColumns, isNamed, isUnknown, seriesNameSql } from '../series/series.ts';
 
 export interface BackfilledSeries {
   readonly seriesId: number;
@@ -277,7 +277,7 @@ const untrackUnknown = statement({
       where o.series_id = $seriesId and ${tracks}
     )
     update tidemark.series s set untracked_at = $nowMs
-    where s.id = $seriesId and s.untracked_at is null and s.watch_ages is null and ${isUnknown}
+    where s.id = $seriesId and s.untracked_at is null and not ${isNamed} and ${isUnknown}
       and (select kind <> 'watch_list' from asking order by id desc limit 1)
       and not exists (select from asking where is_running)
     returning s.id`,
@@ -311,7 +311,7 @@ export const takeBack = statement({
     update tidemark.series s set tracked = coalesce(kept.range, s.tracked),
            untracked_at = case when kept.range is null then $nowMs end
     from kept
-    where s.id = kept.series_id and s.untracked_at is null and (kept.range is not null or s.watch_ages is null)
+    where s.id = kept.series_id and s.untracked_at is null and (kept.range is not null or not ${isNamed})
       and (s.tracked = kept.after or kept.is_shared) and s.tracked is distinct from kept.range
     returning s.id as "seriesId", s.untracked_at is null as "isTracked"`,
   parameters: { id: int8, nowMs: time },

@@ -26,7 +26,7 @@ import {
 } from '../db/statement.ts';
 import { timestamp } from '../db/values.ts';
 import { hypertables } from '../timescale/hypertables.ts';
-import { seriesColumns, seriesKey } from './series.ts';
+import { isNamed, seriesColumns, seriesKey } from './series.ts';
 
 export type StoredData = RowOf<(typeof dataOf)['row']>;
 
@@ -40,11 +40,7 @@ const dataOf = statement({
   isPlannedAnew: true,
   text: `
     select ${seriesColumns}, s.points, s.earliest, s.newest,
-           s.untracked_at is null and (s.watch_ages is not null or coalesce((
-             select b.kind = 'watch_list'
-             from tidemark.backfill_series o join tidemark.backfills b on b.id = o.backfill_id
-             where o.series_id = s.id and b.kind in ('backfill', 'track', 'watch_list') order by b.id desc limit 1
-           ), false)) as "isWatched",
+           s.untracked_at is null and ${isNamed} as "isWatched",
            (select count(*) from tidemark.fetches f where f.series_id = s.id) as requests,
            (select count(*) from tidemark.point_revisions r where r.series_id = s.id) as revisions,
            (select count(*) from tidemark.quarantine q where q.dataset = s.dataset and coalesce(q.series_id, 0) = s.id)

@@ -7,6 +7,7 @@ import { type EpochMs, type Interval, intervalMs, periodStart } from '../../mode
 import type { Range } from '../../model/ranges.ts';
 import { isOfMarket, nameEnds, type SeriesKey, seriesName, untilExpiry } from '../../model/series.ts';
 import { defaultSource } from '../../model/sources.ts';
+import { notNamedMark } from '../../model/time-text.ts';
 import type { Database } from '../db/database.ts';
 import {
   float8,
@@ -252,6 +253,9 @@ const blockUntil = statement({
 
 /** Whether the source of a series `s` does not know it, and it has no point, as SQL. */
 export const isUnknown = `(s.points = 0 and coalesce(s.blocked_kind = 'not_found', false))`;
+
+/** Whether the watch list that was applied last names a series `s`, as SQL. */
+export const isNamed = `coalesce(not s.watch_ages ? '${notNamedMark}', false)`;
 
 /** Stops requesting those of the series that their source does not know, and that have no point. */
 export async function untrackUnknown(database: Database, seriesIds: readonly number[], nowMs: EpochMs): Promise<void> {

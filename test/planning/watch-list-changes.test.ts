@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import type { SeriesKey } from '../../model/series.ts';
-import { type KnownSeries, type SeriesChange, type Start, seriesChanges } from '../../planning/watch-list-changes.ts';
+import {
+  type KnownSeries,
+  notNamed,
+  type SeriesChange,
+  type Start,
+  seriesChanges,
+} from '../../planning/watch-list-changes.ts';
 
 const series: SeriesKey = { dataset: 'asset_history', assetId: 'bitcoin', interval: 'd1' };
 const other: SeriesKey = { dataset: 'asset_history', assetId: 'tether', interval: 'd1' };
@@ -70,6 +76,18 @@ describe('the changes of a series by a watch list', () => {
     // The earlier of two ages counts and both are kept. Of equal ranges only that one is kept.
     expect(change([age('5d'), age('4d')], null, [applied]).changes).toMatchObject([
       { kind: 'kept', ages: { '5d': nowMs - 5 * dayMs, '4d': nowMs - 4 * dayMs } },
+    ]);
+  });
+
+  it('remember the ages of a series that the list does not name any more, for when it does again', () => {
+    const age: Start = { kind: 'age', age: '5d' };
+    const before = known(day(5), null, { ages: { '5d': nowMs - 5 * dayMs } });
+    const [left] = notNamed([before, known(day(5), null, { ages: null })]);
+    expect(left).toMatchObject({ kind: 'kept', seriesId: 1, after: before.tracked });
+    const after = { ...before, ages: left?.ages ?? null };
+    expect(notNamed([after])).toEqual([]);
+    expect(change([age], null, [after], { nowMs: nowMs + 3 * dayMs }).changes).toEqual([
+      { kind: 'kept', series, seriesId: 1, before: before.tracked, after: before.tracked, ages: before.ages },
     ]);
   });
 

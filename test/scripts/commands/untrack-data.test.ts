@@ -102,15 +102,19 @@ it('refuses a series of the watch list', { timeout: processesMs }, async () => {
     'candles:\n  - exchange: binance\n    base: bitcoin\n    quote: tether\n    interval: [d1]\n    from: 2024-03-01\n',
   );
   await say('apply');
-  const refused = () => fails(`untrack ${name} d1 --delete-data --yes`, 2, /is in the watch list.*tidemark untrack/);
+  const refused = () => fails(`untrack ${name} d1 --delete-data --yes`, 2, /is in the watch list.*tidemark apply/);
   await refused();
   // A command asked for the same before the file did.
   await say(`untrack ${name} d1`);
   await say('track candles --exchange binance --base bitcoin --quote tether --interval d1 --from 2024-03-01');
   await say('apply');
   await refused();
+  // The list of markets is not known: whether it still names the series is not either.
+  write(`candles: [{ exchange: binance, base: 'no*', quote: tether, interval: d1, from: 2024-03-01 }]\n`);
+  await fails('apply', 2, /need the list of markets/, { SOURCE_URL: '' });
+  await refused();
   write('candles: []\n');
-  await say('apply --prune');
+  await say('apply');
   expect(await say(`untrack ${name} d1 --delete-data --yes`)).toContain('deleted binance bitcoin/tether d1: 0 points');
 });
 
