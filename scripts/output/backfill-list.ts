@@ -22,7 +22,8 @@ const columns: ReadonlyArray<Column<Backfill>> = [
   { title: 'progress or result', value: ({ progress, result }) => progress ?? result ?? '', shorten: 'end' },
 ];
 
-function seriesText({ names: [first = ''], series }: Backfill): string {
+/** None is recorded without series. */
+function seriesText({ names: [first = 'deleted'], series }: Backfill): string {
   return series > 1 ? `${first} and ${formatCount(series - 1)} more` : first;
 }
 

@@ -211,7 +211,7 @@ export function cancelOf({ id, kind }: BackfillLine): Action | null {
 }
 
 /** `binance bitcoin/tether h1 and 2 more`. */
-export function namesOf({ names: [first = ''], series }: BackfillLine): string {
+export function namesOf({ names: [first = 'deleted'], series }: BackfillLine): string {
   return `${first}${series > 1 ? ` and ${formatCount(series - 1)} more` : ''}`;
 }
 

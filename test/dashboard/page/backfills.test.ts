@@ -39,8 +39,10 @@ it('lists what has ended without a button, and says where that of the watch list
   };
   // Its process was killed, and nothing that it asked for is tracked.
   const over: BackfillLine = { ...ended, id: 9, kind: 'verify', state: 'interrupted', result: 'x', endedMs: null };
-  const html = htmlOf(Backfills, { lines: [{ ...line, id: 8, kind: 'watch_list' }, ended, over] });
-  expect(html.match(/[^<>]*cancelled[^<>]*/g)).toEqual(['cancelled by bob@host']);
+  const gone = { ...ended, id: 6, names: [], series: 0, fromMs: null, toMs: null };
+  const html = htmlOf(Backfills, { lines: [{ ...line, id: 8, kind: 'watch_list' }, ended, over, gone] });
+  expect(html.match(/[^<>]*cancelled[^<>]*/g)).toEqual(['cancelled by bob@host', 'cancelled by bob@host']);
+  expect(html).toContain('backfill 6: deleted');
   expect(html).toContain('interrupted: x');
   expect(html).toContain('change the watch list');
   expect(html).not.toContain('<button');

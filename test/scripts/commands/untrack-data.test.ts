@@ -54,7 +54,8 @@ it('says what it deletes, and deletes nothing that is not confirmed', { timeout:
     },
   });
   expect(await say('status')).not.toContain('bitcoin');
-  await say('backfills');
+  expect(await say('backfills')).toMatch(/^ *1 +backfill +done +deleted /m);
+  expect(await json('backfills')).toMatchObject([{ series: 0, names: [], state: 'done' }]);
 });
 
 it('goes on after a kill, whatever is named next', { timeout: processesMs }, async () => {
