@@ -112,7 +112,8 @@ export type Config = Frozen<ReturnType<typeof settingsOf>>;
 export type StorageSettings = Config['storage'];
 
 /**
- * Reads the configuration. An empty variable counts as absent, as docker compose passes unset ones.
+ * Reads the configuration. An empty variable counts as absent, as docker compose passes unset ones, and so does an
+ * empty file of a secret.
  *
  * @throws TidemarkError BAD_CONFIGURATION with the first offending name, its value (not of a secret), and the rule.
  */
@@ -132,29 +133,18 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return deepFreeze(settingsOf(result.data));
 }
 
-/** In the file of a secret: there is none. An empty file may be one that is being written. */
-const noSecret = 'none';
-
-/**
- * @throws TidemarkError BAD_CONFIGURATION for a file that is empty or cannot be read, or where the variable is set too.
- */
+/** @throws TidemarkError BAD_CONFIGURATION for a file that cannot be read, or where the variable is set too. */
 function secretsInFiles(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const found = secretVariables.flatMap((name) => {
     const file = env[`${name}_FILE`];
     if (!file) return [];
     if (env[name]) throw new TidemarkError('BAD_CONFIGURATION', `${name} and ${name}_FILE are set: leave one out`);
-    let value: string;
     try {
-      value = readFileSync(file, 'utf8').trim();
+      return [[name, readFileSync(file, 'utf8').trim()] as const];
     } catch (error) {
       const cause = codeOf(error) ?? messageOf(error);
       throw new TidemarkError('BAD_CONFIGURATION', `${name}_FILE is ${file}, which cannot be read: ${cause}`);
     }
-    if (value === '')
-      throw new TidemarkError('BAD_CONFIGURATION', `${name}_FILE is ${file}, which is empty`, {
-        remedy: `write the value into it, or \`${noSecret}\` if there is none`,
-      });
-    return value === noSecret ? [] : [[name, value] as const];
   });
   return Object.fromEntries(found);
 }

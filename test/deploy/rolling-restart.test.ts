@@ -19,7 +19,7 @@ const secrets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'tidemark-owner': { password: "owner's/secret" },
   'tidemark-roles': { worker: "worker's/secret", service: "service's/secret" },
   'tidemark-redis': { password: 'secret-of-redis' },
-  'tidemark-source': { 'api-key': 'none' },
+  'tidemark-source': { 'api-key': '' },
   'tidemark-dashboard': { password: 'secret-of-the-dashboard' },
 };
 /** The images at hand may have other numbers for the users of these two. */

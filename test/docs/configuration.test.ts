@@ -42,7 +42,6 @@ of an earlier version has no effect, and is named with what holds in its place. 
 
 Those that hold a secret may name a file that has the value in place of it, such as a mounted secret:
 ${secretVariables.map((name) => `\`${name}_FILE\``).join(', ')}.
-An empty file is refused at start; \`none\` in it stands for no value.
 
 ${parts.join('\n')}`;
 }
