@@ -1,18 +1,24 @@
 import { defineConfig } from 'vitest/config';
 import { PartsReporter } from './test/parts/parts-reporter.ts';
 
-/** The long set: fault tests with many more faults, and those that try for a time, for longer. */
-export default defineConfig({
+/**
+ * The long set: fault tests with many more faults, and those that try for a time, for longer. `--mode month`: the month,
+ * which measures, with nothing beside it.
+ */
+export default defineConfig(({ mode }) => ({
   test: {
     environment: 'node',
-    include: [
-      'test/**/*.soak.ts',
-      'test/{trials,fuzz,faults}/**/*.test.ts',
-      // Their trials are random as well.
-      'test/{files,model,planning,sources,v2,watch-list}/**/*.test.ts',
-      'test/pipeline/{caps,nothing-lost}.test.ts',
-      'test/store/commit/binary-copy.test.ts',
-    ],
+    include:
+      mode === 'month'
+        ? ['test/month/month.soak.ts']
+        : [
+            'test/{faults,dashboard,queue}/**/*.soak.ts',
+            'test/{trials,fuzz,faults}/**/*.test.ts',
+            // Their trials are random as well.
+            'test/{files,model,planning,sources,v2,watch-list}/**/*.test.ts',
+            'test/pipeline/{caps,nothing-lost}.test.ts',
+            'test/store/commit/binary-copy.test.ts',
+          ],
     env: { TEST_SOAK: '1' },
     globalSetup: ['./test/parts/global-setup.ts'],
     setupFiles: ['./test/parts/fix-seeds.ts'],
@@ -24,4 +30,4 @@ export default defineConfig({
     hookTimeout: 60_000,
     teardownTimeout: 60_000,
   },
-});
+}));

@@ -7,7 +7,8 @@ import { locateBinaries } from '../../embedded/binaries.ts';
 import { unprivilegedAccount } from '../../embedded/unprivileged.ts';
 import { keepDirectory } from './kept-directory.ts';
 import { timescalePrograms } from './local-timescale.ts';
-import { type ClusterPrograms, initCluster, type ServerSettings } from './throw-away-cluster.ts';
+import type { Tethered } from './tethered.ts';
+import { type Cluster, type ClusterPrograms, initCluster, type ServerSettings } from './throw-away-cluster.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface OwnCluster {
@@ -27,15 +28,17 @@ export async function ownCluster(context: TestContext, settings: ServerSettings 
   onTestFinished(() => server.stop());
   return {
     url: cluster.url,
-    async crash() {
-      const [pid = ''] = readFileSync(join(cluster.data, 'postmaster.pid'), 'utf8').split('\n');
-      process.kill(Number(pid), 'SIGQUIT'); // the immediate shutdown
-      await waitFor('the server to end', () => !server.isRunning());
-    },
+    crash: () => crash(cluster, server),
     async start() {
       server = await cluster.start();
     },
   };
+}
+
+async function crash(cluster: Cluster, server: Tethered): Promise<void> {
+  const [pid = ''] = readFileSync(join(cluster.data, 'postmaster.pid'), 'utf8').split('\n');
+  process.kill(Number(pid), 'SIGQUIT'); // the immediate shutdown
+  await waitFor('the server to end', () => !server.isRunning());
 }
 
 async function programsFor(settings: ServerSettings): Promise<ClusterPrograms | string> {
@@ -52,8 +55,9 @@ async function programsFor(settings: ServerSettings): Promise<ClusterPrograms | 
 export async function ownReplica(
   context: TestContext,
   prepare: (url: string) => Promise<unknown>,
-): Promise<{ readonly primary: string; readonly replica: string; stopPrimary(): Promise<void> }> {
-  const programs = await programsFor({});
+  settings: ServerSettings = {},
+) {
+  const programs = await programsFor(settings);
   if (typeof programs === 'string') return context.skip(programs);
   const account = unprivilegedAccount();
   const cluster = await initCluster(programs, keepDirectory(account));
@@ -68,5 +72,10 @@ export async function ownReplica(
   onTestFinished(() => primary.stop());
   const replica = await copy.start();
   onTestFinished(() => replica.stop());
-  return { primary: cluster.url, replica: copy.url, stopPrimary: () => primary.stop() };
+  return {
+    primary: cluster.url,
+    replica: copy.url,
+    stopPrimary: () => primary.stop(),
+    crashPrimary: () => crash(cluster, primary),
+  };
 }
