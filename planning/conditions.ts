@@ -38,6 +38,7 @@ export const conditions = {
   banned: { level: 'waiting', list: 'failed_requests', command: 'tidemark sources' },
   paused: { level: 'waiting', list: null, command: 'tidemark resume' },
   source_paused: { level: 'waiting', list: null, command: 'tidemark sources' },
+  workers_pause: { level: 'bad', list: 'queue', command: null },
   ranges_failed: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
   ranges_beyond_depth: { level: 'bad', list: 'failing', command: 'tidemark gaps' },
   rows_rejected: { level: 'bad', list: 'quarantine', command: 'tidemark gaps' },

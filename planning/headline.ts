@@ -384,11 +384,12 @@ function progressConditions(facts: StateFacts, { etaMs, waiting }: Pick<State, '
     const rest = progressText({ ...facts.tracked, left, etaMs });
     const by = full === undefined ? '' : `, limited by ${budgetText(full, queue, facts.sources)}`;
     const kind = by === '' ? 'catching_up' : 'limited_by_budget';
-    found.push(
-      moves
-        ? condition(kind, `catching up${by}: ${rest}`)
-        : condition(kind, `${rest}, no request in the last minute`, { level: 'waiting' }),
-    );
+    const still = `${rest}, no request in the last minute`;
+    // The spacing of requests has ended a minute after the last one: a pause is of workers that cannot store an answer.
+    const pauses = asked.some(({ source }) => queueOf(queue, source).pausedMs > 0);
+    if (moves) found.push(condition(kind, `catching up${by}: ${rest}`));
+    else if (pauses) found.push(condition('workers_pause', `${still}: the workers pause, and their log says why`));
+    else found.push(condition(kind, still, { level: 'waiting' }));
   }
   // What awaits a second answer says so itself.
   if (waiting !== null && facts.waiting.length > awaiting.ranges)

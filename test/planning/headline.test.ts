@@ -74,6 +74,10 @@ const due = {
   recent: steadily(200),
   sources: [{ ...answering, left: 7000, asked: 7000, behind: 6990, lastMinute: 120 }],
 };
+const still = {
+  ...{ ...due, recent: [] },
+  sources: [{ ...answering, left: 7000, asked: 7000, behind: 6990, lastMinute: 0 }],
+};
 
 const states: [string, Headline['kind'], Headline['level'], string, Partial<StateFacts>][] = [
   ['nothing missing', 'healthy', 'ok', 'up to date: 310 series', {}],
@@ -108,7 +112,14 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
     'catching_up',
     'waiting',
     '7,000 of 9,000 requests to go, 27.28 % covered, no request in the last minute',
-    { ...due, recent: [], sources: [{ ...answering, left: 7000, asked: 7000, behind: 6990, lastMinute: 0 }] },
+    { ...still, queue: { schedulers: 1, sources: [{ ...running, pausedMs: 0 }] } },
+  ],
+  [
+    'workers that cannot store an answer',
+    'workers_pause',
+    'bad',
+    '7,000 of 9,000 requests to go, 27.28 % covered, no request in the last minute: the workers pause, and their log says why',
+    { ...still, queue: { schedulers: 1, sources: [{ ...running, pausedMs: 900 }] } },
   ],
   [
     'a full budget',
@@ -378,7 +389,7 @@ describe('the headline', () => {
 });
 
 it('names no budget of a source that was paused at full rate', () => {
-  const queue = { schedulers: 1, sources: [running, { ...running, source: 'okx' }] };
+  const queue = { schedulers: 1, sources: [running, { ...running, source: 'okx', pausedMs: 0 }] };
   const full = { ...answering, left: 7000, asked: 7000, behind: 6990, lastMinute: 199 };
   const okx = { ...full, source: 'okx', lastMinute: 20 };
   const of = (one: Partial<SourceState>, other: SourceState) => {
