@@ -68,7 +68,8 @@ export interface LoginRole {
  *
  * @param queueSchema of the queue on PostgreSQL; null: the queue is on Redis.
  * @returns whether the role is new.
- * @throws TidemarkError BAD_ARGUMENT for a role that was created by something else, or as another kind.
+ * @throws TidemarkError BAD_ARGUMENT for a role that was created by something else, or as another kind; DATABASE_REFUSED
+ * for one of another database of this server, whose owner is another one.
  */
 export async function grantLogin(
   database: Database,
@@ -78,9 +79,18 @@ export async function grantLogin(
   const role = pg.escapeIdentifier(name);
   return locked(database, async (client) => {
     const isNew = await createLogin(client, name, kind);
-    if (password !== null) await client.query(`alter role ${role} password ${pg.escapeLiteral(password)}`);
-    await changeSettings(client, role, kind);
-    if (kind === 'service') await client.query(`grant ${readerRole} to ${role}`);
+    try {
+      if (password !== null) await client.query(`alter role ${role} password ${pg.escapeLiteral(password)}`);
+      await changeSettings(client, role, kind);
+      if (kind === 'service') await client.query(`grant ${readerRole} to ${role}`);
+    } catch (error) {
+      if (isNew || !isPermissionDenied(error)) throw error;
+      const message = `role ${JSON.stringify(name)} is on this server already, and this user may not change it`;
+      const own = name === loginRoles[kind] ? Object.values(loginRoles) : [role];
+      const granted = [...own, readerRole].join(', ');
+      const remedy = `as a superuser: \`grant ${granted} to USER with admin option\`, who needs CREATEROLE too`;
+      throw new TidemarkError('DATABASE_REFUSED', message, { remedy, cause: error });
+    }
     // A worker and a page see whose lock they wait for, and whether TimescaleDB's scheduler is there.
     if (kind !== 'viewer') await ifAllowed(client, `grant pg_read_all_stats to ${role}`);
     await grantRights(client, { role: name, kind: kind === 'worker' ? 'worker' : 'reads' }, queueSchema);

@@ -158,6 +158,24 @@ onEachDatabase('login roles', (on) => {
     expect(granted.rows).toEqual([]);
   });
 
+  it('a user who may not change a role that is there is told what to grant', async () => {
+    const other = `other_${suffix}`;
+    await rows(`create role ${other} login password 'secret'`);
+    onTestFinished(async () => {
+      await rows(`drop role ${other}`);
+    });
+    const url = new URL(store.url);
+    Object.assign(url, { username: other, password: 'secret' });
+    const database = connect(url.href, 1);
+    onTestFinished(() => database.close());
+    const denied = grantLogin(database, { role: nameOf('worker'), kind: 'worker', password: 'other' }, null);
+    await expect(denied).rejects.toMatchObject({
+      code: 'DATABASE_REFUSED',
+      message: expect.stringContaining('is on this server already, and this user may not change it'),
+      remedy: expect.stringContaining(`${nameOf('worker')}`),
+    });
+  });
+
   it('a role stays of its kind', async () => {
     const asViewer = { role: nameOf('worker'), kind: 'viewer', password: null } as const;
     await expect(grantLogin(store.database, asViewer, null)).rejects.toThrow('is of another kind');
