@@ -68,8 +68,8 @@ export interface LoginRole {
  *
  * @param queueSchema of the queue on PostgreSQL; null: the queue is on Redis.
  * @returns whether the role is new.
- * @throws TidemarkError BAD_ARGUMENT for a role that was created by something else, or as another kind; DATABASE_REFUSED
- * for one of another database of this server, whose owner is another one.
+ * @throws TidemarkError BAD_ARGUMENT for a role that was created by something else, or as another kind;
+ *   DATABASE_REFUSED for one of another owner's database of this server.
  */
 export async function grantLogin(
   database: Database,
