@@ -128,16 +128,26 @@ test('addresses are of https, of a private network also http, and shown without 
   expect(shownAddress(target)).toBe('https://hooks.slack.com');
 });
 
-test('mail goes by SMTP, with a login, and a refusal of it is final', async () => {
-  const mails: Array<{ to: string[]; login: string | undefined; body: string }> = [];
+const mailServers = [
+  ['SMTP', 'smtp', { allowInsecureAuth: true, disabledCommands: ['STARTTLS'] }],
+  ['SMTP with STARTTLS', 'smtp', {}],
+  ['SMTP over TLS', 'smtps', { secure: true }],
+] as const;
+
+test.each(mailServers)('mail goes by %s, with a login, and a refusal of it is final', async (_, scheme, options) => {
+  const mails: Array<{ to: string[]; login: string | undefined; isSecure: boolean; body: string }> = [];
   const server = new SMTPServer({
-    ...{ authOptional: true, allowInsecureAuth: true, disabledCommands: ['STARTTLS'] },
+    ...{
+      authOptional: true,
+      ...options,
+      disabledCommands: [...('disabledCommands' in options ? options.disabledCommands : [])],
+    },
     onAuth: ({ username, password }, _session, callback) =>
       password === 'tOkEn' ? callback(null, { user: username }) : callback(new Error(`no password ${password}`)),
     onData: (stream, session, callback) => {
       void text(stream).then((body) => {
         const to = session.envelope.rcptTo.map(({ address }) => address);
-        mails.push({ to, login: session.user as string | undefined, body });
+        mails.push({ to, login: session.user as string | undefined, isSecure: session.secure, body });
         callback();
       });
     },
@@ -146,9 +156,11 @@ test('mail goes by SMTP, with a login, and a refusal of it is final', async () =
   onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
   const { port } = server.server.address() as AddressInfo;
   const yaml = '{ mail: { to: [a@example.com, b@example.com], from: Tidemark <t@example.com>, smtp: $SMTP } }';
-  const smtp = (login: string) => ({ SMTP: `smtp://${login}127.0.0.1:${port}` });
+  const smtp = (login: string) => ({ SMTP: `${scheme}://${login}127.0.0.1:${port}` });
   expect(await sendTo(yaml, smtp('ops%40example.com:tOkEn@'))).toEqual({ kind: 'sent' });
-  expect(mails).toMatchObject([{ to: ['a@example.com', 'b@example.com'], login: 'ops@example.com' }]);
+  expect(mails).toMatchObject([
+    { to: ['a@example.com', 'b@example.com'], login: 'ops@example.com', isSecure: !('allowInsecureAuth' in options) },
+  ]);
   expect(mails[0]?.body).toContain('Subject: Tidemark trouble: db/tidemark');
   expect(mails[0]?.body).toContain('See: tidemark gaps');
   expect(mails[0]?.body).not.toContain('tOkEn');
