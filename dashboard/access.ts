@@ -27,7 +27,7 @@ export type Access =
     }
   | { readonly kind: 'password'; readonly password: string };
 
-export interface AccessSettings {
+interface AccessSettings {
   /** As configured; undefined: on when the service listens on a loopback address only. */
   readonly dashboard: 'on' | 'off' | 'container' | undefined;
   readonly password: string | undefined;
@@ -58,7 +58,7 @@ export function isReachableByOthers(access: Access, host: string): boolean {
 }
 
 /** The response to a refused request. */
-export interface Refusal {
+interface Refusal {
   readonly status: 401 | 403 | 429;
   readonly message: string;
 }

@@ -49,7 +49,7 @@ export interface ActionsOptions {
 export const makeToken = (): string => randomBytes(24).toString('base64url');
 
 /** The request header of the token. */
-export const tokenHeader = 'x-tidemark-token';
+const tokenHeader = 'x-tidemark-token';
 
 const maxListed = 50;
 const maxSeries = 1000;

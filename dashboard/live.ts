@@ -19,7 +19,7 @@ import { databaseAway } from '../planning/headline.ts';
 import { explainDatabaseError } from '../store/db/failure.ts';
 import type { Change, SeriesLine, Snapshot, Trouble } from './shapes.ts';
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly read: () => Promise<Snapshot>;
   /** Whether a reading is due at once, as when the queue has gone. */
   readonly hasChanged?: () => boolean;
@@ -32,7 +32,7 @@ export interface LiveOptions {
 }
 
 /** Open pages. Each holds a connection. */
-export const maxStreams = 32;
+const maxStreams = 32;
 const restFactor = 4;
 /** Longest time between two events, so that neither a proxy nor the page takes the connection for dead. */
 const heartbeatMs = 10_000;

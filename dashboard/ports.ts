@@ -28,7 +28,7 @@ export interface ActionPorts {
   planTracking(selection: Selection): Promise<TrackingPlan>;
 }
 
-export interface TrackingPlan {
+interface TrackingPlan {
   /** Names. */
   readonly series: readonly string[];
   readonly notes: readonly string[];

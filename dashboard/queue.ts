@@ -6,7 +6,7 @@ import type { Range } from '../model/intervals.ts';
 import type { QueueFacts } from '../planning/headline.ts';
 import type { Summary } from './shapes.ts';
 
-export interface QueuedRange extends Range {
+interface QueuedRange extends Range {
   /** Whether its request is under way. */
   readonly isActive: boolean;
 }

@@ -74,7 +74,7 @@ function once<Part>(make: () => Part): () => Part {
 /**
  * `work` is for everything but the service. The service has pools for data, for keys and limits, and for the dashboard.
  */
-export type PoolName = 'work' | 'serve_data' | 'serve_accounts' | 'serve_dashboard';
+type PoolName = 'work' | 'serve_data' | 'serve_accounts' | 'serve_dashboard';
 
 type MeasuredPool = Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'>;
 

@@ -11,7 +11,7 @@
 import { type Clock, settledWithin } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
 
-export interface ReadingTimes {
+interface ReadingTimes {
   readonly everyMs: number;
   readonly waitMs: number;
   readonly oldestMs: number;

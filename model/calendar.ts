@@ -4,7 +4,7 @@ import type { EpochMs, Range } from './intervals.ts';
 import { monthAt } from './months.ts';
 
 /** A range of so many series. */
-export interface CountedRange extends Range {
+interface CountedRange extends Range {
   readonly series: number;
 }
 

@@ -28,7 +28,7 @@ export interface Column {
 }
 
 /** What no point has, of two of its columns: `high is below low`. */
-export type Impossible = readonly [column: string, is: 'below' | 'above', other: string];
+type Impossible = readonly [column: string, is: 'below' | 'above', other: string];
 
 /** Which times have a point, from which follows what an answer proves (planning/proof.ts). */
 export type TimeRule =

@@ -7,7 +7,7 @@
 export const marketKinds = ['spot', 'perpetual', 'future'] as const;
 export type MarketKind = (typeof marketKinds)[number];
 
-export interface QuoteParts {
+interface QuoteParts {
   /** The asset in which prices are. */
   readonly asset: string;
   /** The asset in which profits are paid; null: a spot market. */

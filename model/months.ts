@@ -12,7 +12,7 @@ export function monthAt(timeMs: EpochMs): Range {
 }
 
 /** `2024-01`. */
-export function monthName({ startMs }: Range): string {
+function monthName({ startMs }: Range): string {
   return new Date(startMs).toISOString().slice(0, 7);
 }
 

@@ -4,7 +4,7 @@ import { type CandleInterval, candleIntervals } from './datasets/candles.ts';
 import { dayMs, gridOriginMs, hourMs, intervalMs } from './intervals.ts';
 
 /** `h6` is an interval of histories: no source gives candles of it, and they can be derived all the same. */
-export type RollupInterval = Exclude<CandleInterval, 'm1'> | 'h6';
+type RollupInterval = Exclude<CandleInterval, 'm1'> | 'h6';
 
 /** Rollups that are stored, for series of shorter intervals. Other levels are derived from them. */
 export interface StoredRollup {

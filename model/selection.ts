@@ -29,7 +29,7 @@ export interface SourceChoice {
 const ofMarket = ['exchange', 'base', 'quote'] as const;
 
 /** What a user says of a market. */
-export type MarketWords = Readonly<
+type MarketWords = Readonly<
   Partial<Record<(typeof ofMarket)[number] | 'source' | 'symbol', string | undefined>>
 >;
 

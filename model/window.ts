@@ -27,7 +27,7 @@ export interface Probe extends OneRequest {
   readonly lane: 'probe';
 }
 
-export interface Reread extends OneRequest {
+interface Reread extends OneRequest {
   readonly lane: 'reread';
   /** Start of the round. */
   readonly roundMs: EpochMs;

@@ -23,7 +23,7 @@ export interface Message {
 }
 
 /** Names for a template, and the fields of the document. */
-export function fieldsOf({ event, headline, sinceMs, atMs, before, host, store, link }: Message) {
+function fieldsOf({ event, headline, sinceMs, atMs, before, host, store, link }: Message) {
   return {
     event,
     level: headline.level,
@@ -116,7 +116,7 @@ function timeOf(timeMs: EpochMs): string {
   return formatTime(wholeSecond(timeMs));
 }
 
-export interface HttpBody {
+interface HttpBody {
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -147,7 +147,7 @@ export function bodyFor({ kind, template }: NotifyEntry, message: Message, secre
 }
 
 /** `t=SECONDS,v1=HEX`: HMAC-SHA256 of the time, a dot and the body. The time guards against a repetition. */
-export function signatureOf(body: string, secret: string, atMs: EpochMs): string {
+function signatureOf(body: string, secret: string, atMs: EpochMs): string {
   const seconds = Math.floor(atMs / 1000);
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }

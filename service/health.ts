@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { lagSeconds } from './replica-lag.ts';
 
-export interface Health {
+interface Health {
   /** Rejects when the store cannot be read. */
   readonly assertReadable: () => Promise<unknown>;
   /** True once shutdown has begun. */

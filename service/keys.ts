@@ -7,7 +7,7 @@ import type { EpochMs } from '../model/intervals.ts';
 import { bool, bytes, int4, int8, nullable, oneOf, type RowOf, statement, text, time } from '../store/db/statement.ts';
 
 const request = { name: text, address: nullable(text), purpose: nullable(text) };
-export type KeyRequest = RowOf<typeof request>;
+type KeyRequest = RowOf<typeof request>;
 export type KeyEntry = RowOf<(typeof allKeys)['row']>;
 
 /** Makes a key recognisable where it leaks: in a log, in a repository. */

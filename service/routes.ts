@@ -43,7 +43,7 @@ interface Asked<Series extends SeriesKey> {
 }
 type Ask<Series extends SeriesKey> = (query: unknown, context: RequestContext) => Asked<Series>;
 
-export interface RouteOptions {
+interface RouteOptions {
   readonly data: MarketData;
   readonly clock: Clock;
   readonly limits: RangeLimits;

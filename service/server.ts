@@ -34,7 +34,7 @@ export interface ServiceTimeouts {
   readonly keepAliveMs: number;
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly data: MarketData;
   readonly clock: Clock;
   /** Default: the interface's. */

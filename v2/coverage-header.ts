@@ -12,7 +12,7 @@ export const coverageHeader = 'x-tidemark-coverage';
 export const derivedFromHeader = 'x-tidemark-derived-from';
 
 /** The known part of a response's range. */
-export interface StatedCoverage {
+interface StatedCoverage {
   /** End of the statement: later periods had not closed, or the header has no room for their gaps. */
   readonly untilMs: EpochMs;
   /** Missing ranges before `untilMs`, ascending and disjoint. */

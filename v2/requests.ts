@@ -115,7 +115,7 @@ export const pointsParameters = byDataset(({ of, intervals }) => {
 });
 
 /** Series of one stream. */
-export const maxStreamed = 100;
+const maxStreamed = 100;
 
 export const streamParameters = z.object({
   series: single(20_000, 'missing series')

@@ -3,12 +3,9 @@
 import type { EpochMs } from '../../model/intervals.ts';
 import type { Range } from '../../model/ranges.ts';
 import type { Database } from '../../store/db/database.ts';
-import { int4, listOf, nullable, type RowOf, statement, time } from '../../store/db/statement.ts';
+import { int4, listOf, nullable, statement, time } from '../../store/db/statement.ts';
 import { atAndGrace, nowAndGrace } from '../../store/series/gaps.ts';
 import { isFailed } from '../../store/series/reason-sets.ts';
-
-/** Layers list columns as flat pairs: first, and one past the last. */
-export type StoredBand = RowOf<(typeof bands)['row']>;
 
 /** The columns that a multirange touches. A column counts even if it is touched in part, so that short ranges show. */
 const touchedColumns = (multirange: string) => `
@@ -26,11 +23,12 @@ const touchedColumns = (multirange: string) => `
 export function readBands(
   database: Database,
   query: { nowMs: EpochMs; graceMs: number; seriesIds: readonly number[]; range: Range | null; columns: number },
-): Promise<StoredBand[]> {
+) {
   const { range: shown, ...rest } = query;
   return bands.on(database.pool, { ...rest, startMs: shown?.startMs ?? null, endMs: shown?.endMs ?? null });
 }
 
+/** Columns as flat pairs: first, and one past the last. */
 const layer = listOf(int4);
 const trackedUpToNow = 'tstzmultirange(a.tracked * tstzrange(null, greatest($nowMs, lower(a.tracked))))';
 

@@ -156,7 +156,7 @@ const derivedCandles = statementsBy(
  * The last value of each period, stamped with the period's start. Each is a lookup of one row, and
  * TimescaleDB skips the chunks that a period does not touch.
  */
-export const sampledPoints = statementsBy(datasetNames, (dataset) => {
+const sampledPoints = statementsBy(datasetNames, (dataset) => {
   const { table, shown: value } = datasets[dataset];
   return statement({
     name: `dashboard-samples-${dataset}`,

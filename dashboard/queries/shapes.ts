@@ -49,7 +49,7 @@ export const storedLine = message({
 export type StoredLine = z.output<typeof storedLine>;
 
 /** The time and the values that `names` has: decimals as text, with every digit; null: not known. */
-export const pointRow = z.tuple([time], z.string().nullable()).readonly();
+const pointRow = z.tuple([time], z.string().nullable()).readonly();
 export type PointRow = z.output<typeof pointRow>;
 
 export const chartPoints = message({

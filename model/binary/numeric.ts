@@ -42,7 +42,7 @@ export function writeNull(bytes: Uint8Array, at: number): number {
  * @param weight of the first group. @param scale digits after the point.
  * @returns where the value ends.
  */
-export function endNumeric(
+function endNumeric(
   bytes: Uint8Array,
   at: number,
   end: number,

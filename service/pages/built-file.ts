@@ -13,7 +13,7 @@ const types: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
-export interface BuiltFile {
+interface BuiltFile {
   readonly body: Buffer;
   readonly type: string;
   /** Of the content. */

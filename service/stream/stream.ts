@@ -16,7 +16,7 @@ import { badRequest, ServiceRefusal } from '../response.ts';
 import { type Cursor, readCursors, writeCursors } from './cursor.ts';
 import { type Followed, follow, versionsOf } from './followed.ts';
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly pool: pg.Pool;
   readonly points: NonNullable<MarketData['points']>;
   readonly clock: Clock;

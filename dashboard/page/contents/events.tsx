@@ -16,7 +16,7 @@ export function EventsView() {
   );
 }
 
-export function EventList({ events }: { events: readonly StoredEvent[] }) {
+function EventList({ events }: { events: readonly StoredEvent[] }) {
   return (
     <ListSection
       title="Log"

@@ -19,7 +19,7 @@ export function ListPage({ name }: { name: string }) {
   );
 }
 
-export function Contents({ contents: { key, columns, rows, inAll, gone } }: { contents: ListContents }) {
+function Contents({ contents: { key, columns, rows, inAll, gone } }: { contents: ListContents }) {
   const model = useModel();
   const { shown, button } = useFolded(rows, firstRows);
   const names = [...key, ...columns].map((column) => column.replaceAll('_', ' '));

@@ -13,7 +13,7 @@ export interface Group {
 }
 
 /** In place of an exchange. */
-export const assets = 'assets';
+const assets = 'assets';
 
 export function exchangeOf({ exchange }: SeriesLine): string {
   return exchange ?? assets;

@@ -1,18 +1,13 @@
 /** Bytes on disk by dataset. */
 
-import type { StoredBytes } from '../../shapes.ts';
 import { formatBytes, formatPercent } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
 import { Section, Table } from '../parts/table.tsx';
 import { fetchStorage } from '../state/server.ts';
-import { type Loaded, useLoaded } from '../state/use-model.ts';
+import { useLoaded } from '../state/use-model.ts';
 
 export function Storage() {
   const [loaded] = useLoaded(fetchStorage, []);
-  return <StorageSection loaded={loaded} />;
-}
-
-export function StorageSection({ loaded }: { loaded: Loaded<readonly StoredBytes[]> }) {
   const stored = loaded.kind === 'loaded' ? loaded.value.filter(({ bytes }) => bytes > 0) : [];
   const inAll = stored.reduce((total, { bytes }) => total + bytes, 0);
   return (

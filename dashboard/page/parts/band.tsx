@@ -114,7 +114,7 @@ export function rangeOf({ startMs, endMs, columns }: Band, [one, other]: readonl
   return { startMs: timeOf(Math.min(one, other)), endMs: timeOf(Math.max(one, other) + 1) };
 }
 
-export interface Segment {
+interface Segment {
   readonly layer: Layer;
   readonly name: string;
   /** The middle of the column. */

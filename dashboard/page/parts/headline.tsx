@@ -10,7 +10,7 @@ import { FoldedWhenNarrow } from './table.tsx';
 const problemsHref = hrefOf({ view: 'problems' });
 
 /** Where each list is on the page, and the words of its link. */
-export const listLinks: Readonly<Record<ListName, readonly [words: string, href: string]>> = {
+const listLinks: Readonly<Record<ListName, readonly [words: string, href: string]>> = {
   series: ['Show the series', `${hrefOf({})}#series`],
   failing: ['Show the failing ranges', `${problemsHref}#part-failing`],
   awaiting: ['Show the series asked again', `${hrefOf({ filter: 'awaiting' })}#series`],

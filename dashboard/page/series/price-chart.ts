@@ -75,7 +75,7 @@ export interface Pointed {
 }
 
 /** The other series of a comparison. */
-export interface Compared {
+interface Compared {
   readonly id: number;
   readonly name: string;
   readonly interval: string;

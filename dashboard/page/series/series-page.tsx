@@ -119,7 +119,7 @@ async function fetchSeries(id: number) {
   }
 }
 
-export function factsOf(line: SeriesLine, nowMs: number): string {
+function factsOf(line: SeriesLine, nowMs: number): string {
   return [
     describeCoverage(line, nowMs),
     line.gaps > 0 ? `${counted(line.gaps, 'gap')} of ${formatDuration(line.missingMs)}` : '',
