@@ -77,6 +77,7 @@ const ofComputedPrice = {
   kinds: ['perpetual', 'future'],
   isNamedByKey: false,
   intervals: candleIntervals,
+  areZerosUnknown: true,
   isOnGrid: true,
   timeField: 'period',
   shown: 'close',
@@ -86,13 +87,34 @@ const ofComputedPrice = {
   chunkDays: 30,
 } as const;
 
-const latest = (price: string) => `The newest stored candle of the ${price} of each market and interval.`;
-const knownAt = (price: string) => `Candles of the ${price} as they were known at a time; see candles_as_known_at.`;
-const example = (name: string, from: string) =>
-  `select * from ${name} where base = 'bitcoin' and quote = 'tether:tether' and interval = 'h1' ` +
-  `and time >= '${from}' limit 10`;
-const exampleKnownAt = (name: string) =>
-  `select * from ${name}('binance', 'bitcoin', 'tether:tether', 'h1', '2025-01-02', '2024-12-31')`;
+const columnsOf = <Bound extends { readonly least?: '0' }>(price: string, unit: string, bound: Bound) =>
+  [
+    { name: 'open', json: 'open', ...bound, about: `${price} at the start of the period, ${unit}.` },
+    { name: 'high', json: 'high', ...bound, about: `Highest ${price.toLowerCase()} in the period, ${unit}.` },
+    { name: 'low', json: 'low', ...bound, about: `Lowest ${price.toLowerCase()} in the period, ${unit}.` },
+    { name: 'close', json: 'close', ...bound, about: `${price} at the end of the period, ${unit}.` },
+  ] as const;
+
+const knownAt = "'binance', 'bitcoin', 'tether:tether', 'h1', '2025-01-02', '2024-12-31'";
+const publishedAs = (name: string, price: string, about: string) => ({
+  all: {
+    name,
+    about,
+    example:
+      `select * from ${name} where base = 'bitcoin' and quote = 'tether:tether' and interval = 'h1' ` +
+      "and time >= '2024-12-01' limit 10",
+  },
+  latest: {
+    name: `latest_${name}`,
+    about: `The newest stored candle of the ${price} of each market and interval.`,
+    example: `select * from latest_${name} order by time desc limit 10`,
+  },
+  knownAt: {
+    name: `${name}_as_known_at`,
+    about: `Candles of the ${price} as they were known at a time; see candles_as_known_at.`,
+    example: `select * from ${name}_as_known_at(${knownAt})`,
+  },
+});
 
 export const markCandles = {
   ...ofComputedPrice,
@@ -100,31 +122,13 @@ export const markCandles = {
   word: 'mark-candles',
   about: 'candles of the mark price of a perpetual or future',
   table: 'mark_candle_points',
-  columns: [
-    { name: 'open', json: 'open', least: '0', about: 'Mark price at the start of the period, in the quote.' },
-    { name: 'high', json: 'high', least: '0', about: 'Highest mark price in the period, in the quote.' },
-    { name: 'low', json: 'low', least: '0', about: 'Lowest mark price in the period, in the quote.' },
-    { name: 'close', json: 'close', least: '0', about: 'Mark price at the end of the period, in the quote.' },
-  ],
+  columns: columnsOf('Mark price', 'in the quote', { least: '0' }),
   impossible: candles.impossible,
-  areZerosUnknown: true,
-  published: {
-    all: {
-      name: 'mark_candles',
-      about: 'Candles of mark prices: those at which a venue values positions and liquidates them.',
-      example: example('mark_candles', '2024-12-01'),
-    },
-    latest: {
-      name: 'latest_mark_candles',
-      about: latest('mark price'),
-      example: 'select * from latest_mark_candles order by time desc limit 10',
-    },
-    knownAt: {
-      name: 'mark_candles_as_known_at',
-      about: knownAt('mark price'),
-      example: exampleKnownAt('mark_candles_as_known_at'),
-    },
-  },
+  published: publishedAs(
+    'mark_candles',
+    'mark price',
+    'Candles of mark prices: those at which a venue values positions and liquidates them.',
+  ),
   typicalBytes: { columnstore: 13, row: 129 },
 } as const satisfies Dataset;
 
@@ -134,31 +138,13 @@ export const indexCandles = {
   word: 'index-candles',
   about: 'candles of the index price of a perpetual or future: that of its asset on spot markets',
   table: 'index_candle_points',
-  columns: [
-    { name: 'open', json: 'open', least: '0', about: 'Index price at the start of the period, in the quote.' },
-    { name: 'high', json: 'high', least: '0', about: 'Highest index price in the period, in the quote.' },
-    { name: 'low', json: 'low', least: '0', about: 'Lowest index price in the period, in the quote.' },
-    { name: 'close', json: 'close', least: '0', about: 'Index price at the end of the period, in the quote.' },
-  ],
+  columns: columnsOf('Index price', 'in the quote', { least: '0' }),
   impossible: candles.impossible,
-  areZerosUnknown: true,
-  published: {
-    all: {
-      name: 'index_candles',
-      about: 'Candles of index prices: averages of the prices of spot markets, by the weights of the venue.',
-      example: example('index_candles', '2024-12-01'),
-    },
-    latest: {
-      name: 'latest_index_candles',
-      about: latest('index price'),
-      example: 'select * from latest_index_candles order by time desc limit 10',
-    },
-    knownAt: {
-      name: 'index_candles_as_known_at',
-      about: knownAt('index price'),
-      example: exampleKnownAt('index_candles_as_known_at'),
-    },
-  },
+  published: publishedAs(
+    'index_candles',
+    'index price',
+    'Candles of index prices: averages of the prices of spot markets, by the weights of the venue.',
+  ),
   typicalBytes: { columnstore: 13, row: 129 },
 } as const satisfies Dataset;
 
@@ -170,31 +156,13 @@ export const premiumCandles = {
   // A future pays no funding.
   kinds: ['perpetual'],
   table: 'premium_candle_points',
-  columns: [
-    { name: 'open', json: 'open', about: 'Premium at the start of the period, as a fraction of the index price.' },
-    { name: 'high', json: 'high', about: 'Highest premium in the period, as a fraction of the index price.' },
-    { name: 'low', json: 'low', about: 'Lowest premium in the period, as a fraction of the index price.' },
-    { name: 'close', json: 'close', about: 'Premium at the end of the period, as a fraction of the index price.' },
-  ],
+  columns: columnsOf('Premium', 'as a fraction of the index price', {}),
   // Venues give opens outside of the lowest and highest.
   impossible: [['high', 'below', 'low']],
-  areZerosUnknown: true,
-  published: {
-    all: {
-      name: 'premium_candles',
-      about: 'Candles of premiums: how far a perpetual trades above its index, as a fraction. They may be negative.',
-      example: example('premium_candles', '2024-12-01'),
-    },
-    latest: {
-      name: 'latest_premium_candles',
-      about: latest('premium'),
-      example: 'select * from latest_premium_candles order by time desc limit 10',
-    },
-    knownAt: {
-      name: 'premium_candles_as_known_at',
-      about: knownAt('premium'),
-      example: exampleKnownAt('premium_candles_as_known_at'),
-    },
-  },
+  published: publishedAs(
+    'premium_candles',
+    'premium',
+    'Candles of premiums: how far a perpetual trades above its index, as a fraction. They may be negative.',
+  ),
   typicalBytes: { columnstore: 17, row: 125 },
 } as const satisfies Dataset;

@@ -1,5 +1,9 @@
 import type { Dataset } from '../dataset.ts';
 
+/** No source gives all of them. */
+const ratio = (name: string, json: string, about: string) =>
+  ({ name, json, isOptional: true, least: '0', about }) as const;
+
 export const longShortRatios = {
   name: 'long_short_ratios',
   word: 'long-short-ratios',
@@ -10,48 +14,16 @@ export const longShortRatios = {
   table: 'long_short_ratio_points',
   intervals: ['m5', 'm15', 'm30', 'h1', 'h4', 'd1'],
   columns: [
-    {
-      name: 'ratio',
-      json: 'ratio',
-      isOptional: true,
-      least: '0',
-      about: 'Long accounts for each short one; null: the source gives the shares alone.',
-    },
-    {
-      name: 'long_share',
-      json: 'longShare',
-      isOptional: true,
-      least: '0',
-      about: 'Share of the accounts that are long; null: the source gives the ratio alone.',
-    },
-    {
-      name: 'short_share',
-      json: 'shortShare',
-      isOptional: true,
-      least: '0',
-      about: 'Share of the accounts that are short; null: the source gives the ratio alone.',
-    },
-    {
-      name: 'top_accounts_ratio',
-      json: 'topAccountsRatio',
-      isOptional: true,
-      least: '0',
-      about: 'The ratio of the largest accounts alone; null: not given.',
-    },
-    {
-      name: 'top_positions_ratio',
-      json: 'topPositionsRatio',
-      isOptional: true,
-      least: '0',
-      about: 'Size of the long positions of the largest accounts by that of their short ones; null: not given.',
-    },
-    {
-      name: 'taker_ratio',
-      json: 'takerRatio',
-      isOptional: true,
-      least: '0',
-      about: 'Volume that takers bought by the volume that they sold; null: not given.',
-    },
+    ratio('ratio', 'ratio', 'Long accounts for each short one; null: the source gives the shares alone.'),
+    ratio('long_share', 'longShare', 'Share of the accounts that are long; null: the source gives the ratio alone.'),
+    ratio('short_share', 'shortShare', 'Share of the accounts that are short; null: the source gives the ratio alone.'),
+    ratio('top_accounts_ratio', 'topAccountsRatio', 'The ratio of the largest accounts alone; null: not given.'),
+    ratio(
+      'top_positions_ratio',
+      'topPositionsRatio',
+      'Size of the long positions of the largest accounts by that of their short ones; null: not given.',
+    ),
+    ratio('taker_ratio', 'takerRatio', 'Volume that takers bought by the volume that they sold; null: not given.'),
   ],
   impossible: [],
   areZerosUnknown: true,
