@@ -1,6 +1,6 @@
 /** Sends one message to one target, once. What goes wrong is told in fixed words: an answer may repeat a secret. */
 
-import type { Clock } from '../clock.ts';
+import { type Clock, unlessStopped } from '../clock.ts';
 import { codeOf, firstError } from '../errors.ts';
 import { openConnections } from '../sources/connections.ts';
 import { version } from '../version.ts';
@@ -108,7 +108,8 @@ async function sendMail({ entry, url }: Target, message: Message, signal: AbortS
       ...{ from, to: [...to], subject: titleOf(message), text: linesOf(message).join('\n') },
       headers: { 'auto-submitted': 'auto-generated' },
     });
-    await unlessAborted(sent, signal);
+    await unlessStopped(sent, signal);
+    signal.throwIfAborted();
     return { kind: 'sent' };
   } catch (error) {
     if (signal.aborted) throw error;
@@ -120,13 +121,4 @@ async function sendMail({ entry, url }: Target, message: Message, signal: AbortS
     signal.removeEventListener('abort', close);
     transport.close();
   }
-}
-
-function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(new Error('aborted'));
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
 }
