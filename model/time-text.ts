@@ -102,8 +102,8 @@ export function timeOfAge(text: string, nowMs: EpochMs): EpochMs {
   return unit === 'y' ? yearsBefore(nowMs, count) : nowMs - count * ageUnitMs[unit];
 }
 
-function yearsBefore(nowMs: EpochMs, years: number): EpochMs {
+/** By the calendar of UTC. */
+export function yearsBefore(nowMs: EpochMs, years: number): EpochMs {
   const date = new Date(nowMs);
-  date.setUTCFullYear(date.getUTCFullYear() - years);
-  return date.getTime();
+  return date.setUTCFullYear(date.getUTCFullYear() - years);
 }

@@ -6,6 +6,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import type pg from 'pg';
 import type { Clock } from '../clock.ts';
 import type { EpochMs } from '../model/intervals.ts';
+import { yearsBefore } from '../model/time-text.ts';
 import { historyDepthYears } from '../v2/limits.ts';
 import { type AdmissionOptions, createAdmission } from './admission/admission.ts';
 import type { RequestCounter } from './admission/request-counter.ts';
@@ -117,9 +118,4 @@ export async function createStoredService(options: StoredServiceOptions): Promis
   app.server.maxConnections = maxConnections;
   endConnectionsOnClose(app, { clock, timeoutMs: timeouts.requestMs });
   return app;
-}
-
-function yearsBefore(timeMs: EpochMs, years: number): EpochMs {
-  const date = new Date(timeMs);
-  return date.setUTCFullYear(date.getUTCFullYear() - years);
 }
