@@ -2,21 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { readBuiltFile, sendBuiltFile } from '../service/pages/built-file.ts';
-
-/** Allows files of this origin only, and nothing inline. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  // No library may turn text into HTML or a script.
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
+import { policyOf } from '../service/pages/pages.ts';
 
 /** @returns adds the routes of the page. @throws Error when the page has not been built. */
 export function readAssets(directory: string): (scope: FastifyInstance) => void {
@@ -24,7 +10,7 @@ export function readAssets(directory: string): (scope: FastifyInstance) => void 
   const files = ['app.js', 'app.css', 'licences.txt'].map((name) => ({ name, file: readBuiltFile(directory, name) }));
   return (scope) => {
     scope.get('/', async (request, reply) =>
-      sendBuiltFile(request, reply.header('content-security-policy', policy), page),
+      sendBuiltFile(request, reply.header('content-security-policy', policyOf("'none'")), page),
     );
     for (const { name, file } of files)
       scope.get(`/dashboard/${name}`, async (request, reply) => sendBuiltFile(request, reply, file));

@@ -20,13 +20,14 @@ export type SendPage = (reply: FastifyReply, status: number, page: Page) => Fast
 
 export type Pages = ReturnType<typeof createPages>;
 
-/** Files of this origin only, nothing inline, and no text as HTML or a script. */
-const policy = [
-  "default-src 'none'",
-  ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
-  ...["form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"],
-  ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
-].join('; ');
+/** The content security policy: files of this origin only, nothing inline, and no text as HTML or a script. */
+export const policyOf = (formAction: "'none'" | "'self'") =>
+  [
+    "default-src 'none'",
+    ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
+    ...[`form-action ${formAction}`, "base-uri 'none'", "frame-ancestors 'none'"],
+    ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+  ].join('; ');
 
 /**
  * @param directory of the built files. @param hasDashboard whether `/` is the dashboard.
@@ -49,7 +50,7 @@ export function createPages(directory: string, hasDashboard: boolean) {
     });
     return reply
       .code(status)
-      .header('content-security-policy', policy)
+      .header('content-security-policy', policyOf("'self'"))
       .type('text/html; charset=utf-8')
       .send(`<!doctype html>
 <html lang="en">
