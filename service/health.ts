@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
-import type { EpochMs } from '../model/intervals.ts';
+import { cachedFor } from './cached.ts';
 import { lagSeconds } from './replica-lag.ts';
 
 interface Health {
@@ -12,7 +12,7 @@ interface Health {
   readonly isDraining: () => boolean;
   /** Absent: the store is no replica. */
   readonly replicaLagMs?: (() => number | null) | undefined;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** The endpoint is public, so the check is cached. */
@@ -20,22 +20,17 @@ const checkCacheMs = 1000;
 
 /** `/healthz`: the process responds. `/readyz`: it can serve requests. */
 export function addHealth(app: FastifyInstance, { assertReadable, isDraining, replicaLagMs, clock }: Health): void {
-  let known: { readonly atMs: EpochMs; readonly reads: Promise<boolean> } | undefined;
-  const reads = () => {
-    if (known === undefined || clock.now() - known.atMs >= checkCacheMs) {
-      const reads = assertReadable().then(
-        () => true,
-        () => false,
-      );
-      known = { atMs: clock.now(), reads };
-    }
-    return known.reads;
-  };
+  const reads = cachedFor(checkCacheMs, () =>
+    assertReadable().then(
+      () => true,
+      () => false,
+    ),
+  );
   app.get('/healthz', async (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'ok' }));
   app.get('/readyz', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
     if (isDraining()) return reply.code(503).send({ status: 'stopping' });
-    if (!(await reads())) return reply.code(503).send({ status: 'the store cannot be read' });
+    if (!(await reads(clock.now()))) return reply.code(503).send({ status: 'the store cannot be read' });
     if (replicaLagMs === undefined) return reply.send({ status: 'ready' });
     return reply.send({ status: 'ready', replicaLagSeconds: lagSeconds(replicaLagMs()) });
   });
