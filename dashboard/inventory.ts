@@ -13,7 +13,7 @@ import { cachedFor } from '../service/cached.ts';
 import { notFound } from '../service/response.ts';
 import type { Database } from '../store/db/database.ts';
 import { listStatus } from '../store/lists/lists.ts';
-import { json, ranged, read, timeText, whole } from './json.ts';
+import { idText, json, rangeIn, read, timeText } from './json.ts';
 import { readCalendarRanges } from './queries/calendar.ts';
 import { readEvents, readTimeline } from './queries/events.ts';
 import { readListContents } from './queries/lists.ts';
@@ -25,8 +25,7 @@ import type { Calendar } from './shapes.ts';
 const maxRows = 200;
 const eventsMs = 7 * dayMs;
 
-const calendarQuery = z.object({ series: whole(1, 2_147_483_647).optional() });
-const rangeQuery = z.object({ from: timeText, to: timeText });
+const calendarQuery = z.object({ series: idText.optional() });
 const minuteQuery = z.object({ minute: timeText });
 const listQuery = z.object({ name: z.string().max(500) });
 
@@ -58,9 +57,8 @@ export function addInventory(
   );
 
   scope.get('/dashboard/timeline', async (request, reply) => {
-    const { from, to } = read(rangeQuery, request.query);
     const query = { nowMs: clock.now(), most: maxRows };
-    return json<'timeline'>(reply, await readTimeline(database, ranged(from, to), query));
+    return json<'timeline'>(reply, await readTimeline(database, rangeIn(request.query), query));
   });
 
   scope.get('/dashboard/requests', async (request, reply) => {

@@ -18,6 +18,14 @@ export const idText = whole(1, 2_147_483_647);
 /** Milliseconds since 1970. */
 export const timeText = whole(0, Date.UTC(9999, 0, 1));
 
+const rangeQuery = z.object({ from: timeText, to: timeText });
+
+/** The range of the parameters `from` and `to`. @throws ServiceRefusal 400 */
+export function rangeIn(query: unknown): Range {
+  const { from, to } = read(rangeQuery, query);
+  return ranged(from, to);
+}
+
 /** @throws ServiceRefusal 400 */
 export function ranged(startMs: EpochMs, endMs: EpochMs): Range {
   if (startMs < endMs) return { startMs, endMs };

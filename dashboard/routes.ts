@@ -19,10 +19,10 @@ import { addInventory } from './inventory.ts';
 import { idText, json, ranged, read, timeText, whole } from './json.ts';
 import { Live } from './live.ts';
 import { readBands } from './queries/bands.ts';
-import { readChartedSeries, readChartPoints } from './queries/points.ts';
+import { readChartPoints } from './queries/points.ts';
 import { failedByKind, failureCauses, mostRevised, newestRejected, readFailures } from './queries/problems.ts';
 import { type QueueReader, windowPairs } from './queue.ts';
-import { addSeriesRoutes, seriesIdOf } from './series.ts';
+import { addSeriesRoutes, charted, seriesIdOf } from './series.ts';
 import type { Band, Problems } from './shapes.ts';
 import { type StateOptions, stateReader } from './state.ts';
 
@@ -130,9 +130,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
     scope.get('/dashboard/series/:id/points', async (request, reply) => {
       const seriesId = seriesIdOf(request);
       const { interval, from, to } = read(pointsQuery, request.query);
-      const found = await readChartedSeries(database, seriesId);
-      if (found === null) throw notFound(String(seriesId));
-      const { series } = found;
+      const { series } = await charted(database, seriesId);
       if (!chartIntervals(series.interval).includes(interval))
         throw new ServiceRefusal(400, `of ${series.interval} no ${interval} is made`);
       const range = ranged(periodStart(from, interval), nextPeriodStart(to, interval));

@@ -3,7 +3,6 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { openRowWriter } from '../files/formats.ts';
 import { datasets } from '../model/datasets/index.ts';
@@ -25,7 +24,7 @@ import {
 } from '../store/status/series-history.ts';
 import { type ExportSource, seriesExportSource } from '../transfer/export-source.ts';
 import { inSnapshot } from '../transfer/queries/export-series.ts';
-import { idText, json, ranged, read, timeText } from './json.ts';
+import { idText, json, rangeIn } from './json.ts';
 import type { StatePorts } from './ports.ts';
 import { readChartedSeries, readPanes } from './queries/points.ts';
 import type { PastRequest, SeriesDetail, SeriesRange } from './shapes.ts';
@@ -40,8 +39,6 @@ interface SeriesRoutesOptions {
 const maxEntries = 20;
 /** A client that takes nothing for so long has left: its download would hold a connection. */
 const stalledMs = minuteMs;
-
-const rangeQuery = z.object({ from: timeText, to: timeText });
 
 export function addSeriesRoutes(
   scope: FastifyInstance,
@@ -58,17 +55,16 @@ export function addSeriesRoutes(
 
   scope.get('/dashboard/series/:id/range', async (request, reply) => {
     const of = { seriesId: seriesIdOf(request), nowMs: clock.now(), graceMs };
-    const { from, to } = read(rangeQuery, request.query);
+    const range = rangeIn(request.query);
     const { series } = await charted(database, of.seriesId);
-    const found = await seriesRange(database, { ...of, series, within: periodsIn(ranged(from, to), series.interval) });
+    const found = await seriesRange(database, { ...of, series, within: periodsIn(range, series.interval) });
     const others = await ports.sourcesToCompare({ seriesId: of.seriesId, series });
     return json<'series/:id/range'>(reply, { ...found, others });
   });
 
   scope.get('/dashboard/series/:id/points.csv', { exposeHeadRoute: false }, async (request, reply) => {
     const seriesId = seriesIdOf(request);
-    const { from, to } = read(rangeQuery, request.query);
-    const { startMs, endMs } = ranged(from, to);
+    const { startMs, endMs } = rangeIn(request.query);
     const { series } = await charted(database, seriesId);
     if (isDownloading) {
       reply.header('retry-after', 10).header('cache-control', 'no-store');
@@ -128,7 +124,7 @@ export function seriesIdOf(request: FastifyRequest): number {
 }
 
 /** @throws ServiceRefusal 404 */
-async function charted(database: Database, seriesId: number) {
+export async function charted(database: Database, seriesId: number) {
   const found = await readChartedSeries(database, seriesId);
   if (found === null) throw notFound(String(seriesId));
   return found;
@@ -138,22 +134,7 @@ const missingRange = ({ startMs, endMs, cause, message, source, retryAtMs }: Gap
   ...{ startMs, endMs, cause, message, source, retryAtMs },
 });
 
-const pastRequest = ({
-  timeMs,
-  range,
-  lane,
-  verdict,
-  fresh,
-  changed,
-  rejected,
-  rejectedFor,
-  durationMs,
-  error,
-  body,
-  source,
-}: PastFetch): PastRequest => ({
-  ...{ timeMs, range, lane, verdict, fresh, changed, rejected, rejectedFor, durationMs, error, body, source },
-});
+const pastRequest = ({ attempt: _, status: __, unchanged: ___, ...request }: PastFetch): PastRequest => request;
 
 /** Reads everything about one series except its points. @throws ServiceRefusal 404 */
 async function seriesDetail(
