@@ -66,7 +66,7 @@ interface Refusal {
 /** @returns why a request is refused; null: it has access. */
 export function accessGuard(access: Access, clock: Pick<Clock, 'now'>): (request: FastifyRequest) => Refusal | null {
   const own = ownAddresses(access.kind === 'local' ? access.alsoFrom : []);
-  const guesses = new LoginThrottle(clock);
+  const guesses = loginThrottle(clock);
   return ({ headers, ip, socket }) => {
     if (access.kind === 'local') return isLocalRequest(headers, socket.remoteAddress, own) ? null : notLocal;
     if (guesses.isExceeded(ip)) return tooMany;
@@ -177,24 +177,15 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 const maxGuesses = 10;
 const maxGuessers = 10_000;
 
-/** Allows ten wrong passwords a minute for each caller. */
-class LoginThrottle {
-  readonly #guesses: LRUCache<string, { count: number }>;
-
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.#guesses = new LRUCache({ max: maxGuessers, ttl: minuteMs, ttlResolution: 0, perf: clock });
-  }
-
-  /** Check this before the password: otherwise guessing would still work, only without responses. */
-  isExceeded(address: string): boolean {
-    return (this.#guesses.get(addressCaller(address))?.count ?? 0) >= maxGuesses;
-  }
-
-  /** The minute of a caller begins with its first wrong password. */
-  add(address: string): void {
-    const caller = addressCaller(address);
-    const guesses = this.#guesses.get(caller);
-    if (guesses === undefined) this.#guesses.set(caller, { count: 1 });
-    else guesses.count += 1;
-  }
+/** Allows ten wrong passwords a minute for each caller, from its first one on. */
+function loginThrottle(clock: Pick<Clock, 'now'>) {
+  const guesses = new LRUCache<string, number>({
+    ...{ max: maxGuessers, ttl: minuteMs, ttlResolution: 0, noUpdateTTL: true, perf: clock },
+  });
+  const made = (address: string) => guesses.get(addressCaller(address)) ?? 0;
+  return {
+    /** Check this before the password: otherwise guessing would still work, only without responses. */
+    isExceeded: (address: string) => made(address) >= maxGuesses,
+    add: (address: string) => void guesses.set(addressCaller(address), made(address) + 1),
+  };
 }
