@@ -2,7 +2,7 @@
 
 import { type Clock, settledWithin } from '../clock.ts';
 import { messageOf } from '../errors.ts';
-import type { Range } from '../model/intervals.ts';
+import { overlaps, type Range } from '../model/ranges.ts';
 import type { QueueFacts } from '../planning/headline.ts';
 import type { Summary } from './shapes.ts';
 
@@ -114,9 +114,7 @@ function lacks(now: QueueFacts, before: QueueFacts | null): boolean {
 export function windowPairs(windows: readonly Range[], band: Range, columns: number): number[] {
   const stepMs = (band.endMs - band.startMs) / columns;
   const pairs: number[] = [];
-  const sorted = windows
-    .filter(({ startMs, endMs }) => startMs < band.endMs && endMs > band.startMs)
-    .sort((one, other) => one.startMs - other.startMs);
+  const sorted = windows.filter((window) => overlaps(window, band)).sort((one, other) => one.startMs - other.startMs);
   for (const { startMs, endMs } of sorted) {
     const first = Math.max(0, Math.floor((startMs - band.startMs) / stepMs));
     const past = Math.min(columns, Math.max(first + 1, Math.ceil((endMs - band.startMs) / stepMs)));

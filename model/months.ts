@@ -12,7 +12,7 @@ export function monthAt(timeMs: EpochMs): Range {
 }
 
 /** `2024-01`. */
-function monthName({ startMs }: Range): string {
+export function monthName({ startMs }: Pick<Range, 'startMs'>): string {
   return new Date(startMs).toISOString().slice(0, 7);
 }
 

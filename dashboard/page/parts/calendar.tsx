@@ -1,6 +1,7 @@
 /** A calendar of coverage: a row for each year, a cell for each month. */
 
 import { useEffect, useState } from 'preact/hooks';
+import { monthAt, monthName } from '../../../model/months.ts';
 import type { Calendar, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
 import { navigate } from '../state/navigation.ts';
@@ -122,8 +123,7 @@ function Month({
   if (month === undefined || month.wantedMs === 0) return <td />;
   const { startMs, wantedMs, coveredMs, failed, awaiting, silent } = month;
   const share = formatPercent(coveredMs, wantedMs);
-  const at = new Date(startMs);
-  const endMs = nextMonth(startMs);
+  const { endMs } = monthAt(startMs);
   const notes = [
     failed ? ', a part failed' : '',
     awaiting ? ', a part came back empty, and is asked again' : '',
@@ -144,7 +144,7 @@ function Month({
     },
     onPointerUp: () => {
       if (drag === null || drag.fromMs === startMs) return;
-      navigate(hrefOfMonths(Math.min(drag.fromMs, startMs), Math.max(endMs, nextMonth(drag.fromMs))));
+      navigate(hrefOfMonths(Math.min(drag.fromMs, startMs), Math.max(endMs, monthAt(drag.fromMs).endMs)));
     },
   };
   const isDragged =
@@ -158,7 +158,7 @@ function Month({
       class={isDragged ? 'dragged' : undefined}
       data-state={state}
       data-shade={shadeOf(coveredMs, wantedMs)}
-      title={`${at.toISOString().slice(0, 7)}: ${share}${notes}`}
+      title={`${monthName(month)}: ${share}${notes}`}
     >
       {seriesId === null ? (
         <span class="share">{share}</span>
@@ -169,9 +169,4 @@ function Month({
       )}
     </td>
   );
-}
-
-function nextMonth(timeMs: number): number {
-  const at = new Date(timeMs);
-  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
 }

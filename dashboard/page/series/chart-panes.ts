@@ -14,6 +14,7 @@ import {
 } from 'lightweight-charts';
 import { datasets, datasetText } from '../../../model/datasets/index.ts';
 import { type Interval, intervalMs } from '../../../model/intervals.ts';
+import { subtract } from '../../../model/ranges.ts';
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { ChartPane, PointRow } from '../../shapes.ts';
 import { asSentence } from '../parts/format.ts';
@@ -145,13 +146,7 @@ export class ChartPanes {
     pane.wanted = wanted;
     pane.trouble = '';
     const held = isStale || pane.piece?.interval !== interval ? null : pane.piece;
-    const missing =
-      held === null || held.startMs > endMs || held.endMs < startMs
-        ? [{ startMs, endMs }]
-        : [
-            { startMs, endMs: held.startMs },
-            { startMs: held.endMs, endMs },
-          ].filter((part) => part.startMs < part.endMs);
+    const missing = subtract([{ startMs, endMs }], held === null ? [] : [held]);
     const ms = intervalMs[interval];
     const parts = missing.flatMap((part) => requestParts(part, ms));
     const points = await Promise.all(parts.map((part) => fetchPoints(pane.of.id, interval, part.startMs, part.endMs)));

@@ -1,6 +1,7 @@
 /** The loaded piece of a series: one interval, a bounded number of periods. Also decides which piece to load next. */
 
-import { type Interval, intervalMs, nextPeriodStart, periodStart, type Range } from '../../../model/intervals.ts';
+import { type Interval, intervalMs, nextPeriodStart, periodStart } from '../../../model/intervals.ts';
+import { overlaps, type Range, subtract } from '../../../model/ranges.ts';
 import { chartInterval, chartIntervals, maxPeriods } from '../../chart-intervals.ts';
 import type { Layer } from '../../layers.ts';
 import type { Band, PointRow, Points } from '../../shapes.ts';
@@ -38,17 +39,8 @@ export function joinPieces(held: Piece, piece: Piece): Piece {
   }
   for (const [timeMs, row] of piece.rows) rows.set(timeMs, row);
   for (const timeMs of rows.keys()) if (timeMs < startMs || timeMs >= endMs) rows.delete(timeMs);
-  const outside = held.shades.flatMap((shade) => [
-    ...clipped(shade, Number.NEGATIVE_INFINITY, piece.startMs),
-    ...clipped(shade, piece.endMs, Number.POSITIVE_INFINITY),
-  ]);
+  const outside = held.shades.flatMap((shade) => subtract([shade], [piece]).map((part) => ({ ...shade, ...part })));
   return { ...piece, startMs, endMs, rows, shades: [...outside, ...piece.shades] };
-}
-
-function clipped(shade: Shade, fromMs: number, toMs: number): Shade[] {
-  const startMs = Math.max(shade.startMs, fromMs);
-  const endMs = Math.min(shade.endMs, toMs);
-  return startMs < endMs ? [{ layer: shade.layer, startMs, endMs }] : [];
 }
 
 export interface Shade extends Range {
@@ -72,7 +64,7 @@ export function shadesOf(band: Band): Shade[] {
 
 /** The most severe state in a range; null: nothing is missing. */
 export function worstStateIn(shades: readonly Shade[], range: Range): Layer | null {
-  const held = shades.filter(({ startMs, endMs }) => startMs < range.endMs && endMs > range.startMs);
+  const held = shades.filter((shade) => overlaps(shade, range));
   return shaded.findLast((layer) => held.some((shade) => shade.layer === layer)) ?? null;
 }
 

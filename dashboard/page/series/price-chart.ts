@@ -19,7 +19,8 @@ import {
   MismatchDirection,
   PriceScaleMode,
 } from 'lightweight-charts';
-import { type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
+import { type Interval, intervalMs } from '../../../model/intervals.ts';
+import { overlaps, type Range } from '../../../model/ranges.ts';
 import { chartIntervals, maxPeriods } from '../../chart-intervals.ts';
 import type { PointRow, SeriesDetail, StoredEvent } from '../../shapes.ts';
 import { asSentence, formatCount } from '../parts/format.ts';
@@ -97,7 +98,7 @@ export interface Chosen {
   readonly interval: Interval | null;
   readonly isLogarithmic: boolean;
   /** Null: the newest part. */
-  readonly range: { readonly startMs: number; readonly endMs: number } | null;
+  readonly range: Range | null;
   /** Length of the newest part, infinite: the whole series; null: as a chart begins. */
   readonly spanMs: number | null;
 }
@@ -149,7 +150,7 @@ export class PriceChart {
   #loaded: Piece | null = null;
   readonly #shading: Shading;
   /** The visible range by time. It does not depend on the piece. */
-  #wanted: { startMs: number; endMs: number };
+  #wanted: Range = { startMs: 0, endMs: 0 };
   /** Whether the screen is at the end of the series and moves on with it. */
   #follows = true;
   /** Whether the piece was requested before the last commit. */
@@ -171,7 +172,6 @@ export class PriceChart {
     this.#detail = detail;
     this.#watcher = watcher;
     this.#shading = new Shading((timeMs) => this.#placeOf(timeMs));
-    this.#wanted = { startMs: 0, endMs: 0 };
   }
 
   get #own(): Interval {
@@ -390,7 +390,7 @@ export class PriceChart {
   }
 
   /** A range and, where it is short, what is around it. */
-  #placeRange({ startMs, endMs }: { startMs: number; endMs: number }): void {
+  #placeRange({ startMs, endMs }: Range): void {
     const leastMs = minBars * intervalMs[this.#own];
     const aroundMs = Math.max(0, (leastMs - (endMs - startMs)) / 2);
     this.#wanted = { startMs: startMs - aroundMs, endMs: endMs + aroundMs };
@@ -582,8 +582,7 @@ export class PriceChart {
       startMs,
       endMs,
       rows: [...loaded.rows.values()].filter(isSeen).sort((one, other) => one[0] - other[0]),
-      gaps: loaded.shades.filter((shade) => shade.layer === 'gap' && shade.startMs < endMs && shade.endMs > startMs)
-        .length,
+      gaps: loaded.shades.filter((shade) => shade.layer === 'gap' && overlaps(shade, this.#wanted)).length,
     };
   }
 

@@ -1,7 +1,7 @@
 /** The view in the page's URL, so that a reload, the back button and a bookmark show the same view. */
 
 import { systemClock } from '../../../clock.ts';
-import { dayMs, minuteMs } from '../../../model/intervals.ts';
+import { dayMs, minuteMs, type Range } from '../../../model/intervals.ts';
 
 export type ViewName = 'overview' | 'problems' | 'backfills' | 'events' | 'list' | 'series' | 'unknown';
 
@@ -19,7 +19,7 @@ export interface Address {
   readonly sort: string;
   readonly axis: string;
   readonly page: number;
-  /** Options of the chart of a series; empty: the usual. See `series/chart-options.ts`. */
+  /** Options of the chart of a series; empty: the usual. */
   readonly scale: string;
   readonly span: string;
   readonly bars: string;
@@ -27,9 +27,9 @@ export interface Address {
   /** Id of another series; 0: none. */
   readonly compare: number;
   /** Of the chart; null: its newest part. */
-  readonly range: { readonly startMs: number; readonly endMs: number } | null;
+  readonly range: Range | null;
   /** The part of a series to act on; null: none. */
-  readonly chosen: { readonly startMs: number; readonly endMs: number } | null;
+  readonly chosen: Range | null;
   /** The beginning of a minute whose requests are shown; null: none. */
   readonly minute: number | null;
 }

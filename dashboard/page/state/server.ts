@@ -101,11 +101,7 @@ const rangeSearch = (fromMs: number, toMs: number) => `from=${Math.max(0, Math.f
 export const fetchPoints = (id: number, interval: string, fromMs: number, toMs: number) =>
   fetchJson<'series/:id/points'>(`series/${id}/points?interval=${interval}&${rangeSearch(fromMs, toMs)}`);
 
-export function fetchBands(
-  ids: readonly number[],
-  columns: number,
-  range: { startMs: number; endMs: number } | null,
-): Promise<readonly Band[]> {
+export function fetchBands(ids: readonly number[], columns: number, range: Range | null): Promise<readonly Band[]> {
   const within = range === null ? '' : `&from=${Math.floor(range.startMs)}&to=${Math.ceil(range.endMs)}`;
   return fetchJson<'bands'>(`bands?ids=${ids.join(',')}&columns=${columns}${within}`);
 }
