@@ -1,12 +1,16 @@
 /** Coverage by exchange and interval; each cell opens the list of its series. */
 
+import { nonEmpty } from '../../../model/format.ts';
+import { sum } from '../../../model/sum.ts';
+import type { SeriesLine } from '../../shapes.ts';
 import { useFolded } from '../parts/folded.tsx';
 import { formatCount, formatPercent } from '../parts/format.ts';
 import { shadeOf } from '../parts/heat.ts';
 import { Section } from '../parts/table.tsx';
 import { hrefOf } from '../state/address.ts';
+import { isAskedAgain, isFailing, isLate } from '../state/model.ts';
 import { useModel } from '../state/use-model.ts';
-import { type Group, groupSeries } from './groups.ts';
+import { groupSeries } from './groups.ts';
 
 /** Rows before the rest is folded. */
 const firstRows = 20;
@@ -52,21 +56,22 @@ export function Matrix() {
   );
 }
 
-function Cell({ exchange, interval, group }: { exchange: string; interval: string; group: Group | undefined }) {
+function Cell(of: { exchange: string; interval: string; group: readonly SeriesLine[] | undefined }) {
+  const { exchange, interval, group } = of;
   if (group === undefined) return <td />;
-  const { series, coveredMs, wantedMs, failing, awaiting, behind } = group;
-  const state = failing > 0 ? 'failed' : wantedMs > coveredMs ? 'gap' : 'covered';
-  const counts = [
-    `${formatCount(series)} series`,
-    failing > 0 ? `${formatCount(failing)} failing` : '',
-    awaiting > 0 ? `${formatCount(awaiting)} asked again` : '',
-    behind > 0 ? `${formatCount(behind)} late` : '',
-  ].filter((text) => text !== '');
+  const [wantedMs, coveredMs] = [sum(group.map((line) => line.wantedMs)), sum(group.map((line) => line.coveredMs))];
+  const state = group.some(isFailing) ? 'failed' : wantedMs > coveredMs ? 'gap' : 'covered';
+  const textOf = (is: (line: SeriesLine) => boolean, words: string) => {
+    const { length } = group.filter(is);
+    return length > 0 ? `${formatCount(length)} ${words}` : '';
+  };
+  const states = [textOf(isFailing, 'failing'), textOf(isAskedAgain, 'asked again'), textOf(isLate, 'late')];
+  const counts = nonEmpty([`${formatCount(group.length)} series`, ...states]);
   return (
     <td data-state={state} data-shade={shadeOf(coveredMs, wantedMs)}>
       <a href={`${hrefOf({ exchange, interval })}#series`} title={counts.join(', ')}>
         {wantedMs === 0 ? 'none yet' : formatPercent(coveredMs, wantedMs)}
-        <span class="count">{formatCount(series)}</span>
+        <span class="count">{formatCount(group.length)}</span>
         {counts.length > 1 && <span class="count">{counts[1]}</span>}
       </a>
     </td>

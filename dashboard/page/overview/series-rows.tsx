@@ -1,5 +1,6 @@
 /** A row of the series list, the sort orders, filters and time axes. */
 
+import { nonEmpty } from '../../../model/format.ts';
 import { dayMs } from '../../../model/intervals.ts';
 import { describeBlocked, describeMissing } from '../../../model/reasons.ts';
 import { recencyText } from '../../../planning/periods.ts';
@@ -8,13 +9,13 @@ import { BandView, describeBand, describeQueued } from '../parts/band.tsx';
 import { counted, describeCoverage, formatCount, formatDuration, formatPercent, formatTime } from '../parts/format.ts';
 import { useReasons } from '../parts/reasons.ts';
 import { SeriesLink } from '../parts/series-link.tsx';
+import { isAskedAgain, isComplete, isFailing, isLate } from '../state/model.ts';
 
 export const titles = ['Series', 'Coverage', 'Covered', 'Missing', 'Newest', 'Note'];
 
 export function SeriesRow({ line, band, nowMs }: { line: SeriesLine; band: Band | null; nowMs: number }) {
   const { load, reasonAt } = useReasons(line);
   const covered = line.wantedMs > 0 ? formatPercent(line.coveredMs, line.wantedMs) : describeCoverage(line, nowMs);
-  const isBad = line.blocked !== null || line.failedMs > 0;
   return (
     <tr role="row" data-series={line.id}>
       <th scope="row" role="rowheader">
@@ -33,7 +34,7 @@ export function SeriesRow({ line, band, nowMs }: { line: SeriesLine; band: Band 
       <td role="cell" data-title="Newest" class={line.behindMs === 0 && line.silentSinceMs === null ? 'usual' : ''}>
         {recencyText(line, nowMs) || (line.newestMs === null ? 'no point' : formatTime(line.newestMs))}
       </td>
-      <td role="cell" data-title="Note" class={isBad ? 'bad' : ''}>
+      <td role="cell" data-title="Note" class={isFailing(line) ? 'bad' : ''}>
         {noteOf(line)}
       </td>
     </tr>
@@ -42,12 +43,8 @@ export function SeriesRow({ line, band, nowMs }: { line: SeriesLine; band: Band 
 
 function noteOf(line: SeriesLine): string {
   if (line.blocked !== null) return describeBlocked(line.blocked);
-  const parts = [
-    ...describeMissing(line),
-    line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
-    ...describeQueued(line),
-  ];
-  return parts.filter((part) => part !== '').join(', ');
+  const revised = line.revised > 0 ? `${formatCount(line.revised)} revised` : '';
+  return nonEmpty([...describeMissing(line), revised, ...describeQueued(line)]).join(', ');
 }
 
 /** Natural order of names: 2 before 10. */
@@ -83,8 +80,8 @@ export const axes: Readonly<Record<string, readonly [title: string, spanMs: numb
 
 /** Filters of the list: what each shows. */
 export const filters: Readonly<Record<string, readonly [text: string, shows: (line: SeriesLine) => boolean]>> = {
-  failing: ['Failing', (line) => line.failedMs > 0 || line.blocked !== null],
-  behind: ['Late', (line) => line.behindMs > 0],
-  awaiting: ['Asked again', (line) => line.awaitingMs > 0],
-  complete: ['Complete', (line) => line.wantedMs > 0 && line.missingMs === 0],
+  failing: ['Failing', isFailing],
+  behind: ['Late', isLate],
+  awaiting: ['Asked again', isAskedAgain],
+  complete: ['Complete', isComplete],
 };

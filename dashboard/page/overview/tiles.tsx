@@ -6,17 +6,17 @@ import { pausesText } from '../../../planning/progress.ts';
 import type { SeriesLine, Summary } from '../../shapes.ts';
 import { counted, formatCount, formatDuration } from '../parts/format.ts';
 import { hrefOf } from '../state/address.ts';
+import { isComplete, isFailing, isLate } from '../state/model.ts';
 import { type SourceCondition, sourceTrouble } from './progress.ts';
 
 const problemsHref = hrefOf({ view: 'problems' });
 
 export function Tiles({ lines, summary }: { lines: readonly SeriesLine[]; summary: Summary }) {
-  const tally = (of: (line: SeriesLine) => boolean) => lines.filter(of).length;
   const furthestMs = lines.reduce((most, { behindMs }) => Math.max(most, behindMs), 0);
-  const behind = tally((line) => line.behindMs > 0);
+  const behind = lines.filter(isLate).length;
   const late = `${formatCount(behind)}, ${behind === 1 ? '' : 'the latest '}by ${formatDuration(furthestMs)}`;
-  const failing = tally((line) => line.failedMs > 0 || line.blocked !== null);
-  const complete = tally((line) => line.wantedMs > 0 && line.missingMs === 0);
+  const failing = lines.filter(isFailing).length;
+  const complete = lines.filter(isComplete).length;
   const { rejected, queue, serviceMessage } = summary;
   const revised = lines.reduce((total, line) => total + line.revised, 0);
   return (

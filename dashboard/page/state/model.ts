@@ -111,6 +111,12 @@ export class Model {
   }
 }
 
+/** The states of series that filters, tiles and the matrix show. */
+export const isFailing = ({ failedMs, blocked }: SeriesLine) => failedMs > 0 || blocked !== null;
+export const isLate = ({ behindMs }: SeriesLine) => behindMs > 0;
+export const isAskedAgain = ({ awaitingMs }: SeriesLine) => awaitingMs > 0;
+export const isComplete = ({ wantedMs, missingMs }: SeriesLine) => wantedMs > 0 && missingMs === 0;
+
 export type Progress = ReturnType<typeof backfillProgress>;
 
 /** Requests for what is missing. `refused`: of series that the source refuses as a whole; `left` excludes them. */
