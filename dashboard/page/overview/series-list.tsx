@@ -2,9 +2,9 @@
 
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import { systemClock } from '../../../clock.ts';
-import { minuteMs } from '../../../model/intervals.ts';
+import { minuteMs, type Range } from '../../../model/intervals.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
-import type { Action } from '../parts/actions.tsx';
+import { seriesAction } from '../parts/actions.tsx';
 import { Legend } from '../parts/band.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { formatCount, formatTime } from '../parts/format.ts';
@@ -150,16 +150,11 @@ function ManyActions({ lines }: { lines: readonly SeriesLine[] }) {
   const [isOpen, setOpen] = useState(false);
   const ids = lines.map(({ id }) => String(id)).sort();
   const many = lines.length === 1 ? 'this series' : `these ${formatCount(lines.length)} series`;
-  const body = { series: ids };
-  const command = (name: string) => `npx tidemark ${name} ${ids.join(' ')}`;
-  const actions: readonly Action[] = [
-    { title: 'Retry', action: 'retry', body, command: command('retry') },
-    { title: 'Verify a sample', action: 'verify', body, command: command('verify') },
-    { title: 'Repair differences', action: 'repair', body, command: command('repair') },
-    {
-      ...{ title: 'Untrack', action: 'untrack', body, command: command('untrack') },
-      confirm: `Untrack ${many}? Stored points stay.`,
-    },
+  const actions = [
+    seriesAction('Retry', 'retry', ids),
+    seriesAction('Verify a sample', 'verify', ids),
+    seriesAction('Repair differences', 'repair', ids),
+    { ...seriesAction('Untrack', 'untrack', ids), confirm: `Untrack ${many}? Stored points stay.` },
   ];
   const isNone = lines.length === 0;
   // The result of an action that took the last series out of the list stays.
@@ -230,7 +225,7 @@ function noneText({ series }: Model, { filter }: Choice): string {
 }
 
 /** Null: each series has a range of its own. */
-function rangeOf(model: Model, axis: string): { startMs: number; endMs: number } | null {
+function rangeOf(model: Model, axis: string): Range | null {
   const [, spanMs] = axes[axis] ?? ['', null];
   if (spanMs === null) return null;
   // In whole minutes, between which the drawing does not change.
@@ -247,7 +242,7 @@ function useBands(
   model: Model,
   visible: readonly SeriesLine[],
   axis: string,
-  within: { startMs: number; endMs: number } | null,
+  within: Range | null,
 ): ReadonlyMap<number, Band> {
   const held = useRef(new Map<number, { readonly state: string; readonly axis: string; readonly band: Band }>());
   const isAsking = useRef(false);

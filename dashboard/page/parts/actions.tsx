@@ -55,6 +55,7 @@ export function ActionBar({
   onEnded?: () => void;
 }) {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
+  const tell = (title: string, outcome: Outcome) => setOutcomes((before) => new Map(before).set(title, outcome));
   const model = useModel();
   const asking = useRef(new Set<string>());
   const isHere = useRef(true);
@@ -79,18 +80,14 @@ export function ActionBar({
         state === 'running'
           ? `running${progress === null ? '' : `, ${formatCount(progress.done)} of ${formatCount(progress.of)}`}`
           : (result ?? state);
-      const outcome: Outcome =
-        state === 'failed'
-          ? { kind: 'refused', text: asSentence(`${title}: ${text}`), atMs, command }
-          : { kind: 'said', text: asSentence(`${title}: ${text}`), atMs };
-      setOutcomes((before) => new Map(before).set(title, outcome));
+      const outcome = state === 'failed' ? ({ kind: 'refused', command } as const) : ({ kind: 'said' } as const);
+      tell(title, { ...outcome, text: asSentence(`${title}: ${text}`), atMs });
       if (state !== 'running') return;
     }
   };
   const use = async ({ title, action, body, command, problem, confirm: question }: Action) => {
     if (problem !== undefined) {
-      const outcome: Outcome = { kind: 'said', text: asSentence(`${title}: ${problem}`), atMs: null };
-      setOutcomes((before) => new Map(before).set(title, outcome));
+      tell(title, { kind: 'said', text: asSentence(`${title}: ${problem}`), atMs: null });
       return;
     }
     // A double click asks once. A disabled button would lose the focus of the keyboard.
@@ -99,10 +96,9 @@ export function ActionBar({
     asking.current.add(title);
     const requested: Outcome = { kind: 'said', text: `${title}: requested.`, atMs: null };
     setOutcomes((before) => new Map([...before].filter(([of]) => others.has(of))).set(title, requested));
-    const tell = (outcome: Outcome) => setOutcomes((before) => new Map(before).set(title, outcome));
     try {
       const { id, state, result } = await postAction(action, body);
-      tell({
+      tell(title, {
         kind: 'said',
         text: asSentence(`${title}: ${state === 'running' ? 'running' : String(result ?? 'done')}`),
         atMs: state === 'running' ? null : model.nowMs(),
@@ -110,7 +106,7 @@ export function ActionBar({
       if (state === 'running') await follow(Number(id), title, command);
     } catch (error) {
       const text = asSentence(`${title}: ${(error as Error).message}`);
-      tell({ kind: 'refused', text, atMs: model.nowMs(), command: commandInstead(error, command) });
+      tell(title, { kind: 'refused', text, atMs: model.nowMs(), command: commandInstead(error, command) });
     } finally {
       asking.current.delete(title);
       if (isHere.current) onEnded();
@@ -138,22 +134,15 @@ export function ActionBar({
 export function OutcomeView({ outcomes }: { outcomes: readonly Outcome[] }) {
   return (
     <div role="status">
-      {outcomes.map((outcome) =>
-        outcome.kind === 'said' ? (
-          <p key={outcome.text}>
+      {outcomes.map((outcome) => (
+        <Fragment key={outcome.text}>
+          <p class={outcome.kind === 'refused' ? 'bad' : undefined}>
             {outcome.text}
             <AnsweredAt atMs={outcome.atMs} />
           </p>
-        ) : (
-          <Fragment key={outcome.text}>
-            <p class="bad">
-              {outcome.text}
-              <AnsweredAt atMs={outcome.atMs} />
-            </p>
-            {outcome.command !== null && <Copyable command={outcome.command} />}
-          </Fragment>
-        ),
-      )}
+          {outcome.kind === 'refused' && outcome.command !== null && <Copyable command={outcome.command} />}
+        </Fragment>
+      ))}
     </div>
   );
 }
@@ -169,20 +158,25 @@ function AnsweredAt({ atMs }: { atMs: number | null }) {
   );
 }
 
+/** An action on series, by their ids. @param more what the body and the command have beside them. */
+export function seriesAction(
+  title: string,
+  action: string,
+  ids: readonly string[],
+  more: { readonly body?: object; readonly options?: readonly string[] } = {},
+): Action {
+  const command = ['npx tidemark', action, ...ids, ...(more.options ?? [])].join(' ');
+  return { title, action, body: { series: ids, ...more.body }, command };
+}
+
 /** What can be done with one series. @param name as commands take it. */
 export function actionsOf(id: number, name: string): readonly Action[] {
-  const body = { series: [String(id)] };
+  const ids = [String(id)];
   return [
-    { title: 'Retry now', action: 'retry', body, command: `npx tidemark retry ${id}` },
-    { title: 'Verify a sample', action: 'verify', body, command: `npx tidemark verify ${id} --sample 30` },
-    { title: 'Repair differences', action: 'repair', body, command: `npx tidemark repair ${id}` },
-    {
-      title: 'Untrack',
-      action: 'untrack',
-      body,
-      command: `npx tidemark untrack ${id}`,
-      confirm: `Untrack ${name}? Its stored points stay.`,
-    },
+    seriesAction('Retry now', 'retry', ids),
+    seriesAction('Verify a sample', 'verify', ids, { options: ['--sample 30'] }),
+    seriesAction('Repair differences', 'repair', ids),
+    { ...seriesAction('Untrack', 'untrack', ids), confirm: `Untrack ${name}? Its stored points stay.` },
   ];
 }
 
@@ -291,26 +285,15 @@ export function TrackForm() {
             ))}
           </select>
         </span>
-        {[...names, 'from'].map((name) => (
+        {[...names, 'from', ...optional].map((name, place) => (
           <span key={name} class="field">
-            <label for={`track-${name}`}>{name}</label>
-            <input
-              id={`track-${name}`}
-              name={name}
-              defaultValue={name === 'from' ? '1y' : ''}
-              required={name === 'from' || !hasSymbol}
-              autocomplete="off"
-              spellcheck={false}
-            />
-          </span>
-        ))}
-        {optional.map((name) => (
-          <span key={name} class="field">
-            <label for={`track-${name}`}>{name} (optional)</label>
+            <label for={`track-${name}`}>{place > names.length ? `${name} (optional)` : name}</label>
             <input
               id={`track-${name}`}
               name={name}
               list={name === 'source' ? 'track-sources' : undefined}
+              defaultValue={name === 'from' ? '1y' : ''}
+              required={name === 'from' || (place < names.length && !hasSymbol)}
               autocomplete="off"
               spellcheck={false}
             />

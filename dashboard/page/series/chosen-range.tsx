@@ -1,11 +1,10 @@
 /** A part of a series in front of the reader: what is known of it, why, and what can be done with it, with its cost. */
 
 import { useState } from 'preact/hooks';
-import type { Range } from '../../../model/intervals.ts';
-import { type Interval, intervalMs } from '../../../model/intervals.ts';
+import { type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
 import { explainGap, verdictText } from '../../../model/reasons.ts';
 import type { SeriesDetail, SeriesRange } from '../../shapes.ts';
-import type { Action } from '../parts/actions.tsx';
+import { seriesAction } from '../parts/actions.tsx';
 import { Copyable } from '../parts/copyable.tsx';
 import { counted, describeCoverage, formatCount, formatDuration, wholeSecond } from '../parts/format.ts';
 import { LoadFailure } from '../parts/loaded-page.tsx';
@@ -94,29 +93,18 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
   const { startMs, endMs, others } = found;
   const [against, setAgainst] = useState(others.find(({ isKnown }) => isKnown)?.name ?? '');
   const namesOf = (isKnown: boolean) => others.filter((one) => one.isKnown === isKnown).map(({ name }) => name);
-  const ofRange = { series: [String(id)], from: startMs, to: endMs };
-  const options = `--from ${isoOf(startMs)} --to ${isoOf(endMs)}`;
-  const actions: readonly Action[] = [
-    { title: 'Retry', action: 'retry', body: ofRange, command: `npx tidemark retry ${id} ${options}` },
-    {
-      title: 'Verify',
-      action: 'verify',
-      body: { ...ofRange, sample: null },
-      command: `npx tidemark verify ${id} ${options} --all`,
-    },
-    { title: 'Repair', action: 'repair', body: ofRange, command: `npx tidemark repair ${id} ${options}` },
+  const ofRange = (title: string, action: string, body: object = {}, ...options: string[]) =>
+    seriesAction(title, action, [String(id)], {
+      body: { from: startMs, to: endMs, ...body },
+      options: [`--from ${isoOf(startMs)} --to ${isoOf(endMs)}`, ...options],
+    });
+  const actions = [
+    ofRange('Retry', 'retry'),
+    ofRange('Verify', 'verify', { sample: null }, '--all'),
+    ofRange('Repair', 'repair'),
   ];
-  const compared: readonly Action[] =
-    against === ''
-      ? []
-      : [
-          {
-            title: `Verify against ${against}`,
-            action: 'verify',
-            body: { ...ofRange, sample: null, against },
-            command: `npx tidemark verify ${id} ${options} --all --against ${against}`,
-          },
-        ];
+  const compare = () =>
+    ofRange(`Verify against ${against}`, 'verify', { sample: null, against }, '--all', `--against ${against}`);
   return (
     <>
       <PricedActions label="Actions on the range" actions={actions} />
@@ -130,7 +118,7 @@ function RangeActions({ id, found }: { id: number; found: SeriesRange }) {
               <SourceOptions title="May have it" names={namesOf(false)} />
             </select>
           </span>
-          {against !== '' && <PricedActions key={against} label="Comparison" actions={compared} isAskedFor />}
+          {against !== '' && <PricedActions key={against} label="Comparison" actions={[compare()]} isAskedFor />}
         </>
       )}
     </>
@@ -168,53 +156,36 @@ function Evidence({
   const { gaps, gapsInAll, silences, confirmed, fetches, coveredMs } = found;
   const { againOf } = useModel();
   const timeText = (timeMs: number) => timeIn(zone, timeMs);
+  const listOf = <Found extends Range>(
+    [title, why, caption]: readonly [title: string, why: string, caption: string],
+    ranges: readonly Found[],
+    textOf: (one: Found) => string,
+  ) =>
+    ranges.length > 0 && (
+      <ListSection
+        {...{ title, caption }}
+        none=""
+        titles={['From', 'To', 'Length', why]}
+        rows={ranges.map((one) => [
+          timeText(one.startMs),
+          timeText(one.endMs),
+          formatDuration(one.endMs - one.startMs),
+          textOf(one),
+        ])}
+      />
+    );
+  const shownGaps =
+    gapsInAll > gaps.length ? `The first ${gaps.length} of ${formatCount(gapsInAll)}` : counted(gapsInAll, 'gap');
   return (
     <>
-      {gaps.length > 0 && (
-        <ListSection
-          title="Why it is missing"
-          none=""
-          caption={
-            gapsInAll > gaps.length
-              ? `The first ${gaps.length} of ${formatCount(gapsInAll)}`
-              : counted(gapsInAll, 'gap')
-          }
-          titles={['From', 'To', 'Length', 'Why']}
-          rows={gaps.map((gap) => [
-            timeText(gap.startMs),
-            timeText(gap.endMs),
-            formatDuration(gap.endMs - gap.startMs),
-            explainGap(gap, { nowMs, hold, againOf, timeText }),
-          ])}
-        />
+      {listOf(['Why it is missing', 'Why', shownGaps], gaps, (gap) =>
+        explainGap(gap, { nowMs, hold, againOf, timeText }),
       )}
-      {silences.length > 0 && (
-        <ListSection
-          title="Silent, and covered"
-          none=""
-          caption="For far longer than usual"
-          titles={['From', 'To', 'Length', 'Proof']}
-          rows={silences.map(({ startMs, endMs, proof }) => [
-            timeText(startMs),
-            timeText(endMs),
-            formatDuration(endMs - startMs),
-            proof,
-          ])}
-        />
-      )}
-      {confirmed.length > 0 && (
-        <ListSection
-          title="Confirmed empty"
-          none=""
-          caption="Asked until two answers agreed that there is no value"
-          titles={['From', 'To', 'Length', 'Proof']}
-          rows={confirmed.map((silence) => [
-            timeText(silence.startMs),
-            timeText(silence.endMs),
-            formatDuration(silence.endMs - silence.startMs),
-            proofText(silence, timeText),
-          ])}
-        />
+      {listOf(['Silent, and covered', 'Proof', 'For far longer than usual'], silences, ({ proof }) => proof)}
+      {listOf(
+        ['Confirmed empty', 'Proof', 'Asked until two answers agreed that there is no value'],
+        confirmed,
+        (silence) => proofText(silence, timeText),
       )}
       <ListSection
         title="Answers that led to this"
