@@ -29,9 +29,7 @@ export interface SourceChoice {
 const ofMarket = ['exchange', 'base', 'quote'] as const;
 
 /** What a user says of a market. */
-type MarketWords = Readonly<
-  Partial<Record<(typeof ofMarket)[number] | 'source' | 'symbol', string | undefined>>
->;
+type MarketWords = Readonly<Partial<Record<(typeof ofMarket)[number] | 'source' | 'symbol', string | undefined>>>;
 
 /**
  * The market that a user selects. With a source its symbol names the market, and the names are optional.

@@ -7,7 +7,7 @@ import { type Layer, layers } from '../../layers.ts';
 import type { Band, SeriesLine } from '../../shapes.ts';
 import { hrefOf } from '../state/address.ts';
 import { navigate } from '../state/navigation.ts';
-import { counted, describeCoverage, formatCount, formatDuration, formatTime } from './format.ts';
+import { counted, describeCoverage, formatCount, formatDuration, formatTime, nearestMinute } from './format.ts';
 import { bandColumns, bandHeight, extents, layerNames } from './layers.ts';
 
 /**
@@ -110,7 +110,7 @@ function rectsOf({ layers: drawn }: Band, layer: Layer) {
 
 /** The range of some columns. */
 export function rangeOf({ startMs, endMs, columns }: Band, [one, other]: readonly [number, number]): Range {
-  const timeOf = (at: number) => minuteOf(startMs + ((endMs - startMs) * at) / columns);
+  const timeOf = (at: number) => nearestMinute(startMs + ((endMs - startMs) * at) / columns);
   return { startMs: timeOf(Math.min(one, other)), endMs: timeOf(Math.max(one, other) + 1) };
 }
 
@@ -146,8 +146,6 @@ function layerAt({ layers: drawn }: Band, column: number): Layer | null {
     }) ?? null
   );
 }
-
-const minuteOf = (timeMs: number) => Math.round(timeMs / 60_000) * 60_000;
 
 /** Windows that wait for their request, and those whose request is under way. */
 export function describeQueued({ queued, active }: SeriesLine): string[] {

@@ -10,9 +10,15 @@ import {
   formatTime,
   wholeSecond,
 } from '../../../model/format.ts';
+import { minuteMs } from '../../../model/intervals.ts';
 import { coveredText } from '../../../planning/progress.ts';
 
 export { aboutText, counted, formatBytes, formatCount, formatDuration, formatPercent, formatTime, wholeSecond };
+
+/** A time between the columns of a drawing has no better precision. */
+export function nearestMinute(timeMs: number): number {
+  return Math.round(timeMs / minuteMs) * minuteMs;
+}
 
 /** An age in its largest unit. */
 export function formatAge(ms: number): string {

@@ -3,10 +3,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { systemClock, type Timer } from '../../../clock.ts';
 import { datasets, datasetText } from '../../../model/datasets/index.ts';
-import { dayMs, type Interval, intervalMs, minuteMs, type Range } from '../../../model/intervals.ts';
+import { dayMs, type Interval, intervalMs, type Range } from '../../../model/intervals.ts';
 import { chartIntervals } from '../../chart-intervals.ts';
 import type { ChartPane, PointRow, SeriesDetail, SeriesLine } from '../../shapes.ts';
-import { formatDuration, formatTime } from '../parts/format.ts';
+import { formatDuration, formatTime, nearestMinute } from '../parts/format.ts';
 import { layerNames } from '../parts/layers.ts';
 import { MarkList, marksOf } from '../parts/marks.tsx';
 import { SeriesLink } from '../parts/series-link.tsx';
@@ -133,9 +133,10 @@ export function ChartSection({
   useEffect(() => model.onRetry(() => held.current.chart?.retry()), [model]);
   // A new period may have begun.
   useEffect(() => held.current.chart?.follow());
-  const compared = useMemo(() => {
-    return model.series.get(options.compare) ?? null;
-  }, [options.compare, model.series.has(options.compare)]);
+  const compared = useMemo(
+    () => model.series.get(options.compare) ?? null,
+    [options.compare, model.series.has(options.compare)],
+  );
   useEffect(() => held.current.chart?.setCompared(compared), [compared, zone]);
 
   /** Shows what the address has. */
@@ -177,7 +178,7 @@ export function ChartSection({
       const { lastMs } = held.current.chart ?? { lastMs: null };
       const isAsMade = lastMs !== null && [held.current.spanMs, held.current.usualMs].includes(lastMs);
       const isMoved = held.current.chart?.takeMove() === true;
-      const range = isAsMade ? null : { startMs: minuteOf(view.startMs), endMs: minuteOf(view.endMs) };
+      const range = isAsMade ? null : { startMs: nearestMinute(view.startMs), endMs: nearestMinute(view.endMs) };
       const { range: before } = held.current.options;
       if (range?.startMs === before?.startMs && range?.endMs === before?.endMs) return;
       // What moved by itself, such as with a new point, is nothing to go back to.
@@ -274,7 +275,7 @@ export function ChartSection({
               type="button"
               onClick={() => {
                 const view = held.current.chart?.view();
-                if (view != null) onChoose({ startMs: minuteOf(view.startMs), endMs: minuteOf(view.endMs) });
+                if (view != null) onChoose({ startMs: nearestMinute(view.startMs), endMs: nearestMinute(view.endMs) });
               }}
             >
               Choose this range
@@ -312,7 +313,7 @@ export function ChartSection({
         aria-label={
           view === null
             ? 'Chart'
-            : `Chart from ${formatTime(minuteOf(view.startMs))} to ${formatTime(minuteOf(view.endMs))}, ` +
+            : `Chart from ${formatTime(nearestMinute(view.startMs))} to ${formatTime(nearestMinute(view.endMs))}, ` +
               `${view.rows.length} values of ${view.interval}, ${view.gaps} gaps` +
               (detail.panes.length === 0 ? '' : `; below it ${detail.panes.map(paneName).join(', ')}`)
         }
@@ -451,9 +452,7 @@ function actions(chart: PriceChart): Readonly<Record<string, () => void>> {
   };
 }
 
-function paneName({ dataset }: ChartPane): string {
-  return datasetText(dataset);
-}
+const paneName = ({ dataset }: ChartPane) => datasetText(dataset);
 
 /** The exact stored values. */
 export function PointedValues({ pointed, zone }: { pointed: Pointed; zone: Zone }) {
@@ -498,8 +497,4 @@ function rowText([timeMs, ...texts]: PointRow, names: readonly string[], zone: Z
 
 function nameText(name: string): string {
   return name.replaceAll('_', ' ');
-}
-
-function minuteOf(timeMs: number): number {
-  return Math.round(timeMs / minuteMs) * minuteMs;
 }

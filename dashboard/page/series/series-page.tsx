@@ -1,6 +1,7 @@
 /** The page of one series: its chart and its details. */
 
 import { useEffect, useState } from 'preact/hooks';
+import { nonEmpty } from '../../../model/format.ts';
 import type { Range } from '../../../model/intervals.ts';
 import { describeBlocked, explainGap } from '../../../model/reasons.ts';
 import { recencyText } from '../../../planning/periods.ts';
@@ -120,7 +121,7 @@ async function fetchSeries(id: number) {
 }
 
 function factsOf(line: SeriesLine, nowMs: number): string {
-  return [
+  return nonEmpty([
     describeCoverage(line, nowMs),
     line.gaps > 0 ? `${counted(line.gaps, 'gap')} of ${formatDuration(line.missingMs)}` : '',
     line.gaps === 0 && line.wantedMs > 0 ? 'no gap' : '',
@@ -128,9 +129,7 @@ function factsOf(line: SeriesLine, nowMs: number): string {
     recencyText(line, nowMs),
     line.revised > 0 ? `${formatCount(line.revised)} revised` : '',
     line.blocked === null ? '' : describeBlocked(line.blocked),
-  ]
-    .filter((words) => words !== '')
-    .join(' · ');
+  ]).join(' · ');
 }
 
 export function Parts({ detail, nowMs, hold }: { detail: SeriesDetail; nowMs: number; hold: string | null }) {
