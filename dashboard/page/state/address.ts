@@ -36,9 +36,18 @@ export interface Address {
 
 const views: readonly ViewName[] = ['overview', 'problems', 'backfills', 'events', 'list'];
 
+/** What the address leaves out. */
+const usual: Readonly<Record<string, string>> = {
+  view: 'overview',
+  sort: 'missing',
+  axis: 'own',
+  page: '1',
+  compare: '0',
+};
+
 export function readAddress(search: string): Address {
   const given = new URLSearchParams(search);
-  const text = (name: string) => given.get(name) ?? '';
+  const text = (name: string) => given.get(name) ?? usual[name] ?? '';
   return {
     view: viewOf(given),
     seriesId: idOf(given.get('series')),
@@ -47,9 +56,9 @@ export function readAddress(search: string): Address {
     filter: text('filter'),
     exchange: text('exchange'),
     interval: text('interval'),
-    sort: given.get('sort') ?? 'missing',
-    axis: given.get('axis') ?? 'own',
-    page: Math.max(1, Math.floor(Number(given.get('page') ?? 1)) || 1),
+    sort: text('sort'),
+    axis: text('axis'),
+    page: Math.max(1, Math.floor(Number(text('page'))) || 1),
     scale: text('scale'),
     span: text('span'),
     bars: text('bars'),
@@ -107,14 +116,6 @@ function idOf(text: string | null): number {
   const id = Number(text ?? 0);
   return Number.isSafeInteger(id) && id > 0 ? id : 0;
 }
-
-const usual: Readonly<Record<string, string>> = {
-  view: 'overview',
-  sort: 'missing',
-  axis: 'own',
-  page: '1',
-  compare: '0',
-};
 
 /** A relative URL, because a proxy may serve the page in a folder. */
 export function hrefOf({ seriesId, range, chosen, minute = null, ...address }: Partial<Address>): string {
