@@ -23,7 +23,7 @@ export function BackfillsView() {
 }
 
 export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
-  const isOpen = ({ progress }: BackfillLine) => progress !== null;
+  const open = lines.filter(({ progress }) => progress !== null);
   return (
     <>
       <ListSection
@@ -31,16 +31,14 @@ export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
         none="Nothing is asked for that is not covered."
         caption="Commands, the dashboard and the watch list; a scheduler goes on with what is tracked"
         titles={['What', 'Asked', 'Progress', 'Requests', 'Cancel']}
-        keys={lines.filter(isOpen).map(({ id }) => id)}
-        rows={lines
-          .filter(isOpen)
-          .map((line) => [
-            whatOf(line),
-            askedOf(line),
-            `${line.state}: ${[line.progress, line.result].filter(Boolean).join('; ')}`,
-            answersOf(line),
-            cancelCell(line),
-          ])}
+        keys={open.map(({ id }) => id)}
+        rows={open.map((line) => [
+          whatOf(line),
+          askedOf(line),
+          `${line.state}: ${[line.progress, line.result].filter(Boolean).join('; ')}`,
+          answersOf(line),
+          cancelCell(line),
+        ])}
       />
       <ListSection
         title="Ended"
@@ -48,7 +46,7 @@ export function Backfills({ lines }: { lines: readonly BackfillLine[] }) {
         caption="The newest first"
         titles={['What', 'Asked', 'Ended', 'Result']}
         rows={lines
-          .filter((line) => !isOpen(line))
+          .filter(({ progress }) => progress === null)
           .map((line) => [
             whatOf(line),
             askedOf(line),

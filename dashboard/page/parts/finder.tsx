@@ -90,7 +90,6 @@ export function Finder({ links }: { links: ReadonlyArray<readonly [view: ViewNam
               ref={input}
               type="text"
               role="combobox"
-              list={undefined}
               aria-label="Name of a series, a view or an action"
               aria-expanded={found.length > 0}
               aria-controls="found"

@@ -120,18 +120,7 @@ export function Section({
 }
 
 /** A section with a table. @param none text in its place when there are no rows. */
-export function ListSection({
-  title,
-  none,
-  ...table
-}: {
-  title: string;
-  none: string;
-  caption: string;
-  titles: readonly string[];
-  rows: readonly (readonly Cell[])[];
-  keys?: readonly number[];
-}) {
+export function ListSection({ title, none, ...table }: { title: string; none: string } & Parameters<typeof Table>[0]) {
   const id = `part-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
   return (
     <Section id={id} title={title}>
