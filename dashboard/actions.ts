@@ -32,7 +32,7 @@ import { listSeriesNames } from '../store/status/series-history.ts';
 import { type Access, isSame, userIn } from './access.ts';
 import { json } from './json.ts';
 import type { ActionPorts, ActionRequest } from './ports.ts';
-import { endAction, listActions, recordAction } from './queries/actions.ts';
+import { endAction, newestActions, recordAction } from './queries/actions.ts';
 import type { ActionLine } from './shapes.ts';
 
 export interface ActionsOptions {
@@ -141,7 +141,7 @@ export function addActions(
 
   async function run(id: number, request: ActionRequest, by: string) {
     const end = (state: 'done' | 'failed', result: string) =>
-      endAction(database, id, { state, result, endedMs: clock.now() });
+      endAction.on(database.pool, { id, state, result, endedMs: clock.now() });
     try {
       const result = await ports.act(request, {
         by,
@@ -196,7 +196,7 @@ export function addActions(
   }
 
   scope.get('/dashboard/actions', async (_request, reply) => {
-    const lines = (await listActions(database, maxListed)).map(
+    const lines = (await newestActions.on(database.pool, { most: maxListed })).map(
       (line): ActionLine => ({ ...line, progress: line.id === running.long?.id ? running.long.progress : null }),
     );
     return json<'actions'>(reply, lines);

@@ -26,7 +26,7 @@ import { type ExportSource, seriesExportSource } from '../transfer/export-source
 import { inSnapshot } from '../transfer/queries/export-series.ts';
 import { idText, json, rangeIn } from './json.ts';
 import type { StatePorts } from './ports.ts';
-import { readChartedSeries, readPanes } from './queries/points.ts';
+import { chartedSeries, readPanes } from './queries/points.ts';
 import type { PastRequest, SeriesDetail, SeriesRange } from './shapes.ts';
 
 interface SeriesRoutesOptions {
@@ -125,8 +125,8 @@ export function seriesIdOf(request: FastifyRequest): number {
 
 /** @throws ServiceRefusal 404 */
 export async function charted(database: Database, seriesId: number) {
-  const found = await readChartedSeries(database, seriesId);
-  if (found === null) throw notFound(String(seriesId));
+  const [found] = await chartedSeries.on(database.pool, { seriesId });
+  if (found === undefined) throw notFound(String(seriesId));
   return found;
 }
 

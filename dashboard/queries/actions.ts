@@ -1,6 +1,5 @@
 /** The record of actions at the dashboard. */
 
-import type { EpochMs } from '../../model/intervals.ts';
 import type { Database } from '../../store/db/database.ts';
 import { int4, int8, jsonb, nullable, oneOf, statement, text, time } from '../../store/db/statement.ts';
 import type { RecordedAction } from './shapes.ts';
@@ -23,26 +22,13 @@ const insertAction = statement({
   row: { id: int8 },
 });
 
-export async function endAction(
-  database: Database,
-  id: number,
-  end: Pick<RecordedAction, 'state' | 'result'> & { readonly endedMs: EpochMs },
-): Promise<void> {
-  await updateAction.on(database.pool, { id, ...end });
-}
-
-const updateAction = statement({
+export const endAction = statement({
   name: 'end-action',
   text: 'update tidemark.actions set state = $state, result = $result, ended_at = $endedMs where id = $id',
   parameters: { id: int8, state: text, result: nullable(text), endedMs: time },
 });
 
-/** The newest first. */
-export function listActions(database: Database, most: number): Promise<RecordedAction[]> {
-  return newestActions.on(database.pool, { most });
-}
-
-const newestActions = statement({
+export const newestActions = statement({
   name: 'newest-actions',
   text: `
     select id, time as "timeMs", action, request, address, user_name as "userName", state, result,

@@ -218,13 +218,8 @@ const panes = statement({
   row: { id: int4, dataset: oneOf<DatasetName>(), interval: text },
 });
 
-/** Reads the series of a chart; null: there is no such series. */
-export async function readChartedSeries(database: Database, seriesId: number) {
-  const [series] = await chartedSeries.on(database.pool, { seriesId });
-  return series ?? null;
-}
-
-const chartedSeries = statement({
+/** The series of a chart. */
+export const chartedSeries = statement({
   name: 'dashboard-series',
   text: `select ${keyColumns}, s.earliest as "earliestMs", s.newest as "newestMs"
          from tidemark.series s where s.id = $seriesId`,
