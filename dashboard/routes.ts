@@ -35,16 +35,15 @@ export interface DashboardOptions extends Omit<StateOptions, 'clock'> {
   readonly actions?: ActionsOptions | undefined;
   /** Directory of the built page. */
   readonly assets: string;
-  /** Open pages per address; absent or 0: limited only in total. */
-  readonly streamsPerAddress?: number;
+  /** Open pages per address; 0: limited only in total. */
+  readonly streamsPerAddress: number;
   /** Shortest time between two readings of the state. Default: 2 s. */
   readonly tickMs?: number;
-  /** A reading that takes longer counts as trouble. Default: 10 s. */
-  readonly readTimeoutMs?: number;
+  /** A reading that takes longer counts as trouble. */
+  readonly readTimeoutMs: number;
 }
 
 const defaultTickMs = 2000;
-const defaultReadTimeoutMs = 10_000;
 /** Entries of each kind of problem. */
 const maxEntries = 50;
 
@@ -69,14 +68,14 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
   const { database, queue, graceMs } = options;
   const { primary = database } = options.replica ?? {};
   const addAssets = readAssets(options.assets);
-  const streams = new AddressLimit(options.streamsPerAddress ?? 0);
+  const streams = new AddressLimit(options.streamsPerAddress);
   const refusalOf = accessGuard(options.access, clock);
   const live = new Live({
     read: stateReader({ ...options, clock }),
     hasChanged: queue.hasChanged,
     clock,
     tickMs: options.tickMs ?? defaultTickMs,
-    readTimeoutMs: options.readTimeoutMs ?? defaultReadTimeoutMs,
+    readTimeoutMs: options.readTimeoutMs,
     onTrouble: (error) => app.log.warn({ cause: messageOf(error) }, 'cannot read the state for the dashboard'),
   });
   // Before the server waits for pending responses: streams never end by themselves.

@@ -93,6 +93,7 @@ function openWith(access: Access, state: { nowMs: number } = { nowMs: 1_000_000 
       assets: resolve('dist/dashboard/assets'),
       queue: createQueueReader(systemClock, () => Promise.reject()),
       ...{ ports: plainPorts(database), graceMs: 0, perMinute: 0, synthetic: false },
+      ...{ streamsPerAddress: 0, readTimeoutMs: 10_000 },
     },
     clockAt(() => state.nowMs),
   );

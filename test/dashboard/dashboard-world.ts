@@ -79,6 +79,7 @@ export async function openDashboardWorld(
           access: { kind: 'local', alsoFrom: [] },
           assets: resolve('dist/dashboard/assets'),
           ...{ graceMs: 60_000, perMinute: 200, synthetic: false, tickMs: 50 },
+          ...{ streamsPerAddress: 0, readTimeoutMs: 10_000 },
           ...given,
         },
         clock,
