@@ -121,9 +121,9 @@ interface HttpBody {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const json = (body: unknown, headers: HttpBody['headers'] = {}): HttpBody => ({
+const json = (body: unknown): HttpBody => ({
   body: typeof body === 'string' ? body : JSON.stringify(body),
-  headers: { 'content-type': 'application/json', ...headers },
+  headers: { 'content-type': 'application/json' },
 });
 
 /** The request of a target that is told by HTTP. */

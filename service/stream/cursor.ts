@@ -17,9 +17,9 @@ export interface Cursor {
 export const maxMissing = 32;
 
 /** Joins the nearest ranges until there are few enough. */
-export function fewRanges(ranges: readonly Range[], most = maxMissing): Range[] {
+export function fewRanges(ranges: readonly Range[]): Range[] {
   const left = ranges.map((range) => ({ ...range }));
-  while (left.length > most) {
+  while (left.length > maxMissing) {
     let nearest = 1;
     const gapBefore = (place: number) => (left[place]?.startMs ?? 0) - (left[place - 1]?.endMs ?? 0);
     for (let place = 2; place < left.length; place += 1) if (gapBefore(place) < gapBefore(nearest)) nearest = place;
