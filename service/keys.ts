@@ -123,16 +123,7 @@ const revoke = statement({
   row: { id: int4 },
 });
 
-export interface CountedRequest {
-  /** False: `perMinute` other requests were made in the 60 seconds before. This one does not count. */
-  readonly admitted: boolean;
-  /** Requests of this minute, including this one if it was admitted. */
-  readonly used: number;
-  /** Time of the oldest of them. It stops counting a minute later. */
-  readonly oldestMs: EpochMs;
-  /** Time of the request, by the clock that all requests are counted by. */
-  readonly nowMs: EpochMs;
-}
+export type CountedRequest = RowOf<(typeof admitRequest)['row']>;
 
 /** Rejects while the database does not answer. */
 export async function assertCountable(pool: pg.Pool): Promise<void> {
@@ -159,5 +150,12 @@ const admitRequest = statement({
   text: `select admitted, used, oldest_ms as "oldestMs", now_ms as "nowMs"
          from tidemark.admit_request($caller, $perMinute, $atMs)`,
   parameters: { caller: text, perMinute: int4, atMs: nullable(int8) },
-  row: { admitted: bool, used: int4, oldestMs: int8, nowMs: int8 },
+  row: {
+    /** False: `perMinute` other requests were made in the 60 seconds before. This one does not count. */
+    admitted: bool,
+    /** Requests of this minute, including this one if it was admitted. */
+    used: int4,
+    /** Time of the oldest of them, which stops counting a minute later, and of this one, by the clock of all. */
+    ...{ oldestMs: int8, nowMs: int8 },
+  },
 });

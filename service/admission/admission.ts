@@ -10,11 +10,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.ts';
 import { minuteMs } from '../../model/intervals.ts';
-import { isKeyShaped } from '../keys.ts';
+import { type CountedRequest, isKeyShaped } from '../keys.ts';
 import { bearerKey } from '../request.ts';
 import { ServiceRefusal } from '../response.ts';
 import { addressCaller } from './address.ts';
-import type { CountedRequest, RequestCounter } from './request-counter.ts';
+import type { RequestCounter } from './request-counter.ts';
 
 export interface AdmissionOptions {
   readonly counter: RequestCounter;

@@ -5,8 +5,6 @@ import type pg from 'pg';
 import type { Clock } from '../../clock.ts';
 import { assertCountable, type CountedRequest, countRequest } from '../keys.ts';
 
-export type { CountedRequest };
-
 export interface RequestCounter {
   /** Counts one request, unless the caller already made `perMinute` in the last 60 seconds. */
   count(caller: string, perMinute: number): Promise<CountedRequest>;
