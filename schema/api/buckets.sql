@@ -178,27 +178,23 @@ begin
   perform tidemark.tell_coverage(line.series_id, line.covered, line.tracked,
                                  greatest(asked.first, asked.since), asked.ending,
                                  date_bin(line.period, asked.closed, tidemark.grid_origin()));
+  -- A point after the end of its bucket has no place. A condition instead would be tested on each point of a view.
   return query execute format('
-    with buckets as materialized (
-      select * from unnest($1, $2) b (begins, ends)
-    ), placed as (
-      select *, max(begun) over (order by time, is_point rows unbounded preceding) as bucket from (
-        select time, open, high, low, close, volume, true as is_point, null::timestamptz as begun from %s
-        where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz
-        union all select begins, null, null, null, null, null, false, begins from buckets
-      ) merged
-    ), candles as (
-      select bucket, %s, count(*) as points
-      from placed join buckets on begins = bucket and time < ends where is_point group by bucket
+    with candles as (
+      select case when time < ($2)[place] then place end as place, %s, count(*) as points
+      from (select *, width_bucket(time, $1) as place from %s
+            where series_id = %s and time >= %L::timestamptz and time < %L::timestamptz) placed
+      group by 1
     ), known as (
       select b.begins, b.ends, c.*, tidemark.share_covered(%L::tstzmultirange, tstzrange(b.begins, b.ends)) as coverage
-      from buckets b left join candles c on c.bucket = b.begins
+      from unnest($1, $2) with ordinality b (begins, ends, place) left join candles c using (place)
     )
     select begins, ends, open, high, low, close, volume, %L::text, coalesce(points, 0), coverage from known
-    where bucket is not null or (coverage < 1 and ends <= %L::timestamptz) order by begins',
+    where points is not null or (coverage < 1 and ends <= %L::timestamptz) order by begins',
+    tidemark.grouped_candle(),
     tidemark.source_of(line.relation, line.series_id, line.period, asked.first, asked.ending),
-    line.series_id, asked.first, asked.ending, tidemark.grouped_candle(),
-    line.covered, line.interval_name, asked.closed) using begin_times, end_times;
+    line.series_id, asked.first, asked.ending, line.covered, line.interval_name, asked.closed)
+    using begin_times, end_times;
 end $$;
 comment on function public.ohlcv_by is
   'Candles of a market in buckets of any length that begin in [from_time, to_time), or from the one in which the '
