@@ -1,6 +1,7 @@
 /** Defers work that failed, and names it in the log. */
 
 import type { EpochMs } from '../model/intervals.ts';
+import { lanes } from '../model/lanes.ts';
 import { type Reason, reasons } from '../model/reasons.ts';
 import { seriesName } from '../model/series.ts';
 import { isCommand } from '../model/window.ts';
@@ -42,7 +43,7 @@ export async function deferWork<Answer>(
     if (await publishCommandResult(failure, work, context)) return;
     if (window.lane === 'probe')
       await postponeProbe.on(context.database.pool, { seriesId: window.seriesId, untilMs: failure.retryAtMs });
-    else if (isLacking && window.lane !== 'reread')
+    else if (isLacking && !lanes[window.lane].rereads)
       // The source's statement concerns the requested range only.
       await deferUpstreamGaps(context.database.pool, {
         ...failure,
@@ -59,7 +60,7 @@ export async function deferWork<Answer>(
         seriesId: window.seriesId,
         window,
         attempts: attempt.number,
-        ofCovered: window.lane === 'reread',
+        ofCovered: lanes[window.lane].rereads,
       });
   }
   await work.giveUp?.(failure);
