@@ -61,9 +61,12 @@ const commands: Readonly<Record<string, readonly [summary: string, declarations:
   ],
   verify: [
     'request covered windows again and compare them digit by digit; changes nothing',
-    () => import('./commands/verify.ts'),
+    () => import('./commands/recheck.ts'),
   ],
-  repair: ['request differing and old empty ranges again, and store the answers', () => import('./commands/repair.ts')],
+  repair: [
+    'request differing and old empty ranges again, and store the answers',
+    () => import('./commands/recheck.ts'),
+  ],
   retry: [
     'make failed and refused ranges due now, instead of after their delay',
     () => import('./commands/requests.ts'),

@@ -8,16 +8,6 @@ import { keyNames, keyOf, type SeriesKey, seriesName } from '../../model/series.
 import type { KnownSeries } from '../../planning/watch-list-changes.ts';
 import { completionScripts } from '../output/completion-scripts.ts';
 
-/** Their arguments are series: one, or several. */
-const takesSeveral: Readonly<Record<string, boolean>> = {
-  why: false,
-  verify: true,
-  quality: true,
-  repair: true,
-  untrack: true,
-  retry: true,
-};
-
 /** The options that name series, and the value of a series. */
 const namingOptions = Object.fromEntries(
   Object.values(keyNames)
@@ -38,13 +28,14 @@ export async function addSuggestions(program: Command, words: readonly string[])
   root.commands.get('complete')?.argument('shell', (complete) => {
     for (const shell of Object.keys(completionScripts)) complete(shell, '');
   });
-  const several = takesSeveral[called];
+  const series = root.commands.get(called)?.arguments.get('series');
   const named = words.some((word) => optionOf(word) in namingOptions);
   // Loaded on demand: most completions need no database.
   const known =
-    several !== undefined || named ? await (await import('../input/known-series.ts')).readSeriesToComplete() : [];
-  const series = root.commands.get(called)?.arguments.get('series');
-  if (series !== undefined && several !== undefined) {
+    series !== undefined || named ? await (await import('../input/known-series.ts')).readSeriesToComplete() : [];
+  if (series !== undefined) {
+    // The words of one name.
+    const several = called !== 'why';
     const accepted = called === 'untrack' || called === 'retry' ? known.filter((one) => one.isTracked) : known;
     const command = program.commands.find((one) => one.name() === called);
     const given = argumentsOf(command, before.slice(1));

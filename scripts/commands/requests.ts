@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { RetryOptions } from '../actions/requests.ts';
-import { actedRangeOptions } from '../input/selectors.ts';
+import { actedRangeOptions, seriesArgument } from '../input/selectors.ts';
 
 export function pauseCommand(command: Command): void {
   command
@@ -13,11 +13,7 @@ export function resumeCommand(command: Command): void {
 }
 
 export function retryCommand(command: Command): void {
-  command.argument(
-    '[series...]',
-    'ids or names of series, as `status` shows them, or a pattern such as "kraken *" (default: all tracked)',
-  );
-  actedRangeOptions(command)
+  actedRangeOptions(seriesArgument(command, 'all tracked'))
     .option('--json', 'print the outcome as JSON')
     .action(async (words: string[], options: RetryOptions) =>
       (await import('../actions/requests.ts')).retry(words, options),

@@ -189,6 +189,14 @@ export function seriesNamed(dataset: DatasetName, options: SeriesNames): SeriesK
   });
 }
 
+/** Any number of series. @param usual those without one. */
+export function seriesArgument(command: Command, usual: string): Command {
+  return command.argument(
+    '[series...]',
+    `ids or names of series, as \`status\` shows them, or a pattern such as "kraken *" (default: ${usual})`,
+  );
+}
+
 /** Adds the options of a range that a command acts on. */
 export function actedRangeOptions(command: Command): Command {
   return command

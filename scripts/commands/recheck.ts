@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../clock.ts';
+import type { RepairOptions } from '../actions/recheck.ts';
 import { parseWhole } from '../input/parse-options.ts';
-import { actedRange, actedRangeOptions, type RangeOptions } from '../input/selectors.ts';
+import { actedRange, actedRangeOptions, type RangeOptions, seriesArgument } from '../input/selectors.ts';
 
 interface VerifyOptions extends Partial<RangeOptions> {
   readonly sample?: string;
@@ -13,11 +14,7 @@ interface VerifyOptions extends Partial<RangeOptions> {
 const defaultSample = 30;
 
 export function verifyCommand(command: Command): void {
-  command.argument(
-    '[series...]',
-    'ids or names of series, as `status` shows them, or a pattern such as "kraken *" (default: all tracked)',
-  );
-  actedRangeOptions(command)
+  actedRangeOptions(seriesArgument(command, 'all tracked'))
     .addOption(
       new Option('--sample <count>', `number of windows, drawn at random (default: ${defaultSample})`).conflicts('all'),
     )
@@ -26,11 +23,22 @@ export function verifyCommand(command: Command): void {
     .option('--json', 'print the outcome as JSON, with every difference')
     .action(async (words: string[], { all, sample, json, against, ...range }: VerifyOptions) => {
       const count = all ? null : parseWhole(sample ?? String(defaultSample), '--sample', 1, 9_999_999);
-      await (await import('../actions/verify.ts')).run(words, {
+      await (await import('../actions/recheck.ts')).runVerify(words, {
         within: actedRange(range, systemClock.now()),
         sample: count,
         isJson: json === true,
         against: against ?? null,
       });
     });
+}
+
+export function repairCommand(command: Command): void {
+  actedRangeOptions(seriesArgument(command, 'all'))
+    .option('--differences', 'differences that `verify` found (default)')
+    .option('--remove-absent', 'remove points that the source still does not have: their values stay as revisions')
+    .option('--empty-older-than <age>', 'ranges that were confirmed empty longer ago than this: 30d, 8w')
+    .option('--json', 'print the outcome as JSON')
+    .action(async (words: string[], options: RepairOptions) =>
+      (await import('../actions/recheck.ts')).runRepair(words, options),
+    );
 }
