@@ -135,7 +135,8 @@ export function planPass(facts: PassFacts): PassPlan {
     roundMs: facts.roundMs,
     most: slots.total,
   }).filter(({ seriesId }) => isLive(source, places.get(seriesId)));
-  const share = rereadSlots({ requestsPerMinute: source.requestsPerMinute, queued: claimed.load.reread });
+  const queued = countBySlots(claimed.load, 'reread');
+  const share = rereadSlots({ requestsPerMinute: source.requestsPerMinute, queued });
   const reservedSlots = Math.min(again.length, share) + duePages.length;
   const plan = planWindows({
     ...{ nowMs, graceMs: facts.graceMs, rereadPeriods: facts.rereadPeriods, longestRangeMs, files: source.files },
