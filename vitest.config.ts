@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { PartsReporter } from './test/parts/parts-reporter.ts';
 
 /**
- * The last part of `npm run test:slow`, one by one with nothing beside it: two cores are few for ten containers' health checks.
+ * The last part of `npm run test:slow`, one by one with nothing beside it: two cores are few for ten containers' health
+ * checks.
  */
 const containers = ['test/deploy/compose.test.ts', 'test/deploy/rolling-restart.test.ts'];
 /**

@@ -2,8 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { PartsReporter } from './test/parts/parts-reporter.ts';
 
 /**
- * The long set: fault tests with many more faults, and those that try for a time, for longer. `--mode month`: the month,
- * which measures, with nothing beside it.
+ * The long set: fault tests with many more faults, and those that try for a time, for longer. `--mode month`: the
+ * month, which measures, with nothing beside it.
  */
 export default defineConfig(({ mode }) => ({
   test: {
