@@ -169,7 +169,6 @@ export function addActions(
 
   async function perform(action: ActionRequest['action'], asked: FastifyRequest, reply: FastifyReply) {
     const request = read(requests[action], asked.body);
-    reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
     const userName = access.kind === 'password' ? userIn(asked.headers.authorization) : null;
     const by = `${userName === null ? '' : `${userName} at `}${asked.ip}`;
     const record = async () => {
@@ -204,12 +203,12 @@ export function addActions(
 
   scope.register(async (guarded) => {
     guarded.addHook('onRequest', async (request, reply) => {
+      reply.header('cache-control', 'no-store');
       const refusal = refusalOf(request, access.kind === 'password' ? null : token);
       if (refusal === null) return;
       // Who opens a page without the token looks, and does not act.
       const isLook = /\/(?:cost|plan)$/.test(request.routeOptions.url ?? '');
       if (!isLook) log.warn({ from: request.ip, url: request.url, cause: refusal.message }, 'an action was refused');
-      reply.header('cache-control', 'no-store');
       throw refusal;
     });
     for (const action of names)
@@ -221,7 +220,6 @@ export function addActions(
         throw new ServiceRefusal(403, message);
       });
     const answer = async (reply: FastifyReply, planned: () => Promise<object>) => {
-      reply.header('cache-control', 'no-store').type('application/json; charset=utf-8');
       try {
         return reply.send(await planned());
       } catch (thrown) {
