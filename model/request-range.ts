@@ -1,6 +1,6 @@
 /** Limits on the range of a request. */
 
-import { datasetOf } from './datasets/index.ts';
+import { eventReachMs } from './datasets/index.ts';
 import { dayMs, type Interval, intervalMs } from './intervals.ts';
 import type { Range } from './ranges.ts';
 import type { SeriesKey } from './series.ts';
@@ -48,9 +48,7 @@ export function longestRange(
   const { dataset, interval } = series;
   const range = offerOf(offers, dataset)?.longestRangeMs[interval] ?? longestRangeMs[interval];
   const longestMs = Math.min(range, accepted.get(rangeKey(series, interval)) ?? range);
-  const { time } = datasetOf(dataset);
-  const besideMs = time.density === 'linked' ? 2 * time.reachMs : 0;
-  return Math.max(longestMs - besideMs, intervalMs[series.interval]);
+  return Math.max(longestMs - 2 * eventReachMs(dataset), intervalMs[series.interval]);
 }
 
 /** Number of requests for a range. */

@@ -1,6 +1,6 @@
 /** Windows: the ranges that a request is to settle, one request each. The planner hands them to the queue. */
 
-import { datasetOf } from './datasets/index.ts';
+import { eventReachMs } from './datasets/index.ts';
 import { type EpochMs, type Interval, intervalMs, periodStart } from './intervals.ts';
 import type { Range } from './ranges.ts';
 import type { SeriesKey } from './series.ts';
@@ -69,8 +69,7 @@ export function asksAlone({ startMs, endMs }: Range): Pick<Window, 'asks'> {
 
 /** A request for the newest range: of events with those before it, whose distances tell when the next one is due. */
 export function asksNewest({ startMs, endMs }: Range, { dataset }: SeriesKey): Pick<Window, 'asks'> {
-  const { time } = datasetOf(dataset);
-  return { asks: { startMs: time.density === 'linked' ? startMs - time.reachMs : startMs, endMs } };
+  return { asks: { startMs: startMs - eventReachMs(dataset), endMs } };
 }
 
 /** A request for the days of the range. The day that contains its start begins before it. */
@@ -84,8 +83,7 @@ export function asksDays({ startMs, endMs }: Range): Pick<Window, 'asks'> {
  */
 export function asksFile<W extends Range & Pick<Window, 'series'>>(window: W, file: Range): W & Pick<Window, 'asks'> {
   const { startMs, endMs, series } = window;
-  const { time } = datasetOf(series.dataset);
-  const reachMs = time.density === 'linked' ? time.reachMs : 0;
+  const reachMs = eventReachMs(series.dataset);
   const asks = {
     startMs: Math.min(startMs, Math.max(startMs - reachMs, file.startMs)),
     endMs: Math.max(endMs, Math.min(endMs + reachMs, file.endMs)),
@@ -105,10 +103,9 @@ export function withWitnesses<W extends Range & Pick<Window, 'series'>>(
   spanMs: number,
 ): W & Pick<Window, 'asks'> {
   const { startMs, endMs, series } = window;
-  const { time } = datasetOf(series.dataset);
-  const isOfEvents = time.density === 'linked';
-  const reachMs = isOfEvents ? time.reachMs : intervalMs[series.interval];
-  const hasRoom = isOfEvents || endMs - startMs + 2 * reachMs <= spanMs;
+  const ofEventsMs = eventReachMs(series.dataset);
+  const reachMs = ofEventsMs || intervalMs[series.interval];
+  const hasRoom = ofEventsMs > 0 || endMs - startMs + 2 * reachMs <= spanMs;
   return { ...window, asks: hasRoom ? { startMs: startMs - reachMs, endMs: endMs + reachMs } : { startMs, endMs } };
 }
 

@@ -45,6 +45,12 @@ export function byDataset<Value>(value: (dataset: Dataset, name: DatasetName) =>
   >;
 }
 
+/** How far beside a window of events they are asked for; 0: the points of the dataset are no events. */
+export function eventReachMs(name: DatasetName): number {
+  const { time } = datasetOf(name);
+  return time.density === 'linked' ? time.reachMs : 0;
+}
+
 /** Names of the value columns, in their order. */
 export const columnNames = byDataset(({ columns }): readonly string[] => columns.map(({ name }) => name));
 
