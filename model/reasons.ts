@@ -3,7 +3,7 @@
  * other gaps are `not_asked`, `not_published` or `blocked`. Nothing reads the message of a gap: it is for people.
  */
 
-import { counted, formatDuration, formatTime } from './format.ts';
+import { counted, formatDuration, formatTime, nonEmpty } from './format.ts';
 import type { EpochMs } from './intervals.ts';
 import { defaultSource } from './sources.ts';
 
@@ -161,20 +161,14 @@ export function describeMissing(lengths: {
   readonly emptyMs: number;
 }): string[] {
   const { failedMs, beyondDepthMs, awaitingMs, emptyMs } = lengths;
-  const parts = [
-    [failedMs - beyondDepthMs, 'failed'],
-    [beyondDepthMs, 'beyond the depth of its source'],
-  ] as const;
-  const missing = parts.filter(([ms]) => ms > 0).map(([ms, words]) => `${formatDuration(ms)} ${words}`);
-  const empty = [
-    [emptyMs, 'confirmed'],
-    [awaitingMs, 'asked once'],
-  ] as const;
-  const known = empty.filter(([ms]) => ms > 0);
-  if (known.length === 0) return missing;
-  const [[, only]] = known as [(typeof known)[number]];
-  const how =
-    known.length === 1 ? `, ${only}` : `: ${known.map(([ms, words]) => `${formatDuration(ms)} ${words}`).join(', ')}`;
+  const partOf = (ms: number, words: string) => (ms > 0 ? `${formatDuration(ms)} ${words}` : '');
+  const missing = nonEmpty([
+    partOf(failedMs - beyondDepthMs, 'failed'),
+    partOf(beyondDepthMs, 'beyond the depth of its source'),
+  ]);
+  if (emptyMs + awaitingMs === 0) return missing;
+  const both = `: ${partOf(emptyMs, 'confirmed')}, ${partOf(awaitingMs, 'asked once')}`;
+  const how = emptyMs > 0 && awaitingMs > 0 ? both : emptyMs > 0 ? ', confirmed' : ', asked once';
   return [...missing, `no data for ${formatDuration(emptyMs + awaitingMs)}${how}`];
 }
 
