@@ -50,36 +50,28 @@ export async function readChartPoints(
   query: { seriesId: number; series: SeriesKey; interval: Interval; range: Range },
 ): Promise<ChartPoints> {
   const { seriesId, series, interval, range } = query;
-  const own = interval === series.interval;
   const within = { seriesId, ...range };
   const { chart: kind } = datasets[series.dataset];
   const names = charted[series.dataset];
-  if (kind === 'bars') {
-    const summed = { ...within, seconds: intervalMs[interval] / 1000 };
-    return { kind, names, sampled: false, rows: pointRows(await sums(series.dataset).listsOn(database.pool, summed)) };
-  }
-  if (own) {
-    const rows = pointRows(await storedPoints(series.dataset).listsOn(database.pool, within));
-    return { kind, names, sampled: false, rows };
-  }
+  // The columns of these statements are a time and decimals.
+  const answer = (rows: unknown[][]): ChartPoints => ({
+    ...{ kind, names, sampled: false, rows: rows as unknown as PointRow[] },
+  });
+  const periodMs = intervalMs[interval];
+  if (kind === 'bars')
+    return answer(await sums(series.dataset).listsOn(database.pool, { ...within, seconds: periodMs / 1000 }));
+  if (interval === series.interval) return answer(await storedPoints(series.dataset).listsOn(database.pool, within));
   const level = rollupLevels.find((one) => one.interval === interval);
   if (series.dataset === 'candles' && level?.finer.includes(series.interval) === true) {
     const derivedMs = await derivedFromPointsMs(database, { level, range, seriesId, interval: series.interval });
     if (derivedMs / intervalMs[series.interval] <= maxAggregated)
-      return {
-        ...{ kind, names, sampled: false },
-        rows: pointRows(await derivedCandles(level.interval).listsOn(database.pool, within)),
-      };
+      return answer(await derivedCandles(level.interval).listsOn(database.pool, within));
   }
-  const periodMs = intervalMs[interval];
   const periods = Math.ceil((range.endMs - range.startMs) / periodMs);
   const sampled = { seriesId, startMs: range.startMs, seconds: periodMs / 1000, periods };
-  const rows = pointRows(await sampledPoints(series.dataset).listsOn(database.pool, sampled));
-  return { kind: 'line', names: [datasets[series.dataset].shown], sampled: true, rows };
+  const rows = await sampledPoints(series.dataset).listsOn(database.pool, sampled);
+  return { ...answer(rows), kind: 'line', names: [datasets[series.dataset].shown], sampled: true };
 }
-
-/** The columns of these statements are a time and decimals. */
-const pointRows = (rows: unknown[][]) => rows as unknown as PointRow[];
 
 const shown = 'series_id = $seriesId and time >= $startMs and time < $endMs';
 const within = { seriesId: int4, startMs: time, endMs: time };

@@ -28,22 +28,19 @@ import {
 import { listQueries } from './lists.ts';
 import { clientTime, isoOf, millisecondsOf } from './query.ts';
 
-type Name = 'exchange' | 'base' | 'quote' | 'asset';
-const { interval } = keyParameters;
-const parametersOf = (names: readonly Name[]) => ({
-  ...(Object.fromEntries(names.map((name) => [name, keyParameters[name]])) as Pick<typeof keyParameters, Name>),
-});
+const { interval, exchange, base, quote, asset } = keyParameters;
+type KeyNames = Pick<typeof keyParameters, 'exchange' | 'base' | 'quote' | 'asset'>;
 /** Whether a row is of the market or the asset, and whether a list names it. */
 const keys = {
   market: {
     isOf: 'exchange_id = $exchange and base_id = $base and quote_id = $quote',
     isListed: 'exists (select from public.markets where exchange = $exchange and base = $base and quote = $quote)',
-    parameters: parametersOf(['exchange', 'base', 'quote']),
+    parameters: { exchange, base, quote } as KeyNames,
   },
   asset: {
     isOf: 'asset_id = $asset',
     isListed: 'exists (select from public.assets where asset = $asset)',
-    parameters: parametersOf(['asset']),
+    parameters: { asset } as KeyNames,
   },
 };
 
