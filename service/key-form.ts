@@ -7,24 +7,21 @@ import { addressCaller } from './admission/address.ts';
 import { requestKey } from './keys.ts';
 import { escaped, type Page, type SendPage } from './pages/pages.ts';
 
-/** One line of text without control characters, which could break a terminal or a mail header. */
-const line = (what: string, most: number) =>
+/** Text without control characters, which could break a terminal or a mail header; by default one line. */
+const textOf = (what: string, most: number, { least = 1, short = `${what} is missing`, form = /^[^\p{C}]*$/u } = {}) =>
   z
     .string(`${what} is missing`)
     .trim()
-    .min(1, `${what} is missing`)
+    .min(least, short)
     .max(most, `${what} is longer than ${most} characters`)
-    .regex(/^[^\p{C}]*$/u, `${what} holds a character that is not text`);
+    .regex(form, `${what} holds a character that is not text`);
 
 const request = z.object({
-  name: line('the name', 100),
-  address: line('the address', 200).pipe(z.email('the address is not an e-mail address')),
-  purpose: z
-    .string('the purpose is missing')
-    .trim()
-    .min(10, 'say in a sentence what the key is for')
-    .max(1000, 'the purpose is longer than 1000 characters')
-    .regex(/^(?:[^\p{C}]|[\r\n\t])*$/u, 'the purpose holds a character that is not text'),
+  name: textOf('the name', 100),
+  address: textOf('the address', 200).pipe(z.email('the address is not an e-mail address')),
+  purpose: textOf('the purpose', 1000, {
+    ...{ least: 10, short: 'say in a sentence what the key is for', form: /^(?:[^\p{C}]|[\r\n\t])*$/u },
+  }),
 });
 
 /** @param pool on which requests are stored. */
