@@ -114,13 +114,11 @@ export function rangeOf({ startMs, endMs, columns }: Band, [one, other]: readonl
   return { startMs: timeOf(Math.min(one, other)), endMs: timeOf(Math.max(one, other) + 1) };
 }
 
-interface Segment {
+interface Segment extends Range {
   readonly layer: Layer;
   readonly name: string;
   /** The middle of the column. */
   readonly timeMs: EpochMs;
-  readonly startMs: number;
-  readonly endMs: number;
 }
 
 /** The range around a column in which the band looks the same, in minutes; null: nothing is tracked there. */

@@ -85,9 +85,7 @@ interface Compared {
 export type ComparedState = 'loading' | 'loaded' | 'failed';
 
 /** The first and the last value of a series on the screen. */
-export interface Span {
-  readonly startMs: number;
-  readonly endMs: number;
+export interface Span extends Range {
   readonly first: string;
   readonly last: string;
 }
