@@ -3,6 +3,7 @@
 import { type Clock, unlessStopped } from '../clock.ts';
 import { codeOf, firstError } from '../errors.ts';
 import { openConnections } from '../sources/connections.ts';
+import { retryAfter } from '../sources/error-response.ts';
 import { version } from '../version.ts';
 import { bodyFor, linesOf, type Message, titleOf } from './message.ts';
 import { isPrivate, type Target } from './targets.ts';
@@ -59,7 +60,9 @@ async function sendHttp({ entry, url, secret }: Target, message: Message, signal
     const { statusCode: status } = response;
     if (status >= 200 && status < 300) return { kind: 'sent' } as const;
     const isTransient = status >= 500 || status === 429 || status === 408 || status === 425;
-    return failed(`answered ${status}`, isTransient, retryAfter(response.headers['retry-after'], clock.now()));
+    const nowMs = clock.now();
+    const [asked] = [response.headers['retry-after']].flat();
+    return failed(`answered ${status}`, isTransient, Math.max(0, (retryAfter(asked, nowMs) ?? nowMs) - nowMs));
   } finally {
     // The answer is of no use.
     await connections.destroy();
@@ -71,13 +74,6 @@ function credentialsOf({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { authorization: `Basic ${Buffer.from(text).toString('base64')}` };
-}
-
-/** Seconds or a date. */
-function retryAfter(header: string | string[] | undefined, nowMs: number): number {
-  const text = [header].flat()[0]?.trim() ?? '';
-  const ms = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
-  return Number.isFinite(ms) && ms > 0 ? ms : 0;
 }
 
 async function sendMail({ entry, url }: Target, message: Message, signal: AbortSignal): Promise<Sent> {

@@ -153,7 +153,8 @@ export function retryAt(
   return named == null ? null : Math.min(named, nowMs + longestPauseMs);
 }
 
-function retryAfter(value: string | undefined, nowMs: EpochMs): EpochMs | null {
+/** The moment of a `Retry-After`; null: it has none. */
+export function retryAfter(value: string | undefined, nowMs: EpochMs): EpochMs | null {
   if (value === undefined) return null;
   const text = value.trim();
   if (/^\d+(?:\.\d+)?$/.test(text)) return nowMs + Math.ceil(Number(text) * 1000);
