@@ -131,7 +131,6 @@ export function addActions(
   clock: Clock,
 ): void {
   const requests = requestsAt(clock);
-  const names = Object.keys(requests) as ActionRequest['action'][];
   const stop = new AbortController();
   const running: { long: LongAction | null } = { long: null };
   scope.addHook('onClose', async () => {
@@ -211,7 +210,7 @@ export function addActions(
       if (!isLook) log.warn({ from: request.ip, url: request.url, cause: refusal.message }, 'an action was refused');
       throw refusal;
     });
-    for (const action of names)
+    for (const action of Object.keys(requests) as ActionRequest['action'][])
       guarded.post(`/dashboard/actions/${action}`, (request, reply) => {
         if (mayWrite) return perform(action, request, reply);
         const message =

@@ -178,7 +178,6 @@ async function seriesRange(
   const gaps = all.flatMap((gap) => clip([gap], within).map((part) => missingRange({ ...gap, ...part })));
   const silences = await readSilences(database, [seriesId]);
   const newest = { seriesId, within, most: maxEntries };
-  const fetches = await readFetchesOf(database, newest);
   return {
     ...within,
     wantedMs,
@@ -190,7 +189,7 @@ async function seriesRange(
       .slice(0, maxEntries)
       .map(({ startMs, endMs, proof }) => ({ startMs, endMs, proof })),
     confirmed: await readConfirmedSilences(database, newest),
-    fetches: fetches.map(pastRequest),
+    fetches: (await readFetchesOf(database, newest)).map(pastRequest),
     sql: pointsSql(series, within),
   };
 }
