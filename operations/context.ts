@@ -16,7 +16,7 @@ import { readNamedSeries } from '../store/series/sources.ts';
 import { readLongestRanges } from '../store/settings/settings.ts';
 
 /** A scheduler or worker in this process. */
-export interface Running {
+interface Running {
   close(): Promise<void>;
 }
 

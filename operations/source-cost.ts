@@ -31,7 +31,7 @@ export interface SourceCost extends Estimate {
   readonly long: LongCost | null;
 }
 
-export interface LongCost extends Pick<Limit, 'unit' | 'amount' | 'periodMs'> {
+interface LongCost extends Pick<Limit, 'unit' | 'amount' | 'periodMs'> {
   readonly left: number;
   /** What staying fresh costs in a period. */
   readonly fresh: number;

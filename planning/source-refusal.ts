@@ -22,7 +22,7 @@ export interface SourceRefusal {
 }
 
 /** The first and the longest pause where the source does not state when it accepts requests again. */
-export const refusalPauses: { readonly firstMs: number; readonly longestMs: number } = Object.freeze({
+const refusalPauses: { readonly firstMs: number; readonly longestMs: number } = Object.freeze({
   firstMs: minuteMs,
   longestMs: hourMs,
 });

@@ -20,7 +20,7 @@ export interface Span {
 }
 
 /** By age, when it began. */
-export type Ages = Readonly<Record<string, EpochMs>>;
+type Ages = Readonly<Record<string, EpochMs>>;
 
 export interface WantedSeries {
   readonly series: SeriesKey;

@@ -21,7 +21,7 @@ export interface SourceSetup {
 export type SourceRegistry = ReturnType<typeof registryOf>;
 
 /** What differs among the clients of a process. */
-export type ClientUse = Pick<SourceOptions, 'clock' | 'connections' | 'onRequest' | 'onReply'>;
+type ClientUse = Pick<SourceOptions, 'clock' | 'connections' | 'onRequest' | 'onReply'>;
 
 /** The settings of the default source, and of all clients. */
 export interface SourceSettings

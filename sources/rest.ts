@@ -26,7 +26,7 @@ type Fields = Readonly<Record<string | number, unknown>>;
 type Place = number | string;
 
 /** A request, in the words of the exchange. */
-export interface Asked {
+interface Asked {
   readonly symbol: string;
   readonly interval: string | number;
   readonly startMs: EpochMs;
@@ -72,7 +72,7 @@ export interface RestOffer {
 }
 
 /** The list of markets of an exchange. */
-export interface RestMarkets {
+interface RestMarkets {
   readonly path: string;
   readonly cost?: number;
   readonly rows?: (result: Fields) => unknown;
@@ -90,7 +90,7 @@ interface StatedMarket
 }
 
 /** What an exchange says of an error, in its own words. */
-export interface Stated {
+interface Stated {
   readonly said: string | null;
   /** Absent: by the status. */
   readonly kind?: SourceErrorKind | undefined;

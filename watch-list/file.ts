@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { codeOf, messageOf } from '../errors.ts';
 
 /** Enough for thousands of markets. A larger file is not a watch list. */
-export const maxBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 export type FileText =
   | { readonly kind: 'text'; readonly text: string }

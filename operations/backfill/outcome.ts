@@ -37,7 +37,7 @@ export function windowsLeft(gaps: readonly Gap[], nowMs: EpochMs, divide: Divide
 }
 
 /** Milliseconds. */
-export function lengthsBySeries(gaps: readonly Gap[]): Map<number, number> {
+function lengthsBySeries(gaps: readonly Gap[]): Map<number, number> {
   const sums = new Map<number, number>();
   for (const gap of gaps) sums.set(gap.seriesId, (sums.get(gap.seriesId) ?? 0) + lengthMs([gap]));
   return sums;

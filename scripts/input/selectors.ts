@@ -164,7 +164,7 @@ const namingOptions: Readonly<Record<Exclude<keyof SeriesNames, 'interval'>, rea
 };
 
 /** Adds the options that name series of a dataset. @param kind `option` where a source may name them instead. */
-export function seriesOptions(
+function seriesOptions(
   command: Command,
   dataset: DatasetName,
   kind: 'option' | 'requiredOption' = 'requiredOption',

@@ -12,7 +12,7 @@ import { styleText } from 'node:util';
 import cliTruncate from 'cli-truncate';
 import stringWidth from 'string-width';
 
-export type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green';
+type Style = 'bold' | 'dim' | 'red' | 'yellow' | 'green';
 
 /** The room to draw in. */
 export interface Space {

@@ -1,5 +1,6 @@
 /** Changes over time: listings that appear, vanish and are renamed, a growing supply, and revisions on request. */
 
+import { datasets } from '../../model/datasets/index.ts';
 import { dayMs, type EpochMs, hourMs } from '../../model/intervals.ts';
 import { type SeriesKey, seriesName, type TimeRange } from '../../model/series.ts';
 import type { Candle, HistoryPoint } from '../../v2/resources.ts';
@@ -56,7 +57,7 @@ export class Revisions {
 
   /** The rows as of `nowMs`. */
   applyTo<Row extends Candle | HistoryPoint>(rows: Row[], series: SeriesKey, range: TimeRange, nowMs: EpochMs): Row[] {
-    const timeField = series.dataset === 'candles' ? 'period' : 'time';
+    const { timeField } = datasets[series.dataset];
     const timeOf = (row: Row): EpochMs => ('period' in row ? row.period : row.time);
     const known = this.#bySeries.get(`${series.dataset} ${seriesName(series)}`) ?? [];
     const valid = known.filter(

@@ -1,6 +1,7 @@
 /** A state of the whole in which everything is some number. */
 
 import type { QueueState, StateSources, StoreState } from '../../metrics/state.ts';
+import { byLane, laneNames } from '../../model/lanes.ts';
 import type { State } from '../../planning/conditions.ts';
 import { clockAt } from '../parts/test-clock.ts';
 
@@ -21,7 +22,7 @@ export const someStore: StoreState = {
   gaps: [{ dataset: 'candles', interval: 'h1', reason: 'failed', gaps: 2, seconds: 3600 }],
   polls: [{ dataset: 'rates', everySeconds: 300, newestAgeSeconds: 12 }],
   requests: {
-    lastMinute: { refresh: 1, backfill: 2, probe: 0, reread: 0, repair: 0, verify: 0, poll: 3 },
+    lastMinute: { ...byLane(laneNames, () => 0), refresh: 1, backfill: 2, poll: 3 },
     successAtMs: 1_700_000_000_000,
     failuresSince: 4,
   },
