@@ -13,11 +13,13 @@
 import { badArgument, TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatTime } from '../model/format.ts';
 import { dayMs, intervalMs, minuteMs } from '../model/intervals.ts';
+import { countBySlots, trackingLanes } from '../model/lanes.ts';
 import { archivedUpTo, cutByFile } from '../model/months.ts';
 import { clip, type Range } from '../model/ranges.ts';
 import { longestRange } from '../model/request-range.ts';
 import { type SeriesKey, seriesName } from '../model/series.ts';
 import { defaultSource, type SourceFacts } from '../model/sources.ts';
+import { sum } from '../model/sum.ts';
 import { asksAlone, asksDays, withWitnesses } from '../model/window.ts';
 import { probedSeries, probesAgain } from '../planning/beginning.ts';
 import { commandSlots } from '../planning/budget.ts';
@@ -61,6 +63,7 @@ import { pollUntil } from './poll-until.ts';
 import {
   type Account,
   type RecheckedWindow,
+  type RecheckRules,
   RecheckState,
   type Refusal,
   unusableKind,
@@ -137,34 +140,15 @@ export async function costOfVerify(
 export async function verify(context: OperationContext, request: VerifyRequest) {
   const { database } = context;
   const { covered, windows, planned } = await planVerify(context, request);
-  const counts = {
-    /** Completely compared windows. */
-    compared: 0,
-    points: 0,
-    rewritten: 0,
-  };
-  /**
-   * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated.
-   * Differing points elsewhere in them count.
-   */
-  const unbounded: CoveredWindow[] = [];
-  const outcome = await recheck(context, {
+  const { tally, ...outcome } = await recheck(context, {
     ...planned,
     lane: 'verify',
-    ...{ by: request.by, begins: request.begins },
-    signal: request.signal,
-    progress: request.progress(),
-    onSettled(settled) {
-      counts.points += settled.points;
-      counts.rewritten += settled.rewritten;
-      if (settled.message !== null) return;
-      if (settled.kind !== unboundedKind) counts.compared += 1;
-      else unbounded.push(settled.window);
-    },
+    ...{ by: request.by, begins: request.begins, signal: request.signal, progress: request.progress() },
   });
+  const { compared, points, rewritten, unbounded } = tally;
   /** Rejected rows of the covered ranges: there is nothing to compare of their periods. */
   const rejected = await countRejected(database, new Map(covered.map(hullOf)));
-  return { windows, requested: planned.count, ...counts, unbounded, rejected, ...outcome };
+  return { windows, requested: planned.count, compared, points, rewritten, unbounded, rejected, ...outcome };
 }
 
 /** The whole periods of a range. @param within absent: everything. */
@@ -255,33 +239,24 @@ export async function repair(context: OperationContext, request: RepairRequest) 
   const { database } = context;
   const { within } = request;
   const { asked, planned } = await planRepair(context, request);
-  const counts = { answered: 0, fresh: 0, revised: 0 };
-  /** Series with points before their known beginning: the years before are gaps now. */
-  const earlier = new Set<SeriesKey>();
-  const outcome = await recheck(context, {
+  const { tally, ...outcome } = await recheck(context, {
     ...planned,
     lane: 'repair',
-    ...{ by: request.by, begins: request.begins },
-    signal: request.signal,
-    progress: request.progress(),
-    onSettled(settled) {
-      counts.fresh += settled.fresh;
-      counts.revised += settled.revised;
-      if (settled.kind === 'overturned') earlier.add(settled.window.series);
-      if (settled.message === null) counts.answered += 1;
-    },
+    ...{ by: request.by, begins: request.begins, signal: request.signal, progress: request.progress() },
   });
+  const { fresh, revised, earlier } = tally;
+  const answered = tally.compared + tally.unbounded.length;
   const nowMs = context.clock.now();
   const isAnswered = outcome.isWhole && outcome.unanswered.length === 0;
   const removed =
     request.removesAbsent && isAnswered ? await removeAbsent(database, request.seriesIds, nowMs, within) : [];
-  if (counts.fresh + counts.revised + removed.length > 0)
-    await refreshRollupsAtEnd(context, planned.seriesIds, request.signal);
+  if (fresh + revised + removed.length > 0) await refreshRollupsAtEnd(context, planned.seriesIds, request.signal);
   const missing = request.differences ? await openMissing(database, request.seriesIds, nowMs, within) : [];
   const keyOf = ({ seriesId, timeMs }: Pick<Difference, 'seriesId' | 'timeMs'>) => `${seriesId} ${timeMs}`;
   const gone = new Set(removed.map(keyOf));
   const differences = outcome.differences.filter((one) => !gone.has(keyOf(one)));
-  return { asked, ...counts, ...outcome, differences, removed: removed.length, earlier: [...earlier], missing };
+  const counts = { answered, fresh, revised, removed: removed.length };
+  return { asked, ...outcome, ...counts, differences, earlier: [...earlier], missing };
 }
 
 function* inOrder(...lists: Iterable<CoveredWindow>[]): Generator<CoveredWindow> {
@@ -331,10 +306,37 @@ interface PlannedRecheck {
 interface RecheckRequest extends PlannedRecheck, Pick<CommandRequest, 'by' | 'begins' | 'signal'> {
   readonly lane: 'verify' | 'repair';
   readonly progress: WindowProgress;
-  readonly onSettled: (settled: RecheckedWindow) => void;
+}
+
+const noTally = () => ({
+  /** Completely compared windows. */
+  compared: 0,
+  /**
+   * Windows that are not verified: no row bounds the silence at the edge of the answer, so it may be truncated.
+   * Differing points elsewhere in them count.
+   */
+  unbounded: [] as CoveredWindow[],
+  points: 0,
+  rewritten: 0,
+  fresh: 0,
+  revised: 0,
+  /** Series with points before their known beginning: the years before are gaps now. */
+  earlier: new Set<SeriesKey>(),
+});
+
+/** What the settled windows brought. */
+type Tally = ReturnType<typeof noTally>;
+
+function count(tally: Tally, settled: RecheckedWindow): void {
+  for (const figure of ['points', 'rewritten', 'fresh', 'revised'] as const) tally[figure] += settled[figure];
+  if (settled.kind === 'overturned') tally.earlier.add(settled.window.series);
+  if (settled.message !== null) return;
+  if (settled.kind === unboundedKind) tally.unbounded.push(settled.window);
+  else tally.compared += 1;
 }
 
 interface RecheckOutcome {
+  readonly tally: Tally;
   /** Whether every window was settled, which Ctrl-C prevents. */
   readonly isWhole: boolean;
   /** Windows that differ from the source, by series and time, and the differences in them. */
@@ -384,23 +386,14 @@ async function costOfRecheck(context: OperationContext, planned: PlannedRecheck)
 
 /** @throws TidemarkError when the source, the database or the queue cannot be used, or CANCELLED. */
 async function recheck(context: OperationContext, request: RecheckRequest): Promise<RecheckOutcome> {
-  if (request.count === 0) return { isWhole: true, differing: [], differences: [], unanswered: [], cost: [] };
+  const tally = noTally();
+  if (request.count === 0) return { tally, isWhole: true, differing: [], differences: [], unanswered: [], cost: [] };
   const { lane: kind, by, signal } = request;
-  const stored = { fresh: 0, revised: 0 };
-  let answered = 0;
-  let unbounded = 0;
-  const onSettled = (settled: RecheckedWindow) => {
-    stored.fresh += settled.fresh;
-    stored.revised += settled.revised;
-    if (settled.message === null && settled.kind !== unboundedKind) answered += 1;
-    if (settled.message === null && settled.kind === unboundedKind) unbounded += 1;
-    request.onSettled(settled);
-  };
-  const work = (record: Recorded) => runRecheck(context, { ...request, onSettled, signal: record.signal }, record);
+  const work = (record: Recorded) => runRecheck(context, { ...request, signal: record.signal }, { record, tally });
   return recorded(context, { kind, by, series: hullsOf(request.asked), signal }, work, (outcome) => {
     const { differing, unanswered } = outcome;
     const isPart = unanswered.length > 0 || !outcome.isWhole;
-    const changed = kind === 'verify' ? null : storedText(stored);
+    const changed = kind === 'verify' ? null : storedText(tally);
     // Of a repair those that are left: it stores what the others had.
     const differ = kind === 'verify' ? 'with differences' : 'still with differences';
     const nothing = kind === 'verify' ? 'nothing differs' : 'nothing changed';
@@ -410,9 +403,9 @@ async function recheck(context: OperationContext, request: RecheckRequest): Prom
     ];
     const windows = counted(request.count, 'window');
     const said = [
-      outcome.isWhole ? `${windows} requested` : `stopped after ${formatCount(answered)} of ${windows}`,
+      outcome.isWhole ? `${windows} requested` : `stopped after ${formatCount(tally.compared)} of ${windows}`,
       ...(found.length === 0 && !isPart ? [nothing] : found),
-      ...(unbounded === 0 ? [] : [`${formatCount(unbounded)} unbounded`]),
+      ...(tally.unbounded.length === 0 ? [] : [`${formatCount(tally.unbounded.length)} unbounded`]),
       ...(unanswered.length === 0 ? [] : [`${formatCount(unanswered.length)} unanswered`]),
     ].join(', ');
     return outcome.isWhole ? said : new TidemarkError('INTERRUPTED', said);
@@ -439,7 +432,7 @@ function hullsOf(asked: readonly Asked[]): BackfilledSeries[] {
 async function runRecheck(
   context: OperationContext,
   request: RecheckRequest,
-  record: Recorded,
+  { record, tally }: { readonly record: Recorded; readonly tally: Tally },
 ): Promise<RecheckOutcome> {
   const { clock, database } = context;
   const requestsPerMinute = await readBudget(context, defaultSource);
@@ -452,7 +445,10 @@ async function runRecheck(
   const parts = inProcessWorkers(context, null, { sources, run });
   const startedMs = clock.now();
   const ledger = ledgerMinutes(database, { sinceMs: startedMs, keptMs: ledgerMs, seriesIds: request.seriesIds });
-  const state = stateOf(request, run, ({ seriesId }) => sourcesOf.get(seriesId)?.source ?? '');
+  const state = stateOf(request, run, {
+    sourceOf: ({ seriesId }) => sourcesOf.get(seriesId)?.source ?? '',
+    onSettled: (settled) => count(tally, settled),
+  });
   for (const [source, message] of unusable) state.refuse(source, { kind: unusableKind, message });
   for (const [source, pause] of pauses) state.refuse(source, { kind: 'paused', message: pausedText(source, pause) });
 
@@ -523,12 +519,11 @@ async function runRecheck(
       windows.filter((window) => window.run === run).map((window) => windowKey({ seriesId, ...window })),
     );
     const lost = state.lost(new Set(queued));
-    const { refresh, backfill, probe, reread, repair, verify } = claimed.load;
     if (!request.signal.aborted) {
-      const room = commandSlots({ requestsPerMinute, queued: repair + verify });
+      const room = commandSlots({ requestsPerMinute, queued: countBySlots(claimed.load, 'command') });
       await requests.addWindows([...lost, ...state.take(room - lost.length, await readAccounts())]);
     }
-    const ahead = refresh + backfill + probe + reread;
+    const ahead = sum(trackingLanes.map((lane) => claimed.load[lane]));
     const [done, of] = [state.settled, request.count];
     rate.addDone(done);
     record.note({ done, of, etaMs: rate.timeLeftMs(of - done, requestsPerMinute) });
@@ -551,7 +546,7 @@ async function runRecheck(
       ranges.length === 0
         ? []
         : await readDifferences(database, ranges, [...(request.against?.values() ?? [])][0]?.source);
-    return { isWhole, differing, differences, unanswered, cost };
+    return { tally, isWhole, differing, differences, unanswered, cost };
   } finally {
     request.progress.stop();
     await parts.close();
@@ -559,9 +554,9 @@ async function runRecheck(
 }
 
 function stateOf(
-  { lane, windows, longestRangeMs, against, onSettled }: RecheckRequest,
+  { lane, windows, longestRangeMs, against }: RecheckRequest,
   run: string,
-  sourceOf: (series: { readonly seriesId: number }) => string,
+  { sourceOf, onSettled }: Pick<RecheckRules, 'sourceOf' | 'onSettled'>,
 ): RecheckState {
   /** A month of an archive is a file: no witness can be beside it. */
   const isArchive = [...(against?.values() ?? [])].some((source) => source.isArchive);

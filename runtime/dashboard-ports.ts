@@ -12,6 +12,7 @@ import { TidemarkError } from '../errors.ts';
 import { counted, formatCount, formatSpan } from '../model/format.ts';
 import type { Selection } from '../model/selection.ts';
 import { seriesName } from '../model/series.ts';
+import { sum } from '../model/sum.ts';
 import { cancelBackfill } from '../operations/backfill/cancel.ts';
 import { listBackfills } from '../operations/backfill/list.ts';
 import { commandCostText } from '../operations/command-cost.ts';
@@ -98,7 +99,7 @@ async function runAction(
         ...{ signal, progress: () => progress, note: (text: string) => void notes.push(text) },
       };
       const { compared, windows, differing, unanswered, unbounded, isWhole } = await verify(context, ofVerify);
-      const points = differing.reduce((sum, settled) => sum + countDiffering(settled), 0);
+      const points = sum(differing.map(countDiffering));
       return ended(isWhole, [
         `compared ${formatCount(compared)} of ${counted(windows, 'covered window')}` +
           `${against === null ? '' : ` with ${against}`}: ` +
@@ -114,14 +115,8 @@ async function runAction(
     }
     case 'repair': {
       const ofRepair = {
-        ...(await actedOn(context, request)),
-        by,
-        begins,
-        differences: true,
-        removesAbsent: false,
-        sinceMs: null,
-        signal,
-        progress: () => progress,
+        ...{ ...(await actedOn(context, request)), by, begins, signal, progress: () => progress },
+        ...{ differences: true, removesAbsent: false, sinceMs: null },
       };
       const { asked, answered, fresh, revised, differences, isWhole } = await repair(context, ofRepair);
       return ended(isWhole, [

@@ -8,6 +8,7 @@ import { TidemarkError } from '../../errors.ts';
 import { counted, formatCount, formatSpan, nonEmpty } from '../../model/format.ts';
 import type { Range } from '../../model/ranges.ts';
 import { seriesJson, seriesName } from '../../model/series.ts';
+import { sum } from '../../model/sum.ts';
 import { type Repair, repair, storedText, type Verification, verify } from '../../operations/recheck.ts';
 import type { RecheckedWindow } from '../../operations/recheck-state.ts';
 import { withContext } from '../../runtime/context.ts';
@@ -60,7 +61,7 @@ export async function runVerify(words: string[], { within, sample, isJson, again
 }
 
 function pointsOf(windows: readonly RecheckedWindow[]): number {
-  return windows.reduce((sum, settled) => sum + countDiffering(settled), 0);
+  return sum(windows.map(countDiffering));
 }
 
 /** @param against null: the series' own sources. */
@@ -268,7 +269,7 @@ function refuseRemaining(outcome: Repair): void {
       remedy: '`tidemark run` or `tidemark backfill` fetches them',
     });
   }
-  const opened = outcome.missing.filter(({ isOpened }) => isOpened).reduce((sum, { points }) => sum + points, 0);
+  const opened = sum(outcome.missing.map(({ isOpened, points }) => (isOpened ? points : 0)));
   if (opened > 0) {
     throw new TidemarkError('GAPS_REMAIN', `${counted(opened, 'point')} that another source of the series has`, {
       remedy: '`tidemark run` or `tidemark backfill` fetches them',
