@@ -18,7 +18,7 @@ const quote = 34;
 const numeric = new Uint8Array(2 * longestNumeric);
 const words = new Int32Array(wordsOfDecimal);
 
-export interface ArrowField {
+interface ArrowField {
   readonly name: string;
   /** Whether it may be null. */
   readonly isOptional: boolean;

@@ -86,7 +86,7 @@ const timePattern = /^\d{4,6}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{3})?Z$/;
 const writtenPattern = /:.*(?:Z|UTC|[+-]\d{2}(?::?\d{2})?)$/;
 
 /** Parses a text of {@link timeText}, or one with its offset. @returns the text itself if it is not a time. */
-export function timeOf(text: string | null): EpochMs | string | null {
+function timeOf(text: string | null): EpochMs | string | null {
   if (text === null) return null;
   if (!timePattern.test(text)) return (writtenPattern.test(text) ? parseWrittenTime(text) : null) ?? text;
   const timeMs = Date.parse(text);

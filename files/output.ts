@@ -143,7 +143,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** The message of the system without the path: `no space left on device`. */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   return messageOf(error)
     .replace(/^[A-Z]+: /, '')
     .replace(/, [a-z]+( '.*')?$/, '');

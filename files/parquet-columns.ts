@@ -18,7 +18,7 @@ import { type Cells, cellAt, DictionaryCells, FixedCells, type PlainCells, readi
  * @param digits after the point at least.
  * @returns where the value ends; -1: it is none that the column always has, to be read as text.
  */
-export type CellWriter = (place: number, digits: number, bytes: Buffer, to: number) => number;
+type CellWriter = (place: number, digits: number, bytes: Buffer, to: number) => number;
 
 export interface DecimalColumn {
   /** @param digits after the point; null: without trailing zeros. */

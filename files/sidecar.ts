@@ -70,7 +70,7 @@ const facts = {
 
 const namesOf = (of: 'market' | 'asset') => datasetNames.filter((name) => datasets[name].of === of);
 
-export const sidecar = z.discriminatedUnion('dataset', [
+const sidecar = z.discriminatedUnion('dataset', [
   z.object({ ...facts, dataset: z.enum(namesOf('market')), series: z.array(ofMarket) }),
   z.object({ ...facts, dataset: z.enum(namesOf('asset')), series: z.array(ofAsset) }),
   z.object({ ...facts, dataset: z.literal('rates'), series: z.array(rateKnowledge) }),

@@ -11,9 +11,7 @@ import { eachList } from '../model/lists/index.ts';
 import { bool, listOf, nullable, statement, text } from '../store/db/statement.ts';
 
 /** Between a comment and its example, as `tidemark.help` splits them. */
-export const exampleMark = '\nExample: ';
-/** Begins the comment of a function that serves others only, which `tidemark.help` leaves out. */
-export const internalMark = 'Internal: ';
+const exampleMark = '\nExample: ';
 
 /** An example at the end of a comment, for a text within quotes. @param sql one statement, which returns rows. */
 export function example(sql: string): string {

@@ -73,7 +73,7 @@ export async function deferWork<Answer>(
  *
  * @returns false when no command requested it.
  */
-export async function publishCommandResult<Answer>(
+async function publishCommandResult<Answer>(
   failure: { kind: string; message: string; nowMs: EpochMs },
   work: Work<Answer>,
   { database }: Pick<WorkerContext, 'database'>,

@@ -94,7 +94,7 @@ export function reactionTo(
 }
 
 /** Whether no request is to be sent for a while. */
-export function pausesSource({ kind, retryAtMs }: Pick<SourceError, 'kind' | 'retryAtMs'>): boolean {
+function pausesSource({ kind, retryAtMs }: Pick<SourceError, 'kind' | 'retryAtMs'>): boolean {
   return refusesAll(kind) || (kind === 'server_error' && retryAtMs !== null);
 }
 

@@ -30,7 +30,7 @@ export interface PagesWriter {
   statistics(): ReadonlyArray<ReadonlyArray<ColumnStatistics>>;
 }
 
-export interface ColumnStatistics {
+interface ColumnStatistics {
   readonly nulls: number;
   /** Of a DECIMAL unscaled, of a time in its unit; absent: there is no value, or it is text. */
   readonly least?: MinMax | undefined;
@@ -312,7 +312,7 @@ function extremesOf({ element, values }: FilledColumn): { min_value?: MinMax; ma
   return { min_value: valueAt(least), max_value: valueAt(greatest) };
 }
 
-export type MinMax = bigint | number | string;
+type MinMax = bigint | number | string;
 
 const plainCount = (values: DictionaryValues | FixedValues) =>
   values.kind === 'dictionary' ? values.indexes.length : values.bytes.length;

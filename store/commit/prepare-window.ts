@@ -72,7 +72,7 @@ interface Stated extends Pick<Lacking, 'missing' | 'holes'> {
   readonly points: readonly LinkedPoint[];
 }
 
-export interface Lacking {
+interface Lacking {
   /** Ranges of the requested window that the source says it lacks. */
   readonly missing: readonly Range[];
   /** Periods of the requested window whose rows differ. */
@@ -85,7 +85,7 @@ export interface Lacking {
   readonly knownUntilMs: EpochMs;
 }
 
-export interface SeenRows {
+interface SeenRows {
   /** Number of rows, readable or not. */
   readonly rows: number;
   /** Readable rows that were dropped: outside the window, given twice, or stale. */

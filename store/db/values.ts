@@ -13,16 +13,11 @@ export function timestamp(timeMs: EpochMs): string {
   return new Date(timeMs).toISOString();
 }
 
-/** A parameter for `timestamptz` that may be null. */
-export function timestampOrNull(timeMs: EpochMs | null | undefined): string | null {
-  return timeMs === null || timeMs === undefined ? null : timestamp(timeMs);
-}
-
 /**
  * Formats timestamps that are close together: formatting a date costs more than the rest of preparing a point. Without
  * fractions of a second, PostgreSQL reads them in less time.
  */
-export function timestampFormat(): (timeMs: EpochMs) => string {
+function timestampFormat(): (timeMs: EpochMs) => string {
   let hourMs = Number.NaN;
   let hour = '';
   return (timeMs) => {

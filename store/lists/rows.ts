@@ -11,7 +11,7 @@ const types: Readonly<Record<ListColumnType, SqlType<never>>> = {
   timestamptz: int8,
 };
 
-export const storedColumns = ({ details, detailsOfNow, values }: List): readonly ListColumn[] => [
+const storedColumns = ({ details, detailsOfNow, values }: List): readonly ListColumn[] => [
   ...details,
   ...detailsOfNow,
   ...values,

@@ -246,8 +246,6 @@ export function readFetchesOf(database: Database, query: { seriesId: number; wit
   return fetches.on(database.pool, query);
 }
 
-export type ConfirmedSilence = RowOf<(typeof confirmed)['row']>;
-
 /** The parts of a range that are confirmed to hold no point, the first ones first, each with its whole silence. */
 export function readConfirmedSilences(database: Database, query: { seriesId: number; within: Range; most: number }) {
   return confirmed.on(database.pool, query);

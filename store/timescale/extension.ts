@@ -16,7 +16,7 @@ export function isTooOld(version: string): boolean {
 }
 
 /** The remedy for an extension that is too old. @param available the version that the server offers, or null. */
-export function upgradeRemedy(available: string | null): string {
+function upgradeRemedy(available: string | null): string {
   const update = '`alter extension timescaledb update` as the first statement of a new `psql -X` session';
   return available !== null && !isTooOld(available)
     ? `the server has ${available}: run ${update}`

@@ -63,7 +63,7 @@ export interface LakeOptions {
 export type LakeOutcome = Awaited<ReturnType<LakeWriter['run']>>;
 
 /** Fraction digits of a new lake: 18 digits are left before the point. */
-export const defaultDecimals = 20;
+const defaultDecimals = 20;
 
 /** Months of one snapshot: short enough that it delays no vacuum, long enough that its cost does not count. */
 const monthsOfPiece = 6;

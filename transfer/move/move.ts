@@ -41,7 +41,7 @@ export interface MoveOptions {
   readonly onTable: (step: 'copying' | 'comparing', table: TableStep) => void;
 }
 
-export interface TableStep {
+interface TableStep {
   readonly name: string;
   /** From 1. */
   readonly number: number;

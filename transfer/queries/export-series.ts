@@ -35,7 +35,7 @@ export interface ExportQuery {
   readonly graceMs: number;
 }
 
-export interface ExportGap extends Range {
+interface ExportGap extends Range {
   readonly reason: string;
 }
 

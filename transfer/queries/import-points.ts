@@ -194,7 +194,7 @@ export interface FileDifference {
   readonly inFile: Readonly<Record<string, string>> | null;
 }
 
-export interface FileComparison {
+interface FileComparison {
   /** In order of time. */
   readonly differences: readonly FileDifference[];
   /** Points with equal numbers and other digits, which keep the first received text. */

@@ -19,7 +19,7 @@ export interface Field {
   readonly type: string;
 }
 
-export interface PartitionField {
+interface PartitionField {
   readonly 'source-id': number;
   readonly 'field-id': number;
   readonly name: string;
