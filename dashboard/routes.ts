@@ -166,7 +166,7 @@ export function addDashboard(app: FastifyInstance, options: DashboardOptions, cl
         errors: await failedByKind.on(database.pool, { sinceMs: nowMs - hourMs }),
         quarantine: await newestRejected.on(database.pool, { most }),
         revised: await mostRevised.on(database.pool, { most }),
-        locks: await readLockWaits(primary),
+        locks: await readLockWaits.one(primary.pool, {}),
         jobs: await readFailingJobs(primary),
       };
       return json<'problems'>(reply, problems);

@@ -18,8 +18,8 @@ import { readSilences } from '../store/series/silences.ts';
 import { askableIn, readSourceLists } from '../store/series/sources.ts';
 import {
   type PastFetch,
+  pastFetches,
   readConfirmedSilences,
-  readFetchesOf,
   readSeriesHistory,
 } from '../store/status/series-history.ts';
 import { type ExportSource, seriesExportSource } from '../transfer/export-source.ts';
@@ -188,8 +188,8 @@ async function seriesRange(
       .filter((silence) => overlaps(silence, within))
       .slice(0, maxEntries)
       .map(({ startMs, endMs, proof }) => ({ startMs, endMs, proof })),
-    confirmed: await readConfirmedSilences(database, newest),
-    fetches: (await readFetchesOf(database, newest)).map(pastRequest),
+    confirmed: await readConfirmedSilences.on(database.pool, newest),
+    fetches: (await pastFetches.on(database.pool, newest)).map(pastRequest),
     sql: pointsSql(series, within),
   };
 }

@@ -11,6 +11,7 @@ import { extentOf, pausesOf } from '../planning/progress.ts';
 import { againText, unansweredText } from '../planning/source-outage.ts';
 import { cachedFor } from '../service/cached.ts';
 import type { Database } from '../store/db/database.ts';
+import type { RowOf } from '../store/db/statement.ts';
 import { readServiceMessage } from '../store/ledger/ledger.ts';
 import { listStatus } from '../store/lists/lists.ts';
 import { serverVersions } from '../store/status/status.ts';
@@ -62,7 +63,7 @@ export function stateReader(options: StateOptions): () => Promise<Snapshot> {
   });
   const readMinutes = minutesReader(database);
   const slow = cachedFor(slowIntervalMs, (nowMs) => readSlowly(options, nowMs));
-  const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions(database)));
+  const version = cachedFor(rareIntervalMs, async () => versionText(await serverVersions.one(database.pool, {})));
   return async () => {
     const nowMs = clock.now();
     const queueRead = queue.read();
@@ -142,7 +143,7 @@ async function readSlowly({ database }: StateOptions, nowMs: EpochMs) {
   };
 }
 
-function versionText({ postgres, timescale }: Awaited<ReturnType<typeof serverVersions>>): string {
+function versionText({ postgres, timescale }: RowOf<typeof serverVersions.row>): string {
   return `PostgreSQL ${postgres.split(' ')[0]}, ${timescale === null ? 'plain tables' : `TimescaleDB ${timescale}`}`;
 }
 

@@ -105,8 +105,7 @@ const settings = statement({
 
 /** Counts the objects that the database lacks. */
 async function countMissing(client: pg.ClientBase, objects: readonly { readonly name: string }[]): Promise<number> {
-  const [counted] = await missingObjects.on(client, { names: objects.map(({ name }) => name) });
-  return counted?.missing ?? 0;
+  return (await missingObjects.one(client, { names: objects.map(({ name }) => name) })).missing;
 }
 
 const missingObjects = statement({

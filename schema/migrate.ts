@@ -97,12 +97,12 @@ async function untilStopped<Result>(
   { url, signal }: Pick<MigrateOptions, 'url' | 'signal'>,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const [backend] = await backendPid.on(client, {});
+  const { pid } = await backendPid.one(client, {});
   const end = async () => {
     const other = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
     other.on('error', () => {});
     await other.connect();
-    await other.query('select pg_terminate_backend($1)', [backend?.pid]);
+    await other.query('select pg_terminate_backend($1)', [pid]);
     await other.end();
   };
   const stop = () => void end().catch(() => {});
@@ -159,8 +159,8 @@ async function runMigrations(client: pg.Client, direction: 'up' | 'down'): Promi
  */
 export async function assertMigrated(pool: pg.Pool): Promise<void> {
   await assertTimescaleUsable(pool);
-  const [known] = await hasMigrations.on(pool, {});
-  if (!known?.present) throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
+  const { present } = await hasMigrations.one(pool, {});
+  if (!present) throw new TidemarkError('DATABASE_NOT_MIGRATED', 'the database holds no Tidemark schema');
   const found = (await lastMigration.on(pool, {}))[0]?.name;
   if (found !== newestMigration) {
     const state = found === undefined ? 'empty' : `at ${found}`;
@@ -193,9 +193,8 @@ const serverVersion = statement({
 
 /** `UNIQUE NULLS NOT DISTINCT` needs 15. */
 async function assertServerVersion(client: pg.Client): Promise<void> {
-  const [server] = await serverVersion.on(client, {});
-  if (server !== undefined && server.number < 150_000)
-    throw new TidemarkError('DATABASE_TOO_OLD', `the server is PostgreSQL ${server.version}`);
+  const { number, version } = await serverVersion.one(client, {});
+  if (number < 150_000) throw new TidemarkError('DATABASE_TOO_OLD', `the server is PostgreSQL ${version}`);
 }
 
 /** Adds the extension's schema to this session's search path. */

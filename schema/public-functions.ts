@@ -92,8 +92,7 @@ const writingRoutines = statement({
 
 /** Counts the functions that every role may still call. Only a superuser can revoke them all. */
 export async function countPublicFunctions(client: pg.ClientBase | pg.Pool): Promise<number> {
-  const [counted] = await openFunctions.on(client, {});
-  return counted?.functions ?? 0;
+  return (await openFunctions.one(client, {})).functions;
 }
 
 const openFunctions = statement({

@@ -75,8 +75,7 @@ async function createReader(client: pg.ClientBase): Promise<boolean> {
 }
 
 async function hasRights(client: pg.ClientBase): Promise<boolean> {
-  const [found] = await rightsOfReader.on(client, { relations: [...served, ...views], functions });
-  return found?.all === true;
+  return (await rightsOfReader.one(client, { relations: [...served, ...views], functions })).all;
 }
 
 const rightsOfReader = statement({
@@ -112,8 +111,7 @@ const relationsAmong = statement({
 
 /** Whether the connection's role may switch to the reader. */
 export async function mayBecomeReader(client: pg.ClientBase | pg.Pool): Promise<boolean> {
-  const [found] = await becomesReader.on(client, {});
-  return found?.may === true;
+  return (await becomesReader.one(client, {})).may;
 }
 
 const becomesReader = statement({

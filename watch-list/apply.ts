@@ -44,7 +44,9 @@ export function applyWatchList(
     if (asked.length > 0)
       await insertBackfill(client, { kind: 'watch_list', by, series: asked }, { nowMs, isAlive: false });
     if (plan.sources.length > 0) {
-      const ids = new Map((await readKnownSeries(client)).map((known) => [nameOfChange(known.series), known.seriesId]));
+      const ids = new Map(
+        (await readKnownSeries.on(client, {})).map((known) => [nameOfChange(known.series), known.seriesId]),
+      );
       for (const { series, sources } of plan.sources) {
         const id = ids.get(nameOfChange(series));
         // A series that retention leaves out is not known.

@@ -127,15 +127,17 @@ export async function planWatchList(
   const wasPolled = (dataset: string) => (standing(dataset)?.completedMs ?? null) !== null;
   const { series, lists, notes, waiting } = resolve(list, {
     ...{ missing, whyMissing: context.whyUnpolled },
-    markets: wasPolled('markets') ? await readListedMarkets(client) : null,
-    assets: wasPolled('assets') ? await readListedAssets(client) : null,
+    markets: wasPolled('markets') ? await readListedMarkets.on(client, {}) : null,
+    assets: wasPolled('assets') ? await readListedAssets.on(client, {}) : null,
     sources,
-    storedAs: new Map((await readOtherNames(client)).map(({ name, series }) => [`${series.dataset} ${name}`, series])),
+    storedAs: new Map(
+      (await readOtherNames.on(client, {})).map(({ name, series }) => [`${series.dataset} ${name}`, series]),
+    ),
     uses: await readSymbolUses(client, sourcesNeeded(list)),
   });
 
   const { cuts, ...retention } = await retentionChanges(client, list, context);
-  const known = await readKnownSeries(client);
+  const known = await readKnownSeries.on(client, {});
   const keptSinceMs = (key: SeriesKey) => cuts.get(key.dataset)?.cutMs ?? null;
   const changes = seriesChanges({ wanted: series, known, prune, nowMs, keptSinceMs });
   const changed = [...changes.changes, ...(isWhole ? notNamed(changes.left) : [])];
@@ -184,7 +186,7 @@ async function listedSources(
   for (const [name, source] of known)
     listed.set(name, {
       ...source,
-      markets: needed.has(name) ? await readMarkets(client, name) : [],
+      markets: needed.has(name) ? await readMarkets.on(client, { source: name }) : [],
       names: needed.has(name) ? await readMarketNames(client, name, source.exchange ?? name) : new Map(),
     });
   return listed;
@@ -195,7 +197,7 @@ async function changedAliases(
   { aliases }: WatchList,
 ): Promise<readonly Alias[] | null> {
   if (aliases === null) return null;
-  return areSameAliases(await readAliases(client), aliases) ? null : aliases;
+  return areSameAliases(await readAliases.on(client, {}), aliases) ? null : aliases;
 }
 
 async function changedSources(

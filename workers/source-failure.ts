@@ -233,7 +233,9 @@ async function carryOut<Answer>(
       const { seriesId, series } = work.window;
       // The list of an exchange's own source has said which symbol was meant.
       const isNamed = kind !== 'not_found' || context.source.client.profile.exchange !== null;
-      const cause = isNamed ? message : message + namesMeant(series, await readKnownNames(context.database));
+      const cause = isNamed
+        ? message
+        : message + namesMeant(series, await readKnownNames.one(context.database.pool, {}));
       const untilMs = nowMs + reaction.forMs;
       await blockSeries(context.database, { seriesId, source: context.source.name, kind, message: cause, untilMs });
       // A job that remains in the queue costs one request and does no harm.

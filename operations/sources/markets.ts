@@ -71,7 +71,7 @@ export async function marketsOf(
   waits = false,
 ): Promise<StoredMarket[]> {
   const { database } = context;
-  const stored = await readMarkets(database.pool, source.facts.name);
+  const stored = await readMarkets.on(database.pool, { source: source.facts.name });
   // A list is stored as a whole.
   const [listed] = stored;
   if (listed !== undefined && !isOldList(listed.seenAtMs, nowMs)) return stored;
@@ -95,7 +95,7 @@ export async function marketsOf(
   });
   if (asked === null) return stored;
   await storeMarkets(database, source.facts.name, asked.rows, nowMs);
-  return readMarkets(database.pool, source.facts.name);
+  return readMarkets.on(database.pool, { source: source.facts.name });
 }
 
 /** Looks so often whether a list is old. */
@@ -281,7 +281,7 @@ async function assertSettledSo(
 ): Promise<void> {
   if (marketKind(quote) === 'spot') return;
   const lister = await listerOf(context, source);
-  const listed = lister === null ? [] : await readMarkets(context.database.pool, lister.facts.name);
+  const listed = lister === null ? [] : await readMarkets.on(context.database.pool, { source: lister.facts.name });
   const market = listed.find((one) => one.symbol === symbol) ?? { base, quote };
   const codes = new Set(listed.flatMap((one) => Object.values(assetsOf(one))));
   if (!isMisnamed(market, ids, given, codes)) return;

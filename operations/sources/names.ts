@@ -17,7 +17,7 @@ import type { OperationContext } from '../context.ts';
 /** Stores the aliases of the watch list, so that they hold before it is applied. */
 export async function storeAliases({ config, database }: Pick<OperationContext, 'config' | 'database'>): Promise<void> {
   const aliases = config.watchList === undefined ? null : await readAliasEntries(config.watchList);
-  if (aliases === null || areSameAliases(await readAliases(database.pool), aliases)) return;
+  if (aliases === null || areSameAliases(await readAliases.on(database.pool, {}), aliases)) return;
   await inTransaction(database, (client) => writeAliases(client, aliases));
 }
 
@@ -63,7 +63,7 @@ export async function assertSettledAsListed(
     const own = contracts.filter((one) => one.exchange === exchange);
     const bases = [...new Set(own.map(({ baseId }) => baseId))];
     const names = givers.map(({ facts }) => facts.name);
-    const listed = await readContractQuotes(database.pool, names, bases);
+    const listed = await readContractQuotes.on(database.pool, { sources: names, bases });
     for (const { baseId, quoteId } of own) {
       const { asset, settle } = parseQuote(quoteId);
       const same = listed.filter(

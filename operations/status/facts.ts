@@ -57,7 +57,7 @@ export async function readStoredFacts(
   const { graceMs } = config.worker;
   const gaps = known ?? (await listGaps(database, { nowMs, graceMs }));
   const { divide } = await readGapDivision(context, nowMs);
-  const { series, arriving } = await countTracked(database, nowMs);
+  const { series, arriving } = await countTracked.one(database.pool, { nowMs });
   const isBehind = (gap: Gap) => isBacklog(gap.startMs, intervalMs[gap.series.interval], { nowMs, graceMs });
   const failed = gaps.filter(({ reason }) => reason === 'failed');
   const isLost = ({ cause }: Gap) => reasons[cause].counts === 'lost';

@@ -23,7 +23,7 @@ type DeletingContext = Pick<OperationContext, 'database' | 'clock' | 'openQueues
 
 /** @throws TidemarkError DATABASE_REFUSED unless the role of the connection owns the data. */
 export async function assertMayDelete({ database }: Pick<OperationContext, 'database'>): Promise<void> {
-  const { role, may } = await mayDeleteSeries(database);
+  const { role, may } = await mayDeleteSeries.one(database.pool, {});
   if (may) return;
   throw new TidemarkError('DATABASE_REFUSED', `role ${JSON.stringify(role)} may not delete series`, {
     remedy:
@@ -41,7 +41,7 @@ export async function readDeletable(
   { database }: Pick<OperationContext, 'database'>,
   seriesIds: readonly number[],
 ): Promise<StoredData[]> {
-  const data = await countData(database, seriesIds);
+  const data = await countData.on(database.pool, { seriesIds });
   for (const { series, isWatched, running } of data) {
     const refused = (why: string, remedy: string) =>
       new TidemarkError('BAD_ARGUMENT', `${seriesName(series)} ${why}; nothing was deleted`, { remedy });
@@ -98,5 +98,5 @@ export async function finishDeletion(
     signal,
     onPiece: (rows) => phase(`deleting ${name}: ${formatCount(rows)} rows so far`),
   });
-  await endDeletion(database, id, `deleted ${name}: ${dataText(request)}`, clock.now());
+  await endDeletion.on(database.pool, { id, result: `deleted ${name}: ${dataText(request)}`, nowMs: clock.now() });
 }

@@ -82,7 +82,7 @@ export async function noteNearNames(
 ): Promise<void> {
   // A named source has a list of its markets.
   if (sources !== null) return;
-  const { exchanges, assets, listsAssets } = await readKnownNames(database);
+  const { exchanges, assets, listsAssets } = await readKnownNames.one(database.pool, {});
   const meantOf = new Map(
     series.map((one) => [nameWithoutInterval(one), namesMeant(one, { exchanges, assets: listsAssets ? assets : [] })]),
   );

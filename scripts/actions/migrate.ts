@@ -140,7 +140,7 @@ async function rollUp(database: Database, phase: ShowPhase, signal: AbortSignal)
 }
 
 async function summaryOf(database: Database): Promise<string> {
-  const { postgres, timescale } = await serverVersions(database);
+  const { postgres, timescale } = await serverVersions.one(database.pool, {});
   const storage =
     timescale === null
       ? 'without TimescaleDB: points are stored in plain tables'

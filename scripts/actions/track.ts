@@ -102,7 +102,7 @@ export async function deleteAll(words: readonly string[], options: UntrackOption
           : `${before}deleted ${seriesName(request.series)}: ${dataText(request)}`,
       );
     try {
-      const left = await openDeletions(context.database);
+      const left = await openDeletions.on(context.database.pool, {});
       for (const one of left) {
         await finishDeletion(context, one, signal);
         say(one, 'went on where it was stopped, and ');

@@ -166,7 +166,7 @@ async function confirmedLines(
   if (beginsMs === null) return [];
   const within = { startMs: Math.max(beginsMs, tracked.startMs), endMs: tracked.endMs ?? nowMs };
   if (within.startMs >= within.endMs) return [];
-  const found = await readConfirmedSilences(database, { seriesId, within, most: mostConfirmed });
+  const found = await readConfirmedSilences.on(database.pool, { seriesId, within, most: mostConfirmed });
   return listed(
     'Confirmed empty:',
     found.slice(0, few).map(({ startMs, endMs, answers, answeredMs }) => {

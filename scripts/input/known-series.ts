@@ -14,7 +14,7 @@ import { readKnownSeries } from '../../store/settings/series-changes.ts';
  * is typing a command.
  */
 export function readSeriesToComplete(): Promise<KnownSeries[]> {
-  return fromDatabase(({ pool }) => readKnownSeries(pool));
+  return fromDatabase(({ pool }) => readKnownSeries.on(pool, {}));
 }
 
 export async function readSourcesToComplete(): Promise<string[]> {
@@ -27,7 +27,7 @@ export async function readSourcesToComplete(): Promise<string[]> {
 
 /** The stored markets of a source, as pairs. No source is asked for them. */
 export function readMarketsToComplete(source: string): Promise<string[]> {
-  return fromDatabase(async ({ pool }) => (await readMarkets(pool, source)).map(pairOf));
+  return fromDatabase(async ({ pool }) => (await readMarkets.on(pool, { source })).map(pairOf));
 }
 
 function configNow(): Config {

@@ -30,8 +30,7 @@ export async function retryNow(
   nowMs: EpochMs,
   chosen: Chosen,
 ): Promise<{ windows: number; series: number; dueBefore: number }> {
-  const [counts] = await makeDue.on(database.pool, parametersOf(chosen, nowMs));
-  return counts ?? { windows: 0, series: 0, dueBefore: 0 };
+  return makeDue.one(database.pool, parametersOf(chosen, nowMs));
 }
 
 /** What {@link retryNow} makes due of each series: the deferred windows, and what a refused series lacks up to now. */

@@ -102,8 +102,7 @@ async function findNeighbours(
   const coveredFromMs = bounds?.from ?? firstMs;
   const coveredToMs = bounds?.to ?? lastMs;
   const between = { seriesId, from: coveredFromMs, first: firstMs, last: lastMs, to: coveredToMs };
-  const [nearest] = await neighbours[dataset].on(client, between);
-  return { beforeMs: nearest?.before ?? null, afterMs: nearest?.after ?? null, coveredFromMs, coveredToMs };
+  return { ...(await neighbours[dataset].one(client, between)), coveredFromMs, coveredToMs };
 }
 
 const neighbours = byDataset(({ table }, dataset) => {
@@ -111,10 +110,10 @@ const neighbours = byDataset(({ table }, dataset) => {
   return statement({
     name: `neighbours-${dataset}`,
     isPlannedAnew: true,
-    text: `select (${points} and time >= $from and time < $first order by time desc limit 1) as before,
-                  (${points} and time > $last and time < $to order by time limit 1) as after`,
+    text: `select (${points} and time >= $from and time < $first order by time desc limit 1) as "beforeMs",
+                  (${points} and time > $last and time < $to order by time limit 1) as "afterMs"`,
     parameters: { seriesId: int4, from: time, first: time, last: time, to: time },
-    row: { before: nullable(time), after: nullable(time) },
+    row: { beforeMs: nullable(time), afterMs: nullable(time) },
   });
 });
 

@@ -114,11 +114,12 @@ export async function mergePoints(
   const { insertNew, updateChanged } = statements[points.dataset];
   const { seriesId, startMs: start, endMs: end } = window;
   const incoming = { points, seriesId, start, end };
-  const [row] = await insertNew.on(client, incoming);
-  if (row === undefined) throw new Error('a query without rows');
+  const row = await insertNew.one(client, incoming);
   if (row.fresh < row.missing) return null;
-  const [kept = { revised: 0, revisions: [] }] =
-    row.different > 0 ? await updateChanged.on(client, { ...incoming, seenAt: seenAtMs }) : [];
+  const kept =
+    row.different > 0
+      ? await updateChanged.one(client, { ...incoming, seenAt: seenAtMs })
+      : { revised: 0, revisions: [] };
   return {
     fresh: row.fresh,
     changed: row.different,

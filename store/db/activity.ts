@@ -22,18 +22,13 @@ const connected = statement({
   row: { command: text },
 });
 
-export type LockWaits = RowOf<(typeof lockWaits)['row']>;
+export type LockWaits = RowOf<typeof readLockWaits.row>;
 
 /** Commits wait for each other briefly all the time: only longer waits count. */
 const longMs = 500;
 
-export async function readLockWaits(database: Database): Promise<LockWaits> {
-  const [waits] = await lockWaits.on(database.pool, {});
-  return waits ?? { statements: 0, holders: [] };
-}
-
 /** `holders` are the sessions that hold the locks: process id and application name, such as `4711 psql`. */
-const lockWaits = statement({
+export const readLockWaits = statement({
   name: 'lock-waits',
   text: `
      with waiting as materialized (

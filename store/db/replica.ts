@@ -13,9 +13,9 @@ import { bool, int8, nullable, statement, text } from './statement.ts';
  */
 export async function replicaLagMs(primary: pg.Pool, replica: pg.Pool): Promise<number | null> {
   // Before the replica is read: what the primary writes meanwhile does not count.
-  const written = await writtenUpTo(primary).catch(() => null);
-  const [seen] = await replayed.on(replica, { written });
-  if (seen === undefined || !seen.isReplica) return null;
+  const { written } = await primaryPosition.one(primary, {}).catch(() => ({ written: null }));
+  const seen = await replayed.one(replica, { written });
+  if (!seen.isReplica) return null;
   return seen.isCurrent === true ? 0 : seen.ageMs === null ? null : Math.max(0, seen.ageMs);
 }
 
@@ -29,11 +29,6 @@ const replayed = statement({
 });
 
 /** Position of the last byte of the primary's log; null: it is a replica itself. */
-async function writtenUpTo(primary: pg.Pool): Promise<string | null> {
-  const [position] = await primaryPosition.on(primary, {});
-  return position?.written ?? null;
-}
-
 const primaryPosition = statement({
   name: 'primary-position',
   text: 'select case when not pg_is_in_recovery() then pg_current_wal_lsn()::text end as written',

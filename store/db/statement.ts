@@ -118,6 +118,8 @@ export interface Statement<Of extends Parameters, Columns extends RowShape> {
   readonly row: Columns;
   /** Executes it. @returns its rows. */
   on(client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>): Promise<Array<RowOf<Columns>>>;
+  /** Executes it. @returns its first row. @throws Error when it has none, which only a defect does. */
+  one(client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>): Promise<RowOf<Columns>>;
   /** Executes it. @returns the columns of its rows, in their order. */
   listsOn(client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>): Promise<unknown[][]>;
 }
@@ -191,11 +193,16 @@ export function statement<Of extends Parameters = Nothing, Columns extends RowSh
     const query = { text: written, values: encoders.map((encode) => encode(values)), types, rowMode };
     return (await client.query(definition.isPlannedAnew ? query : { name, ...query })).rows;
   };
+  const on = async (client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>) =>
+    isGrouped ? (await execute(client, values, 'array')).map(grouped) : execute(client, values);
   const made: Statement<Of, Columns> = Object.freeze({
-    ...{ name, text: written, row },
+    ...{ name, text: written, row, on },
     listsOn: (client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>) => execute(client, values, 'array'),
-    on: async (client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>) =>
-      isGrouped ? (await execute(client, values, 'array')).map(grouped) : execute(client, values),
+    async one(client: pg.Pool | pg.ClientBase, values: ValuesOf<Of>) {
+      const [first] = await on(client, values);
+      if (first === undefined) throw new Error(`the statement ${name} has no row`);
+      return first;
+    },
   });
   const fields = Object.entries(row);
   function grouped(values: readonly unknown[]): RowOf<Columns> {

@@ -68,11 +68,10 @@ export async function insertBackfill(
   { kind, by, series }: NewBackfill,
   { nowMs, isAlive }: { readonly nowMs: EpochMs; readonly isAlive: boolean },
 ): Promise<number> {
-  const [row] = await insert.on(client, { nowMs, by, kind, isAlive, series });
-  if (row === undefined) throw new Error('an insert without a row');
-  await endContinued.on(client, { ...row, kind, nowMs });
-  await deleteOld.on(client, { id: row.id - kept });
-  return row.id;
+  const { id } = await insert.one(client, { nowMs, by, kind, isAlive, series });
+  await endContinued.on(client, { id, kind, nowMs });
+  await deleteOld.on(client, { id: id - kept });
+  return id;
 }
 
 // What an earlier one of its kind has tracked, which may go on, was tracked for this one too.

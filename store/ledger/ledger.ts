@@ -153,8 +153,7 @@ export async function readUse(
   { periodMs, bytesEach }: Pick<Limit, 'periodMs' | 'bytesEach'>,
   nowMs: EpochMs,
 ): Promise<{ readonly used: number; readonly requests: number; readonly firstMs: EpochMs | null }> {
-  const [cost] = await costOf.on(database.pool, { since: nowMs - periodMs, source, bytesEach: bytesEach ?? null });
-  return cost ?? { used: 0, requests: 0, firstMs: null };
+  return costOf.one(database.pool, { since: nowMs - periodMs, source, bytesEach: bytesEach ?? null });
 }
 
 const costOf = statement({

@@ -125,8 +125,7 @@ export async function countRejected(database: Database, ranges: ReadonlyMap<numb
     id,
     range: { startMs, endMs: Math.max(startMs, endMs) },
   }));
-  const [counted] = await countUnresolved.on(database.pool, { wanted });
-  return counted?.rows ?? 0;
+  return (await countUnresolved.one(database.pool, { wanted })).rows;
 }
 
 const countUnresolved = statement({

@@ -29,16 +29,9 @@ const recentMs = dayMs;
 
 /** Reads the ledger backwards, no further than to the newest success. All but the counts is null without failures. */
 export async function readFailures(database: Database, source: string, nowMs: EpochMs) {
-  const recent = await readFailuresSince(database, source, nowMs - recentMs);
-  return recent.successAtMs === null ? readFailuresSince(database, source, null) : recent;
-}
-
-/** @param sinceMs null: the whole ledger. */
-async function readFailuresSince(database: Database, source: string, sinceMs: EpochMs | null) {
-  const since = sinceMs ?? Number.NEGATIVE_INFINITY;
-  const [row] = await failuresSince(sinceMs === null ? 'whole' : 'recent').on(database.pool, { source, since });
-  if (row === undefined) throw new Error('a query without rows');
-  return row;
+  const recent = await failuresSince('recent').one(database.pool, { source, since: nowMs - recentMs });
+  if (recent.successAtMs !== null) return recent;
+  return failuresSince('whole').one(database.pool, { source, since: Number.NEGATIVE_INFINITY });
 }
 
 /** By how much of the ledger they read: a plan of one does not suit the other. */

@@ -19,12 +19,10 @@ export async function keepChanges(
 ) {
   const { dataset, asset } = page.list;
   const entries = readEntries(lists[dataset], asset, page.rows);
-  const nothing = { listed: [], fresh: 0, changed: 0 };
-  if (entries.length === 0) return nothing;
+  if (entries.length === 0) return { listed: [], fresh: 0, changed: 0 };
   const { enter, keep } = statements(dataset);
   await enter.on(client, { entries, timeMs: page.timeMs });
-  const [kept] = await keep.on(client, { entries, pollId: page.pollId, timeMs: page.timeMs });
-  return kept ?? nothing;
+  return keep.one(client, { entries, pollId: page.pollId, timeMs: page.timeMs });
 }
 
 /** Ids of the unreadable rows, as far as they were listed before; null: one of them does not name its key. */
@@ -52,8 +50,7 @@ export async function markMissing(
 ): Promise<number> {
   const { countMissing, markGone, markMissed } = statements(poll.list.dataset);
   const { timeMs } = poll;
-  const [counted] = await countMissing.on(client, { pollId: poll.id, asset: poll.list.asset });
-  const { listed, missing } = counted ?? { listed: 0, missing: [] };
+  const { listed, missing } = await countMissing.one(client, { pollId: poll.id, asset: poll.list.asset });
   if (missing.length === 0) return 0;
   const apartMs = isOutageLike(missing.length, listed) ? poll.confirmMs : 0;
   const gone = await markGone.on(client, { missing, timeMs, apartMs });

@@ -9,11 +9,7 @@ import { seriesColumns, seriesKey, seriesNameAs } from './series.ts';
 const alias = { source: text, code: text, asset: text };
 export type Alias = RowOf<typeof alias>;
 
-export function readAliases(client: pg.Pool | pg.PoolClient): Promise<Alias[]> {
-  return allAliases.on(client, {});
-}
-
-const allAliases = statement({
+export const readAliases = statement({
   name: 'aliases',
   text: 'select source, code, asset from tidemark.asset_aliases order by source, code',
   row: alias,
@@ -96,15 +92,7 @@ const listedPair = statement({
 });
 
 /** The perpetuals and futures that sources list of some assets, in their codes and in the ids for them. */
-export function readContractQuotes(
-  client: pg.Pool | pg.PoolClient,
-  sources: readonly string[],
-  bases: readonly string[],
-) {
-  return contractQuotes.on(client, { sources, bases });
-}
-
-const contractQuotes = statement({
+export const readContractQuotes = statement({
   name: 'contract-quotes',
   isPlannedAnew: true,
   text: `select base, base_id as "baseId", quote, quote_id as "quoteId" from public.source_markets
@@ -114,22 +102,11 @@ const contractQuotes = statement({
   row: { base: text, baseId: text, quote: text, quoteId: text },
 });
 
-/** Another name of a series: its market in the codes of a source, or in the ids that stand for them. */
-export interface OtherName {
-  readonly id: number;
-  readonly series: SeriesKey;
-  /** As `seriesName` of model/series.ts has it. No series is stored under it. */
-  readonly name: string;
-}
-
 /**
- * Other names of series of markets: by the list of markets of a source, and by the aliases alone where there is none.
+ * Other names of series of markets, in the codes of a source, or in the ids that stand for them: by the list of markets
+ * of a source, and by the aliases alone where there is none. No series is stored under such a name.
  */
-export function readOtherNames(client: pg.Pool | pg.PoolClient): Promise<readonly OtherName[]> {
-  return otherNames.on(client, {});
-}
-
-const otherNames = statement({
+export const readOtherNames = statement({
   name: 'other-names',
   isPlannedAnew: true,
   text: `with listed as (
@@ -164,7 +141,7 @@ const otherNames = statement({
 export async function storedKeys(client: pg.Pool | pg.PoolClient, keys: readonly SeriesKey[]): Promise<SeriesKey[]> {
   if (!keys.some(isOfMarket)) return [...keys];
   const nameIn = (dataset: string, name: string) => `${dataset} ${name}`;
-  const others = await readOtherNames(client);
+  const others = await readOtherNames.on(client, {});
   const stored = new Map(others.map(({ name, series }) => [nameIn(series.dataset, name), series]));
   return keys.map((key) => stored.get(nameIn(key.dataset, seriesName(key))) ?? key);
 }

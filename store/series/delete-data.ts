@@ -28,14 +28,10 @@ import { timestamp } from '../db/values.ts';
 import { hypertables } from '../timescale/hypertables.ts';
 import { isNamed, seriesColumns, seriesKey } from './series.ts';
 
-export type StoredData = RowOf<(typeof dataOf)['row']>;
+export type StoredData = RowOf<typeof countData.row>;
 
 /** What is stored of each series. */
-export function countData(database: Database, seriesIds: readonly number[]): Promise<StoredData[]> {
-  return dataOf.on(database.pool, { seriesIds });
-}
-
-const dataOf = statement({
+export const countData = statement({
   name: 'data-of-series',
   isPlannedAnew: true,
   text: `
@@ -60,30 +56,17 @@ const dataOf = statement({
 
 /** A deletion that has begun, as its record has it. */
 export type Deletion = Omit<StoredData, 'isWatched' | 'running'>;
-
-export interface OpenDeletion {
-  readonly id: number;
-  readonly request: Deletion;
-}
+export type OpenDeletion = RowOf<typeof openDeletions.row>;
 
 /** Whether the role of the connection may delete series: only the owner may. */
-export async function mayDeleteSeries(database: Database): Promise<{ readonly role: string; readonly may: boolean }> {
-  const [found] = await mayDelete.on(database.pool, {});
-  return found ?? { role: '', may: false };
-}
-
-const mayDelete = statement({
+export const mayDeleteSeries = statement({
   name: 'may-delete-series',
   text: `select current_user::text as role, has_table_privilege('tidemark.series', 'delete') as may`,
   row: { role: text, may: bool },
 });
 
 /** Deletions that have begun and not ended, the oldest first. */
-export function openDeletions(database: Database): Promise<OpenDeletion[]> {
-  return open.on(database.pool, {});
-}
-
-const open = statement({
+export const openDeletions = statement({
   name: 'open-deletions',
   text: `select id, request from tidemark.actions where action = 'delete' and state = 'running' order by id`,
   row: { id: int8, request: jsonb<Deletion>() },
@@ -100,9 +83,7 @@ export function beginDeletion(
     // It waits for commits that have locked the series: their points are deleted too.
     if ((await deleteSeries.on(client, { seriesId })).length === 0) return null;
     await endBackfills.on(client, { seriesId, nowMs });
-    const [row] = await record.on(client, { nowMs, request, by });
-    if (row === undefined) throw new Error('an insert without a row');
-    return { id: row.id, request };
+    return { ...(await record.one(client, { nowMs, request, by })), request };
   });
 }
 
@@ -199,11 +180,7 @@ const spanOf = statementsBy(['fetches', 'point_revisions'] as readonly string[],
 );
 
 /** Records that a deletion has ended. */
-export async function endDeletion(database: Database, id: number, result: string, nowMs: EpochMs): Promise<void> {
-  await end.on(database.pool, { id, result, nowMs });
-}
-
-const end = statement({
+export const endDeletion = statement({
   name: 'end-deletion',
   text: `update tidemark.actions set state = 'done', result = $result, ended_at = $nowMs where id = $id`,
   parameters: { id: int8, result: text, nowMs: time },

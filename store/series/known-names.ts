@@ -1,15 +1,9 @@
 /** The names that a source is known to have: of what is listed, and of what has points. */
 
-import type { KnownNames } from '../../planning/near-names.ts';
-import type { Database } from '../db/database.ts';
 import { bool, listOf, statement, text } from '../db/statement.ts';
 
-export async function readKnownNames(database: Database): Promise<KnownNames> {
-  const [row] = await knownNames.on(database.pool, {});
-  return row ?? { exchanges: [], assets: [], listsAssets: false };
-}
-
-const knownNames = statement({
+/** As planning/near-names.ts takes them. */
+export const readKnownNames = statement({
   name: 'known-names',
   isPlannedAnew: true,
   text: `

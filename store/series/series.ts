@@ -117,10 +117,8 @@ export async function writeTrackedSeries(
   if (tracked.endMs !== null && tracked.endMs <= tracked.startMs)
     throw badArgument(`${seriesName(series)} ended at ${formatTime(tracked.endMs)}, before the range begins`);
   const seconds = intervalMs[series.interval] / 1000;
-  const [row] = await track.on(client, { ...keyValues(series), seconds, tracked });
-  if (row === undefined) throw new Error('the series was not stored');
-  const { id: seriesId, ...stored } = row;
-  return { seriesId, series, created: row.change === 'created', ...stored };
+  const { id: seriesId, ...stored } = await track.one(client, { ...keyValues(series), seconds, tracked });
+  return { seriesId, series, created: stored.change === 'created', ...stored };
 }
 
 const track = statement({
@@ -146,12 +144,7 @@ const track = statement({
   row: { ...{ id: int4, tracked: openRange, change: oneOf<TrackedSeries['change']>() }, before: nullable(openRange) },
 });
 
-/** The id of a series that is or was tracked; null when it never was. */
-async function findSeries(database: Database, series: SeriesKey): Promise<number | null> {
-  const [found] = await idOfSeries.on(database.pool, keyValues(series));
-  return found?.id ?? null;
-}
-
+/** The id of a series that is or was tracked. */
 const idOfSeries = statement({
   name: 'id-of-series',
   isPlannedAnew: true,
@@ -169,8 +162,8 @@ export async function ensureSeries(
   series: SeriesKey,
   { nowMs, ...range }: Range & { readonly nowMs: EpochMs },
 ): Promise<number> {
-  const known = await findSeries(database, series);
-  if (known !== null) return known;
+  const [known] = await idOfSeries.on(database.pool, keyValues(series));
+  if (known !== undefined) return known.id;
   const { interval } = series;
   await insertUntracked.on(database.pool, {
     ...keyValues(series),
@@ -178,9 +171,7 @@ export async function ensureSeries(
     tracked: { startMs: periodStart(range.startMs, interval), endMs: periodEnd(range.endMs, interval) },
     now: nowMs,
   });
-  const made = await findSeries(database, series);
-  if (made === null) throw new Error('the series was not stored');
-  return made;
+  return (await idOfSeries.one(database.pool, keyValues(series))).id;
 }
 
 const insertUntracked = statement({

@@ -528,14 +528,10 @@ const listMarkets = statement({
   },
 });
 
-export type StoredMarket = RowOf<(typeof storedMarkets)['row']>;
+export type StoredMarket = RowOf<typeof readMarkets.row>;
 
 /** The stored markets of a source, of one pair those that trade first; none: the list was never read. */
-export function readMarkets(client: pg.Pool | pg.PoolClient, source: string): Promise<StoredMarket[]> {
-  return storedMarkets.on(client, { source });
-}
-
-const storedMarkets = statement({
+export const readMarkets = statement({
   name: 'stored-markets',
   isPlannedAnew: true,
   text: `select symbol, base, quote, listed_at as "listedMs", trading as "isTrading",

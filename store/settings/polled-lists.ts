@@ -65,28 +65,20 @@ export function isRecent(
   return nowMs - state.completedMs <= maxAgeMs;
 }
 
-export type MarketRow = RowOf<typeof listedMarkets.row>;
+export type MarketRow = RowOf<typeof readListedMarkets.row>;
 
 /** In order of name. */
-export async function readListedMarkets(client: pg.Pool | pg.PoolClient): Promise<MarketRow[]> {
-  return listedMarkets.on(client, {});
-}
-
-const listedMarkets = statement({
+export const readListedMarkets = statement({
   name: 'listed-markets',
   text: `select exchange, base, quote, gone_since as "goneSinceMs" from tidemark.listed_markets
          order by exchange, base, quote`,
   row: { exchange: text, base: text, quote: text, goneSinceMs: nullable(time) },
 });
 
-export type AssetRow = RowOf<typeof listedAssets.row>;
+export type AssetRow = RowOf<typeof readListedAssets.row>;
 
 /** In order of name. */
-export async function readListedAssets(client: pg.Pool | pg.PoolClient): Promise<AssetRow[]> {
-  return listedAssets.on(client, {});
-}
-
-const listedAssets = statement({
+export const readListedAssets = statement({
   name: 'listed-assets',
   text: 'select asset, rank, gone_since as "goneSinceMs" from public.assets order by asset',
   row: { asset: text, rank: nullable(int8), goneSinceMs: nullable(time) },
@@ -169,8 +161,7 @@ export const readPollStates = statement({
  */
 export async function readListFetches(database: Database, sinceMs: EpochMs, lists: readonly PolledList[]) {
   const names = lists.map(({ dataset }) => dataset);
-  const [found] = await listFetches.on(database.pool, { since: sinceMs, names });
-  const { failed = 0, dataset = null, message = null } = found ?? {};
+  const { failed, dataset, message } = await listFetches.one(database.pool, { since: sinceMs, names });
   const list = lists.find((one) => one.dataset === dataset) ?? null;
   return { failedInARow: failed, list, message: message ?? '' };
 }

@@ -15,14 +15,10 @@ import {
   seriesKey,
 } from '../series/series.ts';
 
-/** Every series that is or was tracked, in order of dataset and name. */
-export function readKnownSeries(client: pg.Pool | pg.PoolClient): Promise<KnownSeries[]> {
-  return knownSeries.on(client, {});
-}
-
 const ages = jsonb<KnownSeries['ages']>();
 
-const knownSeries = statement({
+/** Every series that is or was tracked, in order of dataset and name. */
+export const readKnownSeries = statement({
   name: 'known-series',
   text: `
     select ${identityColumns}, s.tracked, s.untracked_at is null as "isTracked", s.watch_ages as ages

@@ -158,13 +158,10 @@ export async function bytesPerPoint(database: Database): Promise<Readonly<Record
   const schema = await timescaleSchema(database.pool);
   const isPlain = schema === null;
   const of = async (dataset: SeriesKey['dataset']) => {
-    const [size] = await tableSize(schema ?? '').on(database.pool, {
-      dataset,
-      table: `tidemark.${datasets[dataset].table}`,
-    });
-    const { points = 0, bytes = 0 } = size ?? {};
-    const seen = points >= minPoints ? bytes / points : null;
-    const { row, columnstore } = datasets[dataset].typicalBytes;
+    const { table, typicalBytes } = datasets[dataset];
+    const size = await tableSize(schema ?? '').one(database.pool, { dataset, table: `tidemark.${table}` });
+    const seen = size.points >= minPoints ? size.bytes / size.points : null;
+    const { row, columnstore } = typicalBytes;
     return isPlain ? { row: seen ?? row, kept: seen ?? row } : { row, kept: seen ?? columnstore };
   };
   const found: Partial<Record<DatasetName, PointBytes>> = {};
@@ -181,8 +178,7 @@ export const measureQuarantine = statement({
 
 /** Bytes of the database on disk. Reads the size of every file, and many chunks have many files. */
 export async function databaseBytes(database: Database): Promise<number> {
-  const [size] = await databaseSize.on(database.pool, {});
-  return size?.bytes ?? 0;
+  return (await databaseSize.one(database.pool, {})).bytes;
 }
 
 const databaseSize = statement({

@@ -5,7 +5,6 @@ import { TidemarkError } from '../../errors.ts';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { List } from '../../model/list.ts';
 import { eachList } from '../../model/lists/index.ts';
-import type { Range } from '../../model/ranges.ts';
 import { type SeriesKey, seriesName } from '../../model/series.ts';
 import { nearest } from '../../planning/near-names.ts';
 import type { Database } from '../db/database.ts';
@@ -27,7 +26,7 @@ import type { LedgerEntry } from '../ledger/ledger.ts';
 import { readOtherNames } from '../series/aliases.ts';
 import { identity, identityColumns, isUnknown, nameEndSql, seriesColumns, seriesKey } from '../series/series.ts';
 
-export type PastFetch = RowOf<(typeof fetches)['row']>;
+export type PastFetch = RowOf<typeof pastFetches.row>;
 export type SeriesHistory = Awaited<ReturnType<typeof readSeriesHistory>>;
 
 /**
@@ -127,7 +126,7 @@ export async function findSeriesByName(database: Database, name: string): Promis
   const names = await listSeriesNames(database);
   const exact = names.find((one) => String(one.id) === spelled || one.name === spelled);
   if (exact !== undefined) return exact.id;
-  const others = await readOtherNames(database.pool);
+  const others = await readOtherNames.on(database.pool, {});
   const other = others.find((one) => one.name.toLowerCase() === wanted);
   if (other !== undefined) return other.id;
   const [found, another] = names.filter((one) => one.name.toLowerCase() === wanted);
@@ -148,8 +147,7 @@ export async function findSeriesByName(database: Database, name: string): Promis
   if (named[0] !== undefined) return named[0].id;
   const list = eachList.find((one) => isListNamed(one, wanted));
   if (list !== undefined) throw ofList(list, spelled);
-  const [near] = await nearNames.on(database.pool, { wanted, names: names.map((one) => one.name) });
-  const [nearest] = near?.near ?? [];
+  const { near } = await nearNames.one(database.pool, { wanted, names: names.map((one) => one.name) });
   // Of a part of a name, such as `binance bitcoin`, the first few that contain it.
   const typed = wanted.split(/[ /]/);
   const containingAll = names.filter((one) => typed.every((word) => one.name.toLowerCase().includes(word)));
@@ -157,7 +155,7 @@ export async function findSeriesByName(database: Database, name: string): Promis
   const containing = containingAll.length > 0 ? containingAll : names.filter(({ id }) => ofSymbol.has(id));
   const suggested =
     /^\d*$/.test(wanted) || containing.length === 0
-      ? [nearest].filter((one) => one !== undefined)
+      ? near.slice(0, 1)
       : containing.slice(0, maxSuggested).map((one) => one.name);
   const more = containing.length > maxSuggested ? `, or one of ${containing.length - maxSuggested} others` : '';
   throw new TidemarkError(
@@ -235,27 +233,19 @@ export async function readSeriesHistory(database: Database, query: { seriesId: n
     blocked: untilMs === null ? null : { untilMs, message },
     /** Why it has no point; null: its source knows it. */
     unknown: isNotKnown ? message : null,
-    fetches: await fetches.on(database.pool, { ...newest, within: null }),
+    fetches: await pastFetches.on(database.pool, { ...newest, within: null }),
     revisions: await revisions.on(database.pool, newest),
     rejections: await rejections.on(database.pool, newest),
   };
 }
 
-/** The newest requests of a series for periods of a range. */
-export function readFetchesOf(database: Database, query: { seriesId: number; within: Range; most: number }) {
-  return fetches.on(database.pool, query);
-}
-
-/** The parts of a range that are confirmed to hold no point, the first ones first, each with its whole silence. */
-export function readConfirmedSilences(database: Database, query: { seriesId: number; within: Range; most: number }) {
-  return confirmed.on(database.pool, query);
-}
-
 /**
+ * The parts of a range that are confirmed to hold no point, the first ones first, each with its whole silence.
+ *
  * `answers`: the newest two about the part within, the older one first. None has a point in it, or it would not be
  * confirmed. The ledger forgets old ones; `answeredMs` is kept.
  */
-const confirmed = statement({
+export const readConfirmedSilences = statement({
   name: 'confirmed-silences',
   isPlannedAnew: true,
   text: `
@@ -305,7 +295,8 @@ const seriesFacts = statement({
 
 const newestOf = { seriesId: int4, most: int4 };
 
-const fetches = statement({
+/** The newest requests of a series. @param within null: for any periods. */
+export const pastFetches = statement({
   name: 'past-fetches',
   isPlannedAnew: true,
   text: `

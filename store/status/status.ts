@@ -81,29 +81,19 @@ const statusOfSeries = statement({
 });
 
 /** Counts the tracked series, and the periods of them that close in a minute. */
-export async function countTracked(database: Database, nowMs: EpochMs): Promise<{ series: number; arriving: number }> {
-  const [counts] = await trackedCounts.on(database.pool, { now: nowMs });
-  return counts ?? { series: 0, arriving: 0 };
-}
-
-const trackedCounts = statement({
+export const countTracked = statement({
   name: 'count-tracked',
   text: `select count(*) as series,
                 coalesce(sum(60 / extract(epoch from period))
-                         filter (where upper_inf(tracked) or upper(tracked) > $now), 0)::float8 as arriving
+                         filter (where upper_inf(tracked) or upper(tracked) > $nowMs), 0)::float8 as arriving
          from tidemark.series where untracked_at is null`,
-  parameters: { now: time },
+  parameters: { nowMs: time },
   row: { series: int8, arriving: float8 },
 });
 
-export type RatesStatus = RowOf<(typeof rates)['row']>;
+export type RatesStatus = RowOf<typeof ratesStatus.row>;
 
-export async function ratesStatus(database: Database): Promise<RatesStatus> {
-  const [status] = await rates.on(database.pool, {});
-  return status ?? { currencies: 0, newestMs: null };
-}
-
-const rates = statement({
+export const ratesStatus = statement({
   name: 'rates-status',
   isPlannedAnew: true,
   text: `select (select count(*) from tidemark.currencies) as currencies,
@@ -112,12 +102,7 @@ const rates = statement({
 });
 
 /** Version of the server, and of TimescaleDB when the database has it. */
-export async function serverVersions(database: Database): Promise<{ postgres: string; timescale: string | null }> {
-  const [found] = await versions.on(database.pool, {});
-  return found ?? { postgres: 'unknown', timescale: null };
-}
-
-const versions = statement({
+export const serverVersions = statement({
   name: 'server-versions',
   text: `select current_setting('server_version') as postgres,
                 (select extversion from pg_extension where extname = 'timescaledb') as timescale`,

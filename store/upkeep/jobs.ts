@@ -34,7 +34,7 @@ export async function readUpkeep(database: Database, query: { nowMs: EpochMs; af
     failingJobs: [...(await readFailingJobs(database)), ...('failures' in due ? [due] : [])],
     rollupsBehind: new Set(behind.map(({ seriesId }) => seriesId)).size,
     chunksDue: 'failures' in due ? 0 : due.length,
-    locks: await readLockWaits(database),
+    locks: await readLockWaits.one(database.pool, {}),
   };
 }
 
@@ -138,16 +138,14 @@ export async function moveDueChunks(
   const tables = await tablesWithoutPolicy(database);
   if (tables.size === 0) return;
   await onLongConnection(database, options.signal, async (client) => {
-    const [lock] = await tryLock.on(client, {});
-    if (lock?.mine !== true) return;
+    if (!(await tryLock.one(client, {})).mine) return;
     // Read under the lock: another scheduler may have merged a chunk into the one before it.
     for (const chunk of await readDueChunks(database, options)) {
       if (options.signal.aborted) return;
       if (!tables.has(chunk.table)) continue;
       const begun = options.clock.monotonicMs();
       try {
-        const [moved] = await movedChunk.on(client, chunk);
-        if (moved?.moved == null) continue;
+        if ((await movedChunk.one(client, chunk)).moved === null) continue;
         options.onMoved({ ...chunk, durationMs: Math.round(options.clock.monotonicMs() - begun) });
       } catch (error) {
         if (options.signal.aborted) return;

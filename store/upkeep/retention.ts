@@ -89,10 +89,10 @@ export async function hasPointsBefore(
   dataset: StoredDataset,
   cutMs: EpochMs,
 ): Promise<boolean> {
-  const [found] = isPointList(dataset)
-    ? await anyPolledBefore(dataset).on(client, { cut: cutMs })
-    : await anyBefore.on(client, { dataset, cut: cutMs });
-  return found?.any === true;
+  const { any } = isPointList(dataset)
+    ? await anyPolledBefore(dataset).one(client, { cut: cutMs })
+    : await anyBefore.one(client, { dataset, cut: cutMs });
+  return any;
 }
 
 const anyBefore = statement({
@@ -124,11 +124,10 @@ export async function findCut(
 ): Promise<EpochMs> {
   const table = storedTables[dataset];
   const moment = { moment: momentMs, chunkDays: chunkDaysOf(table) };
-  const [row] = (await isHypertable(client, table))
-    ? await chunkCut.on(client, { ...moment, table })
-    : await gridCut.on(client, moment);
-  if (row === undefined) throw new Error('a query without rows');
-  return row.cut;
+  const { cut } = (await isHypertable(client, table))
+    ? await chunkCut.one(client, { ...moment, table })
+    : await gridCut.one(client, moment);
+  return cut;
 }
 
 const grid = `date_bin(make_interval(days => $chunkDays), $moment, '1970-01-01T00:00:00Z')`;

@@ -79,7 +79,7 @@ onEachBackend('a table that another session has locked', (kind) => {
       const { rows: held } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid');
       if (statementTimeoutMs === 60_000)
         await waitFor('the lock waits to be reported', async () => {
-          const { statements, holders } = await readLockWaits(beside);
+          const { statements, holders } = await readLockWaits.one(beside.pool, {});
           return statements > 0 && holders.join() === `${held[0]?.pid}`;
         });
       await holder.query('rollback');

@@ -38,7 +38,7 @@ async function openKeeper(exchanges: Readonly<Record<string, string>> = {}) {
       log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) }),
     });
   const tracked = async () =>
-    (await readKnownSeries(database.pool)).flatMap(({ series, isTracked }) =>
+    (await readKnownSeries.on(database.pool, {})).flatMap(({ series, isTracked }) =>
       isTracked && series.dataset === 'asset_history' ? [series.assetId] : [],
     );
   const answer = async (nowMs: number, ...assets: string[]) => {
@@ -207,7 +207,7 @@ test('leaves out the markets of a source until they are listed, and applies the 
     bybit: 'bybit',
   });
   const series = async () =>
-    (await readKnownSeries(database.pool)).map(({ series, isTracked }) => [seriesName(series), isTracked]);
+    (await readKnownSeries.on(database.pool, {})).map(({ series, isTracked }) => [seriesName(series), isTracked]);
   const bitcoin = { symbol: 'BTCUSDT', base: 'BTC', quote: 'USDT', listedMs: null, isTrading: true, contract: null };
   for (const source of ['binance', 'bybit']) await storeMarkets(database, source, [bitcoin], startMs);
   write(`candles:

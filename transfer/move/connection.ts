@@ -41,7 +41,7 @@ export async function openSide(database: Database, name: SideName): Promise<Side
     await client.query(`begin isolation level ${name === 'source' ? 'repeatable read, read only' : 'read committed'}`);
     await disableTimeouts(client);
     await client.query(settings);
-    pid = (await backendPid.on(client, {}))[0]?.pid;
+    pid = (await backendPid.one(client, {})).pid;
   } catch (error) {
     client.release(true);
     throw sideError(error, name);

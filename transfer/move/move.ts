@@ -151,8 +151,8 @@ async function assertDifferentDatabases(source: Side, target: Side): Promise<voi
   // An advisory lock belongs to one database: if the target cannot get it, the source holds it there.
   const key = Math.floor(Math.random() * 2 ** 48);
   await source.ask((client) => client.query('select pg_advisory_xact_lock($1)', [key]));
-  const [lock] = await target.ask((client) => tryLock.on(client, { key }));
-  if (lock?.free === true) return;
+  const { free } = await target.ask((client) => tryLock.one(client, { key }));
+  if (free) return;
   throw new TidemarkError('BAD_ARGUMENT', '--to names the source database', { remedy: 'name another one' });
 }
 

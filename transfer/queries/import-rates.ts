@@ -28,10 +28,8 @@ export async function importRates(database: Database, piece: RatesPiece): Promis
     const { id, symbol, currencySymbol, type } = first.rate;
     await insertCurrency.on(client, { id, symbol, currencySymbol, type });
     const values = { id, rates: piece.rows.map(({ timeMs, rate }) => ({ time: timeMs, rate: rate.rateUsd })) };
-    const [stored] = await insertRates.on(client, values);
-    const [compared] = await compareRates.on(client, values);
-    const { rewritten, differences } = compared ?? { rewritten: 0, differences: [] };
-    const fresh = stored?.fresh ?? 0;
+    const { fresh } = await insertRates.one(client, values);
+    const { rewritten, differences } = await compareRates.one(client, values);
     const unchanged = piece.rows.length - fresh - differences.length;
     return { ...emptyPiece, fresh, unchanged, rewritten, differences };
   });

@@ -72,7 +72,7 @@ onEachDatabase('the deletion of a series', (on) => {
   }
 
   const read = async (database: Database, seriesId: number) => {
-    const [data] = await countData(database, [seriesId]);
+    const [data] = await countData.on(database.pool, { seriesIds: [seriesId] });
     if (data === undefined) throw new Error('no series');
     return data;
   };
@@ -81,7 +81,7 @@ onEachDatabase('the deletion of a series', (on) => {
     const begun = await beginDeletion(database, await read(database, seriesId), asked);
     if (begun === null) throw new Error('nothing was deleted');
     await deleteRows(database, seriesId, {});
-    await endDeletion(database, begun.id, 'deleted', asked.nowMs);
+    await endDeletion.on(database.pool, { id: begun.id, result: 'deleted', nowMs: asked.nowMs });
     return begun;
   }
 
@@ -112,7 +112,7 @@ onEachDatabase('the deletion of a series', (on) => {
 
     await erase(database, gone.seriesId);
     expect(await rowsOf(database, gone.seriesId)).toEqual({});
-    expect(await countData(database, [gone.seriesId])).toEqual([]);
+    expect(await countData.on(database.pool, { seriesIds: [gone.seriesId] })).toEqual([]);
     expect(await rowsOf(database, kept.seriesId)).toEqual(before);
     expect(await storedPoints(database, kept)).toEqual(points);
     // Tracked anew it is another series.
@@ -132,12 +132,12 @@ onEachDatabase('the deletion of a series', (on) => {
     const stopped = deleteRows(database, gone.seriesId, { signal: stop.signal, onPiece: () => stop.abort() });
     await expect(stopped).rejects.toMatchObject({ name: 'AbortError' });
     expect(await rowsOf(database, gone.seriesId)).toHaveProperty('fetches');
-    const [left] = await openDeletions(database);
+    const [left] = await openDeletions.on(database.pool, {});
     expect(left?.request).toMatchObject({ id: gone.seriesId, series: gone.series, points: 1440, sources: ['default'] });
     await deleteRows(database, gone.seriesId, {});
-    await endDeletion(database, left?.id ?? 0, 'deleted', asked.nowMs);
+    await endDeletion.on(database.pool, { id: left?.id ?? 0, result: 'deleted', nowMs: asked.nowMs });
     expect(await rowsOf(database, gone.seriesId)).toEqual({});
-    expect(await openDeletions(database)).toEqual([]);
+    expect(await openDeletions.on(database.pool, {})).toEqual([]);
   });
 
   it('rolls a commit back that has written points, and not yet locked the series', async () => {

@@ -21,7 +21,7 @@ async function open() {
     list: (hours: number, ...markets: ReturnType<typeof market>[]) =>
       storeMarkets(database, 'venue', markets, startMs + hours * hourMs),
     async listed() {
-      const markets = await readMarkets(database.pool, 'venue');
+      const markets = await readMarkets.on(database.pool, { source: 'venue' });
       return markets.map(({ symbol, isTrading }) => `${symbol}${isTrading ? '' : ' halted'}`);
     },
     gone: () =>
@@ -61,7 +61,7 @@ test('each change of a list is kept, and a market is gone once two lists an hour
   // A list that is empty for a while loses nothing, and is not taken for new.
   await list(168);
   expect(await listed()).toEqual(['A', 'B halted']);
-  const [{ seenAtMs } = { seenAtMs: 0 }] = await readMarkets(database.pool, 'venue');
+  const [{ seenAtMs } = { seenAtMs: 0 }] = await readMarkets.on(database.pool, { source: 'venue' });
   expect(seenAtMs).toBe(startMs + 144 * hourMs);
   await list(192);
   expect([await listed(), await areAnyListed(database, ['venue'])]).toEqual([[], false]);
