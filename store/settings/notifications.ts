@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { type EpochMs, minuteMs } from '../../model/intervals.ts';
 import type { Database } from '../db/database.ts';
 import { int8, statement, text, texts } from '../db/statement.ts';
-import { writeSetting } from './settings.ts';
+import { readSettings, writeSetting } from './settings.ts';
 
 const prefix = 'notify.target.';
 /** When `notify --test` delivered a message. The scheduler that tells keeps its own state in memory. */
@@ -67,25 +67,12 @@ export interface ShownFailure extends DeliveryFailure {
 const untoldMs = 10 * minuteMs;
 
 /** By target, as the scheduler that tells wrote it. */
-export const readNotified = (client: pg.Pool | pg.PoolClient) => readByTarget(client, prefix);
-
-async function readByTarget(client: pg.Pool | pg.PoolClient, start: string): Promise<ReadonlyMap<string, unknown>> {
-  const rows = await settingsByTarget.on(client, { prefix: start });
-  return new Map(rows.map(({ name, value }) => [name, JSON.parse(value) as unknown]));
-}
-
-const settingsByTarget = statement({
-  name: 'settings-by-target',
-  text: `select substr(name, length($prefix) + 1) as name, value from tidemark.settings
-         where starts_with(name, $prefix) order by name`,
-  parameters: { prefix: text },
-  row: { name: text, value: text },
-});
+export const readNotified = (client: pg.Pool | pg.PoolClient) => readSettings<unknown>(client, prefix);
 
 /** By target: failures after the last message that was delivered, a test message included. */
 export async function readFailures(client: pg.Pool | pg.PoolClient): Promise<ReadonlyMap<string, ShownFailure>> {
-  const known = (await readNotified(client)) as ReadonlyMap<string, { readonly failure: StoredFailure | null }>;
-  const tested = (await readByTarget(client, testedPrefix)) as ReadonlyMap<string, EpochMs>;
+  const known = await readSettings<{ readonly failure: StoredFailure | null }>(client, prefix);
+  const tested = await readSettings<EpochMs>(client, testedPrefix);
   return new Map(
     [...known].flatMap(([name, { failure }]) => {
       const testedMs = tested.get(name) ?? 0;
@@ -105,7 +92,7 @@ export async function readUntold({ pool }: Database): Promise<string[]> {
 
 /** @param value null: there is nothing to remember. */
 export async function writeNotified({ pool }: Database, target: string, value: object | null): Promise<void> {
-  await writeSetting(pool, `${prefix}${target}`, value === null ? null : JSON.stringify(value));
+  await writeSetting(pool, `${prefix}${target}`, value);
   if (value === null) await writeSetting(pool, `${testedPrefix}${target}`, null);
 }
 

@@ -11,7 +11,7 @@ import { defaultSource } from '../../model/sources.ts';
 import type { InvalidList } from '../../planning/headline.ts';
 import type { RereadSettings } from '../../planning/reread.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import { int8, jsonb, oneOf, statement, text } from '../db/statement.ts';
+import { int8, jsonb, statement, text } from '../db/statement.ts';
 import { byKindOfSource, isOfSource } from '../series/sources.ts';
 
 /** Re-read settings of the watch list. Absent ones come from the environment. */
@@ -48,10 +48,10 @@ const names = {
 
 const mostEndedPauses = 100;
 
-/** @returns its value; null: it is not set. */
-export async function readSetting(client: pg.Pool | pg.PoolClient, name: string): Promise<unknown> {
+/** @returns its value, as it was written; null: it is not set. */
+export async function readSetting<Value>(client: pg.Pool | pg.PoolClient, name: string): Promise<Value | null> {
   const [found] = await oneSetting.on(client, { name });
-  return found === undefined ? null : JSON.parse(found.value);
+  return found === undefined ? null : (JSON.parse(found.value) as Value);
 }
 
 const oneSetting = statement({
@@ -61,8 +61,30 @@ const oneSetting = statement({
   row: { value: text },
 });
 
-/** @param value null deletes the setting. @returns whether anything was written or deleted. */
-export async function writeSetting(
+/** The settings whose names begin so, as {@link readSetting} reads them, by the rest of their names. */
+export async function readSettings<Value>(
+  client: pg.Pool | pg.PoolClient,
+  prefix: string,
+): Promise<ReadonlyMap<string, Value>> {
+  const rows = await settingsWith.on(client, { prefix });
+  return new Map(rows.map(({ name, value }) => [name, JSON.parse(value) as Value]));
+}
+
+const settingsWith = statement({
+  name: 'settings-with-prefix',
+  text: `select substr(name, length($prefix) + 1) as name, value from tidemark.settings
+         where starts_with(name, $prefix) order by name`,
+  parameters: { prefix: text },
+  row: { name: text, value: text },
+});
+
+/** @param value as JSON; null deletes the setting. @returns whether anything was written or deleted. */
+export function writeSetting(client: pg.Pool | pg.PoolClient, name: string, value: unknown): Promise<boolean> {
+  return writeSettingText(client, name, value === null ? null : JSON.stringify(value));
+}
+
+/** The same of a text that is not JSON. */
+export async function writeSettingText(
   client: pg.Pool | pg.PoolClient,
   name: string,
   value: string | null,
@@ -90,8 +112,8 @@ const upsertSetting = statement({
 
 /** Identifies the store wherever it is moved or restored to. */
 export async function storeId(database: Database): Promise<string> {
-  const known = await readSetting(database.pool, names.store);
-  if (typeof known === 'string') return known;
+  const known = await readSetting<string>(database.pool, names.store);
+  if (known !== null) return known;
   await insertSetting.on(database.pool, { name: names.store, value: JSON.stringify(randomUUID()) });
   return storeId(database);
 }
@@ -103,14 +125,15 @@ const insertSetting = statement({
 });
 
 /** Null: requests are not paused. */
-export async function readPause(client: pg.Pool | pg.PoolClient): Promise<Pause | null> {
-  return (await readSetting(client, names.paused)) as Pause | null;
+export function readPause(client: pg.Pool | pg.PoolClient): Promise<Pause | null> {
+  return readSetting(client, names.paused);
 }
 
-/** A pause in force keeps its time. @returns whether there was none. */
-export async function writePause(database: Database, pause: Pause): Promise<boolean> {
-  if ((await readPause(database.pool)) !== null) return false;
-  return writeSetting(database.pool, names.paused, JSON.stringify(pause));
+export const writePause = (database: Database, pause: Pause) => writePauseIn(database, names.paused, pause);
+
+/** Writes the setting of a pause. One in force keeps its time. @returns whether there was none. */
+export async function writePauseIn({ pool }: Database, name: string, pause: Pause): Promise<boolean> {
+  return (await readSetting(pool, name)) === null && writeSetting(pool, name, pause);
 }
 
 /** Resumes. @returns whether there was a pause. */
@@ -126,7 +149,7 @@ export interface EndedPause extends Pause {
 
 /** The newest that have ended, the last of them first. */
 export async function readEndedPauses(database: Database): Promise<readonly EndedPause[]> {
-  return ((await readSetting(database.pool, names.endedPauses)) as EndedPause[] | null) ?? [];
+  return (await readSetting<EndedPause[]>(database.pool, names.endedPauses)) ?? [];
 }
 
 /** Deletes the setting of a pause, and keeps it among those that have ended. @returns whether there was one. */
@@ -155,35 +178,35 @@ const movePause = statement({
 });
 
 /** Null: no watch list was applied yet. */
-export async function readApplied(client: pg.Pool | pg.PoolClient): Promise<Applied | null> {
-  return (await readSetting(client, names.applied)) as Applied | null;
+export function readApplied(client: pg.Pool | pg.PoolClient): Promise<Applied | null> {
+  return readSetting(client, names.applied);
 }
 
 export async function writeApplied(client: pg.PoolClient, value: Applied): Promise<void> {
-  await writeSetting(client, names.applied, JSON.stringify(value));
+  await writeSetting(client, names.applied, value);
 }
 
 /** The sources whose markets the watch list lacks: a worker reads their lists. */
 export async function readUnlisted(database: Database): Promise<readonly string[]> {
-  return ((await readSetting(database.pool, names.unlisted)) ?? []) as readonly string[];
+  return (await readSetting<string[]>(database.pool, names.unlisted)) ?? [];
 }
 
 export async function writeUnlisted(database: Database, sources: readonly string[]): Promise<void> {
-  await writeSetting(database.pool, names.unlisted, sources.length === 0 ? null : JSON.stringify(sources));
+  await writeSetting(database.pool, names.unlisted, sources.length === 0 ? null : sources);
 }
 
 /** What the watch list leaves out until a list is read, with its place and the reason. */
 export async function readWaiting(database: Database): Promise<readonly string[]> {
-  return ((await readSetting(database.pool, names.waiting)) ?? []) as readonly string[];
+  return (await readSetting<string[]>(database.pool, names.waiting)) ?? [];
 }
 
 export async function writeWaiting(client: pg.Pool | pg.PoolClient, waiting: readonly string[]): Promise<void> {
-  await writeSetting(client, names.waiting, waiting.length === 0 ? null : JSON.stringify(waiting));
+  await writeSetting(client, names.waiting, waiting.length === 0 ? null : waiting);
 }
 
 /** The scheduler's watch list is invalid: the last applied state stays. Null: it is valid, or there is none. */
-export async function readInvalidList(client: pg.Pool | pg.PoolClient): Promise<InvalidList | null> {
-  return (await readSetting(client, names.invalid)) as InvalidList | null;
+export function readInvalidList(client: pg.Pool | pg.PoolClient): Promise<InvalidList | null> {
+  return readSetting(client, names.invalid);
 }
 
 /** Keeps the time from which on it has been invalid. @param why null: it no longer is. */
@@ -195,16 +218,15 @@ export async function writeInvalidList(
   const before = await readInvalidList(client);
   if ((before?.why ?? null) === why) return;
   const invalid: InvalidList | null = why === null ? null : { sinceMs: before?.sinceMs ?? nowMs, why };
-  await writeSetting(client, names.invalid, invalid === null ? null : JSON.stringify(invalid));
+  await writeSetting(client, names.invalid, invalid);
 }
 
 export async function readRereadOverride(client: pg.Pool | pg.PoolClient): Promise<RereadOverride> {
-  return ((await readSetting(client, names.reread)) ?? {}) as RereadOverride;
+  return (await readSetting<RereadOverride>(client, names.reread)) ?? {};
 }
 
 export async function writeRereadOverride(client: pg.PoolClient, override: RereadOverride): Promise<void> {
-  const isEmpty = Object.keys(override).length === 0;
-  await writeSetting(client, names.reread, isEmpty ? null : JSON.stringify(override));
+  await writeSetting(client, names.reread, Object.keys(override).length === 0 ? null : override);
 }
 
 /** Reads the re-read settings: the watch list's, or else the configured ones. */
@@ -269,14 +291,5 @@ const deleteRefused = byKindOfSource((source = defaultSource, ofKind) =>
 
 /** Milliseconds by dataset and interval. */
 export async function readLongestRanges(database: Database, source: string): Promise<ReadonlyMap<RangeKey, number>> {
-  const rows = await longestRanges.on(database.pool, { prefix: rangePrefix(source) });
-  return new Map(rows.map(({ key, longestMs }) => [key, longestMs]));
+  return (await readSettings<number>(database.pool, rangePrefix(source))) as ReadonlyMap<RangeKey, number>;
 }
-
-const longestRanges = statement({
-  name: 'longest-ranges',
-  text: `select substr(name, length($prefix) + 1) as key, value::bigint as "longestMs" from tidemark.settings
-         where starts_with(name, $prefix)`,
-  parameters: { prefix: text },
-  row: { key: oneOf<RangeKey>(), longestMs: int8 },
-});

@@ -11,8 +11,8 @@ import { readSetting, writeSetting } from './settings.ts';
 const nameOf = (source: string) => `source.refusal@${source}`;
 
 /** @returns null: it has refused nothing. */
-export async function readRefusal(database: Database, source: string): Promise<SourceRefusal | null> {
-  return (await readSetting(database.pool, nameOf(source))) as SourceRefusal | null;
+export function readRefusal(database: Database, source: string): Promise<SourceRefusal | null> {
+  return readSetting(database.pool, nameOf(source));
 }
 
 /** Until when a source that refuses all requests gets none; null: it does not, or gets one now. */
@@ -34,10 +34,10 @@ export function changeRefusal(
   const name = nameOf(source);
   return inTransaction(database, async (client) => {
     await client.query('select pg_advisory_xact_lock(hashtext($1))', [`tidemark.${name}`]);
-    const before = (await readSetting(client, name)) as SourceRefusal | null;
+    const before = await readSetting<SourceRefusal>(client, name);
     const after = change(before);
     if (after === null) return before;
-    await writeSetting(client, name, JSON.stringify(after));
+    await writeSetting(client, name, after);
     return after;
   });
 }

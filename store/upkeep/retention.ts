@@ -13,7 +13,7 @@ import { type StoredDataset, storedDatasets, storedTables } from '../../model/st
 import { isAge, timeOfAge } from '../../model/time-text.ts';
 import type { Database } from '../db/database.ts';
 import { bool, int4, statement, statementsBy, text, time } from '../db/statement.ts';
-import { writeSetting } from '../settings/settings.ts';
+import { writeSettingText } from '../settings/settings.ts';
 import { isHypertable } from '../timescale/extension.ts';
 import { chunkDaysOf } from '../timescale/hypertables.ts';
 
@@ -37,7 +37,7 @@ export function writeRetention(
   dataset: StoredDataset,
   age: string | null,
 ): Promise<boolean> {
-  return writeSetting(client, settingName(dataset), age);
+  return writeSettingText(client, settingName(dataset), age);
 }
 
 /**
