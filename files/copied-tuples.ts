@@ -9,8 +9,8 @@ import { int32At, sizeAt } from '../model/binary/numeric.ts';
 
 const headerBytes = 19;
 
-/** Decodes a tuple. @param at where the length of its first field is. */
-export type TakeTuple = (bytes: Buffer, at: number) => void;
+/** Decodes a tuple. @param at where the length of its first field is. @param end of its last field. */
+type TakeTuple = (bytes: Buffer, at: number, end: number) => void;
 
 /** Of a piece, to complete the tuple before it: copying the whole would take as long as decoding it. */
 const bytesToJoin = 4096;
@@ -40,12 +40,12 @@ export function tupleReader(fields: number, take: TakeTuple): (piece: Buffer) =>
         rest = joined;
         return 0;
       }
-      take(joined, 2);
+      take(joined, 2, end);
       tuples = 1;
       at = end - rest.length;
     }
     for (let end = endOfTuple(piece, at, fields); end !== null; end = endOfTuple(piece, at, fields)) {
-      take(piece, at + 2);
+      take(piece, at + 2, end);
       tuples += 1;
       at = end;
     }

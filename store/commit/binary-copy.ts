@@ -6,7 +6,7 @@ import type { DecimalText } from '../../model/decimal.ts';
 import { isSeparator, type PointLines } from '../../model/point-lines.ts';
 
 /** `PGCOPY`, no flags, no extension. */
-export const copyHeader = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+const copyHeader = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const trailer = Buffer.from([0xff, 0xff]);
 
 const pieceBytes = 1 << 17;

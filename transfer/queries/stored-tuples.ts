@@ -5,11 +5,10 @@
 
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { sizeAt } from '../../model/binary/numeric.ts';
+import { tupleReader } from '../../files/copied-tuples.ts';
 import { setSeries, type TupleRun, timeAtTuple } from '../../model/binary/tuples.ts';
 import type { DatasetName } from '../../model/datasets/index.ts';
 import type { EpochMs, Range } from '../../model/intervals.ts';
-import { copyHeader } from '../../store/commit/binary-copy.ts';
 import { pointSql } from '../../store/commit/points.ts';
 import { endTimeout } from '../../store/db/pg-internals.ts';
 import { timestamp } from '../../store/db/values.ts';
@@ -30,7 +29,7 @@ export async function compareStored(
   { dataset, seriesId, window }: { dataset: DatasetName; seriesId: number; window: Range },
   runs: readonly TupleRun[],
 ): Promise<ComparedRuns> {
-  const { table, list } = pointSql(dataset);
+  const { table, list, columns } = pointSql(dataset);
   const [from, to] = [timestamp(window.startMs), timestamp(window.endMs)];
   const stored = client.query(
     copyTo(
@@ -41,18 +40,9 @@ export async function compareStored(
   );
   for (const run of runs) setSeries(run, seriesId);
   const comparison = new Comparison(runs);
-  let rest: Buffer = Buffer.alloc(0);
-  let isStart = true;
+  const read = tupleReader(2 + columns.length, (bytes, at, end) => comparison.take(bytes, at - 2, end));
   try {
-    for await (const chunk of stored as AsyncIterable<Buffer>) {
-      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      if (isStart && bytes.length < copyHeader.length) {
-        rest = bytes;
-        continue;
-      }
-      rest = comparison.take(isStart ? bytes.subarray(copyHeader.length) : bytes);
-      isStart = false;
-    }
+    for await (const chunk of stored as AsyncIterable<Buffer>) read(chunk);
   } finally {
     endTimeout(stored);
   }
@@ -74,16 +64,6 @@ class Comparison {
     this.#row = runs[0]?.from ?? 0;
   }
 
-  /** Compares the stored tuples in these bytes. @returns the rest, which is not a whole tuple. */
-  take(bytes: Buffer): Buffer {
-    let at = 0;
-    for (let end = this.#endOf(bytes, at); end > at; end = this.#endOf(bytes, at)) {
-      this.#compare(bytes, at, end);
-      at = end;
-    }
-    return bytes.subarray(at);
-  }
-
   end(): ComparedRuns {
     while (this.#next() !== null) this.#pass(this.#missing);
     return {
@@ -92,19 +72,8 @@ class Comparison {
     };
   }
 
-  /** @returns where a tuple ends; its start if it is not whole, or the trailer. */
-  #endOf(bytes: Buffer, from: number): number {
-    if (from + 2 > bytes.length) return from;
-    const fields = bytes.readInt16BE(from);
-    let at = from + 2;
-    for (let field = 0; field < fields; field += 1) {
-      if (at + 4 > bytes.length) return from;
-      at += sizeAt(bytes, at);
-    }
-    return fields < 0 || at > bytes.length ? from : at;
-  }
-
-  #compare(bytes: Buffer, at: number, end: number): void {
+  /** Compares a stored tuple. */
+  take(bytes: Buffer, at: number, end: number): void {
     const timeMs = timeAtTuple(bytes, at);
     for (let run = this.#next(); run !== null && (run.tuples.timesMs[this.#row] ?? 0) < timeMs; run = this.#next())
       this.#pass(this.#missing);
