@@ -13,7 +13,7 @@ import { assertSame } from '../series/lock.ts';
 import { identity, identityColumns } from '../series/series.ts';
 import { publishResult } from './command-results.ts';
 import { recordConfirmedEmpty, recordEmptyAnswer } from './empty-answers.ts';
-import type { PreparedWindow } from './prepare-window.ts';
+import { type PreparedWindow, requestEntry } from './prepare-window.ts';
 
 export interface ProbeCommit extends Pick<PreparedWindow, 'attempt' | 'answer' | 'nowMs' | 'rules'> {
   readonly window: Probe | Command;
@@ -31,7 +31,7 @@ export interface ProbeResult {
 
 export async function commitProbe(database: Database, probe: ProbeCommit): Promise<ProbeResult> {
   return inTransaction(database, async (client) => {
-    const { answer, window, nowMs } = probe;
+    const { answer, window } = probe;
     const { seriesId } = window;
     const shown = evaluateProbe({
       window,
@@ -45,19 +45,8 @@ export async function commitProbe(database: Database, probe: ProbeCommit): Promi
     const isOverturned = beginsMs !== null && (await recordBeginning(client, seriesId, beginsMs));
     const isConfirmed = empty !== null && (await recordEmptyProbe(client, probe, empty));
     await publishProbe(client, probe, shown, isOverturned);
-    await recordFetch(client, {
-      timeMs: nowMs,
-      dataset: window.series.dataset,
-      seriesId,
-      range: window,
-      lane: window.lane,
-      attempt: probe.attempt,
-      verdict: beginsMs !== null ? 'begins' : isConfirmed ? 'confirmed_empty' : 'empty',
-      status: answer.status,
-      bytes: answer.bytes,
-      durationMs: answer.durationMs,
-      source: window.source,
-    });
+    const verdict = beginsMs !== null ? 'begins' : isConfirmed ? 'confirmed_empty' : 'empty';
+    await recordFetch(client, requestEntry(probe, verdict));
     return { beginsMs, empty, doubt: null };
   });
 }

@@ -43,7 +43,7 @@ interface DeferredWindow {
  */
 export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: DeferredWindow): Promise<void> {
   await defer.on(client, {
-    ...keyOfDeferral(deferred),
+    ...shortened(deferred),
     range: deferred.window,
     errorKind: deferred.errorKind ?? null,
     ofCovered: deferred.ofCovered ?? false,
@@ -51,27 +51,10 @@ export async function deferWindow(client: pg.Pool | pg.PoolClient, deferred: Def
   });
 }
 
-const keyOfDeferral = ({
-  seriesId,
-  reason,
-  message,
-  attempts,
-  nowMs,
-  retryAtMs,
-  source,
-}: Omit<DeferredWindow, 'window'>) => ({
-  ...{ seriesId, reason, attempts, source },
-  ...{ message: message.slice(0, 1000), now: nowMs, retryAt: retryAtMs },
-});
+const shortened = <Of extends { readonly message: string }>(of: Of) => ({ ...of, message: of.message.slice(0, 1000) });
 const deferral = {
-  seriesId: int4,
-  range,
-  reason: text,
-  message: text,
-  attempts: int4,
-  now: time,
-  retryAt: time,
-  source: text,
+  ...{ seriesId: int4, range, reason: text, message: text, attempts: int4 },
+  ...{ nowMs: time, retryAtMs: time, source: text },
 };
 
 const defer = statement({
@@ -83,7 +66,7 @@ const defer = statement({
     )
     insert into tidemark.pending_windows as p
       (series_id, range, reason, kind, message, attempts, first_at, retry_at, of_covered, source)
-    select id, $range, $reason, $errorKind, $message, $attempts, $now, $retryAt, $ofCovered, $source from open
+    select id, $range, $reason, $errorKind, $message, $attempts, $nowMs, $retryAtMs, $ofCovered, $source from open
     on conflict (series_id, range) do update
       set reason = excluded.reason, kind = excluded.kind, message = excluded.message, source = excluded.source,
           attempts = p.attempts + excluded.attempts,
@@ -144,8 +127,8 @@ export async function deferUpstreamGaps(
   client: pg.Pool | pg.PoolClient,
   deferred: Omit<DeferredWindow, 'window' | 'errorKind'> & { readonly range: Range; readonly isFirstAtOnce?: boolean },
 ): Promise<void> {
-  const { range, isFirstAtOnce = false } = deferred;
-  await deferMissing.on(client, { ...keyOfDeferral(deferred), range, isFirstAtOnce });
+  const { isFirstAtOnce = false } = deferred;
+  await deferMissing.on(client, { ...shortened(deferred), isFirstAtOnce });
 }
 
 const deferMissing = statement({
@@ -156,7 +139,7 @@ const deferMissing = statement({
       where s.id = $seriesId for no key update of s
     ), known as (
       select o.range, coalesce(sum(p.attempts), 0)::int as attempts,
-             least(min(p.first_at) filter (where p.range @> lower(o.range)), $now) as first_at
+             least(min(p.first_at) filter (where p.range @> lower(o.range)), $nowMs) as first_at
       from open o left join tidemark.pending_windows p
         on p.series_id = $seriesId and ${isLacking('p.reason')} and not p.of_covered and p.range && o.range
       group by o.range
@@ -168,8 +151,8 @@ const deferMissing = statement({
     insert into tidemark.pending_windows as p
       (series_id, range, reason, message, attempts, first_at, retry_at, of_covered, source)
     select $seriesId, range, $reason, $message, attempts + $attempts, first_at,
-           $now + case when $isFirstAtOnce and attempts = 0 then interval '0' else
-             greatest($retryAt - $now, least($now - greatest(first_at, lower(range)),
+           $nowMs + case when $isFirstAtOnce and attempts = 0 then interval '0' else
+             greatest($retryAtMs - $nowMs, least($nowMs - greatest(first_at, lower(range)),
                                              make_interval(secs => ${maxMissingPauseMs / 1000}))) end, false, $source
     from known
     on conflict (series_id, range) do update

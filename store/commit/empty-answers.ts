@@ -150,29 +150,20 @@ export async function recordUnusualSilences(client: pg.PoolClient, window: Evalu
 
 async function awaitAnswerAlone(
   client: pg.PoolClient,
-  { window: { seriesId }, nowMs, attempt }: EvaluatedWindow,
+  { window: { seriesId }, nowMs, attempt: attempts }: EvaluatedWindow,
   ranges: readonly Range[],
-  said: readonly [reason: Reason, message: string],
+  [reason, message]: readonly [reason: Reason, message: string],
   retryAtMs: EpochMs,
 ): Promise<void> {
-  const [reason, message] = said;
   for (const range of ranges)
-    await recordAlone.on(client, {
-      seriesId,
-      range,
-      reason,
-      message,
-      attempts: attempt,
-      now: nowMs,
-      retryAt: retryAtMs,
-    });
+    await recordAlone.on(client, { seriesId, range, reason, message, attempts, nowMs, retryAtMs });
 }
 
 const recordAlone = statement({
   name: 'record-silence',
   text: `
     insert into tidemark.pending_windows as p (series_id, range, reason, message, attempts, first_at, retry_at)
-    select s.id, r, $reason, $message, $attempts, $now, $retryAt
+    select s.id, r, $reason, $message, $attempts, $nowMs, $retryAtMs
     from tidemark.series s, unnest(tstzmultirange($range) - s.covered - (
       select coalesce(range_agg(range), '{}') from tidemark.pending_windows
       where series_id = $seriesId and ${isAwaiting('reason')} and range && $range)) r
@@ -180,7 +171,10 @@ const recordAlone = statement({
     on conflict (series_id, range) do update
       set reason = excluded.reason, kind = null, message = excluded.message, of_covered = false,
           attempts = p.attempts + excluded.attempts, retry_at = excluded.retry_at`,
-  parameters: { seriesId: int4, range, reason: text, message: text, attempts: int4, now: time, retryAt: time },
+  parameters: {
+    ...{ seriesId: int4, range, reason: text, message: text, attempts: int4 },
+    ...{ nowMs: time, retryAtMs: time },
+  },
 });
 
 /**
@@ -295,12 +289,8 @@ const confirmEmpty = statement({
 export async function recordEmptyTimes(client: pg.PoolClient, windows: readonly EvaluatedWindow[]): Promise<void> {
   for (const { window, evaluation, points, nowMs } of windows) {
     const silent = points.timesMs.length === 0 ? [evaluation.covered] : evaluation.rest;
-    await recordConfirmedEmpty(
-      client,
-      window.seriesId,
-      silent.filter((range) => range !== null),
-      nowMs,
-    );
+    const ranges = silent.filter((range) => range !== null);
+    await recordConfirmedEmpty(client, window.seriesId, ranges, nowMs);
   }
 }
 

@@ -13,6 +13,7 @@ import { type LinkedPoint, linkedPoint, type Proof, proofOf } from '../../planni
 import { longSilences } from '../../planning/silences.ts';
 import { upstreamPart } from '../../planning/upstream-coverage.ts';
 import type { Verdict } from '../../planning/verdict.ts';
+import type { NewEntry } from '../ledger/ledger.ts';
 import { readRejectedTime } from '../ledger/quarantine.ts';
 import type { PointChanges } from './write-points.ts';
 
@@ -104,6 +105,17 @@ interface SeenRows {
   readonly rejectedWithin: number;
   /** Starts of the window's periods with unreadable rows only. */
   readonly rejectedPeriodsMs: readonly EpochMs[];
+}
+
+/** What the ledger has of any request for a window that was answered. */
+export function requestEntry(
+  { window, answer, attempt, nowMs }: Pick<PreparedWindow, 'window' | 'answer' | 'attempt' | 'nowMs'>,
+  verdict: string,
+): NewEntry {
+  const { seriesId, series, lane, source } = window;
+  const { status, bytes, durationMs } = answer;
+  const { dataset } = series;
+  return { timeMs: nowMs, dataset, seriesId, range: window, lane, attempt, verdict, status, bytes, durationMs, source };
 }
 
 export interface WitnessPoints {

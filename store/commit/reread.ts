@@ -36,16 +36,9 @@ export interface RereadQuery {
  * in this round: all of their data is fresh.
  */
 export async function readDueRereads(database: Database, query: RereadQuery): Promise<RereadDue[]> {
-  const { source } = query;
-  return dueRereads(source).on(database.pool, {
-    ...{
-      now: query.nowMs,
-      round: query.roundMs,
-      rangeSeconds: query.rangeMs / 1000,
-      everySeconds: query.everyMs / 1000,
-    },
-    ...{ limit: query.limit, seriesIds: query.seriesIds ?? null, source: source ?? null },
-  });
+  const { rangeMs, everyMs, seriesIds = null, source = null } = query;
+  const lengths = { rangeSeconds: rangeMs / 1000, everySeconds: everyMs / 1000 };
+  return dueRereads(query.source).on(database.pool, { ...query, ...lengths, seriesIds, source });
 }
 
 const dueRereads = byKindOfSource((source, ofKind) =>
@@ -53,18 +46,18 @@ const dueRereads = byKindOfSource((source, ofKind) =>
     name: `rereads-due ${ofKind}`,
     text: `
       with ranged as (
-        select s.*, date_bin(s.period, $round - make_interval(secs => $rangeSeconds), ${gridOrigin}) as since,
-               least(upper(s.tracked), date_bin(s.period, $round, ${gridOrigin})) as until
+        select s.*, date_bin(s.period, $roundMs - make_interval(secs => $rangeSeconds), ${gridOrigin}) as since,
+               least(upper(s.tracked), date_bin(s.period, $roundMs, ${gridOrigin})) as until
         from tidemark.series s
-        where s.untracked_at is null and (s.blocked_until is null or s.blocked_until <= $now)
+        where s.untracked_at is null and (s.blocked_until is null or s.blocked_until <= $nowMs)
           and ($seriesIds is null or s.id = any ($seriesIds))
           and ${source === undefined ? '$source is null' : isOfSource(source, '$source')}
-          and not (s.created_at >= $round and s.created_at < $round + make_interval(secs => $everySeconds))
+          and not (s.created_at >= $roundMs and s.created_at < $roundMs + make_interval(secs => $everySeconds))
       ), held as (
-        select series_id, range_agg(range) as ranges from tidemark.pending_windows where retry_at > $now group by
+        select series_id, range_agg(range) as ranges from tidemark.pending_windows where retry_at > $nowMs group by
           series_id
       ), due as (
-        select s.*, s.covered * wanted - case when s.reread_round = $round then s.reread else '{}' end
+        select s.*, s.covered * wanted - case when s.reread_round = $roundMs then s.reread else '{}' end
                     - coalesce(h.ranges, '{}') as left_over
         from ranged s left join held h on h.series_id = s.id,
              lateral (select tstzmultirange(s.tracked * tstzrange(s.since, s.until)) as wanted) w
@@ -73,7 +66,7 @@ const dueRereads = byKindOfSource((source, ofKind) =>
       select ${identityColumns}, s.left_over as ranges from due s
       where not isempty(left_over) order by reread_at nulls first, id limit $limit`,
     parameters: {
-      ...{ now: time, round: time, rangeSeconds: float8, everySeconds: float8 },
+      ...{ nowMs: time, roundMs: time, rangeSeconds: float8, everySeconds: float8 },
       ...{ limit: int4, seriesIds: nullable(listOf(int4)), source: nullable(text) },
     },
     row: { ...identity, ranges },

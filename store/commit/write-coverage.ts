@@ -17,7 +17,7 @@ import { deferUnusableRanges, deleteCoveredWindows } from './deferred-windows.ts
 import { isTailWithout, recordEmptyAnswer, recordSilence, recordUnusualSilences } from './empty-answers.ts';
 import { type EvaluatedWindow, recentMs } from './evaluate-answers.ts';
 import { type GivenRanges, givenRows, moveRanges } from './given-ranges.ts';
-import type { WindowResult } from './prepare-window.ts';
+import { requestEntry, type WindowResult } from './prepare-window.ts';
 import type { ReopenedWindow } from './witnesses.ts';
 
 type Outcome = Pick<WindowResult, 'verdict' | 'covered'>;
@@ -228,22 +228,12 @@ function givenBy(windows: readonly EvaluatedWindow[]): GivenRanges[] {
 
 /** The ledger's row of a window. */
 export function ledgerEntry(evaluated: EvaluatedWindow, verdict: string): NewEntry {
-  const { answer, changes, window } = evaluated;
+  const { answer, changes } = evaluated;
   return {
-    timeMs: evaluated.nowMs,
-    dataset: window.series.dataset,
-    seriesId: window.seriesId,
-    range: window,
-    lane: window.lane,
-    attempt: evaluated.attempt,
-    verdict,
+    ...requestEntry(evaluated, verdict),
     body: verdict === 'filled' && answer.rejected.length === 0 ? null : (answer.body ?? null),
-    status: answer.status,
     ...changes,
     ...rejectionOf(answer.rejected),
-    bytes: answer.bytes,
-    durationMs: answer.durationMs,
-    source: window.source,
   };
 }
 
