@@ -54,7 +54,9 @@ export function applyWatchList(
       }
     }
     for (const { list, afterMs } of plan.lists)
-      await (afterMs === null ? stopPolling(client, list, nowMs) : startPolling(client, list, afterMs));
+      await (afterMs === null
+        ? stopPolling(client, list, nowMs)
+        : startPolling.on(client, { ...list, everyMs: afterMs }));
     for (const { dataset, after } of plan.retention) await writeRetention(client, dataset, after);
     if (plan.reread !== null) await writeRereadOverride(client, plan.reread.after);
     await writeInvalidList(client, null, nowMs);

@@ -41,7 +41,7 @@ const lockList = statement({
 export function trackList(database: Database, list: PolledList, everyMs: number): Promise<TrackedList> {
   return inTransaction(database, async (client) => {
     const [before] = await lockList.on(client, list);
-    await startPolling(client, list, everyMs);
+    await startPolling.on(client, { ...list, everyMs });
     const change =
       before === undefined || !before.isDecided
         ? 'created'
@@ -64,36 +64,31 @@ export function untrackList(database: Database, list: PolledList, nowMs: EpochMs
   });
 }
 
-const setPolling = statement({
+/** Sets how often a list is polled, and ends the pause after a failure. */
+export const startPolling = statement({
   name: 'start-polling',
   text: `
-    insert into tidemark.lists (list, asset, every)
-    select dataset, asset, every_ms * interval '1 millisecond' from $lists
+    insert into tidemark.lists (list, asset, every) values ($dataset, $asset, $everyMs * interval '1 millisecond')
     on conflict (list, asset) do update
       set every = excluded.every, untracked_at = null, retry_at = null, decided = true`,
-  parameters: { lists: rowsOf({ ...one, everyMs: int8 }) },
+  parameters: { ...one, everyMs: int8 },
 });
-
-/** Sets how often a list is polled, and ends the pause after a failure. Runs within the caller's transaction. */
-export async function startPolling(client: pg.PoolClient, list: PolledList, everyMs: number): Promise<void> {
-  await setPolling.on(client, { lists: [{ ...list, everyMs }] });
-}
 
 const endPolling = statement({
   name: 'stop-polling',
   text: `
-    insert into tidemark.lists (list, asset, every, untracked_at) select dataset, asset, '5 minutes', now_ms from $lists
+    insert into tidemark.lists (list, asset, every, untracked_at) values ($dataset, $asset, '5 minutes', $nowMs)
     on conflict (list, asset) do update
       set untracked_at = coalesce(lists.untracked_at, excluded.untracked_at), decided = true
     returning id`,
-  parameters: { lists: rowsOf({ ...one, nowMs: time }) },
+  parameters: { ...one, nowMs: time },
   row: { id: int4 },
 });
 
 /** Stops polling a list, tracked or not. Runs within the caller's transaction. */
 export async function stopPolling(client: pg.PoolClient, list: PolledList, nowMs: EpochMs): Promise<void> {
-  for (const { id: listId } of await endPolling.on(client, { lists: [{ ...list, nowMs }] }))
-    await giveUpPolls(client, { listId, nowMs, reason: 'no longer tracked' });
+  const { id: listId } = await endPolling.one(client, { ...list, nowMs });
+  await giveUpPolls(client, { listId, nowMs, reason: 'no longer tracked' });
 }
 
 const addDefaultLists = statement({

@@ -8,16 +8,7 @@ import { type ListName, listNames, lists, type PolledList } from '../../model/li
 import { type Database, inTransaction } from '../db/database.ts';
 import { bool, int4, int8, listOf, nullable, oneOf, type RowOf, statement, text, time } from '../db/statement.ts';
 
-export interface ListState {
-  readonly list: PolledList;
-  readonly isTracked: boolean;
-  readonly everyMs: number;
-  /** When the newest complete poll ended, and its rows; null: there is none. */
-  readonly completedMs: EpochMs | null;
-  readonly rows: number | null;
-  /** Earliest time of the next poll after a failure; null: the newest did not fail. */
-  readonly retryMs: EpochMs | null;
-}
+export type ListState = Omit<RowOf<typeof listStates.row>, 'dataset' | 'asset'> & { readonly list: PolledList };
 
 /** Every list that was ever polled, tracked or untracked, and those that are polled by default. */
 export async function readListStates(client: pg.Pool | pg.PoolClient): Promise<ListState[]> {
@@ -51,7 +42,10 @@ const listStates = statement({
   parameters: { names: listOf(text) },
   row: {
     ...{ dataset: oneOf<ListName>(), asset: nullable(text), isTracked: bool, everyMs: int8 },
-    ...{ completedMs: nullable(time), rows: nullable(int4), retryMs: nullable(time) },
+    /** When the newest complete poll ended, and its rows; null: there is none. */
+    ...{ completedMs: nullable(time), rows: nullable(int4) },
+    /** Earliest time of the next poll after a failure; null: the newest did not fail. */
+    retryMs: nullable(time),
   },
 });
 
