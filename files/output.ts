@@ -54,24 +54,17 @@ export async function openWholeFile(path: string) {
 }
 
 /** @throws TidemarkError FILE_NOT_WRITTEN */
-export async function writeWholeFile(path: string, content: Uint8Array): Promise<void> {
-  const file = await openWholeFile(path);
-  try {
-    await file.write(content);
-    await file.finish();
-    await file.publish();
-  } finally {
-    await file.discard();
-  }
-}
+export const writeWholeFile = (path: string, content: Uint8Array) => writeWhole(path, content, 'publish');
 
 /** Writes a file that is not there. @returns false: there is one. @throws TidemarkError FILE_NOT_WRITTEN */
-export async function createWholeFile(path: string, content: Uint8Array): Promise<boolean> {
+export const createWholeFile = (path: string, content: Uint8Array) => writeWhole(path, content, 'publishNew');
+
+async function writeWhole<How extends 'publish' | 'publishNew'>(path: string, content: Uint8Array, how: How) {
   const file = await openWholeFile(path);
   try {
     await file.write(content);
     await file.finish();
-    return await file.publishNew();
+    return (await file[how]()) as Awaited<ReturnType<WholeFile[How]>>;
   } finally {
     await file.discard();
   }

@@ -210,6 +210,10 @@ function monthText({ keptBefore, ...one }: LakeMonth): z.input<typeof month> {
   };
 }
 
+/** Every month of a lake, with its series. */
+export const monthsOf = (lake: Lake) =>
+  [...lake.series.values()].flatMap((of) => [...of.months.values()].map((month) => ({ of, month })));
+
 /** Where a lake has the file of a month. */
 export function pathIn({ iceberg }: LakeFormat, series: SeriesKey, month: string, sha256: string): string {
   return iceberg ? tableFilePath(series, month, sha256) : lakePath(series, month);

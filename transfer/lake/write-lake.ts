@@ -34,6 +34,7 @@ import {
   type Lake,
   type LakeMonth,
   type LakeSeries,
+  monthsOf,
   pathIn,
   readManifest,
   writeManifest,
@@ -411,9 +412,7 @@ class LakeWriter {
   /** The files that are missing or differ from their checksum. */
   async #findDamaged(): Promise<Set<string>> {
     const { storage, signal, showProgress } = this.#options;
-    const all = [...this.#lake.series.values()].flatMap((one) =>
-      [...one.months.values()].map((month) => ({ month, path: fileOf(this.#lake, one, month) })),
-    );
+    const all = monthsOf(this.#lake).map(({ of, month }) => ({ month, path: fileOf(this.#lake, of, month) }));
     const damaged = new Set<string>();
     const progress = showProgress('check', all.length);
     try {
@@ -453,9 +452,7 @@ class LakeWriter {
   }
 
   #outcome() {
-    const months = [...this.#lake.series.values()].flatMap((one) =>
-      [...one.months.values()].map((month) => ({ series: one.series, ...month })),
-    );
+    const months = monthsOf(this.#lake).map(({ of: { series }, month }) => ({ series, ...month }));
     return {
       ...this.#done,
       /** Files of the whole lake, and their rows. */

@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { TidemarkError } from '../../../errors.ts';
 import { type DatasetName, datasetNames } from '../../../model/datasets/index.ts';
 import { dayMs, type EpochMs } from '../../../model/intervals.ts';
-import { fileOf, type Lake } from '../manifest.ts';
+import { fileOf, type Lake, monthsOf } from '../manifest.ts';
 import { tablePath } from '../paths.ts';
 import type { LakeStorage } from '../storage/storage.ts';
 import { manifestListOf, manifestOf, type TableFile } from './manifests.ts';
@@ -115,16 +115,10 @@ async function create(storage: LakeStorage, path: string, content: Buffer): Prom
 }
 
 function filesOf(storage: LakeStorage, lake: Lake, dataset: DatasetName): TableFile[] {
-  return [...lake.series.values()]
-    .filter(({ series }) => series.dataset === dataset)
-    .flatMap((one) =>
-      [...one.months.values()].flatMap((month) => {
-        const path = fileOf(lake, one, month);
-        return path === null
-          ? []
-          : [{ series: one.series, month, months: one.months, location: storage.locationOf(path) }];
-      }),
-    );
+  return monthsOf(lake).flatMap(({ of, month }) => {
+    const path = of.series.dataset === dataset ? fileOf(lake, of, month) : null;
+    return path === null ? [] : [{ ...of, month, location: storage.locationOf(path) }];
+  });
 }
 
 /** Identifies a set of files: their names have their checksums. */

@@ -1,7 +1,7 @@
 /** What processes that were killed have left in the tables of a lake: files that neither it nor a snapshot names. */
 
 import { datasetNames } from '../../../model/datasets/index.ts';
-import { fileOf, type Lake } from '../manifest.ts';
+import { fileOf, type Lake, monthsOf } from '../manifest.ts';
 import { tablePath } from '../paths.ts';
 import type { LakeStorage } from '../storage/storage.ts';
 import { hintPath, manifestOfList, metadataPath, pathWithin, readTable } from './table.ts';
@@ -9,8 +9,7 @@ import { hintPath, manifestOfList, metadataPath, pathWithin, readTable } from '.
 /** Removes them. @throws TidemarkError FILE_NOT_USABLE, FILE_NOT_WRITTEN */
 export async function removeOrphans(storage: LakeStorage, lake: Lake): Promise<void> {
   const known = new Set(lake.superseded.keys());
-  for (const one of lake.series.values())
-    for (const month of one.months.values()) known.add(fileOf(lake, one, month) ?? '');
+  for (const { of, month } of monthsOf(lake)) known.add(fileOf(lake, of, month) ?? '');
   for (const dataset of datasetNames) {
     const table = await readTable(storage, dataset);
     if (table === null) continue;
