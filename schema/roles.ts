@@ -6,6 +6,7 @@
  */
 
 import type pg from 'pg';
+import { codeOf } from '../errors.ts';
 import { datasets } from '../model/datasets/index.ts';
 import { eachList } from '../model/lists/index.ts';
 import { rollupLevels } from '../model/rollup-levels.ts';
@@ -41,27 +42,26 @@ const functions = [
 ];
 
 /**
- * Creates the reader and grants its privileges in this database, where they are missing.
- *
- * @returns whether the role exists: a migrating role may lack the privilege to create one.
+ * Creates the reader and grants its privileges in this database, where they are missing. A migrating role may lack the
+ * privilege to create it.
  */
-export async function grantReader(client: pg.ClientBase): Promise<boolean> {
-  if (!(await createReader(client))) return false;
-  if (await hasRights(client)) return true;
+export async function grantReader(client: pg.ClientBase): Promise<void> {
+  if (!(await createReader(client))) return;
+  if ((await rightsOfReader.one(client, { relations: [...served, ...views], functions })).all) return;
   await inLockedTransaction(client, 'reader role', async () => {
     await client.query(`grant usage on schema tidemark to ${readerRole}`);
     await client.query(`grant select on ${[...served, ...views].join(', ')} to ${readerRole}`);
     await client.query(`grant select (${servedColumns.join(', ')}) on ${partlyServed} to ${readerRole}`);
     await client.query(`grant execute on function ${functions.join(', ')} to ${readerRole}`);
   });
-  if (await mayBecomeReader(client)) return true;
+  if (await mayBecomeReader(client)) return;
   await client.query(`grant ${readerRole} to current_user`).catch((error: unknown) => {
     // Only the creator of the role may grant it. Without it the service works as its own role.
     if (!isPermissionDenied(error)) throw error;
   });
-  return true;
 }
 
+/** @returns whether there is one. */
 async function createReader(client: pg.ClientBase): Promise<boolean> {
   if (await roleExists(client)) return true;
   try {
@@ -72,10 +72,6 @@ async function createReader(client: pg.ClientBase): Promise<boolean> {
     if (!isAlreadyThere(error)) throw error;
   }
   return true;
-}
-
-async function hasRights(client: pg.ClientBase): Promise<boolean> {
-  return (await rightsOfReader.one(client, { relations: [...served, ...views], functions })).all;
 }
 
 const rightsOfReader = statement({
@@ -134,6 +130,5 @@ async function roleExists(client: pg.ClientBase): Promise<boolean> {
 }
 
 export function isAlreadyThere(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === '42710' || code === '23505';
+  return ['42710', '23505'].includes(String(codeOf(error)));
 }
