@@ -6,7 +6,8 @@ import { TidemarkError } from '../errors.ts';
  * @param doing the failed step, such as `PostgreSQL did not start`.
  */
 export function explainOutput(printed: string, doing: string, directory: string): TidemarkError {
-  if (/No space left on device|Disk quota exceeded/.test(printed) || isFull(directory)) {
+  // The log is on the same disk, so a full disk may not hold the reason. A start needs a new WAL file of 16 MB.
+  if (/No space left on device|Disk quota exceeded/.test(printed) || freeBytes(directory) < 16 * 1024 * 1024) {
     return new TidemarkError('DATABASE_FULL', `${doing}: the disk that holds ${directory} is full`);
   }
   const lines = printed.split('\n').filter((line) => line.trim() !== '');
@@ -40,16 +41,13 @@ const minFreeBytes = 48 * 1024 * 1024;
 
 /** @throws TidemarkError DATABASE_FULL while there is still room for a clean shutdown. */
 export function assertFreeSpace(directory: string): void {
-  const { bavail, bsize } = statfsSync(directory);
-  if (bavail * bsize >= minFreeBytes) return;
-  throw new TidemarkError(
-    'DATABASE_FULL',
-    `the disk that holds ${directory} has ${Math.floor((bavail * bsize) / 1024 / 1024)} MB left`,
-  );
+  const bytes = freeBytes(directory);
+  if (bytes >= minFreeBytes) return;
+  const message = `the disk that holds ${directory} has ${Math.floor(bytes / 1024 / 1024)} MB left`;
+  throw new TidemarkError('DATABASE_FULL', message);
 }
 
-/** The log is on the same disk, so a full disk may not hold the reason. A start needs a new WAL file of 16 MB. */
-function isFull(directory: string): boolean {
+function freeBytes(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize < 16 * 1024 * 1024;
+  return bavail * bsize;
 }

@@ -11,7 +11,7 @@ import { table } from '../../scripts/output/table.ts';
 import { startVenueSimulator } from '../../simulator/venues/start.ts';
 import { openDatabase } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { setSeriesSources } from '../../store/series/sources.ts';
+import { setSeriesSources } from '../../test/parts/series-sources.ts';
 import type { BenchOptions, BenchResult } from '../bench.ts';
 import { type BenchParts, environmentOf, type QueueKind, queueKinds, withDatabase } from '../parts.ts';
 import { startProcesses } from '../processes.ts';

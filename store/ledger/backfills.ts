@@ -6,9 +6,7 @@
 import type pg from 'pg';
 import type { EpochMs } from '../../model/intervals.ts';
 import type { BackfillKind, BackfillState } from '../../model/lanes.ts';
-import type { Range } from '../../model/ranges.ts';
 import type { Database } from '../db/database.ts';
-import type { OpenRange } from '../db/statement.ts';
 import {
   bool,
   int4,
@@ -27,15 +25,16 @@ import {
 } from '../db/statement.ts';
 import { identity, identityColumns, isNamed, isUnknown, seriesNameSql } from '../series/series.ts';
 
-export interface BackfilledSeries {
-  readonly seriesId: number;
+const backfilledSeries = {
+  seriesId: int4,
   /** What is asked for: whole closed periods. */
-  readonly range: Range;
+  range,
   /** What was tracked before; null: nothing. */
-  readonly before: OpenRange | null;
+  before: nullable(openRange),
   /** What is tracked since; null: of a repair or a verification, which tracks nothing. */
-  readonly after: OpenRange | null;
-}
+  after: nullable(openRange),
+};
+export type BackfilledSeries = RowOf<typeof backfilledSeries>;
 
 export interface NewBackfill {
   readonly kind: BackfillKind;
@@ -92,10 +91,7 @@ const insert = statement({
       ) open on true
     )
     select id from made`,
-  parameters: {
-    ...{ nowMs: time, by: text, kind: text, isAlive: bool },
-    series: rowsOf({ seriesId: int4, range, before: nullable(openRange), after: nullable(openRange) }),
-  },
+  parameters: { nowMs: time, by: text, kind: text, isAlive: bool, series: rowsOf(backfilledSeries) },
   row: { id: int8 },
 });
 

@@ -4,15 +4,11 @@
  */
 
 import type pg from 'pg';
-import type { EpochMs } from '../../model/intervals.ts';
-import { int4, rowsOf, statement, time } from '../db/statement.ts';
+import { int4, type RowOf, rowsOf, statement, time } from '../db/statement.ts';
 
-export interface ChangedSpan {
-  readonly seriesId: number;
-  /** Times of the first and the last point. */
-  readonly firstMs: EpochMs;
-  readonly lastMs: EpochMs;
-}
+/** Times of the first and the last point. */
+const span = { seriesId: int4, firstMs: time, lastMs: time };
+export type ChangedSpan = RowOf<typeof span>;
 
 /**
  * Marks every month of the spans, within the transaction that changes their points. The caller holds the series' locks.
@@ -33,5 +29,5 @@ const markMonths = statement({
     order by series_id, month
     on conflict (series_id, month)
       do update set changed_at = greatest(excluded.changed_at, m.changed_at + interval '1 microsecond')`,
-  parameters: { spans: rowsOf({ seriesId: int4, firstMs: time, lastMs: time }) },
+  parameters: { spans: rowsOf(span) },
 });

@@ -142,16 +142,7 @@ export function trackSeriesOf(
   });
 }
 
-/** Replaces the sources of a series. */
-export async function setSeriesSources(
-  database: Database,
-  seriesId: number,
-  sources: readonly SeriesSource[],
-): Promise<void> {
-  await inTransaction(database, (client) => writeSeriesSources(client, seriesId, sources));
-}
-
-/** The same, in the transaction of the client. */
+/** Replaces the sources of a series, in the transaction of the client. */
 export async function writeSeriesSources(
   client: pg.PoolClient,
   seriesId: number,

@@ -22,9 +22,10 @@ import { insertBackfill } from '../../store/ledger/backfills.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
-import { setSeriesSources, sourcesInUse } from '../../store/series/sources.ts';
+import { sourcesInUse } from '../../store/series/sources.ts';
 import { measureGaps } from '../../store/status/measures.ts';
 import { seriesStatus } from '../../store/status/status.ts';
+import { setSeriesSources } from '../parts/series-sources.ts';
 import { bitcoinHours } from '../queue/queue-parts.ts';
 import { openOwnStore } from '../store/open-store.ts';
 

@@ -10,7 +10,7 @@ import { readConfig } from '../../settings/config.ts';
 import { venues } from '../../simulator/venues/venues.ts';
 import type { Database } from '../../store/db/database.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { setSeriesSources } from '../../store/series/sources.ts';
+import { setSeriesSources } from '../parts/series-sources.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { defaultKind, bitcoinHours as hours, silent } from '../queue/queue-parts.ts';
 import { hourMs, noonMs, openParts } from '../workers/worker-parts.ts';

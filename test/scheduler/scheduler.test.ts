@@ -5,8 +5,8 @@ import { type SchedulerOptions, startScheduler } from '../../scheduler/scheduler
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { listGaps } from '../../store/series/gaps.ts';
 import { trackSeries } from '../../store/series/series.ts';
-import { setSeriesSources } from '../../store/series/sources.ts';
 import { Arrivals } from '../parts/arrivals.ts';
+import { setSeriesSources } from '../parts/series-sources.ts';
 import { clockAt } from '../parts/test-clock.ts';
 import { waitFor } from '../parts/wait-for.ts';
 import { bitcoinHours as candleSeries, emptyQueue, onEachBackend, silent } from '../queue/queue-parts.ts';

@@ -7,7 +7,7 @@ import { deferWindow } from '../../store/commit/deferred-windows.ts';
 import { openMissing } from '../../store/commit/open-missing.ts';
 import { recordFetch } from '../../store/ledger/ledger.ts';
 import { blockSeries, trackSeries } from '../../store/series/series.ts';
-import { setSeriesSources } from '../../store/series/sources.ts';
+import { setSeriesSources } from '../parts/series-sources.ts';
 import { bitcoinHours as candleSeries, defaultKind } from '../queue/queue-parts.ts';
 import { offersOf } from '../sources/source-facts.ts';
 import { hourMs, noonMs, openParts } from '../workers/worker-parts.ts';

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { decimalText } from '../../../model/decimal.ts';
 import { hourMs } from '../../../model/intervals.ts';
 import { trackSeries } from '../../../store/series/series.ts';
-import { areAnyListed, readMarkets, setSeriesSources, storeMarkets } from '../../../store/series/sources.ts';
+import { areAnyListed, readMarkets, storeMarkets } from '../../../store/series/sources.ts';
+import { setSeriesSources } from '../../parts/series-sources.ts';
 import { openOwnStore } from '../open-store.ts';
 
 const startMs = Date.UTC(2026, 10, 20, 12);
