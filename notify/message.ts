@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { formatDuration, formatTime, isoTime, wholeSecond } from '../model/format.ts';
 import type { EpochMs } from '../model/intervals.ts';
 import { printable } from '../model/names.ts';
+import { conditionsWithBeginning } from '../planning/conditions.ts';
 import { withoutCredentials } from '../redaction.ts';
 import type { NotifyEntry } from '../watch-list/watch-list.ts';
 import type { Event, Said } from './rules.ts';
@@ -99,10 +100,9 @@ export function linesOf(message: Message): string[] {
         : `${firstWords[event]}: ${now}`;
   return [
     first,
-    // A headline that names its own beginning, such as the last good answer, needs no second one.
     ...(event === 'recovery' || event === 'test'
       ? [`Now: ${now}`]
-      : / since \d{4}-/.test(now)
+      : conditionsWithBeginning.has(headline.kind)
         ? []
         : [`Since ${timeOf(sinceMs)}, ${lasted} ago`]),
     ...(event === 'change' && was !== '' ? [`Before: ${was}`] : []),

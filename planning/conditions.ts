@@ -56,6 +56,12 @@ export const conditions = {
 type ConditionKind = keyof typeof conditions;
 export const conditionKinds = Object.keys(conditions) as readonly ConditionKind[];
 
+/** Those whose sentence says since when they hold. */
+export const conditionsWithBeginning: ReadonlySet<ConditionKind> = new Set<ConditionKind>([
+  ...(['source_away', 'source_notice', 'source_refuses_key'] as const),
+  ...(['paused', 'source_paused', 'watch_list_invalid'] as const),
+]);
+
 export interface Headline extends ConditionRule {
   readonly kind: ConditionKind;
   /** One sentence, without a full stop. */

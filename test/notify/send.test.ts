@@ -71,9 +71,13 @@ test('Slack, Discord and ntfy get the same lines, each in its own form', async (
 test('a headline that says since when it holds has no second beginning', () => {
   const { headline } = message;
   const text = 'kraken is unreachable since 2026-11-20 11:58Z';
-  expect(linesOf({ ...message, headline: { ...headline, text } })).toEqual([
+  expect(linesOf({ ...message, headline: { ...headline, kind: 'source_away', text } })).toEqual([
     ...[`Trouble: ${text}`, 'See: tidemark gaps', 'Store: db/tidemark, told by here', 'https://tidemark.example.com'],
   ]);
+  // Of the budget, not of the condition.
+  const lowered = 'limited by the budget of 100 requests a minute (lowered from 200 since 2026-11-01 06:00Z)';
+  const limited = { ...headline, kind: 'limited_by_budget', text: lowered } as const;
+  expect(linesOf({ ...message, headline: limited })[1]).toBe('Since 2026-11-20 12:00Z, 2 min ago');
 });
 
 test('a template is filled with texts that stay text', async () => {

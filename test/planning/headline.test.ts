@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { minuteMs } from '../../model/intervals.ts';
 import { defaultSource } from '../../model/sources.ts';
-import { conditionKinds, type Headline } from '../../planning/conditions.ts';
+import { conditionKinds, conditionsWithBeginning, type Headline } from '../../planning/conditions.ts';
 import type { RecentAnswers } from '../../planning/eta.ts';
 import {
   databaseAway,
@@ -296,6 +296,7 @@ const states: [string, Headline['kind'], Headline['level'], string, Partial<Stat
 describe('the headline', () => {
   it.each(states)('states %s', (_, kind, level, text, given) => {
     expect(stateOf(facts(given)).headline).toMatchObject({ kind, level, text });
+    if (conditionsWithBeginning.has(kind)) expect(text).toMatch(/ since \d{4}-/);
   });
 
   it('has a sentence for each kind of condition', () => {
