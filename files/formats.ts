@@ -22,19 +22,19 @@ export async function openRows(
   dataset: StoredDataset | null = null,
 ): Promise<RowFile> {
   const open = { csv: readCsv, jsonl: readJsonl, parquet: readParquet }[format];
-  const file = await usable(path, async () => {
+  const file: RowFile = await usable(path, async () => {
     if (format === 'jsonl' && dataset !== null && (await stat(path)).size === 0) {
       return { layout: layouts[dataset], async *pages(): AsyncGenerator<FilePage> {} };
     }
     return open(path, dataset);
   });
-  return { layout: file.layout, pages: () => usablePages(path, file.pages()) };
+  return { ...file, pages: () => usablePages(path, file.pages()) };
 }
 
 /** As {@link openRows}, of a file that is in memory. @param path for errors. */
 export async function openParquet(path: string, content: Buffer, dataset: StoredDataset): Promise<RowFile> {
   const file = await usable(path, () => readParquetContent(content, dataset));
-  return { layout: file.layout, pages: () => usablePages(path, file.pages()) };
+  return { ...file, pages: () => usablePages(path, file.pages()) };
 }
 
 /** @throws TidemarkError FILE_NOT_USABLE for any error of the pages. */

@@ -81,6 +81,8 @@ async function readBack(path: string, format: FileFormat, dataset: StoredDataset
   const file = await openRows(path, format, dataset);
   const rows = [];
   for await (const page of file.pages()) rows.push(...rowsOfPage(page));
+  // A Parquet file says so before it is read.
+  if (format === 'parquet') expect(file.rows).toBe(rows.length);
   return { dataset: file.layout.dataset, rows };
 }
 
